@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeSet, encodeSet, isGrantable, listOf } from './capabilities.ts'
+import { managedRoleByName, managedRoleByUid, managedRoles } from './managed-roles.ts'
+
+/** Size of each role's set, and its encoding where one is published. */
+const published: readonly [name: string, size: number, encoded?: string][] = [
+  ['owner', 138, 'AAAAAAAAAN7_8gDx4eD__vn--DBJ__tvlCHm8B_wHmMAAAAAPn_8uQ=='],
+  ['editor', 62, 'AAAAAAAAAN1PQgDwgIBESNiIGDBIiqlkFCCgkBRACAAAAAAAFl-ACQ=='],
+  ['viewer', 51, 'AAAAAAAAAN1EQgBAgIBESNiIGDBIiqlkFCCgkBRACAAAAAAAFgSACQ=='],
+  ['console_viewer', 45, 'AAAAAAAAAN1EQgBAgIBESBiIADBIiqlkBACgkBRACAAAAAAAFgSACQ=='],
+  ['limited_owner', 53, 'AAAAAAAAAN1EQgBAoIBUSNiIGDBIiqlkFCCgkBRACAAAAAAAFgSACQ=='],
+  ['registry.pull', 10, 'AAAAAAAAAH1EAgAAAAAACBAACAAAAAFk'],
+  ['registry.push', 20, 'AAAAAAAAAH3_AgAAAAAAChAACAAAAAFv'],
+  ['registry.pull_token_creator', 15],
+  ['apk.pull', 3, 'AAAAAAAAAG0AAAAAAAAACAAAEAAAAAgA'],
+  ['libraries.java.pull', 2],
+  ['libraries.python.pull', 2],
+  ['libraries.javascript.pull', 2],
+  ['libraries.java.pull_token_creator', 6],
+  ['libraries.python.pull_token_creator', 6],
+  ['libraries.javascript.pull_token_creator', 6],
+  ['guardener.user', 16],
+  ['guardener.admin', 18],
+  ['actions.viewer', 1],
+  ['argos.osv.reader', 1],
+]
+
+test('the managed roles are the published ones', () => {
+  assert.deepEqual(
+    managedRoles.map((role) => role.name),
+    published.map(([name]) => name),
+  )
+})
+
+for (const [name, size, encoded] of published) {
+  test(`${name} holds the ${size} published capabilities`, () => {
+    const role = managedRoleByName.get(name) ?? assert.fail('no such role')
+    assert.equal(listOf(role.capabilities).length, size)
+    if (encoded === undefined) return
+    assert.equal(encodeSet(role.capabilities), encoded)
+    assert.equal(decodeSet(encoded), role.capabilities)
+  })
+}
+
+test('every managed role has a uid at the root level, a description, and nothing that is for the operator', () => {
+  for (const role of managedRoles) {
+    assert.match(role.uid, /^[0-9a-f]{40}$/)
+    assert.notEqual(role.description, '')
+    assert.ok(listOf(role.capabilities).every(isGrantable), role.name)
+  }
+})
+
+test('a managed role is found by uid and by name', () => {
+  assert.equal(managedRoleByUid.size, managedRoles.length)
+  assert.equal(managedRoleByName.size, managedRoles.length)
+  for (const role of managedRoles)
+    assert.equal(managedRoleByUid.get(role.uid), managedRoleByName.get(role.name))
+})
+
+test('the uid of a managed role never changes', () => {
+  assert.equal(managedRoleByName.get('owner')?.uid, 'dc2e7550807bb217052a183a77c9519ea1cd2ffe')
+})

@@ -1,0 +1,41 @@
+import type { DescFile } from '@bufbuild/protobuf'
+import { file_chainguard_platform_iam_v2beta1_account_associations } from '#gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
+import { file_chainguard_platform_iam_v2beta1_group_invites } from '#gen/chainguard/platform/iam/v2beta1/group_invites_pb.js'
+import { file_chainguard_platform_iam_v2beta1_groups } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { file_chainguard_platform_iam_v2beta1_identities } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { file_chainguard_platform_iam_v2beta1_identity_providers } from '#gen/chainguard/platform/iam/v2beta1/identity_providers_pb.js'
+import { file_chainguard_platform_iam_v2beta1_role_bindings } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
+import { file_chainguard_platform_iam_v2beta1_roles } from '#gen/chainguard/platform/iam/v2beta1/roles_pb.js'
+import { file_chainguard_platform_oidc_sts } from '#gen/chainguard/platform/oidc/sts_pb.js'
+import { file_chainguard_platform_ping_v2beta1_ping } from '#gen/chainguard/platform/ping/v2beta1/ping_pb.js'
+import { file_chainguard_platform_registry_v2beta1_images } from '#gen/chainguard/platform/registry/v2beta1/images_pb.js'
+import { file_chainguard_platform_registry_v2beta1_repos } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { file_chainguard_platform_registry_v2beta1_tags } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
+import { file_chainguard_platform_vulnerabilities_v2beta1_advisories } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import { file_grpc_health_v1_health } from '#gen/grpc/health/v1/health_pb.js'
+import { file_grpc_reflection_v1_reflection } from '#gen/grpc/reflection/v1/reflection_pb.js'
+import { file_grpc_reflection_v1alpha_reflection } from '#gen/grpc/reflection/v1alpha/reflection_pb.js'
+
+/** The files whose services are the product, in the order in which they are documented. */
+export const contractFiles: readonly DescFile[] = [
+  file_chainguard_platform_iam_v2beta1_groups,
+  file_chainguard_platform_iam_v2beta1_identities,
+  file_chainguard_platform_iam_v2beta1_roles,
+  file_chainguard_platform_iam_v2beta1_role_bindings,
+  file_chainguard_platform_iam_v2beta1_identity_providers,
+  file_chainguard_platform_iam_v2beta1_account_associations,
+  file_chainguard_platform_iam_v2beta1_group_invites,
+  file_chainguard_platform_registry_v2beta1_repos,
+  file_chainguard_platform_registry_v2beta1_tags,
+  file_chainguard_platform_registry_v2beta1_images,
+  file_chainguard_platform_vulnerabilities_v2beta1_advisories,
+  file_chainguard_platform_ping_v2beta1_ping,
+  file_chainguard_platform_oidc_sts,
+]
+
+/** The standard services of gRPC, which have no REST binding and no access rule. */
+export const healthAndReflection: readonly DescFile[] = [
+  file_grpc_health_v1_health,
+  file_grpc_reflection_v1_reflection,
+  file_grpc_reflection_v1alpha_reflection,
+]

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type DescField, type DescMessage, type DescMethod, getOption, hasOption } from '@bufbuild/protobuf'
+import { iam, iam_scope } from '#gen/annotations/auth_pb.js'
+import { Capability } from '#gen/capabilities/capabilities_pb.js'
+import { http } from '#gen/google/api/annotations_pb.js'
+import { nameOf } from '../src/core/capabilities.ts'
+import { contractFiles, healthAndReflection } from '../src/gateway/contract.ts'
+
+const methodsOf = (files: typeof contractFiles): DescMethod[] =>
+  files.flatMap((file) => file.services).flatMap((service) => service.methods)
+
+const marked = (message: DescMessage): DescField[] =>
+  message.fields.filter((field) => getOption(field, iam_scope))
+
+/** The text fields that say where a call is judged: marked ones, or the marked `uid` of a marked resource. */
+function scopeFields(request: DescMessage): DescField[] {
+  return marked(request).flatMap((field) => {
+    if (field.message === undefined) return [field]
+    return marked(field.message).filter((inner) => inner.name === 'uid')
+  })
+}
+
+for (const method of methodsOf(contractFiles)) {
+  describe(`${method.parent.name}.${method.name}`, () => {
+    test('is one request and one response', () => {
+      assert.equal(method.methodKind, 'unary')
+    })
+
+    test('has an HTTP binding', () => {
+      assert.ok(hasOption(method, http))
+      const { pattern } = getOption(method, http)
+      assert.ok(pattern.case !== undefined && pattern.case !== 'custom')
+      assert.match(pattern.value, /^\//)
+    })
+
+    test('binds its path and body to fields that exist', () => {
+      const rule = getOption(method, http)
+      const paths = [rule, ...rule.additionalBindings].flatMap(({ pattern }) =>
+        typeof pattern.value === 'string'
+          ? [...pattern.value.matchAll(/\{([^=}]+)/g)].map(([, path]) => path!)
+          : [],
+      )
+      if (rule.body !== '' && rule.body !== '*') paths.push(rule.body)
+      for (const path of paths) {
+        let message: DescMessage | undefined = method.input
+        for (const name of path.split('.')) {
+          const field: DescField | undefined = message?.fields.find((candidate) => candidate.name === name)
+          assert.ok(field, `no field ${path}`)
+          message = field.message
+        }
+      }
+    })
+
+    test('says who may call it', () => {
+      assert.ok(hasOption(method, iam))
+      const { mode } = getOption(method, iam)
+      assert.ok(mode.case !== undefined)
+      if (mode.case === 'disabled') return
+      const { capabilities, unscoped } = mode.value
+      for (const capability of capabilities) assert.ok(nameOf(capability), Capability[capability])
+      if (unscoped) return
+      assert.ok(capabilities.length > 0, 'a scoped method that needs no capability')
+      const [scope, ...more] = scopeFields(method.input)
+      assert.ok(scope, 'no scope field')
+      assert.deepEqual(more, [], 'more than one scope field')
+      assert.equal(scope.fieldKind, 'scalar')
+    })
+  })
+}
+
+test('no two methods share an HTTP binding', () => {
+  const bindings = methodsOf(contractFiles).flatMap((method) => {
+    const rule = getOption(method, http)
+    return [rule, ...rule.additionalBindings].map(({ pattern }) => `${pattern.case} ${pattern.value}`)
+  })
+  assert.equal(new Set(bindings).size, bindings.length)
+})
+
+test('the standard services of gRPC have neither binding nor access rule', () => {
+  for (const method of methodsOf(healthAndReflection)) {
+    assert.ok(!hasOption(method, http) && !hasOption(method, iam), method.toString())
+  }
+})
