@@ -1,0 +1,141 @@
+import { readFileSync } from 'node:fs'
+import { ensureFirstOrganization } from './bootstrap.ts'
+import { type Addresses, addressesOf, type Config } from './config.ts'
+import { unavailable } from './core/errors.ts'
+import { errorBody } from './gateway/error-body.ts'
+import type { HttpHandler } from './http.ts'
+import { lastSeen } from './iam/last-seen.ts'
+import { type Installation, type InstallationParts, openInstallation, SetupError } from './installation.ts'
+import { type ListenOptions, listen } from './listen.ts'
+import type { Log } from './log.ts'
+import { createMetrics } from './metrics.ts'
+import { type BerthServer, createServer } from './server.ts'
+import { writeSetting } from './storage/settings.ts'
+import { createIssuerKeys } from './sts/issuer-keys.ts'
+import { createOutbound } from './sts/outbound.ts'
+
+/** The composition root: configuration in, a serving installation out. The only place that knows all parts. */
+
+export interface Berth {
+  readonly addresses: Addresses
+  readonly installation: Installation
+  /** True when the database was empty. */
+  readonly firstStart: boolean
+  /** Finishes running requests, writes what waits, closes everything. */
+  stop(): Promise<void>
+}
+
+export interface BerthParts extends InstallationParts {
+  readonly portLimits?: ListenOptions['limits']
+}
+
+/** The settings under which `berth admin` finds the addresses that the server was last started with. */
+export const ADDRESS_SETTINGS = { baseUrl: 'base_url', authUrl: 'auth_url' } as const
+
+const SECOND_MS = 1000
+
+export async function startBerth(config: Config, log: Log, parts: BerthParts = {}): Promise<Berth> {
+  const metrics = createMetrics()
+  const installation = await openInstallation(config, log, { timer: metrics.statement, ...parts })
+  const { store, keys } = installation
+  const closing: (() => Promise<void>)[] = [() => installation.close()]
+  try {
+    // The port is bound first: an address that is taken is told at once, and the external addresses may follow from it.
+    let server: BerthServer | undefined
+    const port = await listenOn(config, log, () => server, parts.portLimits)
+    closing.unshift(() => port.stop())
+
+    const addresses = addressesOf(config, port.url)
+    const outbound = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
+    const seen = lastSeen({
+      ...store,
+      onError: (err) => log.error({ err }, 'writing last-seen times failed'),
+    })
+    closing.splice(
+      1,
+      0,
+      () => seen.stop(),
+      () => outbound.close(),
+    )
+
+    const firstStart = installation.migrations.length > 0
+    if (firstStart) await ensureFirstOrganization(installation)
+    await writeSetting(store.db.kysely, ADDRESS_SETTINGS.baseUrl, addresses.baseUrl)
+    await writeSetting(store.db.kysely, ADDRESS_SETTINGS.authUrl, addresses.authUrl)
+    await keys.current() // there is one to publish before anybody asks
+    metrics.watchPool(store.db.pool)
+
+    const ready = createServer({
+      store,
+      addresses,
+      keys,
+      tokens: installation.tokensFor(addresses),
+      keysFor: createIssuerKeys({ outbound, clock: store.clock }).keysFor,
+      lastSeen: seen,
+      openOrganizations: config.openOrganizations,
+      plainHttpIssuers: config.issuerPrivateNetworks.length > 0,
+      patternIssuers: config.patternIssuers,
+      corsOrigins: config.corsOrigins,
+      metrics,
+      log,
+    })
+    ready.setServing(true)
+    server = ready
+    closing.unshift(async () => ready.setServing(false))
+    return { addresses, installation, firstStart, stop: () => inTurn(closing) }
+  } catch (error) {
+    await inTurn(closing)
+    throw error
+  }
+}
+
+async function inTurn(steps: (() => Promise<void>)[]): Promise<void> {
+  for (const step of steps.splice(0)) await step()
+}
+
+/** Binds the port. Until the server is there, requests hear that it is starting. */
+async function listenOn(
+  config: Config,
+  log: Log,
+  server: () => BerthServer | undefined,
+  limits: ListenOptions['limits'],
+) {
+  const errorDomain = config.errorDomain ?? config.listen.host
+  const starting: HttpHandler = () => ({
+    status: 503,
+    headers: { 'content-type': 'application/json', 'retry-after': '1' },
+    body: errorBody(unavailable('the server is starting', SECOND_MS), errorDomain),
+  })
+  try {
+    return await listen({
+      ...config.listen,
+      tls: config.tls && {
+        cert: readFileSync(config.tls.certFile, 'utf8'),
+        key: readFileSync(config.tls.keyFile, 'utf8'),
+      },
+      http: (request) => (server()?.http ?? starting)(request),
+      grpc: {
+        handle(stream, ...rest) {
+          const ready = server()
+          // The transport's way of saying "not processed, try again" (RFC 9113 section 8.7).
+          if (ready === undefined) stream.close(7)
+          else ready.grpc.handle(stream, ...rest)
+        },
+        stop: () => server()?.grpc.stop(),
+      },
+      errorDomain,
+      log,
+      limits,
+    })
+  } catch (error) {
+    const { host, port } = config.listen
+    const code = (error as NodeJS.ErrnoException).code
+    if (code === 'EADDRINUSE')
+      throw new SetupError(`${host}:${port} is in use; choose another address with BERTH_LISTEN`)
+    if (code === 'EACCES') throw new SetupError(`no permission to listen on ${host}:${port}`)
+    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+      throw new SetupError(`${host} is not an address of this machine`)
+    if (code === 'ENOENT') throw new SetupError(`the TLS files cannot be read: ${(error as Error).message}`)
+    throw error
+  }
+}

@@ -1,0 +1,127 @@
+import { create } from '@bufbuild/protobuf'
+import { GroupSchema } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { RelationshipType } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { checkName } from './core/fields.ts'
+import { managedRoleByName } from './core/managed-roles.ts'
+import { foundOrganization, renameOrganization } from './iam/groups.ts'
+import { type Installation, SetupError } from './installation.ts'
+import { inTransaction, type Reader, type Tx } from './storage/db.ts'
+import { recordEvent } from './storage/mutation.ts'
+import { insertResource } from './storage/rows.ts'
+import { readSetting, writeSetting } from './storage/settings.ts'
+
+/**
+ * The first organization and its owner, who also administers the platform. Whoever can read the data directory or the database
+ * is root of trust: there is no password.
+ */
+
+export interface Bootstrapped {
+  readonly organization: { readonly uid: string; readonly name: string }
+  readonly identity: { readonly uid: string; readonly name: string }
+}
+
+const SETTING = 'first_organization'
+const DEFAULT_NAME = 'default'
+const OWNER_NAME = 'owner'
+
+/** What the setting remembers. `named`: the operator has chosen the name, or let it be. */
+interface Remembered {
+  readonly organization: string
+  readonly identity: string
+  readonly named: boolean
+}
+
+/** Makes the first organization and its owner where they are not there yet: on the first start. */
+export async function ensureFirstOrganization({ store }: Pick<Installation, 'store'>): Promise<Bootstrapped> {
+  return inTransaction(store.db, async (tx) => {
+    const known = await remembered(tx)
+    if (known !== undefined) return describe(tx, known)
+    const owner = managedRoleByName.get('owner')
+    if (owner === undefined) throw new Error('there is no owner role')
+    const identity = store.uids.root()
+    const now = store.clock()
+    await insertResource(store.db, tx, 'identities', {
+      root: identity,
+      uid: identity,
+      parent: '',
+      name: OWNER_NAME,
+      description: 'Owner of the first organization and administrator of the platform',
+      email: '',
+      email_unverified: '',
+      company: '',
+      relationship: RelationshipType.UNSPECIFIED,
+      relationship_data: new Uint8Array(0),
+      issuer: '',
+      subject: '',
+      last_seen_ms: now,
+      created_ms: now,
+      updated_ms: now,
+    })
+    await tx.insertInto('platform_bindings').values({ identity_uid: identity, role_uid: owner.uid }).execute()
+    const group = create(GroupSchema, { name: DEFAULT_NAME })
+    const { uid: organization } = await foundOrganization(store, tx, group, identity)
+    const first: Remembered = { organization, identity, named: false }
+    // Two nodes may start at once on an empty database: the second finds the first one's.
+    const mine = await writeSetting(tx, SETTING, JSON.stringify(first), { onlyIfAbsent: true })
+    if (!mine) throw new Error('another node made the first organization in this moment')
+    await recordOwn(store, tx, organization)
+    return describe(tx, first)
+  })
+}
+
+/**
+ * `berth admin bootstrap`: the same, and names the organization if nobody has done so yet. Throws a SetupError when the name is
+ * not one, is taken, or another one was chosen before.
+ */
+export async function bootstrap(installation: Installation, name: string | undefined): Promise<Bootstrapped> {
+  const first = await ensureFirstOrganization(installation)
+  if (name === undefined || name === first.organization.name) return first
+  const problem = checkName(name)
+  if (problem !== undefined) throw new SetupError(`--name: ${problem.description}`)
+  const { store } = installation
+  return inTransaction(store.db, async (tx) => {
+    const known = await remembered(tx)
+    if (known === undefined) throw new Error('the first organization is gone')
+    if (known.named) {
+      throw new SetupError(
+        `the organization is named ${first.organization.name} already; rename it through the API`,
+      )
+    }
+    await renameOrganization(store, tx, known.organization, name)
+    const renamed: Remembered = { ...known, named: true }
+    await writeSetting(tx, SETTING, JSON.stringify(renamed))
+    await recordOwn(store, tx, known.organization)
+    return describe(tx, renamed)
+  })
+}
+
+async function remembered(db: Reader): Promise<Remembered | undefined> {
+  const text = await readSetting(db, SETTING)
+  return text === undefined ? undefined : (JSON.parse(text) as Remembered)
+}
+
+async function describe(db: Reader, { organization, identity }: Remembered): Promise<Bootstrapped> {
+  const nameOf = async (table: 'groups' | 'identities', uid: string) =>
+    (
+      await db
+        .selectFrom(table)
+        .select('name')
+        .where('root', '=', uid)
+        .where('uid', '=', uid)
+        .executeTakeFirst()
+    )?.name ?? ''
+  return {
+    organization: { uid: organization, name: await nameOf('groups', organization) },
+    identity: { uid: identity, name: await nameOf('identities', identity) },
+  }
+}
+
+function recordOwn({ clock }: Installation['store'], tx: Tx, uid: string): Promise<void> {
+  return recordEvent(tx, {
+    timeMs: clock(),
+    actor: 'system',
+    method: 'berth admin bootstrap',
+    uid,
+    requestId: '',
+  })
+}

@@ -1,0 +1,91 @@
+import type { Command } from 'commander'
+import { ADDRESS_SETTINGS } from '../berth.ts'
+import { bootstrap } from '../bootstrap.ts'
+import type { Config } from '../config.ts'
+import { parseUid, rootOf } from '../core/uid.ts'
+import { type Installation, SetupError } from '../installation.ts'
+import { readSetting } from '../storage/settings.ts'
+import { configOrExit, withInstallation } from './operator.ts'
+
+/**
+ * What the operator does on the installation itself: whoever can read the data directory or the database needs no token. Works
+ * while the server runs and while it does not.
+ */
+export function addAdminCommands(program: Command): void {
+  const admin = program
+    .command('admin')
+    .description("the operator's own commands, on the data directory or database itself")
+
+  admin
+    .command('bootstrap')
+    .description('print the first organization, its owner and a token, making what is not there yet')
+    .option('--name <name>', "the organization's name; can be chosen once")
+    .option('--json', 'print JSON', false)
+    .addHelpText('after', '\nExample:\n  berth admin bootstrap --name my-org --json\n')
+    .action(({ name, json }: { name?: string; json: boolean }) =>
+      withInstallation(configOrExit(), async (installation) => {
+        const first = await bootstrap(installation, name)
+        const { baseUrl, authUrl } = await addresses(configOrExit(), installation)
+        const { token } = await installation
+          .tokensFor({ authUrl })
+          .issue({ identity: first.identity.uid, audiences: [baseUrl] })
+        process.stdout.write(
+          json
+            ? `${JSON.stringify({ ...first, token })}\n`
+            : `organization  ${first.organization.uid}  ${first.organization.name}\nidentity      ${first.identity.uid}  ${first.identity.name}\ntoken         ${token}\n`,
+        )
+      }),
+    )
+
+  admin
+    .command('token')
+    .description('print an API token for an hour and nothing else, no newline')
+    .option('--identity <uid>', 'the identity it is for (default: the owner of the first organization)')
+    .option('--audience <audience>', 'what it is for (default: the API)')
+    .addHelpText(
+      'after',
+      '\nExample:\n  curl -H "Authorization: Bearer $(berth admin token)" http://127.0.0.1:8080/iam/v2beta1/groups\n',
+    )
+    .action(({ identity, audience }: { identity?: string; audience?: string }) =>
+      withInstallation(configOrExit(), async (installation) => {
+        const { baseUrl, authUrl } = await addresses(configOrExit(), installation)
+        const uid =
+          identity === undefined
+            ? (await bootstrap(installation, undefined)).identity.uid
+            : await existing(installation, identity)
+        const { token } = await installation
+          .tokensFor({ authUrl })
+          .issue({ identity: uid, audiences: [audience ?? baseUrl] })
+        process.stdout.write(token)
+      }),
+    )
+}
+
+async function existing({ store }: Installation, identity: string): Promise<string> {
+  const uid = parseUid(identity)
+  if (uid === undefined)
+    throw new SetupError('--identity must be a uid: 40 hex digits, then segments of /16 hex digits')
+  const row = await store.db.kysely
+    .selectFrom('identities')
+    .select('uid')
+    .where('root', '=', rootOf(uid))
+    .where('uid', '=', uid)
+    .executeTakeFirst()
+  if (row === undefined) throw new SetupError(`identity ${uid} does not exist`)
+  return uid
+}
+
+/** The environment's addresses; else those that the server was last started with; else the defaults. */
+async function addresses(
+  config: Config,
+  { store }: Installation,
+): Promise<{ baseUrl: string; authUrl: string }> {
+  const { kysely } = store.db
+  const scheme = config.tls === undefined ? 'http' : 'https'
+  const baseUrl =
+    config.baseUrl ??
+    (await readSetting(kysely, ADDRESS_SETTINGS.baseUrl)) ??
+    `${scheme}://${config.listen.host}:${config.listen.port}`
+  const authUrl = config.authUrl ?? (await readSetting(kysely, ADDRESS_SETTINGS.authUrl)) ?? baseUrl
+  return { baseUrl, authUrl }
+}

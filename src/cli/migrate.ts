@@ -1,0 +1,16 @@
+import type { Command } from 'commander'
+import { configOrExit, withInstallation } from './operator.ts'
+
+export function addMigrateCommand(program: Command): void {
+  program
+    .command('migrate')
+    .description('bring the database schema up to date, as serve does at its start')
+    .option('--json', 'print the migrations that ran as JSON', false)
+    .addHelpText('after', '\nExample:\n  BERTH_DATABASE_URL=postgres://berth@localhost/berth berth migrate\n')
+    .action(({ json }: { json: boolean }) =>
+      withInstallation(configOrExit(), async ({ migrations }) => {
+        const sentence = migrations.length === 0 ? 'the schema is up to date' : `ran ${migrations.join(', ')}`
+        process.stdout.write(json ? `${JSON.stringify({ migrations })}\n` : `${sentence}\n`)
+      }),
+    )
+}

@@ -1,0 +1,53 @@
+import { type Config, readConfig } from '../config.ts'
+import { type Installation, openInstallation, SetupError } from '../installation.ts'
+import { createLog } from '../log.ts'
+
+/** What the commands share that work on the installation itself instead of through its API. */
+
+/** The configuration, or one line per mistake and an exit. */
+export function configOrExit(): Config {
+  const read = readConfig(process.env)
+  if ('config' in read) return read.config
+  for (const problem of read.problems) fail(problem)
+  process.exit(1)
+}
+
+/** Runs `work` on the open installation and closes it. What the operator can mend is one line, not a stack. */
+export async function withInstallation(
+  config: Config,
+  work: (installation: Installation) => Promise<void>,
+): Promise<void> {
+  await orFail(async () => {
+    const installation = await openInstallation(config, createLog(config.logLevel))
+    try {
+      await work(installation)
+    } finally {
+      await installation.close()
+    }
+  })
+}
+
+/** Runs `work`; a failure is one line on standard error and exit code 1. */
+export async function orFail(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    fail(explain(error))
+  }
+}
+
+function explain(error: unknown): string {
+  if (error instanceof SetupError) return error.message
+  if (!(error instanceof Error)) return String(error)
+  const cause = error.cause instanceof Error ? `: ${explain(error.cause)}` : ''
+  const code = (error as NodeJS.ErrnoException).code
+  if (code === 'ECONNREFUSED')
+    return 'the database does not answer; is the address in BERTH_DATABASE_URL right?'
+  if (code === 'EACCES') return `no permission: ${error.message}`
+  return `${error.message}${cause}`
+}
+
+function fail(problem: string): void {
+  process.stderr.write(`berth: ${problem}\n`)
+  process.exitCode = 1
+}

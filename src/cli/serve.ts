@@ -1,0 +1,71 @@
+import type { Command } from 'commander'
+import { startBerth } from '../berth.ts'
+import { type Config, variables } from '../config.ts'
+import { createLog } from '../log.ts'
+import { configOrExit, orFail } from './operator.ts'
+
+const loopback = ['127.0.0.0/8', '::1/128']
+
+export function addServeCommand(program: Command): void {
+  program
+    .command('serve')
+    .description('serve the API, REST and gRPC, and the token service on one port')
+    .option(
+      '--dev',
+      'development: token issuers on this machine are trusted to be fetched, over http too',
+      false,
+    )
+    .addHelpText('after', `\nEnvironment:\n${settings()}\n\nExamples:\n${examples}`)
+    .action(({ dev }: { dev: boolean }) => orFail(() => serve(configOrExit(), dev)))
+}
+
+const examples = `  berth serve
+  BERTH_LISTEN=0.0.0.0:8080 BERTH_BASE_URL=https://berth.example.com berth serve
+  BERTH_DATABASE_URL=postgres://berth:secret@localhost/berth berth serve
+`
+
+function settings(): string {
+  const width = Math.max(...Object.keys(variables).map((name) => name.length))
+  return Object.entries(variables)
+    .map(([name, meaning]) => `  ${name.padEnd(width)}  ${meaning}`)
+    .join('\n')
+}
+
+async function serve(config: Config, dev: boolean): Promise<void> {
+  const log = createLog(config.logLevel)
+  const networks = dev ? [...config.issuerPrivateNetworks, ...loopback] : config.issuerPrivateNetworks
+  const berth = await startBerth({ ...config, issuerPrivateNetworks: networks }, log)
+  const { baseUrl } = berth.addresses
+
+  // The port may have been handed its connections before anybody reads this line: it is a fact, not a promise.
+  process.stdout.write(`ready ${baseUrl}\n`)
+  if (berth.firstStart) process.stdout.write(firstSteps(baseUrl))
+  log.info(
+    { baseUrl, dataDir: config.dataDir, database: config.databaseUrl === undefined ? 'sqlite' : 'postgres' },
+    'serving',
+  )
+
+  const stop = (signal: NodeJS.Signals) => {
+    log.info({ signal }, 'stopping: running requests finish first')
+    berth.stop().then(
+      () => process.exit(0),
+      (err: unknown) => {
+        log.error({ err }, 'stopping failed')
+        process.exit(1)
+      },
+    )
+  }
+  process.once('SIGINT', stop)
+  process.once('SIGTERM', stop)
+}
+
+function firstSteps(baseUrl: string): string {
+  return `
+This is the first start. In another terminal:
+
+  npx berth admin bootstrap --name my-org --json
+  export TOKEN=$(npx berth admin token)
+  curl -H "Authorization: Bearer $TOKEN" ${baseUrl}/iam/v2beta1/groups
+
+`
+}

@@ -1,0 +1,214 @@
+import { resolve } from 'node:path'
+import ipaddr from 'ipaddr.js'
+import { type MasterKey, parseMasterKey } from './core/sealed.ts'
+
+/**
+ * The environment as a typed configuration. Every variable is described in `variables`, which `berth serve --help` and
+ * docs/operating.md show; all mistakes are reported at once.
+ */
+
+export interface Config {
+  readonly listen: { readonly host: string; readonly port: number }
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
+  readonly dataDir: string
+  /** PostgreSQL; undefined: SQLite in the data directory. */
+  readonly databaseUrl: string | undefined
+  /** `{base_url}`; undefined: the address that is listened on. No slash at the end, like the two below. */
+  readonly baseUrl: string | undefined
+  /** `{auth_url}`; undefined: the base URL. */
+  readonly authUrl: string | undefined
+  /** undefined: the base URL's host. */
+  readonly registryHost: string | undefined
+  readonly masterKey: MasterKey | undefined
+  readonly errorDomain: string | undefined
+  readonly openOrganizations: boolean
+  /** CIDRs whose addresses issuers may have. */
+  readonly issuerPrivateNetworks: readonly string[]
+  /** Issuers that identities with an issuer pattern may match. */
+  readonly patternIssuers: readonly string[]
+  readonly corsOrigins: readonly string[]
+  readonly logLevel: LogLevel
+}
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+/** Every variable of the server, in the order in which help shows them. */
+export const variables = {
+  BERTH_LISTEN: 'address and port to serve on (default 127.0.0.1:8080; port 0 takes a free one)',
+  BERTH_BASE_URL: 'address of the API as clients see it (default http:// or https:// and the listen address)',
+  BERTH_AUTH_URL: 'address of the token service (default: the base URL)',
+  BERTH_REGISTRY_HOST: "host name of the registry (default: the base URL's host)",
+  BERTH_DATA_DIR: 'directory of the SQLite database and the master key (default ./data)',
+  BERTH_DATABASE_URL: 'postgres://user:password@host/database (default: SQLite in the data directory)',
+  BERTH_MASTER_KEY:
+    '32 bytes in base64 that encrypt secrets (default: the file master.key in the data directory)',
+  BERTH_TLS_CERT_FILE: 'PEM file with the certificate chain; with it the port speaks TLS',
+  BERTH_TLS_KEY_FILE: 'PEM file with its private key',
+  BERTH_ERROR_DOMAIN: 'domain in the ErrorInfo of errors (default: host name of the base URL)',
+  BERTH_OPEN_ORGANIZATIONS: 'true: every signed-in identity may create organizations (default false)',
+  BERTH_ISSUER_PRIVATE_NETWORKS:
+    'CIDRs, separated by commas, in which token issuers may lie, over http too (default none)',
+  BERTH_PATTERN_ISSUERS:
+    'token issuers, separated by commas, that identities with an issuer pattern may match (default none)',
+  BERTH_CORS_ORIGINS: 'origins, separated by commas, whose pages may call the API (default none)',
+  BERTH_LOG_LEVEL: `one of ${logLevels.join(', ')} (default info)`,
+} as const
+
+/** Names that the command line and the tests read; the server lets them pass. */
+const otherVariables = new Set([
+  'BERTH_API',
+  'BERTH_ISSUER',
+  'BERTH_AUDIENCE',
+  'BERTH_TOKEN',
+  'BERTH_CONFIG',
+  'BERTH_GOLDEN',
+])
+
+/** The configuration, or everything that is wrong with the environment, a sentence each. */
+export function readConfig(
+  env: Readonly<Record<string, string | undefined>>,
+): { readonly config: Config } | { readonly problems: readonly string[] } {
+  const problems: string[] = []
+  const text = (name: keyof typeof variables) => (env[name] === '' ? undefined : env[name])
+  const read = <T>(
+    name: keyof typeof variables,
+    parse: (value: string) => T | undefined,
+    expected: string,
+  ) => {
+    const value = text(name)
+    if (value === undefined) return undefined
+    const parsed = parse(value)
+    if (parsed === undefined) problems.push(`${name} must be ${expected}`)
+    return parsed
+  }
+  const list = (name: keyof typeof variables, valid: (item: string) => boolean, expected: string) => {
+    const items = (text(name) ?? '')
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== '')
+    for (const item of items)
+      if (!valid(item)) problems.push(`${name}: ${JSON.stringify(item)} must be ${expected}`)
+    return items
+  }
+
+  for (const name of Object.keys(env)) {
+    const known = Object.hasOwn(variables, name) || otherVariables.has(name) || name.startsWith('BERTH_TEST_')
+    if (name.startsWith('BERTH_') && !known)
+      problems.push(`${name} is not a setting of berth${suggestion(name)}`)
+  }
+  const certFile = text('BERTH_TLS_CERT_FILE')
+  const keyFile = text('BERTH_TLS_KEY_FILE')
+  if ((certFile === undefined) !== (keyFile === undefined)) {
+    problems.push('BERTH_TLS_CERT_FILE and BERTH_TLS_KEY_FILE must be set together')
+  }
+  const config: Config = {
+    listen: read(
+      'BERTH_LISTEN',
+      parseListen,
+      'an address and a port, such as 127.0.0.1:8080 or [::1]:8080',
+    ) ?? {
+      host: '127.0.0.1',
+      port: 8080,
+    },
+    tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
+    dataDir: resolve(text('BERTH_DATA_DIR') ?? 'data'),
+    databaseUrl: read(
+      'BERTH_DATABASE_URL',
+      parseDatabaseUrl,
+      'an address such as postgres://user@host/database',
+    ),
+    baseUrl: read('BERTH_BASE_URL', parseOrigin, 'an http or https address without path'),
+    authUrl: read('BERTH_AUTH_URL', parseOrigin, 'an http or https address without path'),
+    registryHost: read('BERTH_REGISTRY_HOST', parseHost, 'a host name, with a port if need be'),
+    masterKey: read(
+      'BERTH_MASTER_KEY',
+      parseMasterKey,
+      '32 bytes in base64, such as `openssl rand -base64 32` prints',
+    ),
+    errorDomain: read('BERTH_ERROR_DOMAIN', parseHost, 'a domain name'),
+    openOrganizations: read('BERTH_OPEN_ORGANIZATIONS', parseBoolean, 'true or false') ?? false,
+    issuerPrivateNetworks: list(
+      'BERTH_ISSUER_PRIVATE_NETWORKS',
+      ipaddr.isValidCIDR,
+      'a CIDR such as 10.0.0.0/8',
+    ),
+    patternIssuers: list(
+      'BERTH_PATTERN_ISSUERS',
+      (item) => URL.canParse(item),
+      'the address of a token issuer',
+    ),
+    corsOrigins: list(
+      'BERTH_CORS_ORIGINS',
+      (item) => parseOrigin(item) === item,
+      'an origin such as https://console.example.com',
+    ),
+    logLevel: read('BERTH_LOG_LEVEL', parseLogLevel, `one of ${logLevels.join(', ')}`) ?? 'info',
+  }
+  return problems.length > 0 ? { problems } : { config }
+}
+
+function parseListen(value: string): Config['listen'] | undefined {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+)):([0-9]{1,5})$/.exec(value)
+  const host = match?.[1] ?? match?.[2]
+  const port = Number(match?.[3])
+  return host === undefined || port > 65535 ? undefined : { host, port }
+}
+
+function parseOrigin(value: string): string | undefined {
+  if (!URL.canParse(value)) return undefined
+  const url = new URL(value)
+  const bare =
+    url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === ''
+  return bare && (url.protocol === 'http:' || url.protocol === 'https:') ? url.origin : undefined
+}
+
+function parseDatabaseUrl(value: string): string | undefined {
+  return /^postgres(ql)?:\/\/./.test(value) && URL.canParse(value) ? value : undefined
+}
+
+function parseHost(value: string): string | undefined {
+  return /^[a-z0-9.-]+(:[0-9]+)?$|^\[[0-9a-f:]+\](:[0-9]+)?$/i.test(value) ? value.toLowerCase() : undefined
+}
+
+function parseBoolean(value: string): boolean | undefined {
+  if (value === 'true' || value === '1') return true
+  return value === 'false' || value === '0' ? false : undefined
+}
+
+function parseLogLevel(value: string): LogLevel | undefined {
+  return logLevels.find((level) => level === value)
+}
+
+/** The setting that was probably meant: one that differs in few letters. */
+function suggestion(name: string): string {
+  const letters = (text: string) => [...text].sort().join('')
+  const near = Object.keys(variables).find(
+    (known) =>
+      letters(known) === letters(name) ||
+      known.startsWith(name) ||
+      name.startsWith(known) ||
+      known.replaceAll('_', '') === name.replaceAll('_', ''),
+  )
+  return near === undefined ? '; see berth serve --help' : `; did you mean ${near}?`
+}
+
+/** The addresses under which an installation is known. */
+export interface Addresses {
+  readonly baseUrl: string
+  readonly authUrl: string
+  readonly registryHost: string
+  readonly errorDomain: string
+}
+
+/** `listening`: where the port was bound, which the external addresses default to. */
+export function addressesOf(config: Config, listening: string): Addresses {
+  const baseUrl = config.baseUrl ?? listening
+  const { host, hostname } = new URL(baseUrl)
+  return {
+    baseUrl,
+    authUrl: config.authUrl ?? baseUrl,
+    registryHost: config.registryHost ?? host,
+    errorDomain: config.errorDomain ?? hostname,
+  }
+}

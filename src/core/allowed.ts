@@ -1,0 +1,88 @@
+import type { Call, Caller } from './call.ts'
+import { type CapabilitySet, everyCapability, includesAll, listOf, nameOf } from './capabilities.ts'
+import { permissionDenied } from './errors.ts'
+
+/**
+ * What a caller may do, as values that only auth/authorize.ts can make. A handler that needs a permission takes one as an
+ * argument, so that it cannot be reached without having asked.
+ */
+
+declare const proof: unique symbol
+
+/** The caller holds every capability of the method at `scope`, the uid that the request names. */
+export interface Allowed {
+  readonly scope: string
+  readonly [proof]: true
+}
+
+/** The groups at and below which the caller holds the method's capabilities; '' stands for the whole platform. */
+export interface Visible {
+  readonly scopes: readonly string[]
+  readonly [proof]: true
+}
+
+/** Capabilities of one caller, after the token's own narrowing. */
+export interface Grants {
+  /** Everything held at the uid: bindings there and at every group above. */
+  at(uid: string): CapabilitySet
+  /** The groups that hold all of `capabilities`, none below another; [''] for a platform administrator. */
+  holding(capabilities: CapabilitySet): readonly string[]
+}
+
+/** What authorize() found for one request. */
+export interface Access {
+  readonly caller: Caller
+  readonly grants: Grants
+  /** Present on scoped methods. */
+  readonly allowed: Allowed | undefined
+  /** Present on unscoped methods. */
+  readonly visible: Visible | undefined
+}
+
+/** For auth/authorize.ts alone. */
+export function proveAllowed(scope: string): Allowed {
+  return { scope } as Allowed
+}
+
+/** For auth/authorize.ts alone. */
+export function proveVisible(scopes: readonly string[]): Visible {
+  return { scopes } as Visible
+}
+
+/** The proof that a scoped method's caller may do it. Fails on a method that the schema does not scope: a bug. */
+export function allowed(call: Call): Allowed {
+  const proven = call.access?.allowed
+  if (proven === undefined) throw new Error(`${call.method.name} is not scoped`)
+  return proven
+}
+
+/** What the caller of any method but an open one may do. */
+export function accessOf(call: Call): Access {
+  if (call.access === undefined) throw new Error(`${call.method.name} has no caller`)
+  return call.access
+}
+
+/** Whether the caller's rights come from above every organization, and its token does not narrow them away. */
+export function isPlatformAdministrator(grants: Grants): boolean {
+  return includesAll(grants.at(''), everyCapability)
+}
+
+const LACKING_NAMED_MAX = 5
+
+/**
+ * Throws code 7 unless the caller holds every one of `needed` at `scope`. Also the rule against escalation (R19): nobody hands
+ * out what they do not hold there.
+ */
+export function requireCapabilities(
+  grants: Grants,
+  scope: string,
+  needed: CapabilitySet,
+  to = 'do this',
+): void {
+  const held = grants.at(scope)
+  if (includesAll(held, needed)) return
+  const lacking = listOf((needed & ~held) as CapabilitySet).map(nameOf)
+  const named = lacking.slice(0, LACKING_NAMED_MAX).join(', ')
+  const more = lacking.length > LACKING_NAMED_MAX ? ` and ${lacking.length - LACKING_NAMED_MAX} more` : ''
+  throw permissionDenied(`to ${to} at ${scope === '' ? 'the platform' : scope} you need ${named}${more}`)
+}

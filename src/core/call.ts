@@ -1,0 +1,55 @@
+import type { DescMethod, DescService, Message, MessageShape } from '@bufbuild/protobuf'
+import type { Access } from './allowed.ts'
+import type { CapabilitySet } from './capabilities.ts'
+
+/** What a codec knows of a request before anybody looked into it. */
+export interface Incoming {
+  readonly protocol: 'rest' | 'grpc'
+  /** Names this request in the log and in internal errors. */
+  readonly requestId: string
+  /** The whole value of the Authorization header, not yet looked at. */
+  readonly authorization: string | undefined
+  /** Aborted when the caller went away or its deadline passed; absent where a codec cannot tell. */
+  readonly signal?: AbortSignal
+}
+
+/** Who is asking, as proven by the token. */
+export interface Caller {
+  /** uid of the identity. */
+  readonly identity: string
+  /** The token holds in these groups only (uids); undefined: wherever the identity is bound. */
+  readonly scopes: readonly string[] | undefined
+  /** The token carries at most these capabilities; undefined: all the identity has. */
+  readonly capabilities: CapabilitySet | undefined
+}
+
+/** The facts about one request that a handler may read: never a service, never the database. */
+export interface Call extends Incoming {
+  readonly method: DescMethod
+  /** What authorize() found. Absent on methods whose authorization is disabled (ping, exchange). */
+  readonly access: Access | undefined
+}
+
+/** The waist: every protocol calls this and nothing else. Rejects with an ApiError; anything else is a bug. */
+export type Dispatch = (method: DescMethod, request: Message, incoming: Incoming) => Promise<Message>
+
+/** The handlers of one service; a method left out answers UNIMPLEMENTED. */
+export type Handlers<S extends DescService> = {
+  readonly [K in keyof S['method']]?: (
+    request: MessageShape<S['method'][K]['input']>,
+    call: Call,
+  ) => Promise<MessageShape<S['method'][K]['output']>>
+}
+
+/** A service and its handlers, as server.ts lists them. */
+export interface ServiceImplementation {
+  readonly service: DescService
+  readonly handlers: Readonly<Record<string, Handler | undefined>>
+}
+
+export type Handler = (request: Message, call: Call) => Promise<Message>
+
+/** Joins a service's descriptor with its handlers; the compiler checks every request and response type. */
+export function implement<S extends DescService>(service: S, handlers: Handlers<S>): ServiceImplementation {
+  return { service, handlers: handlers as Readonly<Record<string, Handler | undefined>> }
+}

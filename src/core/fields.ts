@@ -1,0 +1,34 @@
+import { type FieldViolation, invalidArguments } from './errors.ts'
+import { limits } from './limits.ts'
+
+/** Rules that fields of several resources share. Each returns the violation, or undefined when the value is fine. */
+
+/** Names of groups (the spec), and of everything else that has one (decision 18). */
+export const namePattern = /^[a-z0-9 ._-]{1,}$/
+
+/** Descriptions: one line of at most 512 characters. */
+const descriptionPattern = /^[^\p{Cc}\u2028\u2029]*$/u
+
+export function checkName(name: string, field = 'name'): FieldViolation | undefined {
+  if (!namePattern.test(name)) return { field, description: `name must match "${namePattern.source}"` }
+  if (name.length > limits.nameCharsMax) {
+    return { field, description: `name must have at most ${limits.nameCharsMax} characters` }
+  }
+  return undefined
+}
+
+export function checkDescription(description: string, field = 'description'): FieldViolation | undefined {
+  if ([...description].length > limits.descriptionCharsMax) {
+    return { field, description: `must have at most ${limits.descriptionCharsMax} characters` }
+  }
+  if (!descriptionPattern.test(description)) {
+    return { field, description: 'must be one line without control characters' }
+  }
+  return undefined
+}
+
+/** Throws one error with every violation among the checks; does nothing when there is none. */
+export function refuseIfAny(...checks: readonly (FieldViolation | undefined)[]): void {
+  const violations = checks.filter((check) => check !== undefined)
+  if (violations.length > 0) throw invalidArguments(violations)
+}

@@ -1,0 +1,75 @@
+/** Every limit of the product, with its unit and where it comes from. A test names each. */
+
+const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+const KIB = 1024
+const MIB = 1024 * KIB
+
+export const limits = {
+  // Lists (the spec, "Limits").
+  pageSizeDefault: 50,
+  pageSizeMax: 200,
+  pageTokenMaxAgeMs: 3 * DAY_MS,
+  /** Longest page token that is looked at. */
+  pageTokenCharsMax: 4 * KIB,
+  /** Sort keys in one `order_by`. */
+  orderByKeysMax: 5,
+  /** Values of `uidp.ids` in one request. */
+  filterIdsMax: 1000,
+
+  // Fields.
+  descriptionCharsMax: 512,
+  /** The spec gives names no maximum; the database index does. */
+  nameCharsMax: 1024,
+  /** A group may lie this deep below its root organization: uids stay short enough for an index key. */
+  groupDepthMax: 32,
+  patternCharsMax: 1024,
+  issuerCharsMax: 255,
+  jwksCharsMax: 64 * KIB,
+  claimsMax: 50,
+  /** Entries of one batch (the public contract of BatchCreateRoleBindings). */
+  batchEntriesMax: 25,
+  staticKeyLifetimeMsMax: 365 * DAY_MS,
+
+  // Tokens.
+  accessTokenLifetimeMs: HOUR_MS,
+  /** Tolerated difference between an issuer's clock and ours (R8). */
+  clockSkewMs: 60 * SECOND_MS,
+  bearerTokenCharsMax: 16 * KIB,
+  /** Verified tokens that are remembered. */
+  verifiedTokensMax: 10_000,
+
+  // Outbound requests to issuers (R1-R3, R15).
+  outboundBodyBytesMax: 100 * KIB,
+  outboundTimeoutMs: 5 * SECOND_MS,
+  outboundRedirectsMax: 3,
+  outboundConcurrencyMax: 32,
+  issuerKeysMaxAgeMs: HOUR_MS,
+  /** An unknown `kid` makes us ask the issuer again, at most this often per issuer. */
+  issuerKeysRefetchIntervalMs: 30 * SECOND_MS,
+  issuersRememberedMax: 1000,
+
+  // The one port.
+  /** All headers of one HTTP/1 or HTTP/2 request together. */
+  headerBytesMax: 32 * KIB,
+  /** A body of the REST API and one gRPC message. */
+  apiBodyBytesMax: MIB,
+  /** A message after decompression. */
+  grpcMessageBytesMax: MIB,
+  jsonDepthMax: 32,
+  /** Headers must have arrived by then (slow senders). */
+  headersTimeoutMs: 10 * SECOND_MS,
+  /** A whole request, its body included, must have arrived by then. */
+  requestTimeoutMs: 30 * SECOND_MS,
+  /** The first bytes of a connection, by which HTTP/1 and HTTP/2 are told apart, must have arrived by then. */
+  protocolTimeoutMs: 5 * SECOND_MS,
+  /** A kept-alive connection without a request is closed. */
+  idleConnectionMs: 75 * SECOND_MS,
+  /** A handler that has not answered by then is given up with DEADLINE_EXCEEDED. */
+  handlerTimeoutMs: 30 * SECOND_MS,
+  concurrentStreamsMax: 250,
+  /** Running requests get this long to finish when the server stops. */
+  stopGraceMs: 10 * SECOND_MS,
+} as const satisfies Record<string, number>

@@ -1,0 +1,92 @@
+import type { DescMethod, Message } from '@bufbuild/protobuf'
+import type { Access, Grants } from '../core/allowed.ts'
+import type { Call, Caller, Dispatch, Handler, Incoming, ServiceImplementation } from '../core/call.ts'
+import { ApiError, Code, unauthenticated, unimplemented } from '../core/errors.ts'
+
+/**
+ * The waist. REST and gRPC turn bytes into a message and call `dispatch`; it authenticates, authorizes and calls the handler,
+ * in that order (AIP-211), for every protocol the same.
+ */
+
+export interface WaistOptions<Rule> {
+  /** Every method of the contract; one without a handler among `services` answers UNIMPLEMENTED to callers who may call it. */
+  readonly methods: readonly DescMethod[]
+  readonly services: readonly ServiceImplementation[]
+  /** Reads who may call a method from its options; throws for a method without any, so the server does not start. */
+  readonly ruleOf: (method: DescMethod) => Rule
+  readonly isOpen: (rule: Rule) => boolean
+  readonly authenticate: (authorization: string | undefined) => Caller | Promise<Caller>
+  readonly readGrants: (caller: Caller) => Grants | undefined | Promise<Grants | undefined>
+  readonly authorize: (rule: Rule, request: Message, caller: Caller, grants: Grants) => Access
+  /** Told of each call that ended, with its RPC code and how long it took. */
+  readonly observe: (method: DescMethod, incoming: Incoming, code: Code, ms: number) => void
+}
+
+export interface Waist {
+  readonly dispatch: Dispatch
+  /** The token check alone, for codecs that look at it before they read the rest of a request. Throws code 16. */
+  readonly authenticate: (method: DescMethod, incoming: Incoming) => void | Promise<void>
+}
+
+export function waist<Rule>(options: WaistOptions<Rule>): Waist {
+  const handlers = new Map<DescMethod, Handler>()
+  for (const { service, handlers: byName } of options.services) {
+    for (const method of service.methods) {
+      const handler = byName[method.localName]
+      if (handler !== undefined) handlers.set(method, handler)
+    }
+  }
+  const entries = new Map(
+    options.methods.map((method) => [
+      method,
+      { rule: options.ruleOf(method), handler: handlers.get(method) },
+    ]),
+  )
+
+  const call = async (method: DescMethod, request: Message, incoming: Incoming): Promise<Message> => {
+    const entry = entries.get(method)
+    if (entry === undefined) throw unimplemented(`${method.name} is not a method of this server`)
+    const { rule, handler } = entry
+    let access: Access | undefined
+    if (!options.isOpen(rule)) {
+      // Both are synchronous when the answer is remembered; waiting for nothing would cost a turn.
+      const known = options.authenticate(incoming.authorization)
+      const caller = known instanceof Promise ? await known : known
+      const found = options.readGrants(caller)
+      const grants = found instanceof Promise ? await found : found
+      if (grants === undefined) throw unauthenticated('the identity of this token does not exist any more')
+      access = options.authorize(rule, request, caller, grants)
+    }
+    if (handler === undefined) throw unimplemented(`this server does not offer ${method.name} yet`)
+    return handler(request, callOf(incoming, method, access))
+  }
+
+  return {
+    async dispatch(method, request, incoming) {
+      const startMs = performance.now()
+      try {
+        const reply = await call(method, request, incoming)
+        options.observe(method, incoming, Code.OK, performance.now() - startMs)
+        return reply
+      } catch (failure) {
+        // What is no ApiError is a bug: the codec logs it and answers with code 13.
+        const code = failure instanceof ApiError ? failure.code : Code.INTERNAL
+        options.observe(method, incoming, code, performance.now() - startMs)
+        throw failure
+      }
+    },
+
+    authenticate(method, incoming) {
+      const entry = entries.get(method)
+      if (entry === undefined || options.isOpen(entry.rule)) return undefined
+      const known = options.authenticate(incoming.authorization)
+      return known instanceof Promise ? known.then(() => undefined) : undefined
+    },
+  }
+}
+
+function callOf(incoming: Incoming, method: DescMethod, access: Access | undefined): Call {
+  const { protocol, requestId, authorization, signal } = incoming
+  const call = { protocol, requestId, authorization, method, access }
+  return signal === undefined ? call : { ...call, signal }
+}

@@ -1,0 +1,120 @@
+import { create, type DescField, type DescMessage, type DescMethod, type Message } from '@bufbuild/protobuf'
+import { type JsonRead, jsonReader, presentPaths } from './json-reader.ts'
+import { type JsonWriter, jsonWriter } from './json-writer.ts'
+import { assign, queryReader, readValue } from './query-reader.ts'
+import type { Route } from './routes.ts'
+
+/** The parts of an HTTP request that a message is made of. */
+export interface RequestParts {
+  /** Of the path's variables, in the order of the template. */
+  readonly values: readonly string[]
+  /** Without the `?`; empty when there is none. */
+  readonly query: string
+  /** Absent where it was not to be read. */
+  readonly body: Uint8Array | undefined
+}
+
+export interface DecodedRequest {
+  readonly message: Message
+  /** The body as parsed, where it was JSON that is not empty. */
+  readonly json: unknown
+}
+
+/** A route made ready: from the parts of a request to its message, and from the reply to text. */
+export interface Endpoint {
+  readonly method: DescMethod
+  readonly wantsBody: (contentType: string | undefined) => boolean
+  /** Path over body over query. Throws an ApiError with code 3. */
+  readonly decode: (parts: RequestParts) => DecodedRequest
+  /** Type of the body; undefined when the route has none. */
+  readonly body: DescMessage | undefined
+  /** Undefined when the reply is google.protobuf.Empty, which is sent as no bytes at all. */
+  readonly write: JsonWriter | undefined
+}
+
+const nothing: JsonRead = { message: { $typeName: '' }, json: undefined }
+
+/** Throws an Error when the route does not fit its request type: a mistake in a schema, found at start. */
+export function compileEndpoint(route: Route): Endpoint {
+  const { method, template } = route
+  const input = method.input
+  const bodyField = route.body === '' || route.body === '*' ? undefined : fieldAt(input, route.body)
+  const body = route.body === '*' ? input : bodyField?.message
+  if (route.body !== '' && body === undefined)
+    throw new Error(`${method} has a body that is no message: ${route.body}`)
+  const read = body === undefined ? undefined : jsonReader(body)
+  const variables = template.variables.map(({ fieldPath }) => fieldsAt(input, fieldPath))
+  const bound = [
+    ...template.variables.map(({ fieldPath }) => fieldPath.join('.')),
+    ...(route.body === '' ? [] : [route.body]),
+  ]
+  const readQuery = queryReader(input, bound)
+  const readsForm = body === undefined && readQuery !== undefined && route.httpMethod === 'POST'
+  const maskField = route.httpMethod === 'PATCH' && bodyField !== undefined ? updateMaskOf(input) : undefined
+
+  const decode = ({ values, query, body: bytes }: RequestParts): DecodedRequest => {
+    const given = read === undefined ? nothing : read(bytes ?? '')
+    const message = bodyField === undefined && read !== undefined ? given.message : create(input)
+    if (bodyField !== undefined) assign(message, [bodyField], given.message, '')
+    for (let index = 0; index < variables.length; index++) {
+      const fields = variables[index]!
+      const last = fields.at(-1)!
+      assign(message, fields, readValue(last, values[index] ?? '', last.jsonName), last.jsonName)
+    }
+    if (readQuery !== undefined) {
+      if (readsForm && bytes !== undefined) readQuery(message, [query, Buffer.from(bytes).toString('utf8')])
+      else if (query !== '') readQuery(message, [query])
+    }
+    if (maskField !== undefined && (message as Fields)[maskField.localName] === undefined) {
+      // What the body holds is what changes; nothing in it changes nothing, which no mask says as well.
+      const paths = presentPaths(body!, given.json)
+      if (paths.length > 0) {
+        const mask = Object.assign(create(maskField.message!), { paths })
+        assign(message, [maskField], mask, '')
+      }
+    }
+    return { message, json: given.json }
+  }
+
+  return {
+    method,
+    wantsBody: (contentType) => body !== undefined || (readsForm && isForm(contentType)),
+    decode,
+    body,
+    write: method.output.typeName === 'google.protobuf.Empty' ? undefined : jsonWriter(method.output),
+  }
+}
+
+type Fields = Message & Record<string, unknown>
+
+function updateMaskOf(input: DescMessage): DescField | undefined {
+  const field = input.fields.find(({ name }) => name === 'update_mask')
+  return field?.message?.typeName === 'google.protobuf.FieldMask' ? field : undefined
+}
+
+function fieldAt(desc: DescMessage, name: string): DescField {
+  const field = desc.fields.find((candidate) => candidate.name === name)
+  if (field === undefined) throw new Error(`${desc.typeName} has no field ${name}, which its route names`)
+  return field
+}
+
+function fieldsAt(desc: DescMessage, path: readonly string[]): DescField[] {
+  const fields: DescField[] = []
+  let at: DescMessage | undefined = desc
+  for (const name of path) {
+    if (at === undefined)
+      throw new Error(`${desc.typeName} has no field ${path.join('.')}, which its route names`)
+    const field: DescField = fieldAt(at, name)
+    fields.push(field)
+    at = field.fieldKind === 'message' ? field.message : undefined
+  }
+  const last = fields.at(-1)
+  if (last?.fieldKind !== 'scalar' && last?.fieldKind !== 'enum') {
+    throw new Error(`${desc.typeName}.${path.join('.')} is no single value, so no path can fill it`)
+  }
+  return fields
+}
+
+function isForm(contentType: string | undefined): boolean {
+  return contentType !== undefined && /^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(contentType)
+}

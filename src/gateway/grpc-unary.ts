@@ -1,0 +1,208 @@
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import { type DescMethod, type Message, toBinary } from '@bufbuild/protobuf'
+import type { Incoming } from '../core/call.ts'
+import { ApiError, Code, unimplemented } from '../core/errors.ts'
+import type { GrpcContext } from './grpc.ts'
+import { type Frame, frame, frameReader, timeoutMsOf } from './grpc-frame.ts'
+import {
+  acceptsGzip,
+  decode,
+  decodeCompressed,
+  faultError,
+  gzipFrame,
+  protocolError,
+  requestEncoding,
+} from './grpc-message.ts'
+import { grpcContentType, sendTrailersOnly } from './grpc-reply.ts'
+import { clientWentAway, toApiError } from './status.ts'
+
+/** How far a call has come. */
+type Phase = 'reading' | 'running' | 'answered'
+
+/**
+ * What `dispatch` learns of a call. The signal is made when a handler asks for it: a controller costs as much as the
+ * rest of a small call's bookkeeping. A class, because an accessor in an object literal gives every object a hidden
+ * class of its own; spreading the object does not copy the signal.
+ */
+class UnaryCall implements Incoming {
+  readonly protocol = 'grpc'
+  readonly requestId: string
+  readonly authorization: string | undefined
+  #controller: AbortController | undefined = undefined
+  #aborted: ApiError | undefined = undefined
+
+  constructor(requestId: string, authorization: string | undefined) {
+    this.requestId = requestId
+    this.authorization = authorization
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted)
+    }
+    return this.#controller.signal
+  }
+
+  abort(reason: ApiError): void {
+    this.#aborted = reason
+    this.#controller?.abort(reason)
+  }
+}
+
+/** Answers one unary call: one frame in, `dispatch`, one frame and trailers out, or an error as trailers only. */
+export function serveUnary(
+  context: GrpcContext,
+  method: DescMethod,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  endOfStream: boolean,
+  requestId: string,
+): void {
+  const { limits } = context
+  const incoming = new UnaryCall(requestId, headers.authorization)
+  let phase: Phase = 'reading'
+  let timer: NodeJS.Timeout | undefined
+
+  const fail = (failure: unknown) => {
+    if (phase === 'answered') return
+    phase = 'answered'
+    clearTimeout(timer)
+    sendTrailersOnly(stream, toApiError(failure, requestId, context.log), context.errorDomain, requestId)
+  }
+  const expire = () => {
+    const exceeded = deadlineExceeded()
+    fail(exceeded)
+    incoming.abort(exceeded)
+  }
+  stream.on('close', () => {
+    if (phase === 'answered') return
+    phase = 'answered'
+    clearTimeout(timer)
+    incoming.abort(clientWentAway())
+  })
+
+  let encoding: 'identity' | 'gzip'
+  let totalMs: number
+  try {
+    encoding = requestEncoding(headers['grpc-encoding'])
+    totalMs = Math.min(deadlineOf(headers), limits.handlerTimeoutMs)
+  } catch (failure) {
+    fail(failure)
+    return
+  }
+  if (totalMs <= 0) {
+    expire()
+    return
+  }
+  const started = performance.now()
+  // One timer for two limits: a request that has arrived by then may run on for what is left of its deadline.
+  timer = setTimeout(
+    () => {
+      const leftMs = totalMs - (performance.now() - started)
+      if (phase === 'reading' || leftMs <= 1) expire()
+      else timer = setTimeout(expire, leftMs)
+    },
+    Math.min(totalMs, limits.requestTimeoutMs),
+  )
+
+  const succeed = (reply: Message) => {
+    if (phase === 'answered') return
+    try {
+      const bytes = toBinary(method.output, reply)
+      if (bytes.length <= context.gzipAboveBytes || !acceptsGzip(headers['grpc-accept-encoding'])) {
+        phase = 'answered'
+        clearTimeout(timer)
+        sendReply(stream, frame(bytes, false), requestId, false)
+        return
+      }
+      gzipFrame(bytes).then((packed) => {
+        if (phase === 'answered') return
+        phase = 'answered'
+        clearTimeout(timer)
+        sendReply(stream, packed, requestId, true)
+      }, fail)
+    } catch (failure) {
+      fail(failure)
+    }
+  }
+  const run = (message: Message) => {
+    if (phase === 'answered') return
+    phase = 'running'
+    try {
+      context.dispatch(method, message, incoming).then(succeed, fail)
+    } catch (failure) {
+      fail(failure)
+    }
+  }
+
+  let received: Frame | undefined
+  const reader = frameReader(limits.apiBodyBytesMax)
+  const finish = () => {
+    if (phase === 'answered') return
+    if (reader.isMidFrame()) return fail(protocolError('the message is cut off'))
+    if (received === undefined) return fail(notOneMessage())
+    if (received.compressed) {
+      decodeCompressed(method.input, received, encoding, limits.grpcMessageBytesMax).then(run, fail)
+      return
+    }
+    let message: Message
+    try {
+      message = decode(method.input, received.payload)
+    } catch (failure) {
+      return fail(failure)
+    }
+    run(message)
+  }
+  if (endOfStream) {
+    finish()
+    return
+  }
+  stream.on('data', (chunk: Buffer) => {
+    if (phase === 'answered') return
+    const frames = reader.push(chunk)
+    if (typeof frames === 'string') return fail(faultError(frames, limits.apiBodyBytesMax))
+    for (const one of frames) {
+      if (received !== undefined) return fail(notOneMessage())
+      received = one
+    }
+  })
+  stream.on('end', finish)
+}
+
+function sendReply(stream: ServerHttp2Stream, packed: Buffer, requestId: string, gzipped: boolean): void {
+  if (stream.destroyed || stream.closed) return
+  const headers: Record<string, string | number> = {
+    ':status': 200,
+    'content-type': grpcContentType,
+    'x-request-id': requestId,
+  }
+  if (gzipped) headers['grpc-encoding'] = 'gzip'
+  stream.respond(headers, { waitForTrailers: true })
+  stream.on('wantTrailers', sendOk)
+  stream.end(packed)
+}
+
+function sendOk(this: ServerHttp2Stream): void {
+  if (!this.destroyed && !this.closed) this.sendTrailers({ 'grpc-status': '0' })
+}
+
+/** Milliseconds that the client gave the call. */
+export function deadlineOf(headers: IncomingHttpHeaders): number {
+  const header = headers['grpc-timeout']
+  if (header === undefined) return Number.POSITIVE_INFINITY
+  const timeoutMs = typeof header === 'string' ? timeoutMsOf(header) : undefined
+  if (timeoutMs === undefined) {
+    throw new ApiError(Code.INVALID_ARGUMENT, 'Invalid argument: grpc-timeout is not well-formed')
+  }
+  return timeoutMs
+}
+
+export function deadlineExceeded(): ApiError {
+  return new ApiError(Code.DEADLINE_EXCEEDED, 'Deadline exceeded: the call took too long')
+}
+
+/** https://github.com/grpc/grpc/blob/master/doc/statuscodes.md: UNIMPLEMENTED for a cardinality violation. */
+function notOneMessage(): ApiError {
+  return unimplemented('a unary call carries exactly one message')
+}

@@ -1,0 +1,361 @@
+import { isUtf8 } from 'node:buffer'
+import {
+  create,
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  type Message,
+  type MessageShape,
+  ScalarType,
+} from '@bufbuild/protobuf'
+import { invalidArgument } from '../core/errors.ts'
+import { fieldNamed, isLeafMessage } from '../core/field-mask.ts'
+import { limits } from '../core/limits.ts'
+import { countMembers, repeatedMember, scanJson } from './json-scan.ts'
+import { inFloatRange, integerRange, parseBytes, parseFloatText, parseInteger } from './scalar-text.ts'
+import { parseDuration, parseTimestamp } from './timestamp.ts'
+
+/** A body that was read. */
+export interface JsonRead<T extends Message = Message> {
+  readonly message: T
+  /** The parsed text itself, for `presentPaths` and `spelledPath`. */
+  readonly json: unknown
+}
+
+/**
+ * Reads the JSON of a message, or an empty body as an empty message. Throws an ApiError with code 3, whose violation names
+ * the member as the caller wrote it: malformed or too deeply nested JSON, text that is not Unicode, an unknown member, a
+ * member given twice, a value of the wrong type or out of range.
+ */
+export type JsonReader<T extends Message = Message> = (body: string | Uint8Array) => JsonRead<T>
+
+/** The reader of a message type, put together at the first call. Throws an Error for google.protobuf.Any and the like. */
+export function jsonReader<D extends DescMessage>(desc: D): JsonReader<MessageShape<D>> {
+  const read = messageReader(desc)
+  return (body) => {
+    const text = typeof body === 'string' ? body : utf8(body)
+    // A byte order mark is not part of the text.
+    const json = parse(text.startsWith('\ufeff') ? text.slice(1) : text)
+    return { message: read(json, '') as MessageShape<D>, json }
+  }
+}
+
+/**
+ * Proto paths of the members that a body holds, as a field mask: a message member that is not empty stands for the members
+ * in it, everything else, `null` included, for itself. `json` has gone through the reader of the same type.
+ */
+export function presentPaths(desc: DescMessage, json: unknown, prefix = ''): string[] {
+  return Object.entries(json as object).flatMap(([name, value]) => {
+    const field = fieldNamed(desc, name)
+    if (field === undefined) return []
+    const path = prefix + field.name
+    const isObject = typeof value === 'object' && value !== null && Object.keys(value).length > 0
+    if (field.fieldKind !== 'message' || isLeafMessage(field.message) || !isObject) return [path]
+    return presentPaths(field.message, value, `${path}.`)
+  })
+}
+
+/** The path of a field (`claimMatch.issuer`, `capabilities[0]`) in the spelling that the caller used in the body. */
+export function spelledPath(desc: DescMessage, json: unknown, path: string): string {
+  let at: DescMessage | undefined = desc
+  let value = json
+  return path
+    .split('.')
+    .map((part) => {
+      const [name = '', index] = part.split('[', 2)
+      const field: DescField | undefined = at && fieldNamed(at, name)
+      at = field?.message
+      if (field === undefined || typeof value !== 'object' || value === null) return part
+      const members: object = value
+      const spelled = Object.keys(members).find((key) => key === name) ?? spellingIn(members, field)
+      value = spelled === undefined ? undefined : (members as Record<string, unknown>)[spelled]
+      if (index !== undefined && Array.isArray(value)) value = value[Number.parseInt(index, 10)]
+      return (spelled ?? name) + part.slice(name.length)
+    })
+    .join('.')
+}
+
+function spellingIn(members: object, field: DescField): string | undefined {
+  return Object.keys(members).find((key) => fieldNamed(field.parent, key) === field)
+}
+
+function utf8(body: Uint8Array): string {
+  if (!isUtf8(body)) throw invalidArgument('', 'the body is not UTF-8')
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
+}
+
+function parse(text: string): unknown {
+  const { depth, members } = scanJson(text)
+  // Before anything recurses.
+  if (depth > limits.jsonDepthMax) {
+    throw invalidArgument('', `the body is nested more than ${limits.jsonDepthMax} levels deep`)
+  }
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (error) {
+    if (text.trim() === '') return {}
+    throw invalidArgument('', `the body is not valid JSON${position(text, error)}`)
+  }
+  if (countMembers(json) !== members) throw invalidArgument(repeatedMember(text) ?? '', 'is given twice')
+  return json
+}
+
+/** Where the engine stopped, if it says so. Its message is not passed on: it may quote the body. */
+function position(text: string, error: unknown): string {
+  const match = /at position (\d+)/.exec(error instanceof Error ? error.message : '')
+  if (match === null) return ''
+  const before = text.slice(0, Number(match[1])).split('\n')
+  return ` (line ${before.length}, column ${before.at(-1)!.length + 1})`
+}
+
+/** Reads one JSON value; `at` is its path as the caller spelled it. */
+type ValueReader = (json: unknown, at: string) => unknown
+
+interface Member {
+  readonly field: DescField
+  readonly read: ValueReader
+  /** Other names that mean the same field. */
+  readonly others: readonly string[]
+}
+
+const messageReaders = new Map<DescMessage, ValueReader>()
+
+function messageReader(desc: DescMessage): ValueReader {
+  const known = messageReaders.get(desc)
+  if (known !== undefined) return known
+  const wellKnown = wellKnownReader(desc)
+  if (wellKnown !== undefined) {
+    messageReaders.set(desc, wellKnown)
+    return wellKnown
+  }
+  const members = new Map<string, Member>()
+  const read: ValueReader = (json, at) => readMessage(desc, members, json, at)
+  // Before the fields are looked at, because a type may contain itself.
+  messageReaders.set(desc, read)
+  try {
+    for (const field of desc.fields) {
+      const names = [...new Set([field.jsonName, field.name, camelCase(field)])].filter(
+        (name) => fieldNamed(desc, name) === field,
+      )
+      const value = fieldReader(field)
+      for (const name of names) {
+        members.set(name, { field, read: value, others: names.filter((other) => other !== name) })
+      }
+    }
+  } catch (error) {
+    messageReaders.delete(desc)
+    throw error
+  }
+  return read
+}
+
+/** Where a schema overrides the JSON name with the proto name, the usual spelling is still understood. */
+function camelCase(field: DescField): string {
+  return field.name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function readMessage(
+  desc: DescMessage,
+  members: ReadonlyMap<string, Member>,
+  json: unknown,
+  at: string,
+): Message {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw wrong(at, 'must be an object')
+  const message = create(desc) as Message & Record<string, unknown>
+  for (const name of Object.keys(json)) {
+    const member = members.get(name)
+    if (member === undefined) throw wrong(join(at, name), 'is not a known field')
+    for (const other of member.others) {
+      if (Object.hasOwn(json, other)) throw wrong(join(at, name), 'is given twice')
+    }
+    const value = (json as Record<string, unknown>)[name]
+    if (value === null) continue
+    const { field } = member
+    const read = member.read(value, join(at, name))
+    if (field.oneof === undefined) {
+      message[field.localName] = read
+      continue
+    }
+    const oneof = message[field.oneof.localName] as { readonly case: string | undefined }
+    if (oneof.case !== undefined) {
+      throw wrong(join(at, name), `only one field of ${field.oneof.name} can be given`)
+    }
+    message[field.oneof.localName] = { case: field.localName, value: read }
+  }
+  return message
+}
+
+function fieldReader(field: DescField): ValueReader {
+  switch (field.fieldKind) {
+    case 'list': {
+      const item = itemReader(field)
+      return (json, at) => {
+        if (!Array.isArray(json)) throw wrong(at, 'must be a list')
+        return json.map((element, index) => item(element, `${at}[${index}]`))
+      }
+    }
+    case 'map': {
+      const item = itemReader(field)
+      const key = mapKeyReader(field.mapKey)
+      return (json, at) => {
+        if (typeof json !== 'object' || json === null || Array.isArray(json))
+          throw wrong(at, 'must be an object')
+        const map = {}
+        for (const [name, value] of Object.entries(json)) {
+          const own = key(name, at)
+          if (Object.hasOwn(map, own)) throw wrong(join(at, name), 'is given twice')
+          // Defined, not assigned: `__proto__` is a key like any other.
+          Object.defineProperty(map, own, {
+            value: item(value, join(at, name)),
+            writable: true,
+            enumerable: true,
+            configurable: true,
+          })
+        }
+        return map
+      }
+    }
+    default:
+      return itemReader(field)
+  }
+}
+
+function itemReader(field: DescField): ValueReader {
+  if (field.message !== undefined) return messageReader(field.message)
+  if (field.enum !== undefined) return enumReader(field.enum)
+  return scalarReader(field.scalar ?? ScalarType.STRING)
+}
+
+function enumReader(desc: DescEnum): ValueReader {
+  const byName = new Map(desc.values.map(({ name, number }) => [name, number]))
+  const numbers = new Set(byName.values())
+  return (json, at) => {
+    if (typeof json === 'string') {
+      const number = byName.get(json)
+      if (number === undefined) throw wrong(at, `must be one of the values of ${desc.name}`)
+      return number
+    }
+    const known =
+      Number.isInteger(json) &&
+      (desc.open ? (json as number) === ((json as number) | 0) : numbers.has(json as number))
+    if (!known) throw wrong(at, `must be one of the values of ${desc.name}`)
+    return json
+  }
+}
+
+function scalarReader(scalar: ScalarType): ValueReader {
+  const range = integerRange(scalar)
+  if (range !== undefined) {
+    const min = Number(range.min)
+    const max = Number(range.max)
+    return (json, at) => {
+      let value = typeof json === 'string' ? parseInteger(range, json) : undefined
+      if (value === undefined) {
+        // Proto JSON has 1e3 and 1.0 as integers too.
+        const number = typeof json === 'string' ? parseFloatText(ScalarType.DOUBLE, json) : json
+        if (typeof number === 'number' && Number.isSafeInteger(number) && number >= min && number <= max) {
+          value = range.big ? BigInt(number) : number + 0
+        } else if (
+          range.big &&
+          typeof json === 'number' &&
+          Number.isInteger(json) &&
+          !Number.isSafeInteger(json)
+        ) {
+          throw wrong(at, 'is too large to be exact as a number: write it as a string')
+        }
+      }
+      if (value === undefined) throw wrong(at, `must be ${range.name}`)
+      return value
+    }
+  }
+  switch (scalar) {
+    case ScalarType.STRING:
+      return text
+    case ScalarType.BOOL:
+      return (json, at) => {
+        if (typeof json !== 'boolean') throw wrong(at, 'must be true or false')
+        return json
+      }
+    case ScalarType.BYTES:
+      return (json, at) => {
+        const bytes = typeof json === 'string' ? parseBytes(json) : undefined
+        if (bytes === undefined) throw wrong(at, 'must be base64 text')
+        return bytes
+      }
+    default:
+      return (json, at) => {
+        const value =
+          typeof json === 'number'
+            ? inFloatRange(scalar, json)
+            : typeof json === 'string'
+              ? parseFloatText(scalar, json)
+              : undefined
+        if (value === undefined) throw wrong(at, 'must be a number')
+        return value
+      }
+  }
+}
+
+function mapKeyReader(scalar: ScalarType): (name: string, at: string) => string {
+  const range = integerRange(scalar)
+  if (range !== undefined) {
+    return (name, at) => {
+      const value = parseInteger(range, name)
+      if (value === undefined) throw wrong(join(at, name), `the key must be ${range.name}`)
+      return String(value)
+    }
+  }
+  if (scalar === ScalarType.BOOL) {
+    return (name, at) => {
+      if (name !== 'true' && name !== 'false') throw wrong(join(at, name), 'the key must be true or false')
+      return name
+    }
+  }
+  return text
+}
+
+function text(json: unknown, at: string): string {
+  if (typeof json !== 'string') throw wrong(at, 'must be a string')
+  if (!json.isWellFormed()) throw wrong(at, 'is not Unicode text: it has half of a surrogate pair')
+  return json
+}
+
+function wellKnownReader(desc: DescMessage): ValueReader | undefined {
+  switch (desc.typeName) {
+    case 'google.protobuf.Timestamp':
+      return (json, at) => {
+        const time = typeof json === 'string' ? parseTimestamp(json) : undefined
+        if (time === undefined) throw wrong(at, 'must be an RFC 3339 timestamp, such as 2025-01-02T03:04:05Z')
+        return Object.assign(create(desc), time)
+      }
+    case 'google.protobuf.Duration':
+      return (json, at) => {
+        const duration = typeof json === 'string' ? parseDuration(json) : undefined
+        if (duration === undefined) throw wrong(at, 'must be a duration in seconds, such as 1.5s')
+        return Object.assign(create(desc), duration)
+      }
+    case 'google.protobuf.FieldMask':
+      return (json, at) => Object.assign(create(desc), { paths: maskPaths(text(json, at)) })
+    case 'google.protobuf.Empty':
+      return undefined
+    default:
+      if (desc.typeName.startsWith('google.protobuf.')) throw new Error(`${desc.typeName} has no JSON reader`)
+      return undefined
+  }
+}
+
+/** The paths of a field mask in JSON or in a query, as proto names; an empty text has none. */
+export function maskPaths(mask: string): string[] {
+  if (mask === '') return []
+  return mask.split(',').map((path) => path.trim().replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
+}
+
+function join(at: string, name: string): string {
+  return at === '' ? name : `${at}.${name}`
+}
+
+function wrong(at: string, description: string): Error {
+  // A path may hold names that the caller made up.
+  return invalidArgument(at.toWellFormed().slice(0, 256), at === '' ? `the body ${description}` : description)
+}

@@ -1,0 +1,164 @@
+import type { DescMethod, DescService, Message } from '@bufbuild/protobuf'
+import type { Dispatch, Incoming } from '../core/call.ts'
+import { ApiError, Code, internal, invalidArgument, invalidArguments } from '../core/errors.ts'
+import { limits } from '../core/limits.ts'
+import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
+import { withCors } from './cors.ts'
+import { compileEndpoint, type DecodedRequest, type Endpoint } from './endpoint.ts'
+import { errorBody, httpStatusOf } from './error-body.ts'
+import { spelledPath } from './json-reader.ts'
+import { type Route, routeLookup, routesOf } from './routes.ts'
+
+export interface RestOptions {
+  readonly dispatch: Dispatch
+  /** Their google.api.http options are the routes. */
+  readonly services: readonly DescService[]
+  /** `domain` of the ErrorInfo in every error, and the realm of the challenge. */
+  readonly errorDomain: string
+  readonly log: { error(fields: object, message: string): void }
+  /** Runs before anything of the request is decoded, so that a bad token is refused first; throws an ApiError. */
+  readonly precheck?: (method: DescMethod, incoming: Incoming) => void | Promise<void>
+  /** Origins whose pages may call the API from a browser, exactly as browsers send them; none by default. */
+  readonly cors?: { readonly origins: readonly string[] }
+}
+
+/** `/iam/v2/groups` is `/iam/v2beta1/groups`. */
+const versionAliases = { v2beta1: 'v2' }
+
+const commonHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+const jsonHeaders = Object.freeze({ 'content-type': 'application/json', ...commonHeaders })
+const emptyReply: HttpReply = Object.freeze({
+  status: 200,
+  headers: Object.freeze(commonHeaders),
+  body: undefined,
+})
+
+/**
+ * The REST API of the services: transcodes between HTTP and `dispatch` (google.api.http, AIP-127) and knows no resource.
+ * Every answer, errors included, is a reply: the handler does not throw and its promise does not reject. A HEAD is answered
+ * like the GET; leaving out the body is left to the server. Throws an Error here when the schemas' routes are ambiguous or
+ * do not fit their messages.
+ */
+export function restHandler(options: RestOptions): HttpHandler {
+  const { dispatch, services, precheck, cors } = options
+  const routes = routesOf(services)
+  const lookup = routeLookup(routes, versionAliases)
+  const endpoints = new Map<Route, Endpoint>(routes.map((route) => [route, compileEndpoint(route)]))
+
+  const handler: HttpHandler = (request) => {
+    const { url } = request
+    const mark = url.indexOf('?')
+    const found = lookup(request.method, mark < 0 ? url : url.slice(0, mark))
+    if (found.kind !== 'route') return refuseRoute(found, request, options)
+
+    const endpoint = endpoints.get(found.route)!
+    const incoming: Incoming = {
+      protocol: 'rest',
+      requestId: request.id,
+      authorization: request.headers.authorization,
+    }
+    let decoded: DecodedRequest | undefined
+    const fail = (error: unknown): HttpReply =>
+      errorReply(inCallersWords(error, endpoint, decoded), request, options)
+    const finish = (body: Uint8Array | undefined): Promise<HttpReply> => {
+      decoded = endpoint.decode({ values: found.values, query: mark < 0 ? '' : url.slice(mark + 1), body })
+      return dispatch(endpoint.method, decoded.message, incoming).then((reply) => render(endpoint, reply))
+    }
+    const run = (): Promise<HttpReply> =>
+      endpoint.wantsBody(request.headers['content-type'])
+        ? request.body(limits.apiBodyBytesMax).then(finish)
+        : finish(undefined)
+
+    // No `async`: a GET gets from here to its handler without waiting.
+    try {
+      const checking = precheck?.(endpoint.method, incoming)
+      return (checking === undefined ? run() : checking.then(run)).catch(fail)
+    } catch (error) {
+      return fail(error)
+    }
+  }
+  return cors === undefined ? handler : withCors(handler, cors.origins)
+}
+
+function render({ write }: Endpoint, message: Message): HttpReply {
+  return write === undefined ? emptyReply : { status: 200, headers: jsonHeaders, body: write(message) }
+}
+
+function refuseRoute(
+  found: Exclude<ReturnType<ReturnType<typeof routeLookup>>, { kind: 'route' }>,
+  request: HttpRequest,
+  options: RestOptions,
+): HttpReply {
+  switch (found.kind) {
+    case 'malformed-path':
+      return errorReply(invalidArgument('', 'the path has a malformed percent escape'), request, options)
+    case 'unknown-path':
+      return errorReply(new ApiError(Code.NOT_FOUND, 'Not found: no such path'), request, options)
+    case 'wrong-method': {
+      const allow = found.allow.join(', ')
+      const message = `Unimplemented: this path answers ${allow}`
+      const reply = errorReply(
+        new ApiError(Code.UNIMPLEMENTED, message, { httpStatus: 405 }),
+        request,
+        options,
+      )
+      return { ...reply, headers: { ...reply.headers, allow } }
+    }
+  }
+}
+
+function errorReply(error: unknown, request: HttpRequest, options: RestOptions): HttpReply {
+  let answer: ApiError
+  if (error instanceof ApiError) {
+    answer = error
+  } else {
+    options.log.error({ requestId: request.id, err: error }, 'a request failed unexpectedly')
+    answer = internal(request.id, error)
+  }
+  const headers: Record<string, string> = { ...jsonHeaders }
+  if (answer.code === Code.UNAUTHENTICATED) {
+    headers['www-authenticate'] = challenge(options.errorDomain, request.headers.authorization !== undefined)
+  }
+  for (const detail of answer.details) {
+    if (detail.kind === 'RetryInfo')
+      headers['retry-after'] = String(Math.max(0, Math.ceil(detail.retryDelayMs / 1000)))
+  }
+  return {
+    status: answer.httpStatus ?? httpStatusOf(answer.code),
+    headers,
+    body: errorBody(answer, options.errorDomain),
+  }
+}
+
+/** RFC 6750, section 3: the error is named only when a token was presented. */
+function challenge(realm: string, presented: boolean): string {
+  return `Bearer realm="${realm.replace(/["\\]/g, '\\$&')}"${presented ? ', error="invalid_token"' : ''}`
+}
+
+/** The same error with the fields of its violations as this caller spelled them. */
+function inCallersWords(error: unknown, endpoint: Endpoint, decoded: DecodedRequest | undefined): unknown {
+  if (!(error instanceof ApiError) || decoded === undefined) return error
+  const bad = error.details.find((detail) => detail.kind === 'BadRequest')
+  if (bad === undefined || bad.fieldViolations.length === 0) return error
+  const fieldViolations = bad.fieldViolations.map(({ field, description }) => ({
+    field: spelled(field, endpoint, decoded.json),
+    description,
+  }))
+  if (fieldViolations.every(({ field }, index) => field === bad.fieldViolations[index]!.field)) return error
+  const { code, reason, cause, httpStatus } = error
+  const usual = error.message === invalidArguments(bad.fieldViolations).message
+  return new ApiError(code, usual ? invalidArguments(fieldViolations).message : error.message, {
+    reason,
+    details: error.details.map((detail) =>
+      detail === bad ? { kind: 'BadRequest', fieldViolations } : detail,
+    ),
+    cause,
+    ...(httpStatus === undefined ? {} : { httpStatus }),
+  })
+}
+
+function spelled(field: string, endpoint: Endpoint, json: unknown): string {
+  // The one query parameter that the specification writes in camelCase.
+  if (field === 'update_mask') return 'updateMask'
+  return endpoint.body === undefined || json === undefined ? field : spelledPath(endpoint.body, json, field)
+}

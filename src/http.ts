@@ -1,0 +1,25 @@
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** One HTTP request, whichever version of HTTP brought it. */
+export interface HttpRequest {
+  readonly method: string
+  /** Path and query as sent, undecoded: `/iam/v2beta1/groups?page_size=2`. */
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  /** Names this request in the log; sent back as `x-request-id`. */
+  readonly id: string
+  /**
+   * Reads the body, at most `bytesMax` bytes. Rejects with an ApiError: code 3 when it is larger (HTTP 413), code 4 when it
+   * does not arrive in time.
+   */
+  body(bytesMax: number): Promise<Uint8Array>
+}
+
+export interface HttpReply {
+  readonly status: number
+  /** Lower-case names. `content-length` and `x-request-id` are added by the server. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Uint8Array | undefined
+}
+
+export type HttpHandler = (request: HttpRequest) => HttpReply | Promise<HttpReply>

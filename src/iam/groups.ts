@@ -1,0 +1,284 @@
+import { create } from '@bufbuild/protobuf'
+import { EmptySchema } from '@bufbuild/protobuf/wkt'
+import { Capability } from '#gen/capabilities/capabilities_pb.js'
+import {
+  type Group,
+  GroupSchema,
+  GroupsService,
+  OrgKind,
+  OrgStatus,
+} from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { accessOf, allowed, isPlatformAdministrator, requireCapabilities } from '../core/allowed.ts'
+import { type Call, implement } from '../core/call.ts'
+import { setOf } from '../core/capabilities.ts'
+import {
+  alreadyExists,
+  failedPrecondition,
+  invalidArgument,
+  notFound,
+  permissionDenied,
+} from '../core/errors.ts'
+import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
+import { limits } from '../core/limits.ts'
+import { timestampOf, updated } from '../core/message.ts'
+import { timeSortFields } from '../core/order-by.ts'
+import { depthOf, parentOf, parseUid, rangeBelow, rootOf, type Uid } from '../core/uid.ts'
+import type { Tx } from '../storage/db.ts'
+import { listPage } from '../storage/list.ts'
+import { mutate } from '../storage/mutation.ts'
+import { prepared } from '../storage/prepared.ts'
+import { deleteResource, insertResource, lockResource } from '../storage/rows.ts'
+import type { Store } from '../storage/store.ts'
+import type { GroupRow } from '../storage/tables.ts'
+import { GROUP_TYPE, holdGroup } from './parent-group.ts'
+import { bindCreator, unbindCreators } from './role-bindings.ts'
+
+/**
+ * Groups: the tree that everything hangs in. A root group is an organization; what is granted at a group holds in all that is
+ * below it. Siblings differ in name, and a group can only go when nothing is left in it.
+ */
+
+const sortFields = { uid: 'uid', name: 'name', ...timeSortFields }
+
+/** `openOrganizations`: whether every signed-in identity may found an organization (decision 16). */
+export function groupsService(store: Store, { openOrganizations }: { readonly openOrganizations: boolean }) {
+  const { db, clock } = store
+
+  return implement(GroupsService, {
+    async listGroups(request, call) {
+      const { rows, ...page } = await listPage(store, call, request, {
+        collection: 'groups',
+        sortFields,
+        defaultOrder: 'uid',
+        equals: { name: request.name },
+      })
+      return {
+        $typeName: 'chainguard.platform.iam.v2beta1.ListGroupsResponse' as const,
+        groups: rows.map(toGroup),
+        ...page,
+      }
+    },
+
+    async getGroup(_request, call) {
+      const { scope } = allowed(call)
+      const [row] = await rowOf(db.kysely, { root: rootOf(scope), uid: scope })
+      if (row === undefined) throw notFound(GROUP_TYPE, scope)
+      return toGroup(row)
+    },
+
+    async createGroup({ parent, group = create(GroupSchema) }, call) {
+      const under = parentGroup(parent)
+      if (under === undefined) requireMayFound(call, openOrganizations)
+      else requireCapabilities(accessOf(call).grants, under, mayCreate, 'create a group')
+      refuseIfAny(checkName(group.name), checkDescription(group.description))
+      refuseOperatorFields(call, create(GroupSchema), group, under === undefined)
+
+      return mutate(
+        store,
+        call,
+        async (tx) => {
+          const row =
+            under === undefined
+              ? await foundOrganization(store, tx, group, accessOf(call).caller.identity)
+              : await addGroup(store, tx, under, group)
+          return { uid: row.uid, answer: toGroup(row) }
+        },
+        () => nameTaken(parent, group.name),
+      )
+    },
+
+    async updateGroup({ group: patch = create(GroupSchema), updateMask }, call) {
+      const { scope } = allowed(call)
+      let name = patch.name
+      return mutate(
+        store,
+        call,
+        async (tx) => {
+          const row = await lockResource(db, tx, 'groups', scope, 'update')
+          if (row === undefined) throw notFound(GROUP_TYPE, scope)
+          const current = toGroup(row)
+          const next = updated(GroupSchema, current, patch, updateMask?.paths)
+          refuseIfAny(checkName(next.name), checkDescription(next.description))
+          refuseOperatorFields(call, current, next, row.parent === '')
+          name = next.name
+          const changed = {
+            name: next.name,
+            description: next.description,
+            verified: Number(next.verified),
+            kind: next.kind,
+            updated_ms: clock(),
+          }
+          await tx
+            .updateTable('groups')
+            .set(changed)
+            .where('root', '=', row.root)
+            .where('uid', '=', scope)
+            .execute()
+          if (row.parent === '') await claimOrganizationName(tx, scope, name)
+          return { uid: scope, answer: toGroup({ ...row, ...changed }) }
+        },
+        () => nameTaken(parentOf(scope), name),
+      )
+    },
+
+    async deleteGroup(_request, call) {
+      const { scope } = allowed(call)
+      return mutate(store, call, async (tx) => {
+        const row = await lockResource(db, tx, 'groups', scope, 'update')
+        if (row === undefined) throw notFound(GROUP_TYPE, scope)
+        const left = await contentsOf(tx, scope)
+        if (left.length > 0) {
+          throw failedPrecondition('RESOURCE_NOT_EMPTY', `group ${scope} still contains ${left.join(', ')}`)
+        }
+        if (row.parent === '') {
+          await unbindCreators(store, tx, scope)
+          await tx.deleteFrom('organization_names').where('uid', '=', scope).execute()
+        }
+        await deleteResource(db, tx, 'groups', scope)
+        return { uid: scope, answer: create(EmptySchema) }
+      })
+    },
+  })
+}
+
+const rowOf = prepared((db, { root, uid }: { root: string; uid: string }) =>
+  db.selectFrom('groups').selectAll().where('root', '=', root).where('uid', '=', uid),
+)
+
+function toGroup(row: GroupRow): Group {
+  return {
+    $typeName: 'chainguard.platform.iam.v2beta1.Group',
+    uid: row.uid,
+    name: row.name,
+    description: row.description,
+    resourceLimits: {},
+    verified: row.verified === 1,
+    createTime: timestampOf(row.created_ms),
+    updateTime: timestampOf(row.updated_ms),
+    kind: row.kind,
+    status: row.status,
+  }
+}
+
+type NewGroup = Pick<Group, 'name' | 'description' | 'verified' | 'kind'>
+
+/** Makes an organization, with its founder as its owner. A name that is taken is a unique violation. */
+export async function foundOrganization(
+  store: Store,
+  tx: Tx,
+  group: NewGroup,
+  founder: string,
+): Promise<GroupRow> {
+  const row = rowFor(store, store.uids.root(), group)
+  await insertResource(store.db, tx, 'groups', row)
+  await claimOrganizationName(tx, row.uid, group.name)
+  await bindCreator(store, tx, row.uid as Uid, founder)
+  return row
+}
+
+async function addGroup(store: Store, tx: Tx, parent: Uid, group: NewGroup): Promise<GroupRow> {
+  await holdGroup(store.db, tx, parent)
+  const row = rowFor(store, store.uids.below(parent), group)
+  await insertResource(store.db, tx, 'groups', row)
+  return row
+}
+
+function rowFor({ clock }: Store, uid: Uid, { name, description, verified, kind }: NewGroup): GroupRow {
+  const now = clock()
+  return {
+    root: rootOf(uid),
+    uid,
+    parent: parentOf(uid),
+    name,
+    description,
+    verified: Number(verified),
+    kind,
+    status: OrgStatus.READY,
+    created_ms: now,
+    updated_ms: now,
+  }
+}
+
+/** Renames an organization. A name that is taken is a unique violation. */
+export async function renameOrganization({ clock }: Store, tx: Tx, uid: string, name: string): Promise<void> {
+  const changed = { name, updated_ms: clock() }
+  await tx.updateTable('groups').set(changed).where('root', '=', uid).where('uid', '=', uid).execute()
+  await claimOrganizationName(tx, uid, name)
+}
+
+/** Names of organizations differ over the whole installation, which no index of a tenant's table can say. */
+async function claimOrganizationName(tx: Tx, uid: string, name: string): Promise<void> {
+  await tx.deleteFrom('organization_names').where('uid', '=', uid).execute()
+  await tx.insertInto('organization_names').values({ name, uid }).execute()
+}
+
+const mayCreate = setOf([Capability.CAP_IAM_GROUPS_CREATE])
+
+function parentGroup(parent: string): Uid | undefined {
+  if (parent === '') return undefined
+  const uid = parseUid(parent)
+  if (uid === undefined) throw invalidArgument('parent', 'must be the uid of a group')
+  if (depthOf(uid) >= limits.groupDepthMax) {
+    throw invalidArgument(
+      'parent',
+      `must lie at most ${limits.groupDepthMax - 1} levels below its organization`,
+    )
+  }
+  return uid
+}
+
+function requireMayFound(call: Call, openOrganizations: boolean): void {
+  if (openOrganizations || isPlatformAdministrator(accessOf(call).grants)) return
+  throw permissionDenied('only the administrators of this platform may create organizations')
+}
+
+/** `verified` and `kind` are the operator's to set, on organizations only; restating what they are is fine (decision 20). */
+function refuseOperatorFields(call: Call, current: Group, next: Group, organization: boolean): void {
+  if (next.verified === current.verified && next.kind === current.kind) return
+  const field = next.verified === current.verified ? 'kind' : 'verified'
+  if (!isPlatformAdministrator(accessOf(call).grants)) {
+    throw permissionDenied(`${field} can only be set by the administrators of this platform`)
+  }
+  if (!organization) throw invalidArgument(field, 'can only be set on an organization')
+  if (next.verified && next.kind === OrgKind.UNSPECIFIED) {
+    throw invalidArgument('kind', 'must be set on an organization that is verified')
+  }
+}
+
+function nameTaken(parent: string, name: string) {
+  const where = parent === '' ? 'an organization' : `a group in ${parent}`
+  return alreadyExists(GROUP_TYPE, name, `${where} is named ${name} already`)
+}
+
+/** The kinds of resources that are left in a group, in words. */
+async function contentsOf(tx: Tx, uid: string): Promise<string[]> {
+  const root = rootOf(uid)
+  const below = rangeBelow(uid)
+  const one = async (table: 'identities' | 'roles' | 'repos') =>
+    (
+      await tx
+        .selectFrom(table)
+        .select('uid')
+        .where('root', '=', root)
+        .where('parent', '=', uid)
+        .limit(1)
+        .execute()
+    ).length > 0
+  const group = tx.selectFrom('groups').select('uid').where('root', '=', root)
+  const binding = tx
+    .selectFrom('role_bindings')
+    .select('uid')
+    .where('root', '=', root)
+    .where('parent', '=', uid)
+  const left: string[] = []
+  if (
+    (await group.where('uid', '>=', below.from).where('uid', '<', below.to).limit(1).execute()).length > 0
+  ) {
+    left.push('groups')
+  }
+  if (await one('identities')) left.push('identities')
+  if (await one('roles')) left.push('roles')
+  if ((await binding.where('automatic', '=', 0).limit(1).execute()).length > 0) left.push('role bindings')
+  if (await one('repos')) left.push('repos')
+  return left
+}

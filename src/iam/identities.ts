@@ -1,0 +1,182 @@
+import { create, toBinary } from '@bufbuild/protobuf'
+import { EmptySchema } from '@bufbuild/protobuf/wkt'
+import {
+  IdentitiesService,
+  type Identity,
+  IdentitySchema,
+  RelationshipType,
+} from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { allowed } from '../core/allowed.ts'
+import { implement } from '../core/call.ts'
+import { failedPrecondition, notFound } from '../core/errors.ts'
+import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
+import { timestampOf, updated } from '../core/message.ts'
+import { timeSortFields } from '../core/order-by.ts'
+import { rootOf, type Uid } from '../core/uid.ts'
+import { listPage } from '../storage/list.ts'
+import { mutate } from '../storage/mutation.ts'
+import { prepared } from '../storage/prepared.ts'
+import { deleteResource, insertResource, lockResource } from '../storage/rows.ts'
+import type { Store } from '../storage/store.ts'
+import type { IdentityRow } from '../storage/tables.ts'
+import { checkRelationship, type RelationshipRules, relationshipOf } from '../trust/relationship.ts'
+import type { LastSeen } from './last-seen.ts'
+import { holdGroup } from './parent-group.ts'
+
+/**
+ * Identities: who can act. Each says in its relationship which foreign tokens may assume it; the token service asks that of the
+ * stored identity at every exchange, so changing or deleting one works at once.
+ */
+
+const TYPE = 'iam.chainguard.dev/Identity'
+
+export function identitiesService(store: Store, lastSeen: LastSeen, rules: RelationshipRules) {
+  const { db, clock, uids } = store
+  const toIdentity = (row: IdentityRow) => identityOf(row, lastSeen.of(row))
+
+  return implement(IdentitiesService, {
+    async listIdentities(request, call) {
+      const { rows, ...page } = await listPage(store, call, request, {
+        collection: 'identities',
+        sortFields: { uid: 'uid', name: 'name', ...timeSortFields },
+        defaultOrder: 'uid',
+        equals: { name: request.name, relationship: request.relationshipType || undefined },
+      })
+      return {
+        $typeName: 'chainguard.platform.iam.v2beta1.ListIdentitiesResponse' as const,
+        identities: rows.map(toIdentity),
+        ...page,
+      }
+    },
+
+    async getIdentity(_request, call) {
+      const { scope } = allowed(call)
+      const [row] = await rowOf(db.kysely, { root: rootOf(scope), uid: scope })
+      if (row === undefined) throw notFound(TYPE, scope)
+      return toIdentity(row)
+    },
+
+    async createIdentity({ identity = create(IdentitySchema) }, call) {
+      const group = allowed(call).scope as Uid
+      const now = clock()
+      refuseIfAny(
+        checkName(identity.name),
+        checkDescription(identity.description),
+        checkDescription(identity.company, 'company'),
+        ...checkRelationship(identity, rules, { createdMs: now, nowMs: now }),
+      )
+      return mutate(store, call, async (tx) => {
+        await holdGroup(db, tx, group)
+        const row: IdentityRow = {
+          root: rootOf(group),
+          uid: uids.below(group),
+          parent: group,
+          name: identity.name,
+          description: identity.description,
+          company: identity.company,
+          email: '',
+          email_unverified: '',
+          ...relationshipColumns(identity),
+          last_seen_ms: now,
+          created_ms: now,
+          updated_ms: now,
+        }
+        await insertResource(db, tx, 'identities', row)
+        return { uid: row.uid, answer: toIdentity(row) }
+      })
+    },
+
+    async updateIdentity({ identity: patch = create(IdentitySchema), updateMask }, call) {
+      const { scope } = allowed(call)
+      return mutate(store, call, async (tx) => {
+        const row = await lockResource(db, tx, 'identities', scope, 'update')
+        if (row === undefined) throw notFound(TYPE, scope)
+        const next = updated(IdentitySchema, toIdentity(row), patch, updateMask?.paths)
+        refuseIfAny(
+          checkName(next.name),
+          checkDescription(next.description),
+          checkDescription(next.company, 'company'),
+          ...checkRelationship(next, rules, { createdMs: row.created_ms, nowMs: clock() }),
+        )
+        const changed = {
+          name: next.name,
+          description: next.description,
+          company: next.company,
+          ...relationshipColumns(next),
+          updated_ms: clock(),
+        }
+        await tx
+          .updateTable('identities')
+          .set(changed)
+          .where('root', '=', row.root)
+          .where('uid', '=', scope)
+          .execute()
+        return { uid: scope, answer: toIdentity({ ...row, ...changed }) }
+      })
+    },
+
+    async deleteIdentity(_request, call) {
+      const { scope } = allowed(call)
+      return mutate(store, call, async (tx) => {
+        const row = await lockResource(db, tx, 'identities', scope, 'update')
+        if (row === undefined) throw notFound(TYPE, scope)
+        const bound = await tx
+          .selectFrom('role_bindings')
+          .select('uid')
+          .where('identity_uid', '=', scope)
+          .limit(1)
+          .execute()
+        if (bound.length > 0)
+          throw failedPrecondition('RESOURCE_IN_USE', `identity ${scope} is used by role bindings`)
+        await deleteResource(db, tx, 'identities', scope)
+        return { uid: scope, answer: create(EmptySchema) }
+      })
+    },
+  })
+}
+
+const rowOf = prepared((db, { root, uid }: { root: string; uid: string }) =>
+  db.selectFrom('identities').selectAll().where('root', '=', root).where('uid', '=', uid),
+)
+
+function identityOf(row: IdentityRow, lastSeenMs: number): Identity {
+  return {
+    $typeName: 'chainguard.platform.iam.v2beta1.Identity',
+    uid: row.uid,
+    name: row.name,
+    description: row.description,
+    email: row.email,
+    emailUnverified: row.email_unverified,
+    company: row.company,
+    lastSeenTime: timestampOf(lastSeenMs),
+    createTime: timestampOf(row.created_ms),
+    updateTime: timestampOf(row.updated_ms),
+    relationship: relationshipOf(row.relationship_data),
+  }
+}
+
+const relationshipTypes = {
+  claimMatch: RelationshipType.CLAIM_MATCH,
+  staticKeys: RelationshipType.STATIC,
+  awsIdentity: RelationshipType.AWS_IDENTITY,
+  servicePrincipal: RelationshipType.SERVICE_PRINCIPAL,
+} as const
+
+function relationshipColumns({ relationship }: Identity) {
+  const exact = { issuer: '', subject: '' }
+  if (relationship.case === 'claimMatch') {
+    const { iss, sub } = relationship.value
+    if (iss.case === 'issuer') exact.issuer = iss.value
+    if (sub.case === 'subject') exact.subject = sub.value
+  }
+  if (relationship.case === 'staticKeys') {
+    exact.issuer = relationship.value.issuer
+    exact.subject = relationship.value.subject
+  }
+  return {
+    relationship:
+      relationship.case === undefined ? RelationshipType.UNSPECIFIED : relationshipTypes[relationship.case],
+    relationship_data: toBinary(IdentitySchema, create(IdentitySchema, { relationship })),
+    ...exact,
+  }
+}

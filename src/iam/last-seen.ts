@@ -1,0 +1,66 @@
+import { sql } from 'kysely'
+import { rootOf } from '../core/uid.ts'
+import { type Db, inTransaction } from '../storage/db.ts'
+
+/**
+ * When identities were last used. Exchanges are far more frequent than anybody's need to have each of them on disk, so the
+ * newest time of each identity waits in memory for a second; reads on this node see it at once.
+ */
+export interface LastSeen {
+  /** Notes that an identity was used now. */
+  note(uid: string): void
+  /** The newest known time of a stored identity. */
+  of(row: { readonly uid: string; readonly last_seen_ms: number }): number
+  /** Writes what waits. Called by the timer, and once when the server stops. */
+  flush(): Promise<void>
+  stop(): Promise<void>
+}
+
+const FLUSH_INTERVAL_MS = 1000
+
+export function lastSeen({
+  db,
+  clock,
+  onError,
+}: {
+  readonly db: Db
+  readonly clock: () => number
+  readonly onError: (error: unknown) => void
+}): LastSeen {
+  let waiting = new Map<string, number>()
+  let writing = new Map<string, number>()
+
+  const flush = async () => {
+    if (waiting.size === 0 || writing.size > 0) return
+    writing = waiting
+    waiting = new Map()
+    try {
+      await inTransaction(db, async (tx) => {
+        // In uid order, so that nodes that flush the same identities do not wait for each other in a circle.
+        for (const [uid, ms] of [...writing].sort(([a], [b]) => (a < b ? -1 : 1))) {
+          await sql`update identities set last_seen_ms = ${ms}
+            where root = ${rootOf(uid)} and uid = ${uid} and last_seen_ms < ${ms}`.execute(tx)
+        }
+      })
+    } catch (error) {
+      for (const [uid, ms] of writing) if (!waiting.has(uid)) waiting.set(uid, ms)
+      onError(error)
+    } finally {
+      writing = new Map()
+    }
+  }
+  const timer = setInterval(() => void flush(), FLUSH_INTERVAL_MS)
+  timer.unref()
+
+  return {
+    note(uid) {
+      waiting.set(uid, clock())
+    },
+    of: ({ uid, last_seen_ms }) => Math.max(waiting.get(uid) ?? writing.get(uid) ?? 0, last_seen_ms),
+    flush,
+    async stop() {
+      clearInterval(timer)
+      await flush()
+    },
+  }
+}

@@ -1,0 +1,363 @@
+import { create } from '@bufbuild/protobuf'
+import { EmptySchema } from '@bufbuild/protobuf/wkt'
+import {
+  type RoleBinding,
+  RoleBindingSchema,
+  RoleBindingsService,
+} from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
+import { accessOf, allowed, requireCapabilities } from '../core/allowed.ts'
+import { type Call, implement } from '../core/call.ts'
+import { alreadyExists, type FieldViolation, invalidArgument, notFound } from '../core/errors.ts'
+import { refuseIfAny } from '../core/fields.ts'
+import { limits } from '../core/limits.ts'
+import { managedRoleByName } from '../core/managed-roles.ts'
+import { timestampOf, updated } from '../core/message.ts'
+import { timeSortFields } from '../core/order-by.ts'
+import { depthOf, isWithin, parentOf, parseUid, rootOf, type Uid } from '../core/uid.ts'
+import type { Reader, Tx } from '../storage/db.ts'
+import { listPage } from '../storage/list.ts'
+import { mutate } from '../storage/mutation.ts'
+import { deleteResource, insertResource, lockResource } from '../storage/rows.ts'
+import type { Store } from '../storage/store.ts'
+import type { RoleBindingRow, RoleRow } from '../storage/tables.ts'
+import { holdGroup } from './parent-group.ts'
+import { capabilitiesOfRole } from './roles.ts'
+
+/**
+ * Role bindings: an identity holds a role in a group and in everything below it. The group is where the binding lies and never
+ * changes. Nobody hands out more than they hold there themselves.
+ */
+
+const TYPE = 'iam.chainguard.dev/RoleBinding'
+
+export function roleBindingsService(store: Store) {
+  const { db, clock, uids } = store
+
+  /** One binding in a group that is held already. */
+  const insert = async (
+    tx: Tx,
+    call: Call,
+    group: Uid,
+    { identityUid, roleUid }: RoleBinding,
+  ): Promise<RoleBindingRow> => {
+    await holdIdentity(store, tx, group, identityUid)
+    await holdRole(store, tx, call, group, roleUid)
+    const now = clock()
+    const row: RoleBindingRow = {
+      root: rootOf(group),
+      uid: uids.below(group),
+      parent: group,
+      identity_uid: identityUid,
+      role_uid: roleUid,
+      automatic: 0,
+      created_ms: now,
+      updated_ms: now,
+    }
+    await insertResource(db, tx, 'role_bindings', row)
+    return row
+  }
+
+  return implement(RoleBindingsService, {
+    async listRoleBindings(request, call) {
+      const { rows, ...page } = await listPage(store, call, request, {
+        collection: 'role_bindings',
+        sortFields: { uid: 'uid', ...timeSortFields },
+        defaultOrder: 'uid',
+        equals: {
+          identity_uid: filterUid('identity', request.identity),
+          parent: filterUid('group', request.group),
+          role_uid: filterUid('role', request.role),
+        },
+      })
+      return {
+        $typeName: 'chainguard.platform.iam.v2beta1.ListRoleBindingsResponse' as const,
+        roleBindings: await hydrated(db.kysely, rows),
+        ...page,
+      }
+    },
+
+    async getRoleBinding(_request, call) {
+      const { scope } = allowed(call)
+      const rows = await db.kysely
+        .selectFrom('role_bindings')
+        .selectAll()
+        .where('root', '=', rootOf(scope))
+        .where('uid', '=', scope)
+        .execute()
+      return onlyOne(await hydrated(db.kysely, rows), scope)
+    },
+
+    async createRoleBinding({ roleBinding = create(RoleBindingSchema) }, call) {
+      const group = allowed(call).scope as Uid
+      refuseIfAny(...checkUids(roleBinding))
+      return mutate(
+        store,
+        call,
+        async (tx) => {
+          await holdGroup(db, tx, group)
+          const row = await insert(tx, call, group, roleBinding)
+          return { uid: row.uid, answer: onlyOne(await hydrated(tx, [row]), row.uid) }
+        },
+        () => taken(group, roleBinding),
+      )
+    },
+
+    async batchCreateRoleBindings({ requests, roleUid }, call) {
+      const group = allowed(call).scope as Uid
+      const bindings = requests.map((entry, at) =>
+        batchEntry(entry.parent, entry.roleBinding, { group, roleUid, at }),
+      )
+      refuseIfAny(
+        checkBatchSize(bindings.length),
+        ...bindings.flatMap((binding, at) => checkUids(binding, `requests[${at}].roleBinding.`)),
+      )
+      return mutate(
+        store,
+        call,
+        async (tx) => {
+          await holdGroup(db, tx, group)
+          const rows: RoleBindingRow[] = []
+          for (const binding of bindings) rows.push(await insert(tx, call, group, binding))
+          return {
+            uid: group,
+            answer: {
+              $typeName: 'chainguard.platform.iam.v2beta1.BatchCreateRoleBindingsResponse',
+              roleBindings: await hydrated(tx, rows),
+            },
+          }
+        },
+        () => alreadyExists(TYPE, group, `one of these bindings exists in ${group} already`),
+      )
+    },
+
+    async updateRoleBinding({ roleBinding: patch = create(RoleBindingSchema), updateMask }, call) {
+      const { scope } = allowed(call)
+      let next = patch
+      return mutate(
+        store,
+        call,
+        async (tx) => {
+          const row = await lockResource(db, tx, 'role_bindings', scope, 'update')
+          if (row === undefined) throw notFound(TYPE, scope)
+          const group = row.parent as Uid
+          next = updated(RoleBindingSchema, toRoleBinding(row), patch, updateMask?.paths)
+          refuseIfAny(...checkUids(next))
+          await holdIdentity(store, tx, group, next.identityUid)
+          await holdRole(store, tx, call, group, next.roleUid)
+          const changed = {
+            identity_uid: next.identityUid,
+            role_uid: next.roleUid,
+            // From here on it is somebody's deliberate binding, which keeps its group from being deleted.
+            automatic: 0,
+            updated_ms: clock(),
+          }
+          await tx
+            .updateTable('role_bindings')
+            .set(changed)
+            .where('root', '=', row.root)
+            .where('uid', '=', scope)
+            .execute()
+          return { uid: scope, answer: onlyOne(await hydrated(tx, [{ ...row, ...changed }]), scope) }
+        },
+        () => taken(parentOf(scope), next),
+      )
+    },
+
+    async deleteRoleBinding(_request, call) {
+      const { scope } = allowed(call)
+      return mutate(store, call, async (tx) => {
+        if (!(await deleteResource(db, tx, 'role_bindings', scope))) throw notFound(TYPE, scope)
+        return { uid: scope, answer: create(EmptySchema) }
+      })
+    },
+  })
+}
+
+/** Gives the founder of an organization the owner role on it. The binding goes with the organization. */
+export async function bindCreator(
+  { db, clock, uids }: Store,
+  tx: Tx,
+  organization: Uid,
+  identity: string,
+): Promise<void> {
+  const owner = managedRoleByName.get('owner')
+  if (owner === undefined) throw new Error('there is no owner role')
+  const now = clock()
+  await insertResource(db, tx, 'role_bindings', {
+    root: organization,
+    uid: uids.below(organization),
+    parent: organization,
+    identity_uid: identity,
+    role_uid: owner.uid,
+    automatic: 1,
+    created_ms: now,
+    updated_ms: now,
+  })
+}
+
+/** Removes what bindCreator made, when the organization goes. */
+export async function unbindCreators({ db }: Store, tx: Tx, organization: string): Promise<void> {
+  const rows = await tx
+    .selectFrom('role_bindings')
+    .select('uid')
+    .where('root', '=', organization)
+    .where('parent', '=', organization)
+    .where('automatic', '=', 1)
+    .execute()
+  for (const { uid } of rows) await deleteResource(db, tx, 'role_bindings', uid)
+}
+
+function toRoleBinding(row: RoleBindingRow): RoleBinding {
+  return {
+    $typeName: 'chainguard.platform.iam.v2beta1.RoleBinding',
+    uid: row.uid,
+    createTime: timestampOf(row.created_ms),
+    identityUid: row.identity_uid,
+    roleUid: row.role_uid,
+  }
+}
+
+/** The bindings with what they point at: three statements, however many they are. */
+async function hydrated(db: Reader, rows: readonly RoleBindingRow[]): Promise<RoleBinding[]> {
+  const [identities, groups, roles] = await Promise.all([
+    rowsByUid(
+      db,
+      'identities',
+      rows.map((row) => row.identity_uid),
+    ),
+    rowsByUid(
+      db,
+      'groups',
+      rows.map((row) => row.parent),
+    ),
+    rowsByUid(
+      db,
+      'roles',
+      rows.map((row) => row.role_uid),
+    ),
+  ])
+  return rows.map((row) => {
+    const identity = identities.get(row.identity_uid)
+    const group = groups.get(row.parent)
+    const role = roles.get(row.role_uid)
+    return {
+      ...toRoleBinding(row),
+      identity: {
+        $typeName: 'chainguard.platform.iam.v2beta1.RoleBindingIdentity',
+        uid: row.identity_uid,
+        name: identity?.name ?? '',
+        description: identity?.description ?? '',
+        subject: identity?.subject ?? '',
+        issuer: identity?.issuer ?? '',
+        email: identity?.email ?? '',
+      },
+      group: {
+        $typeName: 'chainguard.platform.iam.v2beta1.RoleBindingGroup',
+        uid: row.parent,
+        name: group?.name ?? '',
+        description: group?.description ?? '',
+      },
+      role: {
+        $typeName: 'chainguard.platform.iam.v2beta1.RoleBindingRole',
+        uid: row.role_uid,
+        name: role?.name ?? '',
+        description: role?.description ?? '',
+      },
+    }
+  })
+}
+
+type Pointed = {
+  uid: string
+  name: string
+  description: string
+  subject?: string
+  issuer?: string
+  email?: string
+}
+
+async function rowsByUid(
+  db: Reader,
+  table: 'identities' | 'groups' | 'roles',
+  all: readonly string[],
+): Promise<ReadonlyMap<string, Pointed>> {
+  if (all.length === 0) return new Map()
+  const uids = [...new Set(all)]
+  const roots = [...new Set(uids.map(rootOf))]
+  const query = db.selectFrom(table).where('root', 'in', roots).where('uid', 'in', uids)
+  const rows: Pointed[] =
+    table === 'identities'
+      ? await db
+          .selectFrom('identities')
+          .where('root', 'in', roots)
+          .where('uid', 'in', uids)
+          .select(['uid', 'name', 'description', 'subject', 'issuer', 'email'])
+          .execute()
+      : await query.select(['uid', 'name', 'description']).execute()
+  return new Map(rows.map((row) => [row.uid, row]))
+}
+
+function onlyOne(bindings: readonly RoleBinding[], uid: string): RoleBinding {
+  const [binding] = bindings
+  if (binding === undefined) throw notFound(TYPE, uid)
+  return binding
+}
+
+function filterUid(field: string, text: string): string {
+  if (text !== '' && parseUid(text) === undefined) throw invalidArgument(field, 'must be a uid')
+  return text
+}
+
+function checkUids({ identityUid, roleUid }: RoleBinding, prefix = ''): (FieldViolation | undefined)[] {
+  const check = (field: string, uid: string): FieldViolation | undefined => {
+    if (uid === '') return { field: prefix + field, description: 'must be given' }
+    return parseUid(uid) === undefined ? { field: prefix + field, description: 'must be a uid' } : undefined
+  }
+  return [check('identityUid', identityUid), check('roleUid', roleUid)]
+}
+
+function checkBatchSize(size: number): FieldViolation | undefined {
+  if (size > 0 && size <= limits.batchEntriesMax) return undefined
+  return { field: 'requests', description: `must have between 1 and ${limits.batchEntriesMax} entries` }
+}
+
+/** An entry of a batch with the batch's own role filled in. It must not name another group or role than the batch. */
+function batchEntry(
+  parent: string,
+  binding: RoleBinding = create(RoleBindingSchema),
+  { group, roleUid, at }: { readonly group: string; readonly roleUid: string; readonly at: number },
+): RoleBinding {
+  if (parent !== '' && parent !== group) {
+    throw invalidArgument(`requests[${at}].parent`, 'must be the parent of the whole batch, or absent')
+  }
+  if (roleUid !== '' && binding.roleUid !== '' && binding.roleUid !== roleUid) {
+    throw invalidArgument(
+      `requests[${at}].roleBinding.roleUid`,
+      'must be the role of the whole batch, or absent',
+    )
+  }
+  return { ...binding, roleUid: binding.roleUid === '' ? roleUid : binding.roleUid }
+}
+
+/**
+ * The identity that is bound, kept from being deleted meanwhile. It is one of the same organization or a person's; one of
+ * another organization looks as if it were not there.
+ */
+async function holdIdentity({ db }: Store, tx: Tx, group: Uid, uid: string): Promise<void> {
+  const reachable = rootOf(uid) === rootOf(group) || depthOf(uid) === 0
+  const row = reachable ? await lockResource(db, tx, 'identities', uid, 'share') : undefined
+  if (row === undefined) throw notFound('iam.chainguard.dev/Identity', uid)
+}
+
+/** The role that is bound, likewise: managed, or made in this group or above it. The caller must hold all that it grants. */
+async function holdRole({ db }: Store, tx: Tx, call: Call, group: Uid, uid: string): Promise<RoleRow> {
+  const reachable = depthOf(uid) === 0 || isWithin(group, parentOf(uid))
+  const row = reachable ? await lockResource(db, tx, 'roles', uid, 'share') : undefined
+  if (row === undefined) throw notFound('iam.chainguard.dev/Role', uid)
+  requireCapabilities(accessOf(call).grants, group, capabilitiesOfRole(row), `grant the role ${row.name}`)
+  return row
+}
+
+function taken(group: string, { identityUid, roleUid }: RoleBinding) {
+  return alreadyExists(TYPE, group, `${identityUid} has the role ${roleUid} in ${group} already`)
+}

@@ -1,0 +1,218 @@
+import { create } from '@bufbuild/protobuf'
+import { EmptySchema } from '@bufbuild/protobuf/wkt'
+import { Capability } from '#gen/capabilities/capabilities_pb.js'
+import { type Role, RoleSchema, RolesService } from '#gen/chainguard/platform/iam/v2beta1/roles_pb.js'
+import { accessOf, allowed, requireCapabilities } from '../core/allowed.ts'
+import { implement } from '../core/call.ts'
+import { type CapabilitySet, internalOnly, listOf, nameOf, setOf } from '../core/capabilities.ts'
+import {
+  type FieldViolation,
+  failedPrecondition,
+  invalidArgument,
+  notFound,
+  permissionDenied,
+} from '../core/errors.ts'
+import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
+import { managedRoleByUid, managedRoles } from '../core/managed-roles.ts'
+import { timestampOf, updated } from '../core/message.ts'
+import { timeSortFields } from '../core/order-by.ts'
+import { parseUid, rootOf, type Uid } from '../core/uid.ts'
+import { inTransaction } from '../storage/db.ts'
+import { listPage } from '../storage/list.ts'
+import { mutate } from '../storage/mutation.ts'
+import { prepared } from '../storage/prepared.ts'
+import { deleteResource, insertResource, lockResource } from '../storage/rows.ts'
+import type { Store } from '../storage/store.ts'
+import type { RoleRow } from '../storage/tables.ts'
+import { holdGroup } from './parent-group.ts'
+
+/**
+ * Roles: named sets of capabilities. The managed ones come with the product, lie at the root, are everyone's to see and nobody's
+ * to change; custom ones belong to a group and can be bound there and below.
+ */
+
+const TYPE = 'iam.chainguard.dev/Role'
+
+const managedUids = managedRoles.map((role) => role.uid)
+
+export function rolesService(store: Store) {
+  const { db, clock, uids } = store
+
+  return implement(RolesService, {
+    async listRoles(request, call) {
+      const { rows, ...page } = await listPage(store, call, request, {
+        collection: 'roles',
+        sortFields: { uid: 'uid', name: 'name', ...timeSortFields },
+        defaultOrder: 'uid',
+        equals: { name: request.name },
+        everyonesRoots: managedUids,
+      })
+      return {
+        $typeName: 'chainguard.platform.iam.v2beta1.ListRolesResponse' as const,
+        roles: rows.map(toRole),
+        ...page,
+      }
+    },
+
+    // Unscoped in the schema, since everyone may read managed roles: the check for custom ones is here.
+    async getRole({ uid }, call) {
+      const parsed = parseUid(uid)
+      if (parsed === undefined) throw invalidArgument('uid', uid === '' ? 'must be given' : 'must be a uid')
+      if (!managedRoleByUid.has(parsed))
+        requireCapabilities(accessOf(call).grants, parsed, mayList, 'read a role')
+      const [row] = await rowOf(db.kysely, { root: rootOf(parsed), uid: parsed })
+      if (row === undefined) throw notFound(TYPE, parsed)
+      return toRole(row)
+    },
+
+    async createRole({ role = create(RoleSchema) }, call) {
+      const group = allowed(call).scope as Uid
+      refuseIfAny(
+        checkName(role.name),
+        checkDescription(role.description),
+        ...checkCapabilities(role.capabilities),
+      )
+      const capabilities = setOf(role.capabilities)
+      requireCapabilities(accessOf(call).grants, group, capabilities, 'create this role')
+      return mutate(store, call, async (tx) => {
+        await holdGroup(db, tx, group)
+        const now = clock()
+        const row: RoleRow = {
+          root: rootOf(group),
+          uid: uids.below(group),
+          parent: group,
+          name: role.name,
+          description: role.description,
+          capabilities: stored(capabilities),
+          created_ms: now,
+          updated_ms: now,
+        }
+        await insertResource(db, tx, 'roles', row)
+        return { uid: row.uid, answer: toRole(row) }
+      })
+    },
+
+    async updateRole({ role: patch = create(RoleSchema), updateMask }, call) {
+      const { scope } = allowed(call)
+      refuseManaged(scope)
+      return mutate(store, call, async (tx) => {
+        const row = await lockResource(db, tx, 'roles', scope, 'update')
+        if (row === undefined) throw notFound(TYPE, scope)
+        const next = updated(RoleSchema, toRole(row), patch, updateMask?.paths)
+        refuseIfAny(
+          checkName(next.name),
+          checkDescription(next.description),
+          ...checkCapabilities(next.capabilities),
+        )
+        const capabilities = setOf(next.capabilities)
+        // Every binding of the role changes with it, so this is granting all that it holds.
+        requireCapabilities(accessOf(call).grants, row.parent, capabilities, 'change this role')
+        const changed = {
+          name: next.name,
+          description: next.description,
+          capabilities: stored(capabilities),
+          updated_ms: clock(),
+        }
+        await tx
+          .updateTable('roles')
+          .set(changed)
+          .where('root', '=', row.root)
+          .where('uid', '=', scope)
+          .execute()
+        return { uid: scope, answer: toRole({ ...row, ...changed }) }
+      })
+    },
+
+    async deleteRole(_request, call) {
+      const { scope } = allowed(call)
+      refuseManaged(scope)
+      return mutate(store, call, async (tx) => {
+        const row = await lockResource(db, tx, 'roles', scope, 'update')
+        if (row === undefined) throw notFound(TYPE, scope)
+        const bound = await tx
+          .selectFrom('role_bindings')
+          .select('uid')
+          .where('role_uid', '=', scope)
+          .limit(1)
+          .execute()
+        if (bound.length > 0)
+          throw failedPrecondition('RESOURCE_IN_USE', `role ${scope} is used by role bindings`)
+        await deleteResource(db, tx, 'roles', scope)
+        return { uid: scope, answer: create(EmptySchema) }
+      })
+    },
+  })
+}
+
+const mayList = setOf([Capability.CAP_IAM_ROLES_LIST])
+
+const rowOf = prepared((db, { root, uid }: { root: string; uid: string }) =>
+  db.selectFrom('roles').selectAll().where('root', '=', root).where('uid', '=', uid),
+)
+
+function toRole(row: RoleRow): Role {
+  return {
+    $typeName: 'chainguard.platform.iam.v2beta1.Role',
+    uid: row.uid,
+    name: row.name,
+    description: row.description,
+    capabilities: JSON.parse(row.capabilities) as Capability[],
+    createTime: timestampOf(row.created_ms),
+    updateTime: timestampOf(row.updated_ms),
+  }
+}
+
+/** What a stored role grants; numbers that no longer stand for a capability grant nothing. */
+export function capabilitiesOfRole(row: RoleRow): CapabilitySet {
+  return managedRoleByUid.get(row.uid)?.capabilities ?? setOf(JSON.parse(row.capabilities) as Capability[])
+}
+
+function stored(capabilities: CapabilitySet): string {
+  return JSON.stringify(listOf(capabilities))
+}
+
+function checkCapabilities(capabilities: readonly Capability[]): (FieldViolation | undefined)[] {
+  if (capabilities.length === 0)
+    return [{ field: 'capabilities', description: 'must name at least one capability' }]
+  const withInternal = capabilities.includes(Capability.CAP_INTERNAL)
+  return capabilities.map((capability, at) => {
+    const field = `capabilities[${at}]`
+    if (nameOf(capability) === undefined) return { field, description: `${capability} is not a capability` }
+    if (internalOnly(capability) && !withInternal) {
+      return { field, description: `${nameOf(capability)} is only for roles that also hold internal` }
+    }
+    return undefined
+  })
+}
+
+function refuseManaged(uid: string): void {
+  if (managedRoleByUid.has(uid)) throw permissionDenied('managed roles cannot be changed or deleted')
+}
+
+/**
+ * Makes the stored managed roles those of this version of the product, so that they can be listed like any other. The time
+ * they carry is when the installation got them.
+ */
+export async function storeManagedRoles({ db, clock }: Pick<Store, 'db' | 'clock'>): Promise<void> {
+  const rows = await db.kysely.selectFrom('roles').selectAll().where('root', 'in', managedUids).execute()
+  const current = new Map(rows.map((row) => [row.uid, row]))
+  const stale = managedRoles.filter(({ uid, name, description, capabilities }) => {
+    const row = current.get(uid)
+    return row?.name !== name || row.description !== description || row.capabilities !== stored(capabilities)
+  })
+  if (stale.length === 0) return
+  await inTransaction(db, async (tx) => {
+    for (const { uid, name, description, capabilities } of stale) {
+      const now = clock()
+      const content = { name, description, capabilities: stored(capabilities), updated_ms: now }
+      const changed = await tx
+        .updateTable('roles')
+        .set(content)
+        .where('root', '=', uid)
+        .where('uid', '=', uid)
+        .executeTakeFirst()
+      if (changed.numUpdatedRows > 0n) continue
+      await insertResource(db, tx, 'roles', { root: uid, uid, parent: '', created_ms: now, ...content })
+    }
+  })
+}

@@ -1,0 +1,129 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Addresses, Config } from './config.ts'
+import { pageTokens } from './core/page.ts'
+import { deriveKey, type MasterKey, newMasterKey, parseMasterKey, seal, unseal } from './core/sealed.ts'
+import { randomUids, type UidSource } from './core/uid.ts'
+import { storeManagedRoles } from './iam/roles.ts'
+import type { Log } from './log.ts'
+import { type Db, openPostgresDb, openSqliteDb, type StatementTimer } from './storage/db.ts'
+import { migrate } from './storage/migrate.ts'
+import { readSetting, writeSetting } from './storage/settings.ts'
+import type { Store } from './storage/store.ts'
+import { type AccessTokens, accessTokens } from './sts/access-token.ts'
+import { type SigningKeys, signingKeys } from './sts/signing-keys.ts'
+
+/** An installation: its database and its secrets, open. The server and the operator's own commands both begin here. */
+export interface Installation {
+  readonly store: Store
+  readonly keys: SigningKeys
+  /** Migrations that ran when it was opened; all of them on the first start. */
+  readonly migrations: readonly string[]
+  /** Tokens of the installation as it is known under `addresses`. */
+  tokensFor(addresses: Pick<Addresses, 'authUrl'>): AccessTokens
+  close(): Promise<void>
+}
+
+/** What tests replace. */
+export interface InstallationParts {
+  readonly clock?: () => number
+  readonly uids?: UidSource
+  readonly openDb?: () => Promise<Db>
+  readonly timer?: StatementTimer
+}
+
+/** A mistake that the operator can mend; its message says how. */
+export class SetupError extends Error {
+  override readonly name = 'SetupError'
+}
+
+/** Opens the database, brings its schema up to date and checks that the master key is the one it was made with. */
+export async function openInstallation(
+  config: Config,
+  log: Log,
+  parts: InstallationParts = {},
+): Promise<Installation> {
+  const clock = parts.clock ?? Date.now
+  const db = await (parts.openDb?.() ?? openDb(config, log, parts.timer))
+  try {
+    const migrations = await migrate(db)
+    const masterKey = await openMasterKey(config, db)
+    const store: Store = {
+      db,
+      clock,
+      uids: parts.uids ?? randomUids,
+      pageTokens: pageTokens(deriveKey(masterKey, 'page tokens'), clock),
+    }
+    await storeManagedRoles(store)
+    const keys = signingKeys({ db, clock, secretsKey: deriveKey(masterKey, 'secrets at rest') })
+    return {
+      store,
+      keys,
+      migrations,
+      tokensFor: ({ authUrl }) => accessTokens({ keys, issuer: authUrl, clock }),
+      close: () => db.close(),
+    }
+  } catch (error) {
+    await db.close()
+    throw error
+  }
+}
+
+/** The SQLite database's file in a data directory. */
+export function databaseFile(dataDir: string): string {
+  return join(dataDir, 'berth.db')
+}
+
+async function openDb(config: Config, log: Log, timer: StatementTimer | undefined): Promise<Db> {
+  if (config.databaseUrl !== undefined) {
+    return openPostgresDb(config.databaseUrl, {
+      onError: (err) => log.warn({ err }, 'a database connection broke'),
+      timer,
+    })
+  }
+  return openSqliteDb(databaseFile(config.dataDir), timer)
+}
+
+const CHECK = 'master_key_check'
+
+/**
+ * The master key from the environment, or from a file that only this user can read and that the first start makes. A value in
+ * the database proves that it is the key which everything there was encrypted with.
+ */
+async function openMasterKey(config: Config, db: Db): Promise<MasterKey> {
+  const file = join(config.dataDir, 'master.key')
+  const check = await readSetting(db.kysely, CHECK)
+  const stored = existsSync(file) ? parseMasterKey(readFileSync(file, 'utf8')) : undefined
+  if (existsSync(file) && stored === undefined) throw new SetupError(`${file} does not hold a master key`)
+  const key = config.masterKey ?? stored
+  if (key === undefined) {
+    if (check !== undefined) {
+      throw new SetupError(
+        `the database was made with a master key, but ${file} is gone; put it back or set BERTH_MASTER_KEY`,
+      )
+    }
+    return proveKey(db, writeNewKey(file), undefined)
+  }
+  return proveKey(db, key, check)
+}
+
+function writeNewKey(file: string): MasterKey {
+  const key = newMasterKey()
+  mkdirSync(join(file, '..'), { recursive: true, mode: 0o700 })
+  // Fails when another start made one in this moment: two keys would make one of them useless.
+  writeFileSync(file, `${Buffer.from(key).toString('base64')}\n`, { mode: 0o600, flag: 'wx' })
+  return key
+}
+
+async function proveKey(db: Db, key: MasterKey, check: string | undefined): Promise<MasterKey> {
+  const secretsKey = deriveKey(key, 'secrets at rest')
+  if (check === undefined) {
+    const proof = Buffer.from(seal(secretsKey, 'berth', CHECK)).toString('base64')
+    const first = await writeSetting(db.kysely, CHECK, proof, { onlyIfAbsent: true })
+    return first ? key : proveKey(db, key, await readSetting(db.kysely, CHECK))
+  }
+  if (unseal(secretsKey, Buffer.from(check, 'base64'), CHECK) === undefined) {
+    throw new SetupError('the database was made with another master key; set BERTH_MASTER_KEY to that one')
+  }
+  return key
+}

@@ -1,0 +1,80 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { type Code, codeName } from './core/errors.ts'
+import type { Db, StatementTimer } from './storage/db.ts'
+
+/** What the server measures of itself, in the form of Prometheus. docs/operating.md explains each metric. */
+export interface Metrics {
+  /** A call that ended. `method`: full name; `ms`: how long it took. */
+  call(method: string, protocol: 'rest' | 'grpc', code: Code, ms: number): void
+  readonly statement: StatementTimer
+  watchPool(pool: Db['pool']): void
+  /** What /metrics answers. */
+  text(): Promise<{ readonly contentType: string; readonly body: string }>
+}
+
+const SECOND_MS = 1000
+const LATENCY_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry }) // event-loop lag, memory, garbage collection
+
+  const requests = new Counter({
+    name: 'berth_requests_total',
+    help: 'Calls that ended, by method, protocol and RPC code.',
+    labelNames: ['method', 'protocol', 'code'],
+    registers,
+  })
+  const requestSeconds = new Histogram({
+    name: 'berth_request_duration_seconds',
+    help: 'Time from a decoded request to its answer, by method.',
+    labelNames: ['method'],
+    buckets: LATENCY_SECONDS,
+    registers,
+  })
+  const statementSeconds = new Histogram({
+    name: 'berth_database_statement_seconds',
+    help: 'Time of single database statements.',
+    buckets: LATENCY_SECONDS,
+    registers,
+  })
+
+  // Resolved once per combination: finding a child by its labels costs more than counting.
+  const children = new Map<string, { readonly count: () => void; readonly time: (seconds: number) => void }>()
+  const childOf = (method: string, protocol: string, code: Code) => {
+    const key = `${method} ${protocol} ${code}`
+    let child = children.get(key)
+    if (child === undefined) {
+      const counter = requests.labels(method, protocol, codeName[code])
+      const histogram = requestSeconds.labels(method)
+      child = { count: () => counter.inc(), time: (seconds) => histogram.observe(seconds) }
+      children.set(key, child)
+    }
+    return child
+  }
+
+  return {
+    call(method, protocol, code, ms) {
+      const child = childOf(method, protocol, code)
+      child.count()
+      child.time(ms / SECOND_MS)
+    },
+    statement: (ms) => statementSeconds.observe(ms / SECOND_MS),
+    watchPool(pool) {
+      new Gauge({
+        name: 'berth_database_connections',
+        help: 'Connections to the database, and requests that wait for one.',
+        labelNames: ['state'],
+        registers,
+        collect() {
+          const { total, idle, waiting } = pool()
+          this.set({ state: 'used' }, total - idle)
+          this.set({ state: 'idle' }, idle)
+          this.set({ state: 'waiting' }, waiting)
+        },
+      })
+    },
+    text: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+  }
+}

@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto'
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import type { limits } from './core/limits.ts'
+import { errorBody } from './gateway/error-body.ts'
+import { httpStatusOfError, type TransportLog, toApiError } from './gateway/status.ts'
+import type { HttpHandler, HttpReply } from './http.ts'
+
+/** What the adapters of HTTP/1 and HTTP/2 share. */
+
+/** The limits of core/limits.ts that the port enforces. */
+export type PortLimits = Readonly<
+  Record<
+    keyof typeof limits &
+      (
+        | 'headerBytesMax'
+        | 'apiBodyBytesMax'
+        | 'headersTimeoutMs'
+        | 'requestTimeoutMs'
+        | 'protocolTimeoutMs'
+        | 'idleConnectionMs'
+        | 'concurrentStreamsMax'
+        | 'stopGraceMs'
+      ),
+    number
+  >
+>
+
+/** Takes the HTTP/2 streams whose content type is one of gRPC's. */
+export interface GrpcHandler {
+  /** Answers one stream, whatever happens. `endOfStream`: the headers were the whole request. */
+  handle(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    endOfStream: boolean,
+    requestId: string,
+  ): void
+  /** Ends the calls that would never end by themselves; unary calls are left to finish. */
+  stop(): void
+}
+
+export interface PortContext {
+  readonly http: HttpHandler
+  readonly grpc: GrpcHandler
+  readonly errorDomain: string
+  readonly log: TransportLog
+  readonly limits: PortLimits
+  /** The id of the next request. */
+  readonly nextRequestId: () => string
+  /** Once true, replies ask their clients to close the connection. */
+  stopping: boolean
+}
+
+/**
+ * Request ids: a random prefix for this process and a counter, both in base 36. Cheap, unique over all nodes for any
+ * practical purpose, and never taken from the client, who could forge another request's log lines with it.
+ */
+export function requestIds(): () => string {
+  const prefix = BigInt(`0x${randomBytes(6).toString('hex')}`).toString(36)
+  let count = 0
+  return () => {
+    count += 1
+    return `${prefix}-${count.toString(36)}`
+  }
+}
+
+/** The structured reply to whatever a handler threw; see `toApiError` for what is told and what is logged. */
+export function failureReply(context: PortContext, requestId: string, failure: unknown): HttpReply {
+  const error = toApiError(failure, requestId, context.log)
+  return {
+    status: httpStatusOfError(error),
+    headers: { 'content-type': 'application/json' },
+    body: errorBody(error, context.errorDomain),
+  }
+}
+
+/** Bytes of a body on the wire. */
+export function bodyBytes(body: HttpReply['body']): number {
+  if (body === undefined) return 0
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.length
+}
+
+/** RFC 9110, section 8.6: such replies carry no content-length. */
+export function hasNoContentLength(status: number): boolean {
+  return status === 204 || status === 304
+}
+
+/**
+ * Milliseconds for which a connection whose request was refused half-way keeps swallowing what the client still sends.
+ * Closing at once would reset the connection, and a reset can overtake the reply that says why.
+ */
+export const lingerMs = 1000
+
+/**
+ * RFC 9113, section 8.1: after a whole reply, NO_ERROR asks the client to send no more of its request. On a stream
+ * whose request has ended this does nothing.
+ */
+export function refuseRest(stream: ServerHttp2Stream): void {
+  if (stream.readableEnded || stream.destroyed) return
+  stream.resume()
+  stream.close(constants.NGHTTP2_NO_ERROR)
+}

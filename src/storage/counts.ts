@@ -1,0 +1,187 @@
+import { sql } from 'kysely'
+import { rootOf, type UidRange } from '../core/uid.ts'
+import type { Db, Tx } from './db.ts'
+import { runText, type SqlText, sqlText } from './sql-text.ts'
+import type { Collection } from './tables.ts'
+
+/**
+ * A counted partition of every collection. The uids of one organization, in byte order, are cut into buckets, and `counts` keeps
+ * how many rows lie in each: from its start up to the next bucket's start. Counting a range is the sum of the whole buckets in
+ * it and a look at the two at its ends; finding the row at an offset works the same. Both cost the same whatever the shape of
+ * the tree. The counters change in the transaction of the row itself, so they are never wrong, and writers of one organization
+ * meet on a bucket only when they write into the same stretch of uids.
+ */
+
+/** A bucket that grows beyond this is cut in half. Balances the number of buckets against the look into one. */
+export const BUCKET_ROWS_MAX = 2048
+
+/** Counts a row that `tx` has just inserted. */
+export async function countInserted(db: Db, tx: Tx, collection: Collection, uid: string): Promise<void> {
+  const root = rootOf(uid)
+  const bucket = await lockBucket(db, tx, collection, uid)
+  if (bucket === undefined) {
+    // The organization's first row of this kind. Two of them may come at once on PostgreSQL: the second adds to the first.
+    await tx
+      .insertInto('counts')
+      .values({ root, collection, start: root, n: 1 })
+      .onConflict((conflict) =>
+        conflict.columns(['root', 'collection', 'start']).doUpdateSet({ n: sql`counts.n + 1` }),
+      )
+      .execute()
+    return
+  }
+  const n = bucket.n + 1
+  const upper = n > BUCKET_ROWS_MAX ? await middleOf(tx, collection, bucket.start, n) : undefined
+  const kept = upper === undefined ? n : Math.floor(n / 2)
+  await setCount(tx, collection, root, bucket.start, kept)
+  if (upper !== undefined) {
+    await tx
+      .insertInto('counts')
+      .values({ root, collection, start: upper, n: n - kept })
+      .execute()
+  }
+}
+
+/** Counts a row that `tx` has just deleted. Emptied buckets stay: they are found again when the next uid falls into them. */
+export async function countDeleted(db: Db, tx: Tx, collection: Collection, uid: string): Promise<void> {
+  const bucket = await lockBucket(db, tx, collection, uid)
+  if (bucket === undefined) throw new Error(`${collection} has no counter for ${uid}`)
+  await setCount(tx, collection, rootOf(uid), bucket.start, bucket.n - 1)
+}
+
+interface Bucket {
+  readonly start: string
+  readonly n: number
+}
+
+/**
+ * The bucket that `uid` falls into, held for this transaction. On PostgreSQL another transaction may cut the bucket while this
+ * one waits for it, so the question is asked again until the answer is the bucket that is held.
+ */
+async function lockBucket(db: Db, tx: Tx, collection: Collection, uid: string): Promise<Bucket | undefined> {
+  const lock = sql.raw(db.rules.lockForUpdate)
+  let held: string | undefined
+  for (;;) {
+    const { rows } = await sql<Bucket>`
+      select start, n from counts
+      where root = ${rootOf(uid)} and collection = ${collection} and start <= ${uid}
+      order by start desc limit 1${lock}`.execute(tx)
+    const bucket = rows[0]
+    if (bucket === undefined || bucket.start === held || db.engine === 'sqlite') return bucket
+    held = bucket.start
+  }
+}
+
+async function setCount(
+  tx: Tx,
+  collection: Collection,
+  root: string,
+  start: string,
+  n: number,
+): Promise<void> {
+  await sql`update counts set n = ${n} where root = ${root} and collection = ${collection} and start = ${start}`.execute(
+    tx,
+  )
+}
+
+async function middleOf(tx: Tx, collection: Collection, start: string, n: number): Promise<string> {
+  const { rows } = await sql<{ uid: string }>`
+    select uid from ${sql.table(collection)} where root = ${rootOf(start)} and uid >= ${start}
+    order by uid limit 1 offset ${Math.floor(n / 2)}`.execute(tx)
+  const middle = rows[0]?.uid
+  if (middle === undefined) throw new Error(`the counters of ${collection} do not agree with its rows`)
+  return middle
+}
+
+/**
+ * SQL for the number of rows of a collection in a range of uids: of one organization, or the whole platform's when the range
+ * begins at ''.
+ */
+export function rangeCount(sql: SqlText, collection: Collection, { from, to }: UidRange): string {
+  if (from === '')
+    return `(select coalesce(sum(n), 0) from counts where collection = ${sql.bind(collection)})`
+  const root = rootOf(from)
+  const floor = (uid: string) =>
+    `(select max(start) from counts where root = ${sql.bind(root)} and collection = ${sql.bind(collection)} and start <= ${sql.bind(uid)})`
+  const rest = (end: string) =>
+    `(select count(*) from ${collection} where root = ${sql.bind(root)} and uid >= ${floor(end)} and uid < ${sql.bind(end)})`
+  const whole = `select coalesce(sum(n), 0) from counts where root = ${sql.bind(root)} and collection = ${sql.bind(collection)} and start >= ${floor(from)}`
+  // Up to the organization's end there is no last bucket to look into; from its beginning, no first one.
+  const upper = to === `${root}0` ? `(${whole})` : `(${whole} and start < ${floor(to)})`
+  const lower = from === root ? '' : ` - ${rest(from)}`
+  return upper + lower + (to === `${root}0` ? '' : ` + ${rest(to)}`)
+}
+
+async function countRange(db: Db, collection: Collection, range: UidRange): Promise<number> {
+  const text = sqlText(db.engine)
+  const rows = await runText<{ n: number }>(
+    db.kysely,
+    `select ${rangeCount(text, collection, range)} as n`,
+    text,
+  )
+  return Number(rows[0]?.n ?? 0)
+}
+
+/** Where a deep skip may begin: the uid from which only `remaining` rows of the range are still to be passed over. */
+export interface SkipStart {
+  readonly from: string
+  readonly remaining: number
+}
+
+/**
+ * Passes over `skip` rows of a range in uid order by whole buckets. The caller makes sure that more rows than that exist.
+ * `descending` passes over them from the end; `from` is then the uid to go down from, exclusive.
+ */
+export async function skipByBuckets(
+  db: Db,
+  collection: Collection,
+  range: UidRange,
+  skip: number,
+  descending: boolean,
+): Promise<SkipStart> {
+  const sql = sqlText(db.engine)
+  const platform = range.from === ''
+  const where = platform
+    ? `collection = ${sql.bind(collection)}`
+    : `root = ${sql.bind(rootOf(range.from))} and collection = ${sql.bind(collection)} and start > ${sql.bind(range.from)} and start < ${sql.bind(range.to)}`
+  const buckets = await runText<Bucket>(
+    db.kysely,
+    `select start, n from counts where ${where} order by root, start`,
+    sql,
+  )
+
+  // The range as stretches between bucket starts. The first and the last may be parts of buckets, which have to be counted.
+  const stretches = platform ? [] : [{ start: range.from, n: undefined as number | undefined }]
+  for (const { start, n } of buckets) stretches.push({ start, n: Number(n) })
+  const last = stretches.at(-1)
+  if (last !== undefined && !platform) last.n = undefined
+  const endOf = (at: number) => stretches[at + 1]?.start ?? range.to
+  const sizeOf = async (at: number) => {
+    const { start, n } = stretches[at] as (typeof stretches)[number]
+    return n ?? (await countRange(db, collection, { from: start, to: endOf(at) }))
+  }
+
+  let remaining = skip
+  const order = stretches.map((_, at) => (descending ? stretches.length - 1 - at : at))
+  for (const at of order) {
+    const size = await sizeOf(at)
+    if (size > remaining)
+      return { from: descending ? endOf(at) : (stretches[at]?.start ?? range.from), remaining }
+    remaining -= size
+  }
+  // Rows went away between counting and skipping: nothing is left.
+  return { from: descending ? range.from : range.to, remaining: 0 }
+}
+
+/** Counts everything anew, for data that was loaded past this module. Nothing else may write meanwhile. */
+export async function recount(db: Db, collection: Collection): Promise<void> {
+  const table = sql.table(collection)
+  await db.kysely.deleteFrom('counts').where('collection', '=', collection).execute()
+  // Every half-full bucket's worth of rows starts a bucket; the first row of each organization starts its first one.
+  const size = BUCKET_ROWS_MAX / 2
+  await sql`
+    insert into counts (root, collection, start, n)
+    select root, ${collection}, case when min(at) = 1 then root else min(uid) end, count(*)
+    from (select root, uid, row_number() over (partition by root order by uid) as at from ${table}) as numbered
+    group by root, (at - 1) / ${sql.lit(size)}`.execute(db.kysely)
+}

@@ -1,0 +1,115 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { CompiledQuery, Kysely, type Dialect as KyselyDialect, type Transaction } from 'kysely'
+import { aborted } from '../core/errors.ts'
+import type { Tables } from './tables.ts'
+
+/**
+ * The database, whichever it is. The query builder is the storage interface; what the engines do differently has a name here
+ * and nowhere else.
+ */
+
+export type Engine = 'sqlite' | 'postgres'
+export type Tx = Transaction<Tables>
+/** A place to read from: the database, or a transaction, which also sees its own writes. */
+export type Reader = Kysely<Tables>
+
+/** What differs between the engines inside a statement or after a failure. */
+export interface EngineRules {
+  readonly isUniqueViolation: (error: unknown) => boolean
+  /** Failures that go away when the transaction is tried again. */
+  readonly isTransient: (error: unknown) => boolean
+  /** Ends a SELECT: the row may not be deleted until the transaction ends; others may share it. */
+  readonly lockForShare: string
+  /** Ends a SELECT: the row is this transaction's alone until it ends. */
+  readonly lockForUpdate: string
+}
+
+export interface Db {
+  readonly engine: Engine
+  readonly kysely: Kysely<Tables>
+  readonly rules: EngineRules
+  /**
+   * A number that differs whenever anything may have been written, by any process; undefined where only a query could tell.
+   * What was derived from the database under one number holds as long as the number stays.
+   */
+  version(): number | undefined
+  /** Runs one SELECT that may take long without holding up other requests. */
+  longRead(sql: string, parameters: readonly unknown[]): Promise<unknown[]>
+  /** Connections in use and idle, for the metrics. */
+  pool(): { readonly total: number; readonly idle: number; readonly waiting: number }
+  close(): Promise<void>
+}
+
+/** Told how long each statement took, in milliseconds. */
+export type StatementTimer = (ms: number) => void
+
+/** Opens or creates the SQLite database at `file`. */
+export async function openSqliteDb(file: string, timer?: StatementTimer): Promise<Db> {
+  const [sqlite, { readerPool }] = await Promise.all([import('./sqlite.ts'), import('./reader-pool.ts')])
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  const database = sqlite.openSqlite(file)
+  const { dialect, version } = sqlite.sqliteDialect(database, timer)
+  const kysely = new Kysely<Tables>({ dialect })
+  const readers = readerPool(file)
+  return {
+    engine: 'sqlite',
+    kysely,
+    rules: sqlite.rules,
+    version,
+    longRead: (sql, parameters) => readers.run(sql, parameters),
+    pool: () => ({ total: 1, idle: 1, waiting: 0 }),
+    async close() {
+      await readers.close()
+      await kysely.destroy()
+    },
+  }
+}
+
+/** Connects to PostgreSQL; fails on first use when it cannot be reached. `onError` hears of idle connections that broke. */
+export async function openPostgresDb(
+  url: string,
+  options: { onError: (error: Error) => void; timer?: StatementTimer | undefined },
+): Promise<Db> {
+  const postgres = await import('./postgres.ts')
+  const pool = postgres.openPostgres(url, options.onError)
+  return {
+    ...postgresLikeDb(postgres.postgresDialect(pool, options.timer), postgres.rules),
+    pool: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+  }
+}
+
+/** A database that speaks PostgreSQL through any Kysely dialect; tests give it PGlite. */
+export function postgresLikeDb(dialect: KyselyDialect, rules: EngineRules): Db {
+  const kysely = new Kysely<Tables>({ dialect })
+  return {
+    engine: 'postgres',
+    kysely,
+    rules,
+    version: () => undefined,
+    longRead: async (sql, parameters) =>
+      (await kysely.executeQuery(CompiledQuery.raw(sql, [...parameters]))).rows,
+    pool: () => ({ total: 1, idle: 0, waiting: 0 }),
+    close: () => kysely.destroy(),
+  }
+}
+
+const ATTEMPTS_MAX = 8
+const RETRY_PAUSE_MS = 5
+
+/**
+ * Runs `work` in one transaction and commits it durably before the promise fulfils. A serialization failure or deadlock runs it
+ * again, so `work` must do nothing but talk to `tx`; after the last attempt it fails with ABORTED.
+ */
+export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await db.kysely.transaction().execute(work)
+    } catch (error) {
+      if (!db.rules.isTransient(error)) throw error
+      if (attempt === ATTEMPTS_MAX)
+        throw aborted('another change to the same resources won; try again', error)
+      await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS * attempt * Math.random()))
+    }
+  }
+}

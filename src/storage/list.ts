@@ -1,0 +1,406 @@
+import type { UIDPFilter } from '#gen/platform/common/v1/uidp.platform_pb.js'
+import type { Call } from '../core/call.ts'
+import { invalidArgument } from '../core/errors.ts'
+import { limits } from '../core/limits.ts'
+import { type OrderKey, parseOrderBy, type SortFields } from '../core/order-by.ts'
+import { type Cursor, type PageTokens, pageSizeOf } from '../core/page.ts'
+import {
+  intersectRanges,
+  parseUid,
+  pathOf,
+  rangeBelow,
+  rangeFrom,
+  rootOf,
+  type UidRange,
+} from '../core/uid.ts'
+import { rangeCount, skipByBuckets } from './counts.ts'
+import type { Db } from './db.ts'
+import { runLongText, runText, type SqlText, sqlText } from './sql-text.ts'
+import type { Store } from './store.ts'
+import type { Collection, Tables } from './tables.ts'
+
+/**
+ * The one way to list a collection. It takes the scopes that the caller may see, so that no list can forget them, and answers
+ * a page in at most three statements whatever the collection holds: keyset pagination (a page costs the same at row 50 and at
+ * row 5,000,000), totals and deep skips from the counters in counts.ts, and whatever may still be long in a reader thread.
+ */
+
+/** The members that every List request of the schema has. */
+export interface ListRequest {
+  readonly uidp?: UIDPFilter | undefined
+  readonly pageSize: number
+  readonly pageToken: string
+  readonly orderBy: string
+  readonly skip: number
+}
+
+export interface ListSpec<C extends Collection> {
+  readonly collection: C
+  /** What `order_by` may name, with the columns. */
+  readonly sortFields: SortFields
+  /** `order_by` when the request has none. */
+  readonly defaultOrder: string
+  /** Columns that must equal a value; an empty or absent value is no filter. */
+  readonly equals?: Readonly<Record<string, string | number | undefined>>
+  /** uids of roots that everyone may see, besides the caller's own scopes (managed roles). */
+  readonly everyonesRoots?: readonly string[]
+}
+
+export interface Page<Row> {
+  readonly rows: readonly Row[]
+  readonly nextPageToken: string
+  readonly totalCount: bigint
+  readonly skipped: number
+}
+
+/** Rows that a statement may look at on the event loop; more go to a reader thread (below 1 ms here). */
+const ROWS_INLINE_MAX = 2000
+/** Stretches of the tree in one statement; a caller bound to more groups than this pays for a sort. */
+const BRANCHES_MAX = 64
+
+/** Disjoint parts of a collection that together hold what is asked for. */
+type Branch = { readonly range: UidRange } | { readonly roots: readonly string[] }
+
+interface Question {
+  readonly collection: Collection
+  readonly branches: readonly Branch[]
+  readonly conditions: readonly Condition[]
+  readonly order: readonly OrderKey[]
+}
+
+type Condition = { readonly column: string; readonly values: readonly (string | number)[] }
+
+/**
+ * One page. Throws code 3 for a negative `page_size` or `skip`, a bad `order_by`, a malformed uid in `uidp`, and a page token
+ * that is not of this caller, collection, filter and order.
+ */
+export async function listPage<C extends Collection>(
+  { db, pageTokens }: Pick<Store, 'db' | 'pageTokens'>,
+  call: Call,
+  request: ListRequest,
+  spec: ListSpec<C>,
+): Promise<Page<Tables[C]>> {
+  if (request.pageSize < 0) throw invalidArgument('page_size', 'must not be negative')
+  if (request.skip < 0) throw invalidArgument('skip', 'must not be negative')
+  const order = parseOrderBy(
+    request.orderBy.trim() === '' ? spec.defaultOrder : request.orderBy,
+    spec.sortFields,
+  )
+  if ('problem' in order) throw invalidArgument('order_by', order.problem)
+  const size = pageSizeOf(request.pageSize)
+
+  const visible = call.access?.visible?.scopes
+  if (visible === undefined) throw new Error(`${call.method.name} lists, so it must be unscoped`)
+  const conditions = conditionsOf(request.uidp, spec)
+  const branches = branchesOf(visible, request.uidp, spec)
+  const question: Question = { collection: spec.collection, branches, conditions, order }
+
+  const asked = askedQuestion(call, request, spec)
+  const cursor = cursorOf(pageTokens, request, asked)
+  // Decision 4: a token remembers the skip it was issued under, so a client may repeat its request with the token alone added.
+  const skip = cursor !== undefined && cursor.skip === request.skip ? 0 : request.skip
+  const skipped = Math.min((cursor?.skipped ?? 0) + skip, 2 ** 31 - 1)
+
+  if (branches.length === 0) return { rows: [], nextPageToken: '', totalCount: 0n, skipped }
+  const estimate = await estimateRows(db, question)
+  const total = cursor?.totalCount ?? estimate.exact ?? (await countRows(db, question, estimate.rows))
+  const rows = await pageRows<Tables[C]>(db, question, {
+    cursor,
+    skip,
+    limit: size + 1,
+    scanned: estimate.rows,
+    total,
+  })
+
+  const page = rows.slice(0, size)
+  const last = rows.length > size ? (page.at(-1) as Record<string, string | number> | undefined) : undefined
+  const nextPageToken =
+    last === undefined
+      ? ''
+      : pageTokens.issue(
+          {
+            after: order.map((key) => last[key.column] as string | number),
+            skip: request.skip,
+            skipped,
+            // Where only a scan can count, the pages that follow repeat the first one's total.
+            ...(estimate.exact === undefined && estimate.rows > ROWS_INLINE_MAX ? { totalCount: total } : {}),
+          },
+          asked,
+        )
+  return { rows: page, nextPageToken, totalCount: BigInt(total), skipped }
+}
+
+/** Who asks what: the text that a page token is bound to. */
+function askedQuestion(call: Call, request: ListRequest, spec: ListSpec<Collection>): string {
+  const caller = call.access?.caller
+  return JSON.stringify([
+    call.method.parent.typeName,
+    call.method.name,
+    caller?.identity,
+    caller?.scopes,
+    caller?.capabilities?.toString(),
+    request.orderBy,
+    request.uidp ?? null,
+    spec.equals ?? null,
+  ])
+}
+
+function cursorOf(pageTokens: PageTokens, request: ListRequest, asked: string): Cursor | undefined {
+  if (request.pageToken === '') return undefined
+  const cursor = pageTokens.read(request.pageToken, asked)
+  if (cursor === 'forged') {
+    throw invalidArgument(
+      'page_token',
+      'must be the nextPageToken of an answer to this same query, unchanged',
+    )
+  }
+  return cursor === 'expired' ? undefined : cursor
+}
+
+function uidIn(field: string, text: string): string {
+  const uid = parseUid(text)
+  if (uid === undefined)
+    throw invalidArgument(field, 'must be a uid: 40 hex digits, then segments of /16 hex digits')
+  return uid
+}
+
+/** The parts of the tree that are both visible and asked for. */
+function branchesOf(
+  visible: readonly string[],
+  filter: UIDPFilter | undefined,
+  { everyonesRoots }: ListSpec<Collection>,
+): Branch[] {
+  let ranges = visible.map(rangeFrom)
+  let roots = visible.includes('') ? [] : (everyonesRoots ?? [])
+  const narrow = (to: UidRange) => {
+    ranges = ranges.flatMap((range) => intersectRanges(range, to) ?? [])
+    roots = []
+  }
+  if (filter?.descendantsOf) narrow(rangeBelow(uidIn('uidp.descendants_of', filter.descendantsOf)))
+  if (filter?.childrenOf && filter.childrenOf !== '/')
+    narrow(rangeBelow(uidIn('uidp.children_of', filter.childrenOf)))
+  ranges.sort((a, b) => (a.from < b.from ? -1 : 1))
+  const branches: Branch[] = ranges.map((range) => ({ range }))
+  if (roots.length > 0) branches.push({ roots })
+  return branches
+}
+
+/** Conditions on columns: all must hold. */
+function conditionsOf(
+  filter: UIDPFilter | undefined,
+  { collection, equals }: ListSpec<Collection>,
+): Condition[] {
+  const conditions: Condition[] = []
+  for (const [column, value] of Object.entries(equals ?? {})) {
+    if (value !== undefined && value !== '') conditions.push({ column, values: [value] })
+  }
+  if (filter === undefined) return conditions
+  if (filter.childrenOf !== '') {
+    const parent = filter.childrenOf === '/' ? '' : filter.childrenOf
+    conditions.push({ column: 'parent', values: [parent] })
+  }
+  if (filter.inRoot) conditions.push({ column: 'parent', values: [''] })
+  if (filter.ids.length > limits.filterIdsMax) {
+    throw invalidArgument('uidp.ids', `must have at most ${limits.filterIdsMax} values`)
+  }
+  if (filter.ids.length > 0) {
+    conditions.push({ column: 'uid', values: [...new Set(filter.ids.map((id) => uidIn('uidp.ids', id)))] })
+  }
+  if (filter.ancestorsOf !== '') {
+    const path = pathOf(uidIn('uidp.ancestors_of', filter.ancestorsOf))
+    conditions.push(
+      // A group is on the way to the root itself; anything else is when its group is.
+      collection === 'groups'
+        ? { column: 'uid', values: path.slice(0, -1) }
+        : { column: 'parent', values: path },
+    )
+  }
+  return conditions
+}
+
+/** How many rows lie in the branches, and whether that is the answer's total already. */
+async function estimateRows(
+  db: Db,
+  { collection, branches, conditions }: Question,
+): Promise<{ readonly rows: number; readonly exact: number | undefined }> {
+  const sql = sqlText(db.engine)
+  const counted = branches.length > BRANCHES_MAX ? [{ range: rangeFrom('') }] : branches
+  const counts = counted.map((branch) =>
+    'range' in branch
+      ? rangeCount(sql, collection, branch.range)
+      : `(select count(*) from ${collection} where root in (${sql.bindAll(branch.roots)}))`,
+  )
+  const result = await runText<{ n: number }>(db.kysely, `select ${counts.join(' + ')} as n`, sql)
+  const rows = Number(result[0]?.n ?? 0)
+  return { rows, exact: conditions.length === 0 && counted === branches ? rows : undefined }
+}
+
+async function countRows(db: Db, question: Question, scanned: number): Promise<number> {
+  const sql = sqlText(db.engine)
+  const counts = split(question.branches).map(
+    (branches) =>
+      `(select count(*) from ${question.collection} where ${whereOf(sql, branches, question.conditions)})`,
+  )
+  const text = `select ${counts.join(' + ')} as n`
+  const long = scanned > ROWS_INLINE_MAX
+  const [row] = long
+    ? await runLongText<{ n: number }>(db, text, sql)
+    : await runText<{ n: number }>(db.kysely, text, sql)
+  return Number(row?.n ?? 0)
+}
+
+interface PageOf {
+  readonly cursor: Cursor | undefined
+  readonly skip: number
+  readonly limit: number
+  readonly scanned: number
+  readonly total: number
+}
+
+async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<Row[]> {
+  const { collection, conditions, order } = question
+  const inUidOrder = order[0]?.column === 'uid'
+  const descending = order[0]?.descending ?? false
+  const after = page.cursor?.after
+  let branches =
+    inUidOrder && after !== undefined
+      ? beyond(question.branches, String(after[0]), descending)
+      : question.branches
+  let offset = page.skip
+  const [only] = branches
+  if (
+    inUidOrder &&
+    conditions.length === 0 &&
+    offset > ROWS_INLINE_MAX &&
+    branches.length === 1 &&
+    countable(only)
+  ) {
+    const start = await skipByBuckets(db, collection, only.range, offset, descending)
+    branches = [
+      { range: descending ? { ...only.range, to: start.from } : { ...only.range, from: start.from } },
+    ]
+    offset = start.remaining
+  }
+
+  if (branches.length === 0) return []
+  const sql = sqlText(db.engine)
+  // Few rows are sorted faster than an index on another column is walked in search of them; SQLite has no statistics to know.
+  const sorted = db.engine === 'sqlite' && !inUidOrder && page.scanned <= ROWS_INLINE_MAX
+  // Rows that are only passed over need not be fetched: the indexes hold all that the order needs.
+  const deep = offset > ROWS_INLINE_MAX
+  const columns = deep ? [...new Set(['root', 'uid', ...order.map((key) => key.column)])].join(', ') : '*'
+  const groups = split(branches)
+  const parts = groups.map((part) => {
+    const where = [whereOf(sql, part, conditions)]
+    if (!inUidOrder && after !== undefined) where.push(afterCursor(sql, order, after))
+    const keys = orderText(order, { oneRoot: part.every(oneRoot), sorted })
+    const limit = groups.length === 1 ? '' : ` limit ${sql.bind(page.limit + offset)}`
+    return `select ${columns} from ${collection} where ${where.join(' and ')} order by ${keys}${limit}`
+  })
+  const all = parts.map((part) => `select * from (${part}) as part`).join(' union all ')
+  const keys = orderText(order, { oneRoot: false, sorted: false })
+  const body = parts.length === 1 ? parts[0] : `select * from (${all}) as parts order by ${keys}`
+  const found = `${body} limit ${sql.bind(page.limit)} offset ${sql.bind(offset)}`
+  const text = deep
+    ? `select ${collection}.* from (${found}) as found join ${collection} using (root, uid) order by ${keys.replaceAll(/[a-z_]+(?= desc|,|$)/g, 'found.$&')}`
+    : found
+
+  // Long is: passing over many rows one by one, or looking for some among many.
+  const long =
+    deep ||
+    (page.scanned > ROWS_INLINE_MAX &&
+      (conditions.length > 0 ||
+        branches.length > BRANCHES_MAX ||
+        !(inUidOrder || wholeOrganization(branches))))
+  return long ? await runLongText<Row>(db, text, sql) : await runText<Row>(db.kysely, text, sql)
+}
+
+/** What is left of the branches after a uid, in uid order. */
+function beyond(branches: readonly Branch[], uid: string, descending: boolean): Branch[] {
+  // No uid lies between `uid` and `uid!`, since `!` comes before `/`.
+  const rest: UidRange = descending ? { from: '', to: uid } : { from: `${uid}!`, to: 'g' }
+  return branches.flatMap((branch): Branch[] => {
+    if ('roots' in branch) {
+      const roots = branch.roots.filter((root) => (descending ? root < uid : root > uid))
+      return roots.length === 0 ? [] : [{ roots }]
+    }
+    const range = intersectRanges(branch.range, rest)
+    return range === undefined ? [] : [{ range }]
+  })
+}
+
+/** Whether the counters can be walked over a branch: all of one organization's, or all there are. */
+function countable(branch: Branch | undefined): branch is { readonly range: UidRange } {
+  if (branch === undefined || !('range' in branch)) return false
+  const { from, to } = branch.range
+  return from === '' ? to === 'g' : to !== 'g'
+}
+
+function oneRoot(branch: Branch): boolean {
+  return 'range' in branch && branch.range.from !== '' && branch.range.to !== 'g'
+}
+
+/** Whether every row of an index that starts with the root belongs to the answer. */
+function wholeOrganization(branches: readonly Branch[]): boolean {
+  return branches.every(
+    (branch) =>
+      'range' in branch &&
+      branch.range.from !== '' &&
+      branch.range.to === `${rootOf(branch.range.from)}0` &&
+      branch.range.from.length <= 41,
+  )
+}
+
+/** One statement part per branch keeps each an index range; beyond BRANCHES_MAX they share one. */
+function split(branches: readonly Branch[]): (readonly Branch[])[] {
+  return branches.length > BRANCHES_MAX ? [branches] : branches.map((branch) => [branch])
+}
+
+function whereOf(sql: SqlText, branches: readonly Branch[], conditions: readonly Condition[]): string {
+  const parts = branches.map((branch) => {
+    if ('roots' in branch) return `root in (${sql.bindAll(branch.roots)})`
+    const { from, to } = branch.range
+    if (from === '') {
+      // The whole platform, or what a deep skip left of it going down.
+      return to === 'g' ? '1 = 1' : `(root, uid) < (${sql.bind(rootOf(to))}, ${sql.bind(to)})`
+    }
+    if (to === 'g') return `(root, uid) >= (${sql.bind(rootOf(from))}, ${sql.bind(from)})`
+    return `root = ${sql.bind(rootOf(from))} and uid >= ${sql.bind(from)} and uid < ${sql.bind(to)}`
+  })
+  const where =
+    parts.length === 1 ? (parts[0] as string) : `(${parts.map((part) => `(${part})`).join(' or ')})`
+  const more = conditions.map(({ column, values }) =>
+    values.length === 1
+      ? ` and ${column} = ${sql.bind(values[0] as string | number)}`
+      : ` and ${column} in (${sql.bindAll(values)})`,
+  )
+  return where + more.join('')
+}
+
+/** Over one organization uid alone orders like (root, uid), which is what the indexes hold. */
+function orderText(
+  order: readonly OrderKey[],
+  { oneRoot, sorted }: { readonly oneRoot: boolean; readonly sorted: boolean },
+): string {
+  return order
+    .flatMap(({ column, descending }) => {
+      const direction = descending ? ' desc' : ''
+      // A unary plus makes a term that no index of SQLite serves.
+      const term = `${sorted ? '+' : ''}${column}${direction}`
+      return column === 'uid' && !oneRoot && !sorted ? [`root${direction}`, term] : [term]
+    })
+    .join(', ')
+}
+
+/** The rows strictly after the cursor's in an order that does not start with the uid, which makes it total at its end. */
+function afterCursor(sql: SqlText, order: readonly OrderKey[], after: readonly (string | number)[]): string {
+  const build = (at: number): string => {
+    const { column, descending } = order[at] as OrderKey
+    const value = after[at] as string | number
+    const past = descending ? '<' : '>'
+    if (at === order.length - 1) return `${column} ${past} ${sql.bind(value)}`
+    // The first comparison is implied by the rest; it is what an index range can be made of.
+    return `${column} ${past}= ${sql.bind(value)} and (${column} ${past} ${sql.bind(value)} or (${build(at + 1)}))`
+  }
+  return `(${build(0)})`
+}

@@ -1,0 +1,28 @@
+import { Migrator } from 'kysely/migration'
+import type { Db } from './db.ts'
+import * as init from './migrations/0001-init.ts'
+
+/** Every migration, in order. Once released, a migration never changes. */
+const migrations = { '0001-init': init }
+
+/**
+ * Brings the schema up to date, under a lock, so that several nodes may start at once. Returns the names of the migrations that
+ * ran. Fails without a change when the database is newer than this program.
+ */
+export async function migrate(db: Db): Promise<string[]> {
+  const migrator = new Migrator({
+    db: db.kysely,
+    provider: {
+      getMigrations: async () =>
+        Object.fromEntries(
+          Object.entries(migrations).map(([name, { up }]) => [name, { up: (tx) => up(tx, db.engine) }]),
+        ),
+    },
+    migrationTableName: 'migrations',
+    migrationLockTableName: 'migrations_lock',
+  })
+  const { error, results } = await migrator.migrateToLatest()
+  if (error !== undefined)
+    throw new Error('the database schema could not be brought up to date', { cause: error })
+  return (results ?? []).map((result) => result.migrationName)
+}

@@ -1,0 +1,143 @@
+import Database from 'better-sqlite3'
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  type TransactionSettings,
+} from 'kysely'
+import { LRUCache } from 'lru-cache'
+import type { EngineRules, StatementTimer } from './db.ts'
+
+/**
+ * SQLite under Kysely. Kysely's own driver prepares every statement anew, which costs more than a point read; this one keeps
+ * prepared statements by their text. One connection serves reads and writes: statements run synchronously, so a transaction
+ * holds the others up only for its own work, and they keep its page cache.
+ */
+
+const STATEMENTS_MAX = 500
+const BUSY_TIMEOUT_MS = 5000
+
+export function openSqlite(file: string, options: { readonly?: boolean } = {}): Database.Database {
+  const database = new Database(file, { readonly: options.readonly ?? false, timeout: BUSY_TIMEOUT_MS })
+  if (!options.readonly) {
+    database.pragma('journal_mode = WAL')
+    // Acknowledged means on disk: also after a power loss.
+    database.pragma('synchronous = FULL')
+    database.pragma('foreign_keys = ON')
+  }
+  database.pragma('cache_size = -65536') // KiB
+  database.pragma('mmap_size = 1073741824') // bytes; reads beyond the page cache skip a copy
+  database.pragma('temp_store = MEMORY')
+  return database
+}
+
+/** Rows of one statement, from a cache of prepared statements. */
+export function statementRunner(database: Database.Database) {
+  const statements = new LRUCache<string, Database.Statement>({ max: STATEMENTS_MAX })
+  return (text: string, parameters: readonly unknown[]): QueryResult<unknown> => {
+    let statement = statements.get(text)
+    if (statement === undefined) {
+      statement = database.prepare(text)
+      statements.set(text, statement)
+    }
+    if (statement.reader) return { rows: statement.all(parameters) }
+    const { changes } = statement.run(parameters)
+    return { rows: [], numAffectedRows: BigInt(changes) }
+  }
+}
+
+/** The dialect, and a version that moves with every write of this process or another (Db.version). */
+export function sqliteDialect(
+  database: Database.Database,
+  timer?: StatementTimer,
+): { readonly dialect: Dialect; readonly version: () => number } {
+  const execute = statementRunner(database)
+  let writes = 0
+  const run = (text: string, parameters: readonly unknown[]) => {
+    const startMs = timer === undefined ? 0 : performance.now()
+    const result = execute(text, parameters)
+    if (result.numAffectedRows !== undefined) writes++
+    timer?.(performance.now() - startMs)
+    return result
+  }
+  // Changes when another connection commits; its own commits do not move it.
+  const othersWrites = database.prepare('pragma data_version').pluck()
+  return {
+    dialect: {
+      createAdapter: () => new SqliteAdapter(),
+      createDriver: () => sqliteDriver(database, run),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+      createIntrospector: (db) => new SqliteIntrospector(db),
+    },
+    version: () => (othersWrites.get() as number) * 2 ** 32 + writes,
+  }
+}
+
+type Run = (text: string, parameters: readonly unknown[]) => QueryResult<unknown>
+
+function sqliteDriver(database: Database.Database, run: Run): Driver {
+  const connection: DatabaseConnection = {
+    async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+      return run(query.sql, query.parameters) as QueryResult<R>
+    },
+    // biome-ignore lint/correctness/useYield: SQLite lists are paged, nothing streams
+    async *streamQuery() {
+      throw new Error('streaming is not used on SQLite')
+    },
+  }
+
+  // One at a time: whoever holds the connection may be inside a transaction.
+  let held = false
+  const waiting: (() => void)[] = []
+
+  return {
+    async init() {},
+    async acquireConnection() {
+      if (held) await new Promise<void>((resolve) => waiting.push(resolve))
+      held = true
+      return connection
+    },
+    async releaseConnection() {
+      const next = waiting.shift()
+      if (next === undefined) held = false
+      else next()
+    },
+    async beginTransaction(_connection: DatabaseConnection, _settings: TransactionSettings) {
+      // IMMEDIATE: a transaction that would have to wait for another process waits here, not half-way.
+      run('begin immediate', [])
+    },
+    async commitTransaction() {
+      run('commit', [])
+    },
+    async rollbackTransaction() {
+      // A failed COMMIT or a full disk may have ended it already.
+      if (database.inTransaction) run('rollback', [])
+    },
+    async destroy() {
+      database.close()
+    },
+  }
+}
+
+export const rules: EngineRules = {
+  isUniqueViolation: (error) => {
+    const code = errorCode(error)
+    return code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY'
+  },
+  isTransient: (error) => {
+    const code = errorCode(error)
+    return code === 'SQLITE_BUSY' || code === 'SQLITE_BUSY_SNAPSHOT'
+  },
+  // One writer at a time: a transaction holds every row.
+  lockForShare: '',
+  lockForUpdate: '',
+}
+
+function errorCode(error: unknown): unknown {
+  return error instanceof Database.SqliteError ? error.code : undefined
+}

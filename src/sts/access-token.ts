@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto'
+import { errors, jwtVerify, SignJWT } from 'jose'
+import type { VerifyAccessToken } from '../auth/authenticate.ts'
+import { type CapabilitySet, decodeSet, encodeSet } from '../core/capabilities.ts'
+import { unauthenticated } from '../core/errors.ts'
+import { limits } from '../core/limits.ts'
+import { parseUid } from '../core/uid.ts'
+import { ALGORITHM, type SigningKeys } from './signing-keys.ts'
+
+/**
+ * Our own access tokens: JWTs of one hour. They say who the caller is and how the token narrows what it may do; what the caller
+ * may do is never in them. `berth` is the one private claim: `{ scopes?: uid[], cap?: encoded set }`.
+ */
+
+export interface AccessTokenRequest {
+  /** uid of the identity. */
+  readonly identity: string
+  readonly audiences: readonly string[]
+  /** The token that was exchanged for this one (RFC 8693 section 4.1). */
+  readonly actor?: { readonly iss: string; readonly sub: string; readonly aud: string }
+  readonly scopes?: readonly string[]
+  readonly capabilities?: CapabilitySet
+}
+
+export interface AccessTokens {
+  issue(request: AccessTokenRequest): Promise<{ readonly token: string; readonly expiresAtMs: number }>
+  readonly verify: VerifyAccessToken
+}
+
+const SECOND_MS = 1000
+
+/** `issuer`: the address of the token service, `{auth_url}`. */
+export function accessTokens({
+  keys,
+  issuer,
+  clock,
+}: {
+  readonly keys: SigningKeys
+  readonly issuer: string
+  readonly clock: () => number
+}): AccessTokens {
+  return {
+    async issue({ identity, audiences, actor, scopes, capabilities }) {
+      const { kid, key } = await keys.current()
+      const issuedAt = Math.floor(clock() / SECOND_MS)
+      const expiresAt = issuedAt + limits.accessTokenLifetimeMs / SECOND_MS
+      const narrowing = {
+        ...(scopes === undefined ? {} : { scopes }),
+        ...(capabilities === undefined ? {} : { cap: encodeSet(capabilities) }),
+      }
+      const token = await new SignJWT({
+        iss: issuer,
+        sub: identity,
+        // One audience is a string, as clients that read it as such expect (RFC 7519 section 4.1.3 allows both).
+        aud: audiences.length === 1 ? (audiences[0] as string) : [...audiences],
+        iat: issuedAt,
+        exp: expiresAt,
+        jti: randomUUID(),
+        ...(actor === undefined ? {} : { act: actor }),
+        ...(Object.keys(narrowing).length === 0 ? {} : { berth: narrowing }),
+      })
+        .setProtectedHeader({ alg: ALGORITHM, kid, typ: 'JWT' })
+        .sign(key)
+      return { token, expiresAtMs: expiresAt * SECOND_MS }
+    },
+
+    async verify(token) {
+      try {
+        const { payload } = await jwtVerify(
+          token,
+          async ({ kid }) => {
+            // Keys come from our own set only (R7); `jwk`, `jku` and `x5u` in a header are never looked at.
+            const key = typeof kid === 'string' ? await keys.byId(kid) : undefined
+            if (key === undefined) throw new errors.JWKSNoMatchingKey()
+            return key
+          },
+          {
+            algorithms: [ALGORITHM],
+            issuer,
+            currentDate: new Date(clock()),
+            requiredClaims: ['sub', 'aud', 'exp'],
+          },
+        )
+        const identity = typeof payload.sub === 'string' ? parseUid(payload.sub) : undefined
+        const audiences = [payload.aud].flat().filter((audience) => audience !== undefined)
+        const narrowing = readNarrowing(payload['berth'])
+        if (identity === undefined || narrowing === undefined || payload.exp === undefined) {
+          return unauthenticated('the token is not one of this server')
+        }
+        return { caller: { identity, ...narrowing }, audiences, expiresAtMs: payload.exp * SECOND_MS }
+      } catch (error) {
+        return refusal(error)
+      }
+    },
+  }
+}
+
+/** Undefined for a claim that is not ours: what cannot be read must not widen. */
+function readNarrowing(
+  claim: unknown,
+): { scopes: readonly string[] | undefined; capabilities: CapabilitySet | undefined } | undefined {
+  if (claim === undefined) return { scopes: undefined, capabilities: undefined }
+  if (typeof claim !== 'object' || claim === null) return undefined
+  const { scopes, cap } = claim as { scopes?: unknown; cap?: unknown }
+  const list = Array.isArray(scopes) ? scopes : undefined
+  if (scopes !== undefined && !list?.every((scope) => typeof scope === 'string')) return undefined
+  const capabilities = cap === undefined ? undefined : decodeSet(cap)
+  if (cap !== undefined && capabilities === undefined) return undefined
+  return { scopes: list as string[] | undefined, capabilities }
+}
+
+function refusal(error: unknown) {
+  if (error instanceof errors.JWTExpired)
+    return unauthenticated('the token has expired; get a new one', error)
+  if (error instanceof errors.JWTClaimValidationFailed && error.claim === 'iss') {
+    return unauthenticated('the token was issued by somebody else', error)
+  }
+  if (error instanceof errors.JOSEError) return unauthenticated('the token is not one of this server', error)
+  throw error
+}

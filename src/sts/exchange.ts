@@ -1,0 +1,209 @@
+import type { Identity } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { type ExchangeRequest, SecurityTokenService } from '#gen/chainguard/platform/oidc/sts_pb.js'
+import { bearerToken } from '../auth/authenticate.ts'
+import { implement } from '../core/call.ts'
+import { type CapabilitySet, capabilityByName, setOf } from '../core/capabilities.ts'
+import { permissionDenied, unauthenticated, unavailable } from '../core/errors.ts'
+import { refuseIfAny } from '../core/fields.ts'
+import { timestampOf } from '../core/message.ts'
+import { parseUid, rootOf, type Uid } from '../core/uid.ts'
+import type { Db } from '../storage/db.ts'
+import { prepared } from '../storage/prepared.ts'
+import type { IdentityRow } from '../storage/tables.ts'
+import type { KeySource } from '../trust/key-set.ts'
+import { matchClaims, type SubjectClaims } from '../trust/match.ts'
+import { compilePattern } from '../trust/patterns.ts'
+import { relationshipOf, staticKeysExpireMs } from '../trust/relationship.ts'
+import { staticKeySource } from '../trust/static-keys.ts'
+import type { AccessTokens } from './access-token.ts'
+import { readUnverified, verifySubjectToken } from './subject-token.ts'
+
+/**
+ * The exchange: a workload shows its own OIDC token and gets an access token of ours for the identity that it may assume. The
+ * identity is looked at first, so that nothing is fetched from an issuer that no identity trusts (R1); then the token is
+ * verified with that issuer's keys; then every condition of the identity must hold.
+ */
+
+export interface ExchangeOptions {
+  readonly db: Db
+  readonly tokens: AccessTokens
+  readonly clock: () => number
+  /** The published keys of an issuer. */
+  readonly keysFor: (issuer: string) => KeySource
+  /** What `aud` may ask for: the API's address, the registry's host. */
+  readonly audiences: readonly string[]
+  /** Our own address: a workload's token is meant for it where the identity does not say otherwise (R10). */
+  readonly issuer: string
+  /** Issuers that identities with an issuer pattern may match; no other is ever asked for keys on their behalf (R1). */
+  readonly patternIssuers: readonly string[]
+  /** Notes that the identity was used. */
+  readonly seen: (uid: string) => void
+}
+
+type Relationship = Identity['relationship']
+
+const identityRow = prepared((db, { root, uid }: { root: string; uid: string }) =>
+  db.selectFrom('identities').selectAll().where('root', '=', root).where('uid', '=', uid),
+)
+
+const RETRY_MS = 1000
+/** An upstream token older than this is not exchanged any more, however long its issuer lets it live (R14). */
+const SUBJECT_TOKEN_AGE_MS_MAX = 24 * 60 * 60 * 1000
+
+export function securityTokenService(options: ExchangeOptions) {
+  return implement(SecurityTokenService, {
+    async exchange(request, call) {
+      const token = bearerToken(call.authorization)
+      const asked = readRequest(request, options.audiences)
+      const actor = await assume(token, asked.identity, options)
+      const issued = await options.tokens.issue({ ...asked, actor })
+      options.seen(asked.identity)
+      return {
+        $typeName: 'chainguard.platform.oidc.RawToken' as const,
+        token: issued.token,
+        refreshToken: '',
+        expiry: timestampOf(issued.expiresAtMs),
+      }
+    },
+  })
+}
+
+interface Asked {
+  readonly identity: Uid
+  readonly audiences: readonly string[]
+  readonly scopes?: readonly string[]
+  readonly capabilities?: CapabilitySet
+}
+
+function readRequest(request: ExchangeRequest, allowedAudiences: readonly string[]): Asked {
+  // Clients join several audiences with a comma (contract of the browser flow) as well as repeating the parameter.
+  const audiences = request.aud
+    .flatMap((text) => text.split(','))
+    .filter((text) => text !== '')
+    .map((text) => audienceAmong(allowedAudiences, text))
+  const scopes = [...new Set([request.scope, ...request.scopes].filter((scope) => scope !== ''))]
+  const capabilities = request.cap.map((name) => ({ name, capability: capabilityByName(name) }))
+  const identity = parseUid(request.identity)
+  refuseIfAny(
+    audiences.length === 0 ? { field: 'aud', description: 'must name the audience of the token' } : undefined,
+    audiences.includes(undefined)
+      ? { field: 'aud', description: `must be among ${allowedAudiences.join(', ')}` }
+      : undefined,
+    identity === undefined
+      ? {
+          field: 'identity',
+          description: request.identity === '' ? 'must name the identity to assume' : 'must be a uid',
+        }
+      : undefined,
+    ...scopes.map((scope) =>
+      parseUid(scope) === undefined ? { field: 'scopes', description: 'must be uids of groups' } : undefined,
+    ),
+    ...capabilities.map(({ name, capability }) =>
+      capability === undefined
+        ? { field: 'cap', description: `${JSON.stringify(name)} is not a capability` }
+        : undefined,
+    ),
+    request.identityProvider === ''
+      ? undefined
+      : {
+          field: 'identity_provider',
+          description: 'sign-in through identity providers is not offered here yet',
+        },
+  )
+  return {
+    identity: identity as Uid,
+    audiences: [...new Set(audiences)] as string[],
+    ...(scopes.length === 0 ? {} : { scopes }),
+    ...(capabilities.length === 0
+      ? {}
+      : { capabilities: setOf(capabilities.flatMap(({ capability }) => capability ?? [])) }),
+  }
+}
+
+/** The allowed audience that is meant: a slash at the end makes no other address. */
+function audienceAmong(allowed: readonly string[], asked: string): string | undefined {
+  return allowed.find((one) => withoutSlash(one) === withoutSlash(asked))
+}
+
+function withoutSlash(address: string): string {
+  return address.endsWith('/') ? address.slice(0, -1) : address
+}
+
+/** One text for every reason that has to do with the identity, so that nobody can find out which identities exist. */
+function refused(condition: string) {
+  return permissionDenied(`the token may not assume this identity: ${condition}`)
+}
+
+/** Proves that the bearer of `token` may act as the identity; returns who that is upstream. */
+async function assume(token: string, identity: Uid, options: ExchangeOptions) {
+  const read = readUnverified(token)
+  if (!read.ok) throw unauthenticated(read.reason)
+  const [row] = await identityRow(options.db.kysely, { root: rootOf(identity), uid: identity })
+  const relationship = row === undefined ? undefined : relationshipOf(row.relationship_data)
+  if (row === undefined || relationship === undefined)
+    throw refused('its issuer is not the one that the identity trusts')
+
+  const trust = trustOf(relationship, row, options)
+  if (trust === undefined || !trust.issuerMatches(read.issuer)) {
+    throw refused('its issuer is not the one that the identity trusts')
+  }
+  const verified = await verifySubjectToken(token, { keys: trust.keys(read.issuer), clock: options.clock })
+  if (!verified.ok) {
+    throw verified.kind === 'unavailable'
+      ? unavailable(verified.reason, RETRY_MS)
+      : unauthenticated(verified.reason)
+  }
+  const { claims } = verified
+  if (claims.issuedAtMs !== undefined && options.clock() - claims.issuedAtMs > SUBJECT_TOKEN_AGE_MS_MAX) {
+    throw unauthenticated('the token was issued more than 24 hours ago')
+  }
+  const mismatch = trust.mismatch(claims)
+  if (mismatch !== undefined) throw refused(`its ${mismatch} is not what the identity asks for`)
+  return { iss: claims.issuer, sub: claims.subject, aud: claims.audience[0] ?? '' }
+}
+
+/** How a relationship is checked, step by step. */
+interface Trust {
+  /** Before anything is fetched. */
+  issuerMatches(issuer: string): boolean
+  keys(issuer: string): KeySource
+  /** The field that does not hold. */
+  mismatch(claims: SubjectClaims): string | undefined
+}
+
+function trustOf(relationship: Relationship, row: IdentityRow, options: ExchangeOptions): Trust | undefined {
+  const ours = audienceForms(options.issuer)
+  if (relationship.case === 'claimMatch') {
+    const { value } = relationship
+    return {
+      issuerMatches: (issuer) => {
+        if (value.iss.case === 'issuer') return value.iss.value === issuer
+        if (value.iss.case !== 'issuerPattern' || !options.patternIssuers.includes(issuer)) return false
+        const pattern = compilePattern(value.iss.value)
+        return 'test' in pattern && pattern.test(issuer)
+      },
+      keys: options.keysFor,
+      mismatch: (claims) =>
+        matchClaims(value, claims, { defaultAudiences: ours, pattern: compilePattern })?.field,
+    }
+  }
+  if (relationship.case === 'staticKeys') {
+    const { value } = relationship
+    const accepted = value.audiences.length > 0 ? value.audiences : [...ours, ...options.audiences]
+    return {
+      issuerMatches: (issuer) => value.issuer === issuer,
+      keys: () => staticKeySource(value.issuerKeys),
+      mismatch: (claims) => {
+        if (staticKeysExpireMs(value, row.created_ms) <= options.clock()) return 'key'
+        if (claims.subject !== value.subject) return 'subject'
+        return claims.audience.some((audience) => accepted.includes(audience)) ? undefined : 'audience'
+      },
+    }
+  }
+  return undefined
+}
+
+/** The token service by its address and by its host: documented workloads use either. */
+function audienceForms(issuer: string): readonly string[] {
+  return [issuer, new URL(issuer).host]
+}

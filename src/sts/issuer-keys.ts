@@ -1,0 +1,174 @@
+import { LRUCache } from 'lru-cache'
+import { limits } from '../core/limits.ts'
+import { checkIssuer } from '../trust/issuer-url.ts'
+import {
+  type KeyLookup,
+  type KeySource,
+  pickKey,
+  readJwks,
+  usableKeys,
+  type VerificationKey,
+} from '../trust/key-set.ts'
+import { type Outbound, OutboundError } from './outbound.ts'
+
+/** The published keys of all issuers, fetched when needed and remembered. */
+export interface IssuerKeys {
+  /**
+   * The keys of an issuer by its exact name. Asking it may make the server fetch from that issuer, so only
+   * issuers that an identity trusts may be passed in (R1).
+   */
+  keysFor(issuer: string): KeySource
+}
+
+/**
+ * An issuer that cannot be reached goes on with the keys last seen for this long. Long enough for an outage
+ * at the issuer not to become one here; short enough that a key which the issuer withdrew is not trusted for
+ * good by a server that was cut off from it.
+ */
+const LAST_GOOD_KEYS_MS = 24 * 60 * 60 * 1000
+
+/**
+ * An issuer without any known keys that failed is left alone this long, so that a dead one is not hammered.
+ */
+const FAILURE_REMEMBERED_MS = 5000
+
+/**
+ * Longer ones are not looked at; the same bound as for the issuer's name would be too tight for real ones.
+ */
+const JWKS_URI_CHARS_MAX = 2048
+
+type Failure = Extract<KeyLookup, { readonly kind: 'unavailable' | 'invalid' }>
+
+interface Entry {
+  keys: readonly VerificationKey[]
+  /** When `keys` were fetched; undefined: never. */
+  fetchedAt: number | undefined
+  /** When the last fetch ended, however it did. */
+  triedAt: number
+  /** How the last fetch failed. */
+  failure: Failure | undefined
+  /** The running fetch, shared by everyone who needs it. */
+  pending: Promise<void> | undefined
+}
+
+/**
+ * Issuer keys by OpenID Connect discovery: `<issuer>/.well-known/openid-configuration` must name exactly this
+ * issuer, and its `jwks_uri` holds the keys. They are used for `issuerKeysMaxAgeMs`; a key id that is not
+ * among them makes the issuer be asked again at most once per `issuerKeysRefetchIntervalMs`. When that fails
+ * the last good keys stay in use, for a day at most. Without usable keys every lookup fails: nothing is ever
+ * accepted unverified (R15). `clock` is in ms.
+ */
+export function createIssuerKeys({
+  outbound,
+  clock,
+}: {
+  outbound: Outbound
+  clock: () => number
+}): IssuerKeys {
+  const entries = new LRUCache<string, Entry>({ max: limits.issuersRememberedMax })
+
+  async function find(issuer: string, ...wanted: Parameters<KeySource['find']>): Promise<KeyLookup> {
+    if (checkIssuer(issuer) !== undefined)
+      return { kind: 'invalid', reason: 'the issuer is not a valid issuer URL' }
+    const entry = entryOf(issuer)
+    if (entry.pending !== undefined && !isFresh(entry)) await entry.pending
+    else if (!isFresh(entry) && mayFetch(entry)) await refresh(issuer, entry)
+    const known = pickKey(usable(entry), ...wanted)
+    if (known !== undefined) return { kind: 'found', key: known }
+
+    // The issuer may have begun to use a new key.
+    if (entry.pending !== undefined || mayFetch(entry)) await refresh(issuer, entry)
+    const fresh = pickKey(usable(entry), ...wanted)
+    if (fresh !== undefined) return { kind: 'found', key: fresh }
+    // After a failure nobody knows whether the issuer has such a key.
+    return entry.failure ?? { kind: 'unknown' }
+  }
+
+  function entryOf(issuer: string): Entry {
+    let entry = entries.get(issuer)
+    if (entry === undefined) {
+      entry = { keys: [], fetchedAt: undefined, triedAt: -Infinity, failure: undefined, pending: undefined }
+      entries.set(issuer, entry)
+    }
+    return entry
+  }
+
+  function isFresh({ fetchedAt }: Entry): boolean {
+    return fetchedAt !== undefined && clock() - fetchedAt < limits.issuerKeysMaxAgeMs
+  }
+
+  function usable({ keys, fetchedAt }: Entry): readonly VerificationKey[] {
+    return fetchedAt !== undefined && clock() - fetchedAt < LAST_GOOD_KEYS_MS ? keys : []
+  }
+
+  function mayFetch(entry: Entry): boolean {
+    const pauseMs = usable(entry).length > 0 ? limits.issuerKeysRefetchIntervalMs : FAILURE_REMEMBERED_MS
+    return clock() - entry.triedAt >= pauseMs
+  }
+
+  function refresh(issuer: string, entry: Entry): Promise<void> {
+    entry.pending ??= fetchInto(issuer, entry).finally(() => {
+      entry.pending = undefined
+    })
+    return entry.pending
+  }
+
+  async function fetchInto(issuer: string, entry: Entry): Promise<void> {
+    const fetched = await fetchKeys(outbound, issuer)
+    entry.triedAt = clock()
+    if ('kind' in fetched) {
+      entry.failure = fetched
+      return
+    }
+    entry.keys = fetched.keys
+    entry.fetchedAt = clock()
+    entry.failure = undefined
+  }
+
+  return {
+    keysFor: (issuer) => ({ find: (alg, kid) => find(issuer, alg, kid) }),
+  }
+}
+
+async function fetchKeys(
+  outbound: Outbound,
+  issuer: string,
+): Promise<{ keys: readonly VerificationKey[] } | Failure> {
+  try {
+    // OpenID Connect Discovery section 4.1: a terminating slash is removed before the suffix is added.
+    const metadata = await outbound.getJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
+    const jwksUri = jwksUriOf(metadata, issuer)
+    if (typeof jwksUri !== 'string') return jwksUri
+    const jwks = readJwks(await outbound.getJson(jwksUri))
+    if ('error' in jwks) return unavailable('the key set of the issuer cannot be read')
+    const keys = usableKeys(jwks)
+    return keys.length === 0 ? unavailable('the issuer publishes no usable key') : { keys }
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error
+    if (error.kind === 'refused')
+      return invalid('the issuer may not be asked for its keys: its address is not allowed')
+    return unavailable('the keys of the issuer could not be fetched')
+  }
+}
+
+function jwksUriOf(metadata: unknown, issuer: string): string | Failure {
+  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
+    return unavailable('the metadata of the issuer cannot be read')
+  const { issuer: named, jwks_uri: jwksUri } = metadata as { issuer?: unknown; jwks_uri?: unknown }
+  // OpenID Connect Discovery section 4.3: identical, else one host could speak for another issuer.
+  if (named !== issuer) return invalid('the metadata found at the issuer is that of another issuer')
+  if (typeof jwksUri !== 'string' || jwksUri.length > JWKS_URI_CHARS_MAX) {
+    return unavailable('the metadata of the issuer names no key set')
+  }
+  if (issuer.startsWith('https:') && !/^https:/i.test(jwksUri))
+    return invalid('the key set of the issuer is not on https')
+  return jwksUri
+}
+
+function unavailable(reason: string): Failure {
+  return { kind: 'unavailable', reason }
+}
+
+function invalid(reason: string): Failure {
+  return { kind: 'invalid', reason }
+}

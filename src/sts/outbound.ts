@@ -1,0 +1,243 @@
+import type { LookupAddress } from 'node:dns'
+import { lookup as systemLookup } from 'node:dns/promises'
+import { isIP, type LookupFunction } from 'node:net'
+import type { buildConnector, Dispatcher } from 'undici'
+import { limits } from '../core/limits.ts'
+import { type AddressGuard, createAddressGuard } from './addresses.ts'
+import { createTurns } from './turns.ts'
+
+export type OutboundFailure =
+  | 'refused'
+  | 'timeout'
+  | 'too_large'
+  | 'bad_status'
+  | 'bad_body'
+  | 'network'
+  | 'redirect'
+
+/**
+ * A fetch that did not give a document. The message is a fixed text per case: nothing of the URL, of the
+ * headers or of the body is in it, because it may end up in an answer to whoever chose the URL.
+ */
+export class OutboundError extends Error {
+  override readonly name = 'OutboundError'
+  readonly kind: OutboundFailure
+  /** HTTP status of a `bad_status`, for the log. */
+  readonly status: number | undefined
+
+  constructor(kind: OutboundFailure, message: string, options: { status?: number; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.kind = kind
+    this.status = options.status
+  }
+}
+
+/** The addresses of a host name, as IP literals. Rejects when there are none. */
+export type Resolve = (hostname: string) => Promise<readonly string[]>
+
+export type OutboundLimits = Record<
+  'outboundBodyBytesMax' | 'outboundTimeoutMs' | 'outboundRedirectsMax' | 'outboundConcurrencyMax',
+  number
+>
+
+/** Fetches documents from servers that somebody else named. */
+export interface Outbound {
+  /**
+   * The JSON value at `url`. Rejects with an OutboundError and nothing else; a caller's abort counts as a
+   * timeout. The body is looked at only with status 200.
+   */
+  getJson(url: string, signal?: AbortSignal): Promise<unknown>
+  /** Ends running fetches and closes all connections. */
+  close(): Promise<void>
+}
+
+export interface OutboundOptions {
+  /**
+   * Networks in CIDR notation that may be fetched from although they are not public, also over plain http.
+   */
+  readonly privateNetworks: readonly string[]
+  readonly limits?: OutboundLimits
+  /** Default: the operating system's resolver. */
+  readonly resolve?: Resolve
+}
+
+/** Idle connections live just long enough for discovery to be followed by the fetch of the keys. */
+const KEEP_ALIVE_MS = 2000
+const HEADER_BYTES_MAX = 16 * 1024
+
+/**
+ * A client for GET requests whose every connection is checked at the moment it is made: the address that
+ * passed the check is the address connected to, so neither a redirect nor a second DNS answer leads
+ * elsewhere. Environment proxies are not used: a proxy would resolve names out of our sight.
+ */
+export function createOutbound(options: OutboundOptions): Outbound {
+  const bounds = options.limits ?? limits
+  const guard = createAddressGuard(options.privateNetworks)
+  const turns = createTurns(bounds.outboundConcurrencyMax)
+  const closing = new AbortController()
+  let agent: Promise<Dispatcher> | undefined
+
+  async function getJson(url: string, signal?: AbortSignal): Promise<unknown> {
+    const timeout = new AbortController()
+    const timer = setTimeout(() => timeout.abort(), bounds.outboundTimeoutMs)
+    const signals = [timeout.signal, closing.signal, ...(signal === undefined ? [] : [signal])]
+    const stop = AbortSignal.any(signals)
+    let release: (() => void) | undefined
+    try {
+      release = await turns.take(stop)
+      agent ??= loadAgent(guard, options.resolve ?? resolveBySystem, bounds.outboundTimeoutMs)
+      return await fetchJson(await agent, url, bounds, stop)
+    } catch (error) {
+      throw toOutboundError(error, stop.aborted)
+    } finally {
+      clearTimeout(timer)
+      release?.()
+    }
+  }
+
+  return {
+    getJson,
+    async close() {
+      closing.abort()
+      await (await agent)?.destroy()
+    },
+  }
+}
+
+/**
+ * The next URL to fetch, or a reason against it: absolute, http or https, no credentials, and never from
+ * https to http. Where the host lies is not looked at here: that is decided when the connection is made.
+ */
+export function checkTarget(location: string, from?: URL): URL | { readonly error: string } {
+  const url = URL.parse(location, from?.href)
+  if (url === null) return { error: 'not a URL' }
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return { error: 'neither https nor http' }
+  if (from?.protocol === 'https:' && url.protocol !== 'https:') return { error: 'leads from https to http' }
+  if (url.username !== '' || url.password !== '') return { error: 'credentials in the URL' }
+  return url
+}
+
+async function fetchJson(agent: Dispatcher, start: string, bounds: OutboundLimits, signal: AbortSignal) {
+  let url = checkTarget(start)
+  if ('error' in url) throw new OutboundError('refused', `URL refused: ${url.error}`)
+  for (let redirects = 0; ; redirects++) {
+    const response = await agent.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: 'GET',
+      headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'berth' },
+      signal,
+    })
+    const { statusCode: status, headers, body } = response
+    if (status === 200) {
+      const encoding = headers['content-encoding']
+      if (encoding === undefined || encoding === 'identity')
+        return await readJson(body, bounds.outboundBodyBytesMax)
+      discard(body)
+      throw new OutboundError('bad_body', 'the answer is compressed although that was not asked for')
+    }
+    discard(body)
+    if (![301, 302, 303, 307, 308].includes(status)) {
+      throw new OutboundError('bad_status', 'the server did not answer with status 200', { status })
+    }
+    if (redirects === bounds.outboundRedirectsMax) throw new OutboundError('redirect', 'too many redirects')
+    const { location } = headers
+    if (typeof location !== 'string') throw new OutboundError('redirect', 'a redirect without one target')
+    const next = checkTarget(location, url)
+    if ('error' in next) throw new OutboundError('redirect', `redirect refused: ${next.error}`)
+    url = next
+  }
+}
+
+type Body = Dispatcher.ResponseData['body']
+
+async function readJson(body: Body, bytesMax: number): Promise<unknown> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength
+    if (bytes > bytesMax) throw new OutboundError('too_large', 'the answer is too large')
+    chunks.push(chunk)
+  }
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)))
+  } catch {
+    // The parser's own error quotes the text, so it is not passed on as the cause.
+    throw new OutboundError('bad_body', 'the answer is not JSON')
+  }
+}
+
+/**
+ * Drops an unread body together with its connection: reading it to the end would be at the other side's
+ * pleasure.
+ */
+function discard(body: Body): void {
+  body.on('error', () => {}).destroy()
+}
+
+function toOutboundError(error: unknown, stopped: boolean): OutboundError {
+  if (error instanceof OutboundError) return error
+  if (stopped) return new OutboundError('timeout', 'the server did not answer in time')
+  return new OutboundError('network', 'no connection to the server, or it broke', { cause: error })
+}
+
+/**
+ * Loaded with the first fetch: undici is the slowest module to load, and many servers never fetch anything.
+ */
+async function loadAgent(guard: AddressGuard, resolve: Resolve, timeoutMs: number): Promise<Dispatcher> {
+  const undici = await import('undici')
+  const connectors = {
+    plain: undici.buildConnector({ timeout: timeoutMs, allowH2: false, lookup: lookup('plain') }),
+    encrypted: undici.buildConnector({ timeout: timeoutMs, allowH2: false, lookup: lookup('encrypted') }),
+  }
+
+  function lookup(transport: 'plain' | 'encrypted'): LookupFunction {
+    return (hostname, options, done) => {
+      resolveAllowed(hostname, transport).then(
+        (addresses) => {
+          if (options.all) done(null, addresses)
+          else done(null, addresses[0]?.address ?? '', addresses[0]?.family)
+        },
+        (error: OutboundError) => done(error, ''),
+      )
+    }
+  }
+
+  async function resolveAllowed(
+    hostname: string,
+    transport: 'plain' | 'encrypted',
+  ): Promise<LookupAddress[]> {
+    const addresses = await resolve(hostname).catch((error: unknown) => {
+      throw new OutboundError('network', 'the host name does not resolve', { cause: error })
+    })
+    const allowed = addresses.filter((address) => guard.allows(address, transport))
+    if (allowed.length === 0) throw refused()
+    return allowed.map((address) => ({ address, family: isIP(address) }))
+  }
+
+  function connect(options: buildConnector.Options, done: buildConnector.Callback): void {
+    const transport = options.protocol === 'https:' ? 'encrypted' : 'plain'
+    // An address written in the URL never reaches the lookup.
+    const literal = options.hostname.replace(/^\[(.*)\]$/, '$1')
+    if (isIP(literal) !== 0 && !guard.allows(literal, transport)) done(refused(), null)
+    else connectors[transport](options, done)
+  }
+
+  return new undici.Agent({
+    connect,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_MS,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    maxHeaderSize: HEADER_BYTES_MAX,
+  })
+}
+
+function refused(): OutboundError {
+  return new OutboundError('refused', 'the host lies in a network that may not be fetched from')
+}
+
+async function resolveBySystem(hostname: string): Promise<readonly string[]> {
+  const found = await systemLookup(hostname, { all: true })
+  return found.map(({ address }) => address)
+}

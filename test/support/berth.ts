@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Berth, type BerthParts, startBerth } from '../../src/berth.ts'
+import { bootstrap } from '../../src/bootstrap.ts'
+import { readConfig } from '../../src/config.ts'
+import type { Log } from '../../src/log.ts'
+import type { TestDatabase } from './databases.ts'
+
+/** A real server on a free port of loopback, for tests through the front door. */
+
+export interface TestBerth {
+  readonly url: string
+  readonly berth: Berth
+  /** The first organization. */
+  readonly organization: string
+  /** The owner's identity, who administers the platform. */
+  readonly owner: string
+  /** A token of the owner. */
+  readonly token: string
+  /** A token of any identity for the API; options as in AccessTokenRequest. */
+  tokenOf(identity: string, options?: { scopes?: string[]; audiences?: string[]; capabilities?: bigint }): Promise<string>
+  /** What the server logged as errors, for tests that expect some. */
+  readonly errors: readonly object[]
+  /** Moves the server's clock; it starts at the real time and runs on. */
+  advance(ms: number): void
+  stop(): Promise<void>
+}
+
+export interface TestBerthOptions extends BerthParts {
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Starts a server on an empty database of the given kind. */
+export async function startTestBerth(database: TestDatabase, options: TestBerthOptions = {}): Promise<TestBerth> {
+  const { env = {}, ...parts } = options
+  const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
+  const read = readConfig({
+    BERTH_LISTEN: '127.0.0.1:0',
+    BERTH_DATA_DIR: dataDir,
+    BERTH_ISSUER_PRIVATE_NETWORKS: '127.0.0.0/8,::1/128',
+    ...env,
+  })
+  if ('problems' in read) throw new Error(read.problems.join('\n'))
+  let offsetMs = 0
+  const errors: object[] = []
+  const log: Log = { error: (fields) => errors.push(fields), warn() {}, info() {}, debug() {} }
+  const openDb = database.open === undefined ? {} : { openDb: database.open }
+  const berth = await startBerth(read.config, log, { clock: () => Date.now() + offsetMs, ...openDb, ...parts })
+  const { organization, identity } = await bootstrap(berth.installation, undefined)
+  const tokens = berth.installation.tokensFor(berth.addresses)
+  const tokenOf: TestBerth['tokenOf'] = async (uid, { audiences, scopes, capabilities } = {}) => {
+    const request = { identity: uid, audiences: audiences ?? [berth.addresses.baseUrl] }
+    const narrowed = {
+      ...request,
+      ...(scopes && { scopes }),
+      ...(capabilities !== undefined && { capabilities: capabilities as never }),
+    }
+    return (await tokens.issue(narrowed)).token
+  }
+  return {
+    url: berth.addresses.baseUrl,
+    berth,
+    organization: organization.uid,
+    owner: identity.uid,
+    token: await tokenOf(identity.uid),
+    tokenOf,
+    errors,
+    advance: (ms) => {
+      offsetMs += ms
+    },
+    async stop() {
+      await berth.stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}

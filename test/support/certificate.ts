@@ -1,0 +1,58 @@
+import { generateKeyPairSync, sign } from 'node:crypto'
+
+/** Just enough DER (X.690) to write one certificate. */
+function der(tag: number, ...contents: readonly Uint8Array[]): Buffer {
+  const body = Buffer.concat(contents)
+  const length =
+    body.length < 0x80
+      ? [body.length]
+      : body.length < 0x100
+        ? [0x81, body.length]
+        : [0x82, body.length >> 8, body.length & 0xff]
+  return Buffer.concat([Buffer.from([tag, ...length]), body])
+}
+
+const sequence = (...contents: readonly Uint8Array[]) => der(0x30, ...contents)
+const set = (...contents: readonly Uint8Array[]) => der(0x31, ...contents)
+const integer = (value: number) => der(0x02, Buffer.from([value]))
+const oid = (hex: string) => der(0x06, Buffer.from(hex, 'hex'))
+const utf8 = (text: string) => der(0x0c, Buffer.from(text))
+const octets = (bytes: Uint8Array) => der(0x04, bytes)
+const bits = (bytes: Uint8Array) => der(0x03, Buffer.from([0]), bytes)
+const utcTime = (date: Date) =>
+  der(0x17, Buffer.from(`${date.toISOString().slice(2, 19).replace(/[-:T]/g, '')}Z`))
+
+const commonName = '550403'
+const subjectAltName = '551d11'
+const ecdsaWithSha256 = '2a8648ce3d040302'
+
+/**
+ * A self-signed certificate (RFC 5280) for `localhost` and 127.0.0.1 on a fresh P-256 key, valid for a day. Both are
+ * PEM texts.
+ */
+export function selfSignedCertificate(): { cert: string; key: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const algorithm = sequence(oid(ecdsaWithSha256))
+  const name = sequence(set(sequence(oid(commonName), utf8('localhost'))))
+  const hour = 3_600_000
+  const validity = sequence(utcTime(new Date(Date.now() - hour)), utcTime(new Date(Date.now() + 24 * hour)))
+  const names = sequence(der(0x82, Buffer.from('localhost')), der(0x87, Buffer.from([127, 0, 0, 1])))
+  const extensions = der(0xa3, sequence(sequence(oid(subjectAltName), octets(names))))
+  const version3 = der(0xa0, integer(2))
+  const body = sequence(
+    version3,
+    integer(1),
+    algorithm,
+    name,
+    validity,
+    name,
+    publicKey.export({ type: 'spki', format: 'der' }),
+    extensions,
+  )
+  const certificate = sequence(body, algorithm, bits(sign('sha256', body, privateKey)))
+  const lines = certificate.toString('base64').replace(/.{1,64}/g, '$&\n')
+  return {
+    cert: `-----BEGIN CERTIFICATE-----\n${lines}-----END CERTIFICATE-----\n`,
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  }
+}

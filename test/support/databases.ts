@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { type Db, openPostgresDb, postgresLikeDb } from '../../src/storage/db.ts'
+import { rules } from '../../src/storage/postgres.ts'
+
+/**
+ * The databases that every contract suite runs on: SQLite, PostgreSQL's dialect in process (PGlite, nothing to install), and a
+ * real PostgreSQL where there is one: BERTH_TEST_POSTGRES_URL, which the test runner sets when it finds server binaries.
+ */
+export interface TestDatabase {
+  readonly name: 'sqlite' | 'pglite' | 'postgres'
+  /** Opens an empty database; undefined where the server's own default, SQLite in its data directory, is meant. */
+  readonly open: (() => Promise<Db>) | undefined
+}
+
+const sqlite: TestDatabase = { name: 'sqlite', open: undefined }
+const pglite: TestDatabase = { name: 'pglite', open: openPglite }
+const serverUrl = process.env['BERTH_TEST_POSTGRES_URL']
+
+/** `BERTH_TEST_DATABASES=sqlite,postgres` narrows them, to save time. */
+export const databases: readonly TestDatabase[] = [
+  sqlite,
+  pglite,
+  ...(serverUrl === undefined ? [] : [{ name: 'postgres', open: () => openServerDb(serverUrl) } as const]),
+].filter(({ name }) => process.env['BERTH_TEST_DATABASES']?.split(',').includes(name) ?? true)
+
+async function openPglite(): Promise<Db> {
+  const [{ PGlite }, { PGliteDialect }] = await Promise.all([import('@electric-sql/pglite'), import('kysely')])
+  return postgresLikeDb(new PGliteDialect({ pglite: await PGlite.create() }), rules)
+}
+
+/** A database of its own on the server, dropped when it is closed. */
+async function openServerDb(url: string): Promise<Db> {
+  const name = `berth_test_${randomBytes(6).toString('hex')}`
+  await administer(url, `create database ${name}`)
+  const target = new URL(url)
+  target.pathname = `/${name}`
+  const db = await openPostgresDb(target.href, { onError() {} })
+  return {
+    ...db,
+    async close() {
+      await db.close()
+      await administer(url, `drop database if exists ${name} with (force)`)
+    },
+  }
+}
+
+async function administer(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}

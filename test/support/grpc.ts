@@ -1,0 +1,48 @@
+import { type DescMessage, type DescMethodUnary, fromBinary, type MessageInitShape, type MessageShape, toBinary, create } from '@bufbuild/protobuf'
+import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js'
+import { StatusSchema, type Status } from '#gen/google/rpc/status_pb.js'
+
+/** A gRPC client of an independent implementation, typed by the schema. */
+export interface GrpcClient {
+  call<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    request: MessageInitShape<I>,
+    options?: { readonly token?: string; readonly deadlineMs?: number },
+  ): Promise<MessageShape<O>>
+  close(): void
+}
+
+/** A failed call, with the details that came in `grpc-status-details-bin`. */
+export interface GrpcFailure extends ServiceError {
+  readonly status: Status | undefined
+}
+
+export function grpcClient(url: string): GrpcClient {
+  const client = new Client(new URL(url).host, credentials.createInsecure())
+  return {
+    call(method, request, { token, deadlineMs } = {}) {
+      const metadata = new Metadata()
+      if (token !== undefined) metadata.set('authorization', `Bearer ${token}`)
+      return new Promise((resolve, reject) => {
+        client.makeUnaryRequest(
+          `/${method.parent.typeName}/${method.name}`,
+          (message: MessageShape<typeof method.input>) => Buffer.from(toBinary(method.input, message)),
+          (bytes: Buffer) => fromBinary(method.output, bytes),
+          create(method.input, request),
+          metadata,
+          deadlineMs === undefined ? {} : { deadline: Date.now() + deadlineMs },
+          (error, reply) => {
+            if (error === null && reply !== undefined) resolve(reply)
+            else reject(Object.assign(error ?? new Error('no reply'), { status: error === null ? undefined : statusOf(error) }))
+          },
+        )
+      })
+    },
+    close: () => client.close(),
+  }
+}
+
+function statusOf(error: ServiceError): Status | undefined {
+  const [bytes] = error.metadata.get('grpc-status-details-bin')
+  return bytes === undefined ? undefined : fromBinary(StatusSchema, Buffer.from(bytes))
+}

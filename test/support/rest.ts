@@ -1,0 +1,32 @@
+/** A REST call in a test: what came back, body and all. */
+export interface RestReply {
+  readonly status: number
+  readonly headers: Headers
+  /** Parsed JSON; undefined for an empty body. */
+  // biome-ignore lint/suspicious/noExplicitAny: assertions on JSON read better without a type for every shape
+  readonly body: any
+  readonly text: string
+}
+
+export interface RestRequest {
+  readonly token?: string
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** `call('GET', url)`: JSON in, JSON out; a body that is a string is sent as it is. */
+export async function call(method: string, url: string, request: RestRequest = {}): Promise<RestReply> {
+  const { token, body, headers } = request
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    redirect: 'manual',
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text), text }
+}
