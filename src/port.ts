@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import type { limits } from './core/limits.ts'
-import { errorBody } from './gateway/error-body.ts'
-import { httpStatusOfError, type TransportLog, toApiError } from './gateway/status.ts'
+import { errorBody, httpStatusOfError } from './gateway/error-body.ts'
+import { type TransportLog, toApiError } from './gateway/status.ts'
 import type { HttpHandler, HttpReply } from './http.ts'
 
 /** What the adapters of HTTP/1 and HTTP/2 share. */

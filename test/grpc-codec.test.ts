@@ -429,22 +429,22 @@ describe('compression', () => {
     const client = grpcClient(t, server.port, {
       'grpc.default_compression_algorithm': compressionAlgorithms.gzip,
     })
-    const text = 'abc'.repeat(10_000)
+    const text = 'abc'.repeat(20_000)
     assert.equal((await getGroup(client, text)).group.uid, text)
   })
 
-  test('only replies above 1 KiB are packed, and only for clients that take gzip', async (t) => {
+  test('only replies above 32 KiB are packed, and only for clients that take gzip', async (t) => {
     const server = await startGrpc(t)
     const accept = { 'grpc-accept-encoding': 'identity,deflate,gzip' }
-    const small = await rawCall(t, server.url, accept, requestFrame('x'.repeat(900)))
+    const small = await rawCall(t, server.url, accept, requestFrame('x'.repeat(30_000)))
     assert.equal(small.headers['grpc-encoding'], undefined)
     assert.equal(small.body[0], 0)
-    const large = await rawCall(t, server.url, accept, requestFrame('x'.repeat(2000)))
+    const large = await rawCall(t, server.url, accept, requestFrame('x'.repeat(40_000)))
     assert.equal(large.headers['grpc-encoding'], 'gzip')
     assert.equal(large.body[0], 1)
-    assert.equal(fromBinary(GroupSchema, gunzipSync(large.body.subarray(5))).uid.length, 2000)
+    assert.equal(fromBinary(GroupSchema, gunzipSync(large.body.subarray(5))).uid.length, 40_000)
     assert.equal(large.trailers['grpc-status'], '0')
-    const plain = await rawCall(t, server.url, {}, requestFrame('x'.repeat(2000)))
+    const plain = await rawCall(t, server.url, {}, requestFrame('x'.repeat(40_000)))
     assert.equal(plain.body[0], 0)
   })
 

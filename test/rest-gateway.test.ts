@@ -324,6 +324,12 @@ test('an unexpected failure is logged and tells the caller nothing but the reque
   }
 })
 
+test('a handler that takes too long is given up with code 4 (handlerTimeoutMs)', async () => {
+  const { call } = gateway({ dispatch: () => new Promise(() => {}), handlerTimeoutMs: 20 })
+  const reply = await call('GET /iam/v2beta1/groups')
+  assert.deepEqual([reply.status, reply.json.code], [504, 4])
+})
+
 test('pages of other origins are let in only when they are listed', async () => {
   const { call } = gateway({ cors: { origins: ['https://console.example.com'] } })
   const from = (origin: string) => ({ headers: { origin, 'access-control-request-method': 'PATCH' } })

@@ -10,7 +10,7 @@ export interface Incoming {
   /** The whole value of the Authorization header, not yet looked at. */
   readonly authorization: string | undefined
   /** Aborted when the caller went away or its deadline passed; absent where a codec cannot tell. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Who is asking, as proven by the token. */

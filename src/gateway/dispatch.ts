@@ -58,7 +58,7 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
       access = options.authorize(rule, request, caller, grants)
     }
     if (handler === undefined) throw unimplemented(`this server does not offer ${method.name} yet`)
-    return handler(request, callOf(incoming, method, access))
+    return handler(request, new HandledCall(incoming, method, access))
   }
 
   return {
@@ -85,8 +85,28 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
   }
 }
 
-function callOf(incoming: Incoming, method: DescMethod, access: Access | undefined): Call {
-  const { protocol, requestId, authorization, signal } = incoming
-  const call = { protocol, requestId, authorization, method, access }
-  return signal === undefined ? call : { ...call, signal }
+/**
+ * The request as its handler sees it. A class, so that the codec's signal, which is costly to make, is only made when a handler
+ * asks for it.
+ */
+class HandledCall implements Call {
+  readonly protocol: Incoming['protocol']
+  readonly requestId: string
+  readonly authorization: string | undefined
+  readonly method: DescMethod
+  readonly access: Access | undefined
+  readonly #incoming: Incoming
+
+  constructor(incoming: Incoming, method: DescMethod, access: Access | undefined) {
+    this.protocol = incoming.protocol
+    this.requestId = incoming.requestId
+    this.authorization = incoming.authorization
+    this.method = method
+    this.access = access
+    this.#incoming = incoming
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#incoming.signal
+  }
 }

@@ -37,6 +37,11 @@ export function httpStatusOf(code: Code): number {
   return httpStatuses[code] ?? 500
 }
 
+/** The HTTP status of an error: its own where its code alone does not say it. */
+export function httpStatusOfError(error: ApiError): number {
+  return error.httpStatus ?? httpStatusOf(error.code)
+}
+
 /**
  * The body of a failed REST call: the status object itself (the spec, "Errors"; AIP-193), ErrorInfo first and then the
  * error's own details. Members of a detail that hold nothing are left out.

@@ -1,9 +1,8 @@
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { ApiError, type Detail } from '../core/errors.ts'
 import { refuseRest } from '../port.ts'
-import { errorBody, statusBytes } from './error-body.ts'
+import { errorBody, httpStatusOfError, statusBytes } from './error-body.ts'
 import { percentEncode, protoFieldPath } from './grpc-frame.ts'
-import { httpStatusOfError } from './status.ts'
 
 /** What a gRPC reply without a message looks like on an HTTP/2 stream. */
 

@@ -13,8 +13,8 @@ import {
   requestEncoding,
 } from './grpc-message.ts'
 import { errorTrailers, grpcContentType, sendTrailersOnly } from './grpc-reply.ts'
-import { deadlineExceeded, deadlineOf } from './grpc-unary.ts'
-import { toApiError } from './status.ts'
+import { deadlineOf } from './grpc-unary.ts'
+import { deadlineExceeded, toApiError } from './status.ts'
 
 /** A call of a method that is answered in the codec. Whatever is sent after its end is dropped. */
 export interface StreamingCall {

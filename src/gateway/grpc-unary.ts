@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { type DescMethod, type Message, toBinary } from '@bufbuild/protobuf'
 import type { Incoming } from '../core/call.ts'
-import { ApiError, Code, unimplemented } from '../core/errors.ts'
+import { type ApiError, invalidArgument, unimplemented } from '../core/errors.ts'
 import type { GrpcContext } from './grpc.ts'
 import { type Frame, frame, frameReader, timeoutMsOf } from './grpc-frame.ts'
 import {
@@ -14,7 +14,7 @@ import {
   requestEncoding,
 } from './grpc-message.ts'
 import { grpcContentType, sendTrailersOnly } from './grpc-reply.ts'
-import { clientWentAway, toApiError } from './status.ts'
+import { clientWentAway, deadlineExceeded, toApiError } from './status.ts'
 
 /** How far a call has come. */
 type Phase = 'reading' | 'running' | 'answered'
@@ -193,13 +193,9 @@ export function deadlineOf(headers: IncomingHttpHeaders): number {
   if (header === undefined) return Number.POSITIVE_INFINITY
   const timeoutMs = typeof header === 'string' ? timeoutMsOf(header) : undefined
   if (timeoutMs === undefined) {
-    throw new ApiError(Code.INVALID_ARGUMENT, 'Invalid argument: grpc-timeout is not well-formed')
+    throw invalidArgument('', 'grpc-timeout is not well-formed')
   }
   return timeoutMs
-}
-
-export function deadlineExceeded(): ApiError {
-  return new ApiError(Code.DEADLINE_EXCEEDED, 'Deadline exceeded: the call took too long')
 }
 
 /** https://github.com/grpc/grpc/blob/master/doc/statuscodes.md: UNIMPLEMENTED for a cardinality violation. */

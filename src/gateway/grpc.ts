@@ -9,6 +9,8 @@ import { type StreamingMethod, streamingCalls } from './grpc-streaming.ts'
 import { serveUnary } from './grpc-unary.ts'
 import { grpcNeedsPost, type TransportLog, unsupportedGrpcFormat } from './status.ts'
 
+const GZIP_ABOVE_BYTES = 32 * 1024
+
 /** The limits of core/limits.ts that the codec enforces. */
 export type GrpcLimits = Readonly<
   Record<'apiBodyBytesMax' | 'grpcMessageBytesMax' | 'requestTimeoutMs' | 'handlerTimeoutMs', number>
@@ -25,8 +27,8 @@ export interface GrpcOptions {
   readonly errorDomain: string
   readonly log: TransportLog
   /**
-   * Replies longer than this are packed for clients that take gzip; default 1024. Packing a few KiB costs more CPU than
-   * the rest of the call, so `Infinity` is right where clients are near.
+   * Replies longer than this are packed for clients that take gzip; default 32 KiB. Packing a few KiB costs more CPU
+   * than the rest of the call.
    */
   readonly gzipAboveBytes?: number | undefined
   /** Replaces single limits of core/limits.ts. */
@@ -52,7 +54,7 @@ export function grpcHandler(options: GrpcOptions): GrpcHandler {
     dispatch: options.dispatch,
     errorDomain: options.errorDomain,
     log: options.log,
-    gzipAboveBytes: options.gzipAboveBytes ?? 1024,
+    gzipAboveBytes: options.gzipAboveBytes ?? GZIP_ABOVE_BYTES,
     limits: { ...productLimits, ...options.limits },
   }
   const unary = new Map<string, DescMethod>()

@@ -5,9 +5,10 @@ import { limits } from '../core/limits.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { withCors } from './cors.ts'
 import { compileEndpoint, type DecodedRequest, type Endpoint } from './endpoint.ts'
-import { errorBody, httpStatusOf } from './error-body.ts'
+import { errorBody, httpStatusOfError } from './error-body.ts'
 import { spelledPath } from './json-reader.ts'
 import { type Route, routeLookup, routesOf } from './routes.ts'
+import { deadlineExceeded } from './status.ts'
 
 export interface RestOptions {
   readonly dispatch: Dispatch
@@ -20,6 +21,8 @@ export interface RestOptions {
   readonly precheck?: (method: DescMethod, incoming: Incoming) => void | Promise<void>
   /** Origins whose pages may call the API from a browser, exactly as browsers send them; none by default. */
   readonly cors?: { readonly origins: readonly string[] }
+  /** How long a handler may take, in milliseconds; default `limits.handlerTimeoutMs`. Afterwards the answer is code 4. */
+  readonly handlerTimeoutMs?: number
 }
 
 /** `/iam/v2/groups` is `/iam/v2beta1/groups`. */
@@ -40,7 +43,7 @@ const emptyReply: HttpReply = Object.freeze({
  * do not fit their messages.
  */
 export function restHandler(options: RestOptions): HttpHandler {
-  const { dispatch, services, precheck, cors } = options
+  const { dispatch, services, precheck, cors, handlerTimeoutMs = limits.handlerTimeoutMs } = options
   const routes = routesOf(services)
   const lookup = routeLookup(routes, versionAliases)
   const endpoints = new Map<Route, Endpoint>(routes.map((route) => [route, compileEndpoint(route)]))
@@ -62,7 +65,8 @@ export function restHandler(options: RestOptions): HttpHandler {
       errorReply(inCallersWords(error, endpoint, decoded), request, options)
     const finish = (body: Uint8Array | undefined): Promise<HttpReply> => {
       decoded = endpoint.decode({ values: found.values, query: mark < 0 ? '' : url.slice(mark + 1), body })
-      return dispatch(endpoint.method, decoded.message, incoming).then((reply) => render(endpoint, reply))
+      const reply = dispatch(endpoint.method, decoded.message, incoming)
+      return inTime(reply, handlerTimeoutMs).then((message) => render(endpoint, message))
     }
     const run = (): Promise<HttpReply> =>
       endpoint.wantsBody(request.headers['content-type'])
@@ -78,6 +82,23 @@ export function restHandler(options: RestOptions): HttpHandler {
     }
   }
   return cors === undefined ? handler : withCors(handler, cors.origins)
+}
+
+/** The reply, or code 4 when it takes too long. What the handler does afterwards nobody hears of. */
+function inTime(reply: Promise<Message>, ms: number): Promise<Message> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(deadlineExceeded()), ms)
+    reply.then(
+      (message) => {
+        clearTimeout(timer)
+        resolve(message)
+      },
+      (error: unknown) => {
+        clearTimeout(timer)
+        reject(error)
+      },
+    )
+  })
 }
 
 function render({ write }: Endpoint, message: Message): HttpReply {
@@ -124,7 +145,7 @@ function errorReply(error: unknown, request: HttpRequest, options: RestOptions):
       headers['retry-after'] = String(Math.max(0, Math.ceil(detail.retryDelayMs / 1000)))
   }
   return {
-    status: answer.httpStatus ?? httpStatusOf(answer.code),
+    status: httpStatusOfError(answer),
     headers,
     body: errorBody(answer, options.errorDomain),
   }

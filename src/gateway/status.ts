@@ -1,54 +1,45 @@
 import { ApiError, Code, internal } from '../core/errors.ts'
-import { httpStatusOf } from './error-body.ts'
 
 /**
- * Errors of the transport: what goes wrong before a request is a request. Their RPC code alone does not say the HTTP
- * status, so each has a `reason` of its own, and `httpStatusOfError` knows the status that belongs to it.
+ * Errors of the transport: what goes wrong before a request is a request. Their RPC code alone does not say the HTTP status, so
+ * each brings its own.
  */
 
-const statusOfReason: Readonly<Record<string, number | undefined>> = {
-  METHOD_NOT_ALLOWED: 405,
-  REQUEST_TIMEOUT: 408,
-  BODY_TOO_LARGE: 413,
-  UNSUPPORTED_MEDIA_TYPE: 415,
-  HEADERS_TOO_LARGE: 431,
-  GRPC_NEEDS_HTTP2: 505,
-}
-
-/** The HTTP status of an error: that of its reason if the reason has one, else that of its code. */
-export function httpStatusOfError(error: ApiError): number {
-  return statusOfReason[error.reason] ?? httpStatusOf(error.code)
+function invalid(description: string, reason: string, httpStatus: number, cause?: unknown): ApiError {
+  return new ApiError(Code.INVALID_ARGUMENT, `Invalid argument: ${description}`, {
+    reason,
+    httpStatus,
+    cause,
+    details: [{ kind: 'BadRequest', fieldViolations: [{ field: '', description }] }],
+  })
 }
 
 /** 413: the body is larger than the reader of it allows. */
 export function bodyTooLarge(bytesMax: number): ApiError {
-  return new ApiError(Code.INVALID_ARGUMENT, `Invalid argument: the body is larger than ${bytesMax} bytes`, {
-    reason: 'BODY_TOO_LARGE',
-  })
+  return invalid(`the body is larger than ${bytesMax} bytes`, 'BODY_TOO_LARGE', 413)
 }
 
 /** 431: all headers together are larger than the server reads. */
 export function headersTooLarge(bytesMax: number): ApiError {
-  return new ApiError(
-    Code.INVALID_ARGUMENT,
-    `Invalid argument: the headers are larger than ${bytesMax} bytes`,
-    { reason: 'HEADERS_TOO_LARGE' },
-  )
+  return invalid(`the headers are larger than ${bytesMax} bytes`, 'HEADERS_TOO_LARGE', 431)
 }
 
 /** 408: the request did not arrive in time. */
 export function requestTimedOut(): ApiError {
   return new ApiError(Code.DEADLINE_EXCEEDED, 'Deadline exceeded: the request did not arrive in time', {
     reason: 'REQUEST_TIMEOUT',
+    httpStatus: 408,
   })
 }
 
 /** 400: these bytes are no HTTP request. */
 export function malformedRequest(cause: unknown): ApiError {
-  return new ApiError(Code.INVALID_ARGUMENT, 'Invalid argument: the request is not well-formed HTTP', {
-    reason: 'MALFORMED_REQUEST',
-    cause,
-  })
+  return invalid('the request is not well-formed HTTP', 'MALFORMED_REQUEST', 400, cause)
+}
+
+/** The call took longer than its caller, or the server, waits for an answer. */
+export function deadlineExceeded(): ApiError {
+  return new ApiError(Code.DEADLINE_EXCEEDED, 'Deadline exceeded: the call took too long')
 }
 
 /** Nobody reads this one: the client closed the connection or reset the stream. */
@@ -58,22 +49,25 @@ export function clientWentAway(): ApiError {
 
 /** 505: gRPC is defined over HTTP/2 only. */
 export function grpcNeedsHttp2(): ApiError {
-  return new ApiError(Code.UNIMPLEMENTED, 'Unimplemented: gRPC needs HTTP/2', { reason: 'GRPC_NEEDS_HTTP2' })
+  return new ApiError(Code.UNIMPLEMENTED, 'Unimplemented: gRPC needs HTTP/2', {
+    reason: 'GRPC_NEEDS_HTTP2',
+    httpStatus: 505,
+  })
 }
 
 /** 405: gRPC calls are POST requests. */
 export function grpcNeedsPost(): ApiError {
   return new ApiError(Code.UNIMPLEMENTED, 'Unimplemented: a gRPC call is a POST request', {
-    reason: 'METHOD_NOT_ALLOWED',
+    httpStatus: 405,
   })
 }
 
 /** 415: a message format other than protobuf. */
 export function unsupportedGrpcFormat(): ApiError {
-  return new ApiError(
-    Code.INVALID_ARGUMENT,
-    'Invalid argument: the content types of gRPC here are application/grpc and application/grpc+proto',
-    { reason: 'UNSUPPORTED_MEDIA_TYPE' },
+  return invalid(
+    'the content types of gRPC here are application/grpc and application/grpc+proto',
+    'UNSUPPORTED_MEDIA_TYPE',
+    415,
   )
 }
 
