@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { ensureFirstOrganization } from './bootstrap.ts'
+import { ensureFirstOrganization, isFirstStart } from './bootstrap.ts'
 import { type Addresses, addressesOf, type Config } from './config.ts'
 import { unavailable } from './core/errors.ts'
 import { errorBody } from './gateway/error-body.ts'
@@ -19,7 +19,7 @@ import { createOutbound } from './sts/outbound.ts'
 export interface Berth {
   readonly addresses: Addresses
   readonly installation: Installation
-  /** True when the database was empty. */
+  /** True when there was no organization yet. */
   readonly firstStart: boolean
   /** Finishes running requests, writes what waits, closes everything. */
   stop(): Promise<void>
@@ -58,7 +58,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       () => outbound.close(),
     )
 
-    const firstStart = installation.migrations.length > 0
+    const firstStart = await isFirstStart(installation)
     if (firstStart) await ensureFirstOrganization(installation)
     await writeSetting(store.db.kysely, ADDRESS_SETTINGS.baseUrl, addresses.baseUrl)
     await writeSetting(store.db.kysely, ADDRESS_SETTINGS.authUrl, addresses.authUrl)

@@ -4,11 +4,12 @@ import { RelationshipType } from '#gen/chainguard/platform/iam/v2beta1/identitie
 import { checkName } from './core/fields.ts'
 import { managedRoleByName } from './core/managed-roles.ts'
 import { foundOrganization, renameOrganization } from './iam/groups.ts'
-import { type Installation, SetupError } from './installation.ts'
+import { type Installation, makeOnce, SetupError } from './installation.ts'
 import { inTransaction, type Reader, type Tx } from './storage/db.ts'
 import { recordEvent } from './storage/mutation.ts'
 import { insertResource } from './storage/rows.ts'
 import { readSetting, writeSetting } from './storage/settings.ts'
+import type { Store } from './storage/store.ts'
 
 /**
  * The first organization and its owner, who also administers the platform. Whoever can read the data directory or the database
@@ -33,6 +34,15 @@ interface Remembered {
 
 /** Makes the first organization and its owner where they are not there yet: on the first start. */
 export async function ensureFirstOrganization({ store }: Pick<Installation, 'store'>): Promise<Bootstrapped> {
+  return makeOnce(store.db, () => findOrMake(store))
+}
+
+/** Whether nobody has made it yet. */
+export async function isFirstStart({ store }: Pick<Installation, 'store'>): Promise<boolean> {
+  return (await remembered(store.db.kysely)) === undefined
+}
+
+function findOrMake(store: Store): Promise<Bootstrapped> {
   return inTransaction(store.db, async (tx) => {
     const known = await remembered(tx)
     if (known !== undefined) return describe(tx, known)
@@ -61,9 +71,8 @@ export async function ensureFirstOrganization({ store }: Pick<Installation, 'sto
     const group = create(GroupSchema, { name: DEFAULT_NAME })
     const { uid: organization } = await foundOrganization(store, tx, group, identity)
     const first: Remembered = { organization, identity, named: false }
-    // Two nodes may start at once on an empty database: the second finds the first one's.
-    const mine = await writeSetting(tx, SETTING, JSON.stringify(first), { onlyIfAbsent: true })
-    if (!mine) throw new Error('another node made the first organization in this moment')
+    // Two nodes may start at once on an empty database: the name of the organization lets only one of them get here.
+    await writeSetting(tx, SETTING, JSON.stringify(first))
     await recordOwn(store, tx, organization)
     return describe(tx, first)
   })
@@ -71,10 +80,12 @@ export async function ensureFirstOrganization({ store }: Pick<Installation, 'sto
 
 /**
  * `berth admin bootstrap`: the same, and names the organization if nobody has done so yet. Throws a SetupError when the name is
- * not one, is taken, or another one was chosen before.
+ * not one, is taken, or another one was chosen before, or when the organization was deleted.
  */
 export async function bootstrap(installation: Installation, name: string | undefined): Promise<Bootstrapped> {
   const first = await ensureFirstOrganization(installation)
+  if (first.organization.name === '')
+    throw new SetupError('the first organization was deleted; make another one through the API')
   if (name === undefined || name === first.organization.name) return first
   const problem = checkName(name)
   if (problem !== undefined) throw new SetupError(`--name: ${problem.description}`)

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { limits } from './core/limits.ts'
 import {
   bodyTooLarge,
   clientWentAway,
@@ -10,7 +11,7 @@ import {
   requestTimedOut,
 } from './gateway/status.ts'
 import type { HttpReply, HttpRequest } from './http.ts'
-import { bodyBytes, failureReply, hasNoContentLength, lingerMs, type PortContext } from './port.ts'
+import { bodyBytes, failureReply, hasNoContentLength, type PortContext } from './port.ts'
 
 /**
  * The HTTP/1.1 half of the port. The server never listens: it is given sockets through its 'connection' event. Close
@@ -183,7 +184,7 @@ function linger({ req, res }: Exchange, body: string | Uint8Array): void {
     clearTimeout(timer)
     res.end()
   }
-  const timer = setTimeout(finish, lingerMs)
+  const timer = setTimeout(finish, limits.lingerMs)
   req.once('end', finish)
   req.once('close', finish)
 }
@@ -205,7 +206,7 @@ function refuser(context: PortContext, timedOut: WeakSet<Duplex>) {
     const id = context.nextRequestId()
     context.log.debug({ requestId: id, err: failure }, 'request refused')
     socket.end(rawReply(id, failureReply(context, id, refusal(context, failure))))
-    const timer = setTimeout(() => socket.destroy(), lingerMs)
+    const timer = setTimeout(() => socket.destroy(), limits.lingerMs)
     socket.once('end', () => socket.destroy())
     socket.once('close', () => clearTimeout(timer))
   }

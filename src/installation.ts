@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { Addresses, Config } from './config.ts'
 import { pageTokens } from './core/page.ts'
 import { deriveKey, type MasterKey, newMasterKey, parseMasterKey, seal, unseal } from './core/sealed.ts'
@@ -54,7 +54,7 @@ export async function openInstallation(
       uids: parts.uids ?? randomUids,
       pageTokens: pageTokens(deriveKey(masterKey, 'page tokens'), clock),
     }
-    await storeManagedRoles(store)
+    await makeOnce(db, () => storeManagedRoles(store))
     const keys = signingKeys({ db, clock, secretsKey: deriveKey(masterKey, 'secrets at rest') })
     return {
       store,
@@ -66,6 +66,16 @@ export async function openInstallation(
   } catch (error) {
     await db.close()
     throw error
+  }
+}
+
+/** Nodes that start at once make the same things: whoever comes second looks again and finds what the first one made. */
+export async function makeOnce<T>(db: Db, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!db.rules.isUniqueViolation(error)) throw error
+    return work()
   }
 }
 
@@ -81,7 +91,11 @@ async function openDb(config: Config, log: Log, timer: StatementTimer | undefine
       timer,
     })
   }
-  return openSqliteDb(databaseFile(config.dataDir), timer)
+  try {
+    return await openSqliteDb(databaseFile(config.dataDir), timer)
+  } catch (error) {
+    throw new SetupError(`the data directory ${config.dataDir} cannot be used: ${(error as Error).message}`)
+  }
 }
 
 const CHECK = 'master_key_check'
@@ -93,9 +107,7 @@ const CHECK = 'master_key_check'
 async function openMasterKey(config: Config, db: Db): Promise<MasterKey> {
   const file = join(config.dataDir, 'master.key')
   const check = await readSetting(db.kysely, CHECK)
-  const stored = existsSync(file) ? parseMasterKey(readFileSync(file, 'utf8')) : undefined
-  if (existsSync(file) && stored === undefined) throw new SetupError(`${file} does not hold a master key`)
-  const key = config.masterKey ?? stored
+  const key = config.masterKey ?? (existsSync(file) ? readKey(file) : undefined)
   if (key === undefined) {
     if (check !== undefined) {
       throw new SetupError(
@@ -107,11 +119,26 @@ async function openMasterKey(config: Config, db: Db): Promise<MasterKey> {
   return proveKey(db, key, check)
 }
 
+/** Makes the key file, whole and on disk before anything is encrypted with it. Of several starts at once one makes it. */
 function writeNewKey(file: string): MasterKey {
   const key = newMasterKey()
-  mkdirSync(join(file, '..'), { recursive: true, mode: 0o700 })
-  // Fails when another start made one in this moment: two keys would make one of them useless.
-  writeFileSync(file, `${Buffer.from(key).toString('base64')}\n`, { mode: 0o600, flag: 'wx' })
+  const draft = `${file}.${process.pid}`
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  writeFileSync(draft, `${Buffer.from(key).toString('base64')}\n`, { mode: 0o600, flush: true })
+  try {
+    linkSync(draft, file)
+    return key
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    return readKey(file)
+  } finally {
+    rmSync(draft)
+  }
+}
+
+function readKey(file: string): MasterKey {
+  const key = parseMasterKey(readFileSync(file, 'utf8'))
+  if (key === undefined) throw new SetupError(`${file} does not hold a master key`)
   return key
 }
 

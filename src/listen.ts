@@ -118,16 +118,14 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 
 type Hand = (socket: Socket, isHttp2: boolean) => void
 
-/** Dead peers are found by TCP keep-alive after this long: nothing else ends a stream that waits for news. */
-const keepAliveDelayMs = 60_000
-
 function open({ tls }: ListenOptions, context: PortContext, hand: Hand, undecided: Set<Socket>): Server {
   const { protocolTimeoutMs } = context.limits
   const socketOptions = {
     allowHalfOpen: true,
     noDelay: true,
+    // Dead peers are found this way: nothing else ends a stream that waits for news.
     keepAlive: true,
-    keepAliveInitialDelay: keepAliveDelayMs,
+    keepAliveInitialDelay: productLimits.tcpKeepAliveDelayMs,
   }
   if (tls === undefined) {
     return createServer(socketOptions, (socket) => decide(socket, protocolTimeoutMs, undecided, hand))

@@ -85,12 +85,6 @@ export function hasNoContentLength(status: number): boolean {
 }
 
 /**
- * Milliseconds for which a connection whose request was refused half-way keeps swallowing what the client still sends.
- * Closing at once would reset the connection, and a reset can overtake the reply that says why.
- */
-export const lingerMs = 1000
-
-/**
  * RFC 9113, section 8.1: after a whole reply, NO_ERROR asks the client to send no more of its request. On a stream
  * whose request has ended this does nothing.
  */

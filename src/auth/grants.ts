@@ -17,7 +17,7 @@ import { runText, sqlText } from '../storage/sql-text.ts'
 
 /**
  * What an identity may do, looked up when asked (R12): a binding, role or identity that was deleted a moment ago counts no
- * more, on any node. On SQLite the answer is remembered for as long as nothing at all has been written.
+ * more, on any node. On SQLite the answer is remembered for as long as nothing has been written that could change it.
  */
 
 const IDENTITIES_REMEMBERED_MAX = 10_000
@@ -74,7 +74,7 @@ export function grantsReader(db: Db): ReadGrants {
 
   return (caller) => {
     // Read before the query: what is written meanwhile makes the next request ask again.
-    const version = db.version()
+    const version = db.version('access')
     const known = version === undefined ? undefined : remembered.get(caller.identity)
     const narrowing = caller.scopes !== undefined || caller.capabilities !== undefined
     if (known !== undefined && known.version === version) {
@@ -95,7 +95,7 @@ function capabilitiesOf(scope: string, roleUid: string, stored: string | null): 
 }
 
 /** Pure: the questions that can be asked of holdings. */
-export function grantsOf(holdings: Holdings): Grants {
+function grantsOf(holdings: Holdings): Grants {
   const at = (uid: string): CapabilitySet => {
     let held = holdings.get('') ?? noCapabilities
     if (uid === '') return held

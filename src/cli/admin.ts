@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { ADDRESS_SETTINGS } from '../berth.ts'
-import { bootstrap } from '../bootstrap.ts'
+import { bootstrap, ensureFirstOrganization } from '../bootstrap.ts'
 import type { Config } from '../config.ts'
 import { parseUid, rootOf } from '../core/uid.ts'
 import { type Installation, SetupError } from '../installation.ts'
@@ -51,7 +51,7 @@ export function addAdminCommands(program: Command): void {
         const { baseUrl, authUrl } = await addresses(configOrExit(), installation)
         const uid =
           identity === undefined
-            ? (await bootstrap(installation, undefined)).identity.uid
+            ? (await ensureFirstOrganization(installation)).identity.uid
             : await existing(installation, identity)
         const { token } = await installation
           .tokensFor({ authUrl })

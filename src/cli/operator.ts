@@ -36,15 +36,17 @@ export async function orFail(work: () => Promise<void>): Promise<void> {
   }
 }
 
+const NO_DATABASE = 'the database does not answer; is the address in BERTH_DATABASE_URL right?'
+
 function explain(error: unknown): string {
   if (error instanceof SetupError) return error.message
   if (!(error instanceof Error)) return String(error)
-  const cause = error.cause instanceof Error ? `: ${explain(error.cause)}` : ''
-  const code = (error as NodeJS.ErrnoException).code
-  if (code === 'ECONNREFUSED')
-    return 'the database does not answer; is the address in BERTH_DATABASE_URL right?'
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'ECONNREFUSED') return NO_DATABASE
   if (code === 'EACCES') return `no permission: ${error.message}`
-  return `${error.message}${cause}`
+  const cause = error.cause instanceof Error ? explain(error.cause) : undefined
+  if (cause === NO_DATABASE) return cause
+  return cause === undefined ? error.message : `${error.message}: ${cause}`
 }
 
 function fail(problem: string): void {

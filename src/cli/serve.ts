@@ -37,14 +37,6 @@ async function serve(config: Config, dev: boolean): Promise<void> {
   const berth = await startBerth({ ...config, issuerPrivateNetworks: networks }, log)
   const { baseUrl } = berth.addresses
 
-  // The port may have been handed its connections before anybody reads this line: it is a fact, not a promise.
-  process.stdout.write(`ready ${baseUrl}\n`)
-  if (berth.firstStart) process.stdout.write(firstSteps(baseUrl))
-  log.info(
-    { baseUrl, dataDir: config.dataDir, database: config.databaseUrl === undefined ? 'sqlite' : 'postgres' },
-    'serving',
-  )
-
   const stop = (signal: NodeJS.Signals) => {
     log.info({ signal }, 'stopping: running requests finish first')
     berth.stop().then(
@@ -57,6 +49,13 @@ async function serve(config: Config, dev: boolean): Promise<void> {
   }
   process.once('SIGINT', stop)
   process.once('SIGTERM', stop)
+
+  // From this line on the server may be used, and told to stop.
+  process.stdout.write(`ready ${baseUrl}\n${berth.firstStart ? firstSteps(baseUrl) : ''}`)
+  log.info(
+    { baseUrl, dataDir: config.dataDir, database: config.databaseUrl === undefined ? 'sqlite' : 'postgres' },
+    'serving',
+  )
 }
 
 function firstSteps(baseUrl: string): string {

@@ -4,7 +4,7 @@ import { limits } from './limits.ts'
 /** Rules that fields of several resources share. Each returns the violation, or undefined when the value is fine. */
 
 /** Names of groups (the spec), and of everything else that has one (decision 18). */
-export const namePattern = /^[a-z0-9 ._-]{1,}$/
+const namePattern = /^[a-z0-9 ._-]{1,}$/
 
 /** Descriptions: one line of at most 512 characters. */
 const descriptionPattern = /^[^\p{Cc}\u2028\u2029]*$/u

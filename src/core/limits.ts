@@ -70,6 +70,15 @@ export const limits = {
   /** A handler that has not answered by then is given up with DEADLINE_EXCEEDED. */
   handlerTimeoutMs: 30 * SECOND_MS,
   concurrentStreamsMax: 250,
+  /** Streaming calls (health watches, reflection) need no token and may stay open for ever. */
+  streamingCallsMax: 1000,
+  /**
+   * A connection whose request was refused half-way keeps swallowing what the client still sends for so long: closing at once
+   * would reset it, and a reset can overtake the reply that says why.
+   */
+  lingerMs: SECOND_MS,
+  /** TCP asks a silent peer after this long whether it is still there. */
+  tcpKeepAliveDelayMs: MINUTE_MS,
   /** Running requests get this long to finish when the server stops. */
   stopGraceMs: 10 * SECOND_MS,
 } as const satisfies Record<string, number>

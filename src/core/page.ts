@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
 import { limits } from './limits.ts'
 
 /**
@@ -31,8 +38,9 @@ const FORMAT = 1
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
-/** `key`: 32 bytes. `clock`: milliseconds since 1970. */
-export function pageTokens(key: Uint8Array, clock: () => number): PageTokens {
+/** `keyBytes`: 32 of them. `clock`: milliseconds since 1970. */
+export function pageTokens(keyBytes: Uint8Array, clock: () => number): PageTokens {
+  const key = createSecretKey(keyBytes) // once: making one costs more than the encryption
   return {
     issue(cursor, question) {
       const plain = JSON.stringify([
@@ -74,7 +82,7 @@ function digest(question: string): string {
   return createHash('sha256').update(question).digest('base64url').slice(0, 22)
 }
 
-function decrypt(token: string, key: Uint8Array): string | undefined {
+function decrypt(token: string, key: KeyObject): string | undefined {
   if (token.length > limits.pageTokenCharsMax || !/^[A-Za-z0-9_-]+$/.test(token)) return undefined
   const body = Buffer.from(token, 'base64url')
   if (body.length <= IV_BYTES + TAG_BYTES) return undefined

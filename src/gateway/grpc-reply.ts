@@ -9,7 +9,7 @@ import { percentEncode, protoFieldPath } from './grpc-frame.ts'
 export const grpcContentType = 'application/grpc+proto'
 
 /** Encodings that are understood in requests. */
-export const acceptedEncodings = 'identity,gzip'
+const acceptedEncodings = 'identity,gzip'
 
 /**
  * Some clients refuse header lists above 8 KiB (grpc-java's default), and then report a transport failure in place of

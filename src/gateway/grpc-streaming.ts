@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import type { DescMethod, Message } from '@bufbuild/protobuf'
 import { ApiError, Code, unavailable } from '../core/errors.ts'
+import { limits } from '../core/limits.ts'
 import { refuseRest } from '../port.ts'
 import type { GrpcContext } from './grpc.ts'
 import { type Frame, frameReader } from './grpc-frame.ts'
@@ -50,16 +51,13 @@ export interface StreamingCalls {
   stop(): void
 }
 
-/** Streaming calls need no token and may stay open for ever, so their number is bounded. */
-export const streamingCallsMax = 1000
-
 /** Open calls of all streaming methods of one server. */
 export function streamingCalls(context: GrpcContext): StreamingCalls {
   const open = new Set<(failure: unknown) => void>()
   let stopped = false
   return {
     serve(entry, stream, headers, endOfStream, requestId) {
-      if (stopped || open.size >= streamingCallsMax) {
+      if (stopped || open.size >= limits.streamingCallsMax) {
         const error = stopped ? stopping() : tooMany()
         sendTrailersOnly(stream, error, context.errorDomain, requestId)
         return

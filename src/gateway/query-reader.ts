@@ -42,7 +42,7 @@ export function queryReader(desc: DescMessage, bound: readonly string[]): QueryR
 }
 
 /** A parameter as sent, undone of its escapes; `+` is a space. Throws an ApiError with code 3. */
-export function decodeParameter(text: string): string {
+function decodeParameter(text: string): string {
   const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
   if (!spaced.includes('%')) return spaced
   try {

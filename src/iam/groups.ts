@@ -1,4 +1,4 @@
-import { create } from '@bufbuild/protobuf'
+import { create, equals } from '@bufbuild/protobuf'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import { Capability } from '#gen/capabilities/capabilities_pb.js'
 import {
@@ -98,6 +98,7 @@ export function groupsService(store: Store, { openOrganizations }: { readonly op
           if (row === undefined) throw notFound(GROUP_TYPE, scope)
           const current = toGroup(row)
           const next = updated(GroupSchema, current, patch, updateMask?.paths)
+          if (equals(GroupSchema, current, next)) return { uid: scope, answer: current, unchanged: true }
           refuseIfAny(checkName(next.name), checkDescription(next.description))
           refuseOperatorFields(call, current, next, row.parent === '')
           name = next.name
@@ -115,6 +116,10 @@ export function groupsService(store: Store, { openOrganizations }: { readonly op
             .where('uid', '=', scope)
             .execute()
           if (row.parent === '') await claimOrganizationName(tx, scope, name)
+          // Subgroups report the kind of their organization.
+          if (next.kind !== row.kind) {
+            await tx.updateTable('groups').set({ kind: next.kind }).where('root', '=', row.root).execute()
+          }
           return { uid: scope, answer: toGroup({ ...row, ...changed }) }
         },
         () => nameTaken(parentOf(scope), name),
@@ -177,8 +182,8 @@ export async function foundOrganization(
 }
 
 async function addGroup(store: Store, tx: Tx, parent: Uid, group: NewGroup): Promise<GroupRow> {
-  await holdGroup(store.db, tx, parent)
-  const row = rowFor(store, store.uids.below(parent), group)
+  const { kind, status } = await holdGroup(store.db, tx, parent)
+  const row = { ...rowFor(store, store.uids.below(parent), group), kind, status }
   await insertResource(store.db, tx, 'groups', row)
   return row
 }
@@ -227,8 +232,11 @@ function parentGroup(parent: string): Uid | undefined {
   return uid
 }
 
+/** A narrowed token founds nothing: an organization lies outside every scope, and its founder gets more than any `cap`. */
 function requireMayFound(call: Call, openOrganizations: boolean): void {
-  if (openOrganizations || isPlatformAdministrator(accessOf(call).grants)) return
+  const { caller, grants } = accessOf(call)
+  const narrowed = caller.scopes !== undefined || caller.capabilities !== undefined
+  if (isPlatformAdministrator(grants) || (openOrganizations && !narrowed)) return
   throw permissionDenied('only the administrators of this platform may create organizations')
 }
 

@@ -1,4 +1,4 @@
-import { create, toBinary } from '@bufbuild/protobuf'
+import { create, equals, toBinary } from '@bufbuild/protobuf'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import {
   IdentitiesService,
@@ -6,13 +6,15 @@ import {
   IdentitySchema,
   RelationshipType,
 } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
-import { allowed } from '../core/allowed.ts'
-import { implement } from '../core/call.ts'
+import { accessOf, allowed, requireCapabilities } from '../core/allowed.ts'
+import { type Call, implement } from '../core/call.ts'
+import { everyCapability } from '../core/capabilities.ts'
 import { failedPrecondition, notFound } from '../core/errors.ts'
 import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
 import { timestampOf, updated } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
+import type { Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import { prepared } from '../storage/prepared.ts'
@@ -22,6 +24,7 @@ import type { IdentityRow } from '../storage/tables.ts'
 import { checkRelationship, type RelationshipRules, relationshipOf } from '../trust/relationship.ts'
 import type { LastSeen } from './last-seen.ts'
 import { holdGroup } from './parent-group.ts'
+import { capabilitiesOfRole } from './roles.ts'
 
 /**
  * Identities: who can act. Each says in its relationship which foreign tokens may assume it; the token service asks that of the
@@ -91,13 +94,19 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
       return mutate(store, call, async (tx) => {
         const row = await lockResource(db, tx, 'identities', scope, 'update')
         if (row === undefined) throw notFound(TYPE, scope)
-        const next = updated(IdentitySchema, toIdentity(row), patch, updateMask?.paths)
+        const current = toIdentity(row)
+        const next = updated(IdentitySchema, current, patch, updateMask?.paths)
+        if (equals(IdentitySchema, current, next)) return { uid: scope, answer: current, unchanged: true }
+        const { relationship } = next
+        const reassigned = !equals(IdentitySchema, current, { ...current, relationship })
+        const times = { createdMs: row.created_ms, nowMs: clock() }
         refuseIfAny(
           checkName(next.name),
           checkDescription(next.description),
           checkDescription(next.company, 'company'),
-          ...checkRelationship(next, rules, { createdMs: row.created_ms, nowMs: clock() }),
+          ...(reassigned ? checkRelationship(next, rules, times) : []),
         )
+        if (reassigned) await requireWhatItHolds(store, tx, call, scope)
         const changed = {
           name: next.name,
           description: next.description,
@@ -126,13 +135,46 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
           .where('identity_uid', '=', scope)
           .limit(1)
           .execute()
-        if (bound.length > 0)
+        if (bound.length > 0) {
           throw failedPrecondition('RESOURCE_IN_USE', `identity ${scope} is used by role bindings`)
+        }
+        if (await administersPlatform(tx, scope)) {
+          throw failedPrecondition('RESOURCE_IN_USE', `identity ${scope} administers this platform`)
+        }
         await deleteResource(db, tx, 'identities', scope)
         return { uid: scope, answer: create(EmptySchema) }
       })
     },
   })
+}
+
+/**
+ * Whoever decides who may assume an identity decides who gets what it holds, so that counts as granting it (R19). The identity
+ * is locked, and binding it locks it too, so nothing is added meanwhile.
+ */
+async function requireWhatItHolds({ db }: Store, tx: Tx, call: Call, identity: string): Promise<void> {
+  const { grants } = accessOf(call)
+  const to = 'change who may assume this identity'
+  if (await administersPlatform(tx, identity)) requireCapabilities(grants, '', everyCapability, to)
+  const bindings = await tx
+    .selectFrom('role_bindings')
+    .select(['parent', 'role_uid'])
+    .where('identity_uid', '=', identity)
+    .execute()
+  for (const { parent, role_uid } of bindings) {
+    const role = await lockResource(db, tx, 'roles', role_uid, 'share')
+    if (role !== undefined) requireCapabilities(grants, parent, capabilitiesOfRole(role), to)
+  }
+}
+
+async function administersPlatform(tx: Tx, identity: string): Promise<boolean> {
+  const rows = await tx
+    .selectFrom('platform_bindings')
+    .select('role_uid')
+    .where('identity_uid', '=', identity)
+    .limit(1)
+    .execute()
+  return rows.length > 0
 }
 
 const rowOf = prepared((db, { root, uid }: { root: string; uid: string }) =>

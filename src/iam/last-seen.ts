@@ -11,8 +11,7 @@ export interface LastSeen {
   note(uid: string): void
   /** The newest known time of a stored identity. */
   of(row: { readonly uid: string; readonly last_seen_ms: number }): number
-  /** Writes what waits. Called by the timer, and once when the server stops. */
-  flush(): Promise<void>
+  /** Writes what waits, and no more after that. */
   stop(): Promise<void>
 }
 
@@ -30,13 +29,12 @@ export function lastSeen({
   let waiting = new Map<string, number>()
   let writing = new Map<string, number>()
 
-  const flush = async () => {
-    if (waiting.size === 0 || writing.size > 0) return
+  const write = async () => {
     writing = waiting
     waiting = new Map()
     try {
       await inTransaction(db, async (tx) => {
-        // In uid order, so that nodes that flush the same identities do not wait for each other in a circle.
+        // In uid order, so that nodes that write the same identities do not wait for each other in a circle.
         for (const [uid, ms] of [...writing].sort(([a], [b]) => (a < b ? -1 : 1))) {
           await sql`update identities set last_seen_ms = ${ms}
             where root = ${rootOf(uid)} and uid = ${uid} and last_seen_ms < ${ms}`.execute(tx)
@@ -49,6 +47,15 @@ export function lastSeen({
       writing = new Map()
     }
   }
+  let running: Promise<void> | undefined
+  const flush = async () => {
+    await running
+    if (waiting.size === 0) return
+    running = write().finally(() => {
+      running = undefined
+    })
+    await running
+  }
   const timer = setInterval(() => void flush(), FLUSH_INTERVAL_MS)
   timer.unref()
 
@@ -57,7 +64,6 @@ export function lastSeen({
       waiting.set(uid, clock())
     },
     of: ({ uid, last_seen_ms }) => Math.max(waiting.get(uid) ?? writing.get(uid) ?? 0, last_seen_ms),
-    flush,
     async stop() {
       clearInterval(timer)
       await flush()

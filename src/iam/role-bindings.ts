@@ -1,4 +1,4 @@
-import { create } from '@bufbuild/protobuf'
+import { create, equals } from '@bufbuild/protobuf'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import {
   type RoleBinding,
@@ -140,7 +140,11 @@ export function roleBindingsService(store: Store) {
           const row = await lockResource(db, tx, 'role_bindings', scope, 'update')
           if (row === undefined) throw notFound(TYPE, scope)
           const group = row.parent as Uid
-          next = updated(RoleBindingSchema, toRoleBinding(row), patch, updateMask?.paths)
+          const current = toRoleBinding(row)
+          next = updated(RoleBindingSchema, current, patch, updateMask?.paths)
+          if (equals(RoleBindingSchema, current, next)) {
+            return { uid: scope, answer: onlyOne(await hydrated(tx, [row]), scope), unchanged: true }
+          }
           refuseIfAny(...checkUids(next))
           await holdIdentity(store, tx, group, next.identityUid)
           await holdRole(store, tx, call, group, next.roleUid)

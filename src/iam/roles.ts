@@ -1,4 +1,4 @@
-import { create } from '@bufbuild/protobuf'
+import { create, equals } from '@bufbuild/protobuf'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import { Capability } from '#gen/capabilities/capabilities_pb.js'
 import { type Role, RoleSchema, RolesService } from '#gen/chainguard/platform/iam/v2beta1/roles_pb.js'
@@ -98,7 +98,9 @@ export function rolesService(store: Store) {
       return mutate(store, call, async (tx) => {
         const row = await lockResource(db, tx, 'roles', scope, 'update')
         if (row === undefined) throw notFound(TYPE, scope)
-        const next = updated(RoleSchema, toRole(row), patch, updateMask?.paths)
+        const current = toRole(row)
+        const next = updated(RoleSchema, current, patch, updateMask?.paths)
+        if (equals(RoleSchema, current, next)) return { uid: scope, answer: current, unchanged: true }
         refuseIfAny(
           checkName(next.name),
           checkDescription(next.description),

@@ -1,4 +1,4 @@
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import { Capability } from '#gen/capabilities/capabilities_pb.js'
 import { type Repo, RepoSchema, ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
@@ -89,6 +89,7 @@ export function reposService(store: Store) {
           if (row === undefined) throw notFound(TYPE, scope)
           const current = toRepo(row)
           const next = updated(RepoSchema, current, patch, updateMask?.paths)
+          if (equals(RepoSchema, current, next)) return { uid: scope, answer: current, unchanged: true }
           refuseIfAny(checkName(next.name), checkDescription(next.description))
           requireOperator(call, scope, current, next)
           name = next.name

@@ -12,26 +12,22 @@ import type { Collection } from './tables.ts'
  * meet on a bucket only when they write into the same stretch of uids.
  */
 
-/** A bucket that grows beyond this is cut in half. Balances the number of buckets against the look into one. */
-export const BUCKET_ROWS_MAX = 2048
-
 /** Counts a row that `tx` has just inserted. */
 export async function countInserted(db: Db, tx: Tx, collection: Collection, uid: string): Promise<void> {
   const root = rootOf(uid)
-  const bucket = await lockBucket(db, tx, collection, uid)
+  let bucket = await lockBucket(db, tx, collection, uid)
   if (bucket === undefined) {
-    // The organization's first row of this kind. Two of them may come at once on PostgreSQL: the second adds to the first.
+    // The organization's first row of this kind. Two of them may come at once on PostgreSQL: one makes the bucket for both.
     await tx
       .insertInto('counts')
-      .values({ root, collection, start: root, n: 1 })
-      .onConflict((conflict) =>
-        conflict.columns(['root', 'collection', 'start']).doUpdateSet({ n: sql`counts.n + 1` }),
-      )
+      .values({ root, collection, start: root, n: 0 })
+      .onConflict((conflict) => conflict.columns(['root', 'collection', 'start']).doNothing())
       .execute()
-    return
+    bucket = await lockBucket(db, tx, collection, uid)
+    if (bucket === undefined) throw new Error(`${collection} has no counter for ${uid}`)
   }
   const n = bucket.n + 1
-  const upper = n > BUCKET_ROWS_MAX ? await middleOf(tx, collection, bucket.start, n) : undefined
+  const upper = n > db.sizes.bucketRowsMax ? await middleOf(tx, collection, bucket.start, n) : undefined
   const kept = upper === undefined ? n : Math.floor(n / 2)
   await setCount(tx, collection, root, bucket.start, kept)
   if (upper !== undefined) {
@@ -178,7 +174,7 @@ export async function recount(db: Db, collection: Collection): Promise<void> {
   const table = sql.table(collection)
   await db.kysely.deleteFrom('counts').where('collection', '=', collection).execute()
   // Every half-full bucket's worth of rows starts a bucket; the first row of each organization starts its first one.
-  const size = BUCKET_ROWS_MAX / 2
+  const size = Math.ceil(db.sizes.bucketRowsMax / 2)
   await sql`
     insert into counts (root, collection, start, n)
     select root, ${collection}, case when min(at) = 1 then root else min(uid) end, count(*)

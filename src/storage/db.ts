@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { CompiledQuery, Kysely, type Dialect as KyselyDialect, type Transaction } from 'kysely'
 import { aborted } from '../core/errors.ts'
+import { groupCommit, type RunTransaction } from './group-commit.ts'
 import type { Tables } from './tables.ts'
 
 /**
@@ -25,15 +26,30 @@ export interface EngineRules {
   readonly lockForUpdate: string
 }
 
+/** Where small work becomes large work, which is done another way. Tests have smaller ones. */
+export interface Sizes {
+  /** A bucket of counts.ts that grows beyond this is cut in half: weighs their number against the look into one. */
+  readonly bucketRowsMax: number
+  /** Rows that a statement may look at on the event loop; more go to a reader thread (below 1 ms here). */
+  readonly rowsInlineMax: number
+  /** Stretches of the tree in one statement; a caller bound to more groups than this pays for a sort. */
+  readonly branchesMax: number
+}
+
+const sizes: Sizes = { bucketRowsMax: 2048, rowsInlineMax: 2000, branchesMax: 64 }
+
 export interface Db {
   readonly engine: Engine
   readonly kysely: Kysely<Tables>
   readonly rules: EngineRules
+  readonly sizes: Sizes
   /**
-   * A number that differs whenever anything may have been written, by any process; undefined where only a query could tell.
-   * What was derived from the database under one number holds as long as the number stays.
+   * A number that differs whenever something may have been written, by any process: anything at all, or what decides who may do
+   * what. Undefined where only a query could tell. What was read under one number holds as long as the number stays.
    */
-  version(): number | undefined
+  version(of: 'any' | 'access'): number | undefined
+  /** One transaction, committed durably before the promise fulfils. For inTransaction below. */
+  readonly transaction: RunTransaction
   /** Runs one SELECT that may take long without holding up other requests. */
   longRead(sql: string, parameters: readonly unknown[]): Promise<unknown[]>
   /** Connections in use and idle, for the metrics. */
@@ -56,7 +72,9 @@ export async function openSqliteDb(file: string, timer?: StatementTimer): Promis
     engine: 'sqlite',
     kysely,
     rules: sqlite.rules,
+    sizes,
     version,
+    transaction: groupCommit(kysely),
     longRead: (sql, parameters) => readers.run(sql, parameters),
     pool: () => ({ total: 1, idle: 1, waiting: 0 }),
     async close() {
@@ -86,7 +104,9 @@ export function postgresLikeDb(dialect: KyselyDialect, rules: EngineRules): Db {
     engine: 'postgres',
     kysely,
     rules,
+    sizes,
     version: () => undefined,
+    transaction: (work) => kysely.transaction().execute(work),
     longRead: async (sql, parameters) =>
       (await kysely.executeQuery(CompiledQuery.raw(sql, [...parameters]))).rows,
     pool: () => ({ total: 1, idle: 0, waiting: 0 }),
@@ -104,7 +124,7 @@ const RETRY_PAUSE_MS = 5
 export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await db.kysely.transaction().execute(work)
+      return await db.transaction(work)
     } catch (error) {
       if (!db.rules.isTransient(error)) throw error
       if (attempt === ATTEMPTS_MAX)

@@ -53,11 +53,6 @@ export interface Page<Row> {
   readonly skipped: number
 }
 
-/** Rows that a statement may look at on the event loop; more go to a reader thread (below 1 ms here). */
-const ROWS_INLINE_MAX = 2000
-/** Stretches of the tree in one statement; a caller bound to more groups than this pays for a sort. */
-const BRANCHES_MAX = 64
-
 /** Disjoint parts of a collection that together hold what is asked for. */
 type Branch = { readonly range: UidRange } | { readonly roots: readonly string[] }
 
@@ -123,7 +118,9 @@ export async function listPage<C extends Collection>(
             skip: request.skip,
             skipped,
             // Where only a scan can count, the pages that follow repeat the first one's total.
-            ...(estimate.exact === undefined && estimate.rows > ROWS_INLINE_MAX ? { totalCount: total } : {}),
+            ...(estimate.exact === undefined && estimate.rows > db.sizes.rowsInlineMax
+              ? { totalCount: total }
+              : {}),
           },
           asked,
         )
@@ -224,7 +221,7 @@ async function estimateRows(
   { collection, branches, conditions }: Question,
 ): Promise<{ readonly rows: number; readonly exact: number | undefined }> {
   const sql = sqlText(db.engine)
-  const counted = branches.length > BRANCHES_MAX ? [{ range: rangeFrom('') }] : branches
+  const counted = branches.length > db.sizes.branchesMax ? [{ range: rangeFrom('') }] : branches
   const counts = counted.map((branch) =>
     'range' in branch
       ? rangeCount(sql, collection, branch.range)
@@ -237,12 +234,12 @@ async function estimateRows(
 
 async function countRows(db: Db, question: Question, scanned: number): Promise<number> {
   const sql = sqlText(db.engine)
-  const counts = split(question.branches).map(
+  const counts = split(db, question.branches).map(
     (branches) =>
       `(select count(*) from ${question.collection} where ${whereOf(sql, branches, question.conditions)})`,
   )
   const text = `select ${counts.join(' + ')} as n`
-  const long = scanned > ROWS_INLINE_MAX
+  const long = scanned > db.sizes.rowsInlineMax
   const [row] = long
     ? await runLongText<{ n: number }>(db, text, sql)
     : await runText<{ n: number }>(db.kysely, text, sql)
@@ -271,7 +268,7 @@ async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<
   if (
     inUidOrder &&
     conditions.length === 0 &&
-    offset > ROWS_INLINE_MAX &&
+    offset > db.sizes.rowsInlineMax &&
     branches.length === 1 &&
     countable(only)
   ) {
@@ -285,32 +282,33 @@ async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<
   if (branches.length === 0) return []
   const sql = sqlText(db.engine)
   // Few rows are sorted faster than an index on another column is walked in search of them; SQLite has no statistics to know.
-  const sorted = db.engine === 'sqlite' && !inUidOrder && page.scanned <= ROWS_INLINE_MAX
+  const sorted = db.engine === 'sqlite' && !inUidOrder && page.scanned <= db.sizes.rowsInlineMax
   // Rows that are only passed over need not be fetched: the indexes hold all that the order needs.
-  const deep = offset > ROWS_INLINE_MAX
+  const deep = offset > db.sizes.rowsInlineMax
   const columns = deep ? [...new Set(['root', 'uid', ...order.map((key) => key.column)])].join(', ') : '*'
-  const groups = split(branches)
+  const groups = split(db, branches)
   const parts = groups.map((part) => {
     const where = [whereOf(sql, part, conditions)]
     if (!inUidOrder && after !== undefined) where.push(afterCursor(sql, order, after))
     const keys = orderText(order, { oneRoot: part.every(oneRoot), sorted })
     const limit = groups.length === 1 ? '' : ` limit ${sql.bind(page.limit + offset)}`
-    return `select ${columns} from ${collection} where ${where.join(' and ')} order by ${keys}${limit}`
+    const from = collection + (sorted ? '' : indexHint(db, question, part))
+    return `select ${columns} from ${from} where ${where.join(' and ')} order by ${keys}${limit}`
   })
   const all = parts.map((part) => `select * from (${part}) as part`).join(' union all ')
   const keys = orderText(order, { oneRoot: false, sorted: false })
   const body = parts.length === 1 ? parts[0] : `select * from (${all}) as parts order by ${keys}`
   const found = `${body} limit ${sql.bind(page.limit)} offset ${sql.bind(offset)}`
   const text = deep
-    ? `select ${collection}.* from (${found}) as found join ${collection} using (root, uid) order by ${keys.replaceAll(/[a-z_]+(?= desc|,|$)/g, 'found.$&')}`
+    ? `select ${collection}.* from (${found}) as found join ${collection} using (root, uid) order by ${orderText(order, { oneRoot: false, sorted: false, of: 'found' })}`
     : found
 
   // Long is: passing over many rows one by one, or looking for some among many.
   const long =
     deep ||
-    (page.scanned > ROWS_INLINE_MAX &&
+    (page.scanned > db.sizes.rowsInlineMax &&
       (conditions.length > 0 ||
-        branches.length > BRANCHES_MAX ||
+        branches.length > db.sizes.branchesMax ||
         !(inUidOrder || wholeOrganization(branches))))
   return long ? await runLongText<Row>(db, text, sql) : await runText<Row>(db.kysely, text, sql)
 }
@@ -351,9 +349,34 @@ function wholeOrganization(branches: readonly Branch[]): boolean {
   )
 }
 
-/** One statement part per branch keeps each an index range; beyond BRANCHES_MAX they share one. */
-function split(branches: readonly Branch[]): (readonly Branch[])[] {
-  return branches.length > BRANCHES_MAX ? [branches] : branches.map((branch) => [branch])
+/** Columns that an index of every collection that has them begins with, after the root and before the uid. */
+const indexed: Readonly<Record<string, string>> = {
+  name: 'by_name',
+  parent: 'by_parent',
+  created_ms: 'by_created',
+  updated_ms: 'by_updated',
+}
+
+/**
+ * Without statistics SQLite prefers the range of uids: it would look through an organization for a name or for one group's
+ * children, and sort all of it for its first page. Where another index has the rows together and in order, it is named.
+ */
+function indexHint(
+  { engine }: Db,
+  { collection, conditions, order: [first] }: Question,
+  branches: readonly Branch[],
+): string {
+  if (engine !== 'sqlite' || branches.length > 1 || !branches.every(oneRoot)) return ''
+  const byUid = first?.column === 'uid'
+  const column = byUid
+    ? conditions.find(({ column, values }) => values.length === 1 && column in indexed)?.column
+    : conditions.length === 0 && wholeOrganization(branches) && first?.column
+  return column ? ` indexed by ${collection}_${indexed[column]}` : ''
+}
+
+/** One statement part per branch keeps each an index range; beyond branchesMax they share one. */
+function split({ sizes }: Db, branches: readonly Branch[]): (readonly Branch[])[] {
+  return branches.length > sizes.branchesMax ? [branches] : branches.map((branch) => [branch])
 }
 
 function whereOf(sql: SqlText, branches: readonly Branch[], conditions: readonly Condition[]): string {
@@ -369,25 +392,27 @@ function whereOf(sql: SqlText, branches: readonly Branch[], conditions: readonly
   })
   const where =
     parts.length === 1 ? (parts[0] as string) : `(${parts.map((part) => `(${part})`).join(' or ')})`
-  const more = conditions.map(({ column, values }) =>
-    values.length === 1
+  const more = conditions.map(({ column, values }) => {
+    if (values.length === 0) return ' and 1 = 0'
+    return values.length === 1
       ? ` and ${column} = ${sql.bind(values[0] as string | number)}`
-      : ` and ${column} in (${sql.bindAll(values)})`,
-  )
+      : ` and ${column} in (${sql.bindAll(values)})`
+  })
   return where + more.join('')
 }
 
 /** Over one organization uid alone orders like (root, uid), which is what the indexes hold. */
 function orderText(
   order: readonly OrderKey[],
-  { oneRoot, sorted }: { readonly oneRoot: boolean; readonly sorted: boolean },
+  { oneRoot, sorted, of }: { readonly oneRoot: boolean; readonly sorted: boolean; readonly of?: string },
 ): string {
+  const prefix = of === undefined ? '' : `${of}.`
   return order
     .flatMap(({ column, descending }) => {
       const direction = descending ? ' desc' : ''
       // A unary plus makes a term that no index of SQLite serves.
-      const term = `${sorted ? '+' : ''}${column}${direction}`
-      return column === 'uid' && !oneRoot && !sorted ? [`root${direction}`, term] : [term]
+      const term = `${sorted ? '+' : ''}${prefix}${column}${direction}`
+      return column === 'uid' && !oneRoot && !sorted ? [`${prefix}root${direction}`, term] : [term]
     })
     .join(', ')
 }

@@ -11,7 +11,7 @@ import {
   type TransactionSettings,
 } from 'kysely'
 import { LRUCache } from 'lru-cache'
-import type { EngineRules, StatementTimer } from './db.ts'
+import type { Db, EngineRules, StatementTimer } from './db.ts'
 
 /**
  * SQLite under Kysely. Kysely's own driver prepares every statement anew, which costs more than a point read; this one keeps
@@ -51,17 +51,24 @@ export function statementRunner(database: Database.Database) {
   }
 }
 
-/** The dialect, and a version that moves with every write of this process or another (Db.version). */
+/** Writes that can change what somebody may do. Of an identity only its existence counts. */
+const ACCESS_WRITE =
+  /^\s*(?:(?:insert into|delete from) "?(?:identities|roles|role_bindings|platform_bindings)\b|update "?(?:roles|role_bindings|platform_bindings)\b)/i
+
+/** The dialect, and the versions that move with the writes of this process or another (Db.version). */
 export function sqliteDialect(
   database: Database.Database,
   timer?: StatementTimer,
-): { readonly dialect: Dialect; readonly version: () => number } {
+): { readonly dialect: Dialect; readonly version: Db['version'] } {
   const execute = statementRunner(database)
-  let writes = 0
+  const writes = { any: 0, access: 0 }
   const run = (text: string, parameters: readonly unknown[]) => {
     const startMs = timer === undefined ? 0 : performance.now()
     const result = execute(text, parameters)
-    if (result.numAffectedRows !== undefined) writes++
+    if (result.numAffectedRows !== undefined) {
+      writes.any++
+      if (ACCESS_WRITE.test(text)) writes.access++
+    }
     timer?.(performance.now() - startMs)
     return result
   }
@@ -69,12 +76,22 @@ export function sqliteDialect(
   const othersWrites = database.prepare('pragma data_version').pluck()
   return {
     dialect: {
-      createAdapter: () => new SqliteAdapter(),
+      createAdapter: () => new TransactionalDdlAdapter(),
       createDriver: () => sqliteDriver(database, run),
       createQueryCompiler: () => new SqliteQueryCompiler(),
       createIntrospector: (db) => new SqliteIntrospector(db),
     },
-    version: () => (othersWrites.get() as number) * 2 ** 32 + writes,
+    version: (of) => (othersWrites.get() as number) * 2 ** 32 + writes[of],
+  }
+}
+
+/**
+ * SQLite has transactional DDL, although Kysely's adapter does not use it. With it a migration that is killed leaves nothing
+ * behind, and of several processes that migrate at once the others wait.
+ */
+class TransactionalDdlAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true
   }
 }
 

@@ -1,12 +1,14 @@
 import type { Identity } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import { type ExchangeRequest, SecurityTokenService } from '#gen/chainguard/platform/oidc/sts_pb.js'
 import { bearerToken } from '../auth/authenticate.ts'
-import { implement } from '../core/call.ts'
+import { type Call, implement } from '../core/call.ts'
 import { type CapabilitySet, capabilityByName, setOf } from '../core/capabilities.ts'
-import { permissionDenied, unauthenticated, unavailable } from '../core/errors.ts'
+import { invalidArgument, permissionDenied, unauthenticated, unavailable } from '../core/errors.ts'
 import { refuseIfAny } from '../core/fields.ts'
+import { limits } from '../core/limits.ts'
 import { timestampOf } from '../core/message.ts'
 import { parseUid, rootOf, type Uid } from '../core/uid.ts'
+import type { Log } from '../log.ts'
 import type { Db } from '../storage/db.ts'
 import { prepared } from '../storage/prepared.ts'
 import type { IdentityRow } from '../storage/tables.ts'
@@ -36,6 +38,7 @@ export interface ExchangeOptions {
   readonly issuer: string
   /** Issuers that identities with an issuer pattern may match; no other is ever asked for keys on their behalf (R1). */
   readonly patternIssuers: readonly string[]
+  readonly log: Pick<Log, 'debug'>
   /** Notes that the identity was used. */
   readonly seen: (uid: string) => void
 }
@@ -55,8 +58,10 @@ export function securityTokenService(options: ExchangeOptions) {
     async exchange(request, call) {
       const token = bearerToken(call.authorization)
       const asked = readRequest(request, options.audiences)
-      const actor = await assume(token, asked.identity, options)
+      const actor = await assume(token, asked.identity, options, call)
       const issued = await options.tokens.issue({ ...asked, actor })
+      if (issued.token.length > limits.bearerTokenCharsMax)
+        throw invalidArgument('scopes', 'must be fewer: the token would be too long to be used')
       options.seen(asked.identity)
       return {
         $typeName: 'chainguard.platform.oidc.RawToken' as const,
@@ -129,23 +134,26 @@ function withoutSlash(address: string): string {
   return address.endsWith('/') ? address.slice(0, -1) : address
 }
 
-/** One text for every reason that has to do with the identity, so that nobody can find out which identities exist. */
-function refused(condition: string) {
-  return permissionDenied(`the token may not assume this identity: ${condition}`)
+/** One answer for every reason that has to do with the identity, so that nobody can find out which exist; the log knows why. */
+function refused(identity: Uid, why: string, { log }: ExchangeOptions, call: Call) {
+  log.debug({ requestId: call.requestId, identity, why }, 'an exchange was refused')
+  return permissionDenied(
+    'the token may not assume this identity: it does not exist, or asks for another issuer, subject, audience or claim',
+  )
 }
 
 /** Proves that the bearer of `token` may act as the identity; returns who that is upstream. */
-async function assume(token: string, identity: Uid, options: ExchangeOptions) {
+async function assume(token: string, identity: Uid, options: ExchangeOptions, call: Call) {
   const read = readUnverified(token)
   if (!read.ok) throw unauthenticated(read.reason)
   const [row] = await identityRow(options.db.kysely, { root: rootOf(identity), uid: identity })
   const relationship = row === undefined ? undefined : relationshipOf(row.relationship_data)
   if (row === undefined || relationship === undefined)
-    throw refused('its issuer is not the one that the identity trusts')
+    throw refused(identity, 'the identity does not exist', options, call)
 
   const trust = trustOf(relationship, row, options)
   if (trust === undefined || !trust.issuerMatches(read.issuer)) {
-    throw refused('its issuer is not the one that the identity trusts')
+    throw refused(identity, 'the identity trusts another issuer', options, call)
   }
   const verified = await verifySubjectToken(token, { keys: trust.keys(read.issuer), clock: options.clock })
   if (!verified.ok) {
@@ -158,7 +166,8 @@ async function assume(token: string, identity: Uid, options: ExchangeOptions) {
     throw unauthenticated('the token was issued more than 24 hours ago')
   }
   const mismatch = trust.mismatch(claims)
-  if (mismatch !== undefined) throw refused(`its ${mismatch} is not what the identity asks for`)
+  if (mismatch !== undefined)
+    throw refused(identity, `the identity asks for another ${mismatch}`, options, call)
   return { iss: claims.issuer, sub: claims.subject, aud: claims.audience[0] ?? '' }
 }
 

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import { seal, unseal } from '../core/sealed.ts'
-import type { Db } from '../storage/db.ts'
+import { type Db, inTransaction } from '../storage/db.ts'
+import { writeSetting } from '../storage/settings.ts'
 
 /**
  * The keys that sign our tokens: ES256, stored encrypted, shared by all nodes through the database. A new key is published an
@@ -19,7 +20,7 @@ export const keyRotation = {
   publishedAheadMs: HOUR_MS,
   /** A key stays published after it stopped signing: longer than any token lives. */
   publishedAfterMs: 2 * HOUR_MS,
-  /** An unknown key id makes a node look into the database, at most this often. */
+  /** A key id that is unknown makes a node look into the database, at most this often. */
   reloadIntervalMs: 5000,
 } as const
 
@@ -62,6 +63,7 @@ export function signingKeys({
 }): SigningKeys {
   let loaded: readonly LoadedKey[] = []
   let loadedAtMs = Number.NEGATIVE_INFINITY
+  let missedAtMs = Number.NEGATIVE_INFINITY
   let loading: Promise<void> | undefined
 
   const load = async () => {
@@ -98,65 +100,86 @@ export function signingKeys({
     return loading
   }
 
-  const create = async (signsFromMs: number) => {
+  /** Makes a key unless there is one that signs from later than `sinceMs`: of nodes that want one at once, one makes it. */
+  const create = async (signsFromMs: number, sinceMs: number) => {
     const { privateKey, publicKey } = await generateKeyPair(ALGORITHM, { extractable: true })
     const jwk = await exportJWK(publicKey)
     const kid = createHash('sha256').update(`${jwk.x}.${jwk.y}`).digest('base64url').slice(0, 22)
     const publicJwk: JWK = { ...jwk, kid, alg: ALGORITHM, use: 'sig' }
-    await db.kysely
-      .insertInto('signing_keys')
-      .values({
-        kid,
-        public_jwk: JSON.stringify(publicJwk),
-        private_jwk: seal(
-          secretsKey,
-          JSON.stringify({ ...(await exportJWK(privateKey)), kid }),
-          context(kid),
-        ),
-        created_ms: clock(),
-        signs_from_ms: signsFromMs,
-        expires_ms: signsFromMs + keyRotation.signsForMs + keyRotation.publishedAfterMs,
-      })
-      .execute()
+    const privateJwk = JSON.stringify({ ...(await exportJWK(privateKey)), kid })
+    await inTransaction(db, async (tx) => {
+      // Holds the row until the end: the other nodes wait here.
+      await writeSetting(tx, 'signing_keys_changed', String(clock()))
+      const [made] = await tx
+        .selectFrom('signing_keys')
+        .select('kid')
+        .where('signs_from_ms', '>', sinceMs)
+        .limit(1)
+        .execute()
+      if (made !== undefined) return
+      await tx
+        .insertInto('signing_keys')
+        .values({
+          kid,
+          public_jwk: JSON.stringify(publicJwk),
+          private_jwk: seal(secretsKey, privateJwk, context(kid)),
+          created_ms: clock(),
+          signs_from_ms: signsFromMs,
+          expires_ms: signsFromMs + keyRotation.signsForMs + keyRotation.publishedAfterMs,
+        })
+        .execute()
+    })
   }
 
-  /** The newest key that may sign now; several nodes may make one at once, all agree on the same choice. */
-  const choose = (now: number) =>
-    loaded
-      .filter((key) => key.signsFromMs <= now && now < key.signsFromMs + keyRotation.signsForMs)
-      .sort((a, b) => b.signsFromMs - a.signsFromMs || (a.kid < b.kid ? -1 : 1))[0]
+  /** The newest key that may sign now; by a clock that is behind that of the node which made the first one, that one. */
+  const choose = (now: number) => {
+    const usable = loaded
+      .filter((key) => now < key.signsFromMs + keyRotation.signsForMs)
+      .sort((one, other) => one.signsFromMs - other.signsFromMs)
+    return usable.findLast((key) => key.signsFromMs <= now) ?? usable[0]
+  }
+
+  /** The key to sign with now; sees to it that there is one, and in its last day that its successor is published. */
+  const rotated = async (): Promise<LoadedKey> => {
+    const now = clock()
+    if (now - loadedAtMs > HOUR_MS / 4) await reload()
+    let key = choose(now)
+    if (key === undefined) {
+      await create(now, now - keyRotation.signsForMs)
+      await reload()
+      key = choose(now)
+      if (key === undefined) throw new Error('no signing key could be made')
+    }
+    const endsMs = key.signsFromMs + keyRotation.signsForMs
+    if (
+      endsMs - now < 24 * keyRotation.publishedAheadMs &&
+      !loaded.some((other) => other.signsFromMs > now)
+    ) {
+      await create(now + keyRotation.publishedAheadMs, now)
+      await reload()
+    }
+    return key
+  }
 
   return {
     async current() {
-      const now = clock()
-      if (now - loadedAtMs > HOUR_MS / 4) await reload()
-      let key = choose(now)
-      if (key === undefined) {
-        await create(now)
-        await reload()
-        key = choose(now)
-        if (key === undefined) throw new Error('no signing key could be made')
-      }
-      const endsMs = key.signsFromMs + keyRotation.signsForMs
-      if (
-        endsMs - now < 24 * keyRotation.publishedAheadMs &&
-        !loaded.some((other) => other.signsFromMs > now)
-      ) {
-        await create(now + keyRotation.publishedAheadMs)
-        await reload()
-      }
-      return { kid: key.kid, key: key.privateKey }
+      const { kid, privateKey } = await rotated()
+      return { kid, key: privateKey }
     },
 
     async byId(kid) {
       const find = () => loaded.find((key) => key.kid === kid && key.expiresMs > clock())
-      if (find() === undefined && clock() - loadedAtMs > keyRotation.reloadIntervalMs) await reload()
+      if (find() === undefined && clock() - missedAtMs > keyRotation.reloadIntervalMs) {
+        missedAtMs = clock()
+        await reload()
+      }
       return find()?.publicKey
     },
 
     async published() {
+      // Whoever asks for the keys keeps them for a while: the next one must be among them also when nobody asks for tokens.
+      await rotated()
       const now = clock()
-      if (now - loadedAtMs > HOUR_MS / 4) await reload()
       return { keys: loaded.filter((key) => key.expiresMs > now).map((key) => key.publicJwk) }
     },
   }

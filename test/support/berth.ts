@@ -19,7 +19,10 @@ export interface TestBerth {
   /** A token of the owner. */
   readonly token: string
   /** A token of any identity for the API; options as in AccessTokenRequest. */
-  tokenOf(identity: string, options?: { scopes?: string[]; audiences?: string[]; capabilities?: bigint }): Promise<string>
+  tokenOf(
+    identity: string,
+    options?: { scopes?: string[]; audiences?: string[]; capabilities?: bigint },
+  ): Promise<string>
   /** What the server logged as errors, for tests that expect some. */
   readonly errors: readonly object[]
   /** Moves the server's clock; it starts at the real time and runs on. */
@@ -32,7 +35,10 @@ export interface TestBerthOptions extends BerthParts {
 }
 
 /** Starts a server on an empty database of the given kind. */
-export async function startTestBerth(database: TestDatabase, options: TestBerthOptions = {}): Promise<TestBerth> {
+export async function startTestBerth(
+  database: TestDatabase,
+  options: TestBerthOptions = {},
+): Promise<TestBerth> {
   const { env = {}, ...parts } = options
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
   const read = readConfig({
@@ -46,7 +52,11 @@ export async function startTestBerth(database: TestDatabase, options: TestBerthO
   const errors: object[] = []
   const log: Log = { error: (fields) => errors.push(fields), warn() {}, info() {}, debug() {} }
   const openDb = database.open === undefined ? {} : { openDb: database.open }
-  const berth = await startBerth(read.config, log, { clock: () => Date.now() + offsetMs, ...openDb, ...parts })
+  const berth = await startBerth(read.config, log, {
+    clock: () => Date.now() + offsetMs,
+    ...openDb,
+    ...parts,
+  })
   const { organization, identity } = await bootstrap(berth.installation, undefined)
   const tokens = berth.installation.tokensFor(berth.addresses)
   const tokenOf: TestBerth['tokenOf'] = async (uid, { audiences, scopes, capabilities } = {}) => {

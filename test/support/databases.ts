@@ -25,7 +25,10 @@ export const databases: readonly TestDatabase[] = [
 ].filter(({ name }) => process.env['BERTH_TEST_DATABASES']?.split(',').includes(name) ?? true)
 
 async function openPglite(): Promise<Db> {
-  const [{ PGlite }, { PGliteDialect }] = await Promise.all([import('@electric-sql/pglite'), import('kysely')])
+  const [{ PGlite }, { PGliteDialect }] = await Promise.all([
+    import('@electric-sql/pglite'),
+    import('kysely'),
+  ])
   return postgresLikeDb(new PGliteDialect({ pglite: await PGlite.create() }), rules)
 }
 

@@ -1,6 +1,14 @@
-import { type DescMessage, type DescMethodUnary, fromBinary, type MessageInitShape, type MessageShape, toBinary, create } from '@bufbuild/protobuf'
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf'
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js'
-import { StatusSchema, type Status } from '#gen/google/rpc/status_pb.js'
+import { type Status, StatusSchema } from '#gen/google/rpc/status_pb.js'
 
 /** A gRPC client of an independent implementation, typed by the schema. */
 export interface GrpcClient {
@@ -33,7 +41,12 @@ export function grpcClient(url: string): GrpcClient {
           deadlineMs === undefined ? {} : { deadline: Date.now() + deadlineMs },
           (error, reply) => {
             if (error === null && reply !== undefined) resolve(reply)
-            else reject(Object.assign(error ?? new Error('no reply'), { status: error === null ? undefined : statusOf(error) }))
+            else
+              reject(
+                Object.assign(error ?? new Error('no reply'), {
+                  status: error === null ? undefined : statusOf(error),
+                }),
+              )
           },
         )
       })

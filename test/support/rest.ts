@@ -28,5 +28,10 @@ export async function call(method: string, url: string, request: RestRequest = {
     redirect: 'manual',
   })
   const text = await response.text()
-  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text), text }
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? undefined : JSON.parse(text),
+    text,
+  }
 }

@@ -1,0 +1,131 @@
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Child, startChild } from './child.ts'
+import type { BerthReady } from './children/berth.ts'
+import type { Place } from './configuration.ts'
+import type { DataSet } from './dataset.ts'
+import { generate } from './generate.ts'
+import type { Goal, WorkName } from './goals.ts'
+import type { Options } from './options.ts'
+import { type Cluster, postgresCluster } from './postgres.ts'
+import type { Measured, Meter } from './rounds.ts'
+
+/** One number that was measured, with the numbers that it was made of. */
+export interface Result {
+  readonly work: WorkName
+  readonly title: string
+  readonly value: number
+  readonly unit: Goal['unit']
+  /** Undefined: told for orientation. */
+  readonly goal?: Goal | undefined
+  readonly ours?: Measured | undefined
+  readonly theirs?: Measured | undefined
+  readonly note?: string | undefined
+}
+
+/** What the works share in one run: data sets, processes, a place for files. */
+export interface Bench extends Meter {
+  readonly options: Options
+  readonly sizes: { readonly usual: DataSet; readonly small: DataSet; readonly large: DataSet }
+  /** A directory of its own that goes when the run ends. */
+  scratch(): string
+  /** A data set on SQLite. Shared: whoever writes takes a copy. */
+  dataSet(set: DataSet): Promise<Place>
+  copyOf(place: Place): Place
+  /** A data set on PostgreSQL; undefined where there is none to use. */
+  postgresSet(set: DataSet): Promise<Place | undefined>
+  start<Ready>(
+    script: string,
+    argument: unknown,
+    core?: 'server' | 'load' | 'any',
+  ): Promise<Child & { readonly ready: Ready }>
+  startBerth(place: Place, core?: 'server' | 'any'): Promise<Child & { readonly ready: BerthReady }>
+  /** Ends the processes that the last work started. */
+  stopChildren(): Promise<void>
+  close(): Promise<void>
+}
+
+const DATABASE = 'berth.db'
+const COMPLETE = 'complete'
+
+export function createBench(options: Options): Bench {
+  const temporary = mkdtempSync(join(tmpdir(), 'berth-bench-'))
+  const kept = options.dataDir ?? join(temporary, 'sets')
+  const children: Child[] = []
+  const postgresSets = new Map<string, Promise<Place>>()
+  let cluster: Promise<Cluster | undefined> | undefined
+  let scratches = 0
+  const scratch = () => {
+    const dir = join(temporary, `scratch-${++scratches}`)
+    mkdirSync(dir)
+    return dir
+  }
+  const say = (text: string) => process.stderr.write(`${text}\n`)
+  const { quick, shape } = options
+  const start: Bench['start'] = async (script, argument, core) => {
+    const child = await startChild<never>(script, argument, core)
+    children.push(child)
+    return child
+  }
+  const stopChildren = async () => {
+    await Promise.all(children.splice(0).map((child) => child.stop()))
+  }
+
+  return {
+    options,
+    sizes: {
+      usual: { groups: quick ? 2000 : 100_000, shape: 'tree' },
+      small: { groups: 1000, shape },
+      large: { groups: quick ? 20_000 : 1_000_000, shape },
+    },
+    say,
+    scratch,
+    start,
+    stopChildren,
+    startBerth: (place, core) => start<BerthReady>('berth', place, core),
+
+    async dataSet(set) {
+      const dataDir = join(kept, `sqlite-${nameOf(set)}`)
+      if (existsSync(join(dataDir, COMPLETE))) return { dataDir }
+      rmSync(dataDir, { recursive: true, force: true })
+      mkdirSync(dataDir, { recursive: true })
+      say(`  generating ${set.groups} groups on SQLite`)
+      await generate({ dataDir }, set, say)
+      writeFileSync(join(dataDir, COMPLETE), '')
+      return { dataDir }
+    },
+
+    copyOf({ dataDir }) {
+      const copy = scratch()
+      for (const file of [DATABASE, 'master.key']) cpSync(join(dataDir, file), join(copy, file))
+      return { dataDir: copy }
+    },
+
+    async postgresSet(set) {
+      cluster ??= postgresCluster()
+      const server = await cluster
+      if (server === undefined) return undefined
+      const name = nameOf(set)
+      const make = async () => {
+        const place = { dataDir: scratch(), databaseUrl: await server.database(name.replace('-', '_')) }
+        say(`  generating ${set.groups} groups on PostgreSQL`)
+        await generate(place, set, say)
+        return place
+      }
+      const known = postgresSets.get(name) ?? make()
+      postgresSets.set(name, known)
+      return known
+    },
+
+    async close() {
+      await stopChildren()
+      await (await cluster?.catch(() => undefined))?.stop()
+      rmSync(temporary, { recursive: true, force: true })
+    },
+  }
+}
+
+function nameOf({ groups, shape }: DataSet): string {
+  return `${shape}-${groups}`
+}

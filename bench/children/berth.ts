@@ -1,0 +1,52 @@
+import pg from 'pg'
+import { startBerth } from '../../src/berth.ts'
+import { configurationOf, log, type Place } from '../configuration.ts'
+import { CALLER } from '../dataset.ts'
+import { serveParent } from './control.ts'
+
+/** A Berth on a data set, answering on a free port. */
+
+export interface BerthReady {
+  readonly port: number
+  readonly url: string
+  /** A token of the identity that owns the data set's organization. */
+  readonly token: string
+}
+
+/** A statement that went to PostgreSQL. */
+export interface Statement {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+const berth = await startBerth(configurationOf(JSON.parse(process.argv[2] ?? '') as Place), log)
+const { addresses, installation } = berth
+const { token } = await installation
+  .tokensFor(addresses)
+  .issue({ identity: CALLER, audiences: [addresses.baseUrl] })
+
+const query = pg.Client.prototype.query
+let recorded: Statement[] = []
+
+serveParent(
+  {
+    port: Number(new URL(addresses.baseUrl).port),
+    url: addresses.baseUrl,
+    token,
+  } satisfies BerthReady,
+  {
+    /** Remembers the statements that are sent to PostgreSQL from here on. */
+    record() {
+      recorded = []
+      pg.Client.prototype.query = function (this: pg.Client, ...args: [Statement]) {
+        const [{ text, values }] = args
+        if (text !== undefined) recorded.push({ text, values })
+        return Reflect.apply(query, this, args)
+      } as typeof query
+    },
+    recorded() {
+      pg.Client.prototype.query = query
+      return recorded
+    },
+  },
+)

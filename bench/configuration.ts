@@ -1,0 +1,32 @@
+import { type Config, readConfig } from '../src/config.ts'
+import type { Log } from '../src/log.ts'
+
+/** Where a Berth under measurement keeps its data. */
+export interface Place {
+  readonly dataDir: string
+  /** PostgreSQL; undefined: SQLite in the data directory. */
+  readonly databaseUrl?: string | undefined
+}
+
+/** A server on a free port of loopback that may fetch the keys of issuers on this machine. */
+export function configurationOf({ dataDir, databaseUrl }: Place): Config {
+  const read = readConfig({
+    BERTH_LISTEN: '127.0.0.1:0',
+    BERTH_DATA_DIR: dataDir,
+    BERTH_DATABASE_URL: databaseUrl ?? '',
+    BERTH_ISSUER_PRIVATE_NETWORKS: '127.0.0.0/8',
+  })
+  if ('problems' in read) throw new Error(read.problems.join('\n'))
+  return read.config
+}
+
+/** Errors only, on standard error. */
+export const log: Log = {
+  error: (fields, message) => {
+    const { err } = fields as { err?: unknown }
+    process.stderr.write(`${message}: ${err instanceof Error ? err.stack : JSON.stringify(fields)}\n`)
+  },
+  warn() {},
+  info() {},
+  debug() {},
+}

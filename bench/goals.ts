@@ -1,0 +1,47 @@
+/** What is measured, and how good it has to be. */
+
+export const workNames = [
+  'get',
+  'list',
+  'grpc',
+  'create',
+  'exchange',
+  'pages',
+  'skip',
+  'wait',
+  'postgres',
+  'start',
+] as const
+export type WorkName = (typeof workNames)[number]
+
+/** `share`: of a baseline's capacity, more is better. The others: less is better. */
+export type Unit = 'share' | 'times' | 'ms' | 's' | 'MB'
+
+export interface Goal {
+  readonly unit: Unit
+  readonly atLeast: number
+  readonly stretch: number
+}
+
+export const goals = {
+  get: { unit: 'share', atLeast: 0.33, stretch: 0.45 },
+  list: { unit: 'share', atLeast: 0.1, stretch: 0.25 },
+  grpc: { unit: 'share', atLeast: 1, stretch: 1.5 },
+  create: { unit: 'share', atLeast: 0.6, stretch: 0.8 },
+  exchange: { unit: 'share', atLeast: 0.45, stretch: 0.7 },
+  pages: { unit: 'times', atLeast: 3, stretch: 1.5 },
+  skip: { unit: 'times', atLeast: 20, stretch: 5 },
+  wait: { unit: 'ms', atLeast: 5, stretch: 1 },
+  postgres: { unit: 'share', atLeast: 0.5, stretch: 0.8 },
+  start: { unit: 's', atLeast: 1, stretch: 0.4 },
+  memory: { unit: 'MB', atLeast: 150, stretch: 100 },
+} as const satisfies Record<string, Goal>
+
+export type Verdict = 'stretch' | 'reached' | 'missed' | '-'
+
+export function verdictOf(value: number, goal: Goal | undefined): Verdict {
+  if (goal === undefined) return '-'
+  const good = (bound: number) => (goal.unit === 'share' ? value >= bound : value <= bound)
+  if (good(goal.stretch)) return 'stretch'
+  return good(goal.atLeast) ? 'reached' : 'missed'
+}

@@ -1,0 +1,108 @@
+import { parseArgs } from 'node:util'
+import { type WorkName, workNames } from './goals.ts'
+
+/** What the command line asks for. */
+export interface Options {
+  readonly only: readonly WorkName[]
+  readonly seconds: number
+  readonly rounds: number
+  readonly quick: boolean
+  readonly json: boolean
+  readonly saveReference: boolean
+  /** Where data sets are kept; undefined: a temporary directory that goes when the run ends. */
+  readonly dataDir: string | undefined
+  /** Shape of the large data set. */
+  readonly shape: Shape
+  readonly profile: WorkName | undefined
+}
+
+/** `tree`: 1,000 groups of 1,000 groups each. `flat`: all of them children of one group. */
+export type Shape = 'tree' | 'flat'
+
+export const help = `Usage: npm run bench -- [options]
+
+Measures Berth against baselines that run beside it, and prints the ratios with their goals.
+
+  --only LIST        works, separated by commas: ${workNames.join(', ')}
+  --seconds N        seconds of load per round and side (default 3)
+  --rounds N         rounds, of which the median counts (default 3)
+  --quick            small data sets and short rounds: shows that it runs, not how fast
+  --shape SHAPE      of the large data set: tree (1,000 x 1,000, default) or flat (1,000,000 x 1)
+  --data DIR         keep the data sets in DIR and use them again
+  --profile WORK     run one work under the CPU profiler and print the functions that take most of it
+  --json             print JSON instead of the table
+  --save-reference   write bench/results/reference.json as well
+  --help             print this
+
+Examples:
+  npm run bench
+  npm run bench -- --only get,list --rounds 5
+  npm run bench -- --only pages,skip --data /var/tmp/berth-bench
+  npm run bench -- --profile list
+  npm run bench -- --quick
+
+A goal that is missed does not make the command fail; something that cannot be measured does.
+`
+
+/** A mistake on the command line; its message says which. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+export function readOptions(args: readonly string[]): Options | 'help' {
+  const { values } = parse(args)
+  if (values.help) return 'help'
+  const quick = values.quick ?? false
+  const profile = values.profile === undefined ? undefined : workOf(values.profile)
+  return {
+    only: profile !== undefined ? [profile] : (values.only?.split(',').map(workOf) ?? workNames),
+    seconds: numberOf('--seconds', values.seconds, quick ? 0.3 : 3, 0.1),
+    rounds: numberOf('--rounds', values.rounds, quick ? 1 : 3, 1),
+    quick,
+    json: values.json ?? false,
+    saveReference: values['save-reference'] ?? false,
+    dataDir: values.data,
+    shape: shapeOf(values.shape ?? 'tree'),
+    profile,
+  }
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        only: { type: 'string' },
+        seconds: { type: 'string' },
+        rounds: { type: 'string' },
+        quick: { type: 'boolean' },
+        shape: { type: 'string' },
+        data: { type: 'string' },
+        profile: { type: 'string' },
+        json: { type: 'boolean' },
+        'save-reference': { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    })
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function workOf(text: string): WorkName {
+  const work = workNames.find((name) => name === text.trim())
+  if (work === undefined) throw new UsageError(`${text} is not a work; there are ${workNames.join(', ')}`)
+  return work
+}
+
+function shapeOf(text: string): Shape {
+  if (text !== 'tree' && text !== 'flat') throw new UsageError(`--shape must be tree or flat, not ${text}`)
+  return text
+}
+
+function numberOf(option: string, text: string | undefined, fallback: number, min: number): number {
+  if (text === undefined) return fallback
+  const value = Number(text)
+  if (!Number.isFinite(value) || value < min) throw new UsageError(`${option} must be at least ${min}`)
+  return value
+}

@@ -1,0 +1,54 @@
+import type { Bench, Result } from '../bench.ts'
+import { ORGANIZATION } from '../dataset.ts'
+import { cycle, httpClient, httpLoad, type Load, request } from '../http-load.ts'
+import { shareOfCpu } from './share.ts'
+
+const CONCURRENT = 16
+const SUBJECT = 'repository:acme/app:ref:refs/heads/main'
+
+/** Exchange of a subject token whose issuer's keys are known, against one verification and one signature. */
+export async function measureExchange(bench: Bench): Promise<Result[]> {
+  const berth = await bench.startBerth(bench.copyOf(await bench.dataSet(bench.sizes.usual)))
+  const { port, url, token } = berth.ready
+  const issuer = await bench.start<{ issuer: string }>('issuer', {}, 'load')
+  const identity = await createIdentity(port, token, issuer.ready.issuer)
+  const path = `/sts/exchange?aud=${encodeURIComponent(url)}&identity=${encodeURIComponent(identity)}`
+
+  const results: Result[] = []
+  for (const alg of ['RS256', 'ES256']) {
+    const subjectToken = await issuer.ask<string>('mint', { alg, sub: SUBJECT, aud: url })
+    const next = cycle([request('POST', path, { token: subjectToken, body: '' })])
+    const jose = await bench.start<undefined>('jose', { alg })
+    results.push(
+      await shareOfCpu(
+        bench,
+        { work: 'exchange', title: `Exchange, ${alg} subject token` },
+        {
+          name: `Berth ${alg}`,
+          child: berth,
+          load: (seconds) => httpLoad({ port, next }, CONCURRENT, seconds),
+        },
+        {
+          name: `verify and sign ${alg}`,
+          child: jose,
+          load: (seconds) => jose.ask<Load>('run', { seconds, concurrency: CONCURRENT }),
+        },
+      ),
+    )
+  }
+  return results
+}
+
+async function createIdentity(port: number, token: string, issuer: string): Promise<string> {
+  const client = await httpClient(port)
+  try {
+    const body = JSON.stringify({ name: 'workload', claimMatch: { issuer, subject: SUBJECT } })
+    const reply = await client.send(
+      request('POST', `/iam/v2beta1/identities/${ORGANIZATION}`, { token, body }),
+    )
+    if (reply.status !== 200) throw new Error(`no identity could be made: ${reply.body}`)
+    return (JSON.parse(reply.body) as { uid: string }).uid
+  } finally {
+    client.close()
+  }
+}

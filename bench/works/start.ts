@@ -1,0 +1,81 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Bench, Result } from '../bench.ts'
+import { onCore } from '../cores.ts'
+import { goals } from '../goals.ts'
+import { medianOf } from '../http-load.ts'
+
+const STARTS = 5
+const IDLE_MS = 1500
+const READY_MS_MAX = 60_000
+const KIB_PER_MB = 1024
+
+/** `berth serve` on an empty database: from the spawn to its `ready` line, and the memory it has then. */
+export async function measureStart(bench: Bench): Promise<Result[]> {
+  const starts = bench.options.quick ? 1 : STARTS
+  const warmCache = bench.scratch()
+  await startOnce(bench, warmCache, false) // fills the cache
+  const warm: Started[] = []
+  const cold: Started[] = []
+  for (let index = 0; index < starts; index++) {
+    warm.push(await startOnce(bench, warmCache, index === 0))
+    cold.push(await startOnce(bench, bench.scratch(), false))
+  }
+  const seconds = (all: readonly Started[]) => medianOf(all.map((one) => one.seconds))
+  const memory = warm[0]?.memoryMb ?? Number.NaN
+  bench.say(
+    `  warm ${seconds(warm).toFixed(3)} s, cold ${seconds(cold).toFixed(3)} s, ${memory.toFixed(0)} MB`,
+  )
+  return [
+    result('start to ready, empty database, warm compile cache', seconds(warm), 's', goals.start),
+    result('start to ready, empty database, cold compile cache', seconds(cold), 's', goals.start),
+    result('resident memory, idle after start', memory, 'MB', goals.memory),
+  ]
+}
+
+function result(title: string, value: number, unit: 's' | 'MB', goal: Result['goal']): Result {
+  return { work: 'start', title, value, unit, goal }
+}
+
+interface Started {
+  readonly seconds: number
+  readonly memoryMb: number
+}
+
+async function startOnce(bench: Bench, compileCache: string, withMemory: boolean): Promise<Started> {
+  const bin = fileURLToPath(new URL('../../bin/berth.js', import.meta.url))
+  const [command, ...args] = onCore('server', [process.execPath, bin, 'serve']) as [string, ...string[]]
+  const startMs = performance.now()
+  const server = spawn(command, args, {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: {
+      PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: compileCache,
+      BERTH_LISTEN: '127.0.0.1:0',
+      BERTH_DATA_DIR: join(bench.scratch(), 'data'),
+    },
+  })
+  const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
+  const timer = setTimeout(() => server.kill('SIGKILL'), READY_MS_MAX)
+  try {
+    await new Promise<void>((resolve, reject) => {
+      let text = ''
+      server.stdout.on('data', (chunk: Buffer) => {
+        text += chunk.toString()
+        if (/^ready /m.test(text)) resolve()
+      })
+      server.once('exit', (code) => reject(new Error(`berth serve ended with ${code}`)))
+      server.once('error', reject)
+    })
+    const seconds = (performance.now() - startMs) / 1000
+    if (!withMemory) return { seconds, memoryMb: Number.NaN }
+    await new Promise((resolve) => setTimeout(resolve, IDLE_MS))
+    const kib = Number(execFileSync('ps', ['-o', 'rss=', '-p', String(server.pid)], { encoding: 'utf8' }))
+    return { seconds, memoryMb: kib / KIB_PER_MB }
+  } finally {
+    clearTimeout(timer)
+    server.kill('SIGTERM')
+    await ended
+  }
+}

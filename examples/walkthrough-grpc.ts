@@ -1,0 +1,147 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf'
+import { anyUnpack } from '@bufbuild/protobuf/wkt'
+import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js'
+import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { IdentitiesService } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { RoleBindingsService } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
+import { RolesService } from '#gen/chainguard/platform/iam/v2beta1/roles_pb.js'
+import { SecurityTokenService } from '#gen/chainguard/platform/oidc/sts_pb.js'
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  PreconditionFailureSchema,
+} from '#gen/google/rpc/error_details_pb.js'
+import { StatusSchema } from '#gen/google/rpc/status_pb.js'
+
+/**
+ * The README's walk through the API, by gRPC. Expects the development server and examples/issuer.ts to run, and in the
+ * environment what the README's first step puts there: ORG, TOKEN, and BERTH and ISSUER where they are not the defaults.
+ */
+
+const { BERTH = 'http://127.0.0.1:8080', ISSUER = 'http://127.0.0.1:8081', ORG, TOKEN } = process.env
+if (ORG === undefined || TOKEN === undefined)
+  throw new Error('ORG and TOKEN are not set; see the README, "Sign in"')
+
+const client = new Client(new URL(BERTH).host, credentials.createInsecure())
+
+/** One call, with the token that a REST call would have in its Authorization header. */
+function call<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  request: MessageInitShape<I>,
+  token = TOKEN,
+): Promise<MessageShape<O>> {
+  const metadata = new Metadata()
+  metadata.set('authorization', `Bearer ${token}`)
+  return new Promise((resolve, reject) => {
+    client.makeUnaryRequest(
+      `/${method.parent.typeName}/${method.name}`,
+      (message: MessageShape<I>) => Buffer.from(toBinary(method.input, message)),
+      (bytes: Buffer) => fromBinary(method.output, bytes),
+      create(method.input, request),
+      metadata,
+      (error, reply) => (error === null && reply !== undefined ? resolve(reply) : reject(error)),
+    )
+  })
+}
+
+/** The code and message of a call that fails, and its details, which come in `grpc-status-details-bin`. */
+async function failure(running: Promise<unknown>): Promise<string> {
+  const error = await running.then(
+    () => undefined,
+    (reason: ServiceError) => reason,
+  )
+  if (error === undefined) throw new Error('the call did not fail')
+  const [bytes] = error.metadata.get('grpc-status-details-bin')
+  const { details } = fromBinary(StatusSchema, bytes as Buffer)
+  const lines = details.flatMap((detail) => {
+    const { reason } = anyUnpack(detail, ErrorInfoSchema) ?? {}
+    const { fieldViolations = [] } = anyUnpack(detail, BadRequestSchema) ?? {}
+    const { violations = [] } = anyUnpack(detail, PreconditionFailureSchema) ?? {}
+    return [
+      ...(reason === undefined ? [] : [`ErrorInfo: ${reason}`]),
+      ...fieldViolations.map(({ field, description }) => `BadRequest: ${field}: ${description}`),
+      ...violations.map(({ type, description }) => `PreconditionFailure: ${type}: ${description}`),
+    ]
+  })
+  return [`code ${error.code}: ${error.details}`, ...lines].join('\n  ')
+}
+
+const tell = (step: string, answer: string) => process.stdout.write(`${step}\n  ${answer}\n`)
+const namesOf = (resources: readonly { readonly name: string }[]) =>
+  resources.map(({ name }) => name).join(' ')
+
+const { createGroup, getGroup, listGroups, updateGroup, deleteGroup } = GroupsService.method
+const created = []
+for (const name of ['grpc-a', 'grpc-b', 'grpc-c']) {
+  created.push(await call(createGroup, { parent: ORG, group: { name } }))
+}
+const [group] = created
+if (group === undefined) throw new Error('no group')
+tell('create three groups', namesOf(created))
+tell('get one by its uid', (await call(getGroup, { uid: group.uid })).name)
+
+const { uid } = group
+const unmasked = await call(updateGroup, { group: { uid, description: 'Builds the images' } })
+tell('update without a mask: what is set changes', `${unmasked.name}: ${unmasked.description}`)
+const masked = await call(updateGroup, {
+  group: { uid, name: 'ignored', description: 'Builds and signs the images' },
+  updateMask: { paths: ['description'] },
+})
+tell('update with a mask: what it names changes', `${masked.name}: ${masked.description}`)
+
+const list = { uidp: { descendantsOf: ORG }, pageSize: 2, orderBy: 'name desc' }
+const first = await call(listGroups, list)
+tell('the first page of two', `${namesOf(first.groups)}, of ${first.totalCount}`)
+const next = await call(listGroups, { ...list, pageToken: first.nextPageToken })
+tell('the next page', namesOf(next.groups))
+const skipped = await call(listGroups, { ...list, orderBy: 'name', skip: 1 })
+tell('ascending, the first skipped', `${namesOf(skipped.groups)}, skipped ${skipped.skipped}`)
+
+const identity = await call(IdentitiesService.method.createIdentity, {
+  parent: uid,
+  identity: {
+    name: 'ci',
+    relationship: {
+      case: 'claimMatch',
+      value: { iss: { case: 'issuer', value: ISSUER }, sub: { case: 'subject', value: 'ci-job' } },
+    },
+  },
+})
+const { roles } = await call(RolesService.method.listRoles, { name: 'viewer' })
+const binding = await call(RoleBindingsService.method.createRoleBinding, {
+  parent: uid,
+  roleBinding: { identityUid: identity.uid, roleUid: roles[0]?.uid ?? '' },
+})
+tell('bind an identity', `${binding.identity?.name} is ${binding.role?.name} in ${binding.group?.name}`)
+
+const credential = Buffer.from('ci-job:ci-job').toString('base64')
+const issued = await fetch(`${ISSUER}/token`, {
+  method: 'POST',
+  headers: { authorization: `Basic ${credential}` },
+  body: new URLSearchParams({ grant_type: 'client_credentials', resource: BERTH }),
+})
+const { access_token: workloadToken } = (await issued.json()) as { access_token: string }
+const { token } = await call(
+  SecurityTokenService.method.exchange,
+  { aud: [BERTH], identity: identity.uid },
+  workloadToken,
+)
+tell('what the exchanged token sees', namesOf((await call(listGroups, {}, token)).groups))
+tell('what it may not do', await failure(call(createGroup, { parent: uid, group: { name: 'mine' } }, token)))
+
+tell('a group without a name', await failure(call(createGroup, { parent: ORG, group: {} })))
+tell('deleting a group that is not empty', await failure(call(deleteGroup, { uid })))
+
+await call(RoleBindingsService.method.deleteRoleBinding, { uid: binding.uid })
+await call(IdentitiesService.method.deleteIdentity, { uid: identity.uid })
+for (const one of created) await call(deleteGroup, { uid: one.uid })
+tell('delete binding, identity, groups', 'done')
+client.close()

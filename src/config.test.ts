@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { resolve } from 'node:path'
+import { test } from 'node:test'
+import { addressesOf, readConfig, variables } from './config.ts'
+
+function read(env: Record<string, string>) {
+  const result = readConfig(env)
+  if ('problems' in result) assert.fail(result.problems.join('\n'))
+  return result.config
+}
+
+function problems(env: Record<string, string>): readonly string[] {
+  const result = readConfig(env)
+  return 'problems' in result ? result.problems : []
+}
+
+test('nothing set is a server on this machine alone, with its data below', () => {
+  const config = read({})
+  assert.deepEqual(config.listen, { host: '127.0.0.1', port: 8080 })
+  assert.equal(config.dataDir, resolve('data'))
+  assert.deepEqual(
+    [config.tls, config.databaseUrl, config.masterKey, config.openOrganizations, config.logLevel],
+    [undefined, undefined, undefined, false, 'info'],
+  )
+  assert.deepEqual([config.issuerPrivateNetworks, config.patternIssuers, config.corsOrigins], [[], [], []])
+})
+
+test('an empty variable is as good as none', () => {
+  assert.deepEqual(read(Object.fromEntries(Object.keys(variables).map((name) => [name, '']))), read({}))
+})
+
+const key = randomBytes(32).toString('base64')
+const good: readonly [
+  name: keyof typeof variables,
+  value: string,
+  member: keyof ReturnType<typeof read>,
+  wanted: unknown,
+][] = [
+  ['BERTH_LISTEN', '0.0.0.0:0', 'listen', { host: '0.0.0.0', port: 0 }],
+  ['BERTH_LISTEN', '[::1]:65535', 'listen', { host: '::1', port: 65535 }],
+  ['BERTH_LISTEN', 'berth.local:80', 'listen', { host: 'berth.local', port: 80 }],
+  ['BERTH_BASE_URL', 'https://api.example.com', 'baseUrl', 'https://api.example.com'],
+  ['BERTH_BASE_URL', 'http://api.example.com:8080/', 'baseUrl', 'http://api.example.com:8080'],
+  ['BERTH_AUTH_URL', 'https://auth.example.com', 'authUrl', 'https://auth.example.com'],
+  ['BERTH_REGISTRY_HOST', 'CR.example.com:443', 'registryHost', 'cr.example.com:443'],
+  ['BERTH_DATABASE_URL', 'postgres://u:p@h:5432/d', 'databaseUrl', 'postgres://u:p@h:5432/d'],
+  ['BERTH_DATABASE_URL', 'postgresql://h/d', 'databaseUrl', 'postgresql://h/d'],
+  ['BERTH_OPEN_ORGANIZATIONS', 'true', 'openOrganizations', true],
+  ['BERTH_OPEN_ORGANIZATIONS', '0', 'openOrganizations', false],
+  [
+    'BERTH_ISSUER_PRIVATE_NETWORKS',
+    '10.0.0.0/8, fd00::/8,',
+    'issuerPrivateNetworks',
+    ['10.0.0.0/8', 'fd00::/8'],
+  ],
+  [
+    'BERTH_PATTERN_ISSUERS',
+    'https://a.example,https://b.example',
+    'patternIssuers',
+    ['https://a.example', 'https://b.example'],
+  ],
+  ['BERTH_CORS_ORIGINS', 'https://console.example', 'corsOrigins', ['https://console.example']],
+  ['BERTH_LOG_LEVEL', 'debug', 'logLevel', 'debug'],
+  ['BERTH_ERROR_DOMAIN', 'iam.example.com', 'errorDomain', 'iam.example.com'],
+]
+for (const [name, value, member, wanted] of good) {
+  test(`${name}=${value} is read`, () => assert.deepEqual(read({ [name]: value })[member], wanted))
+}
+
+const bad: readonly [name: keyof typeof variables, value: string][] = [
+  ['BERTH_LISTEN', '8080'],
+  ['BERTH_LISTEN', '127.0.0.1:65536'],
+  ['BERTH_LISTEN', '::1:80'],
+  ['BERTH_BASE_URL', 'api.example.com'],
+  ['BERTH_BASE_URL', 'https://api.example.com/path'],
+  ['BERTH_BASE_URL', 'https://user@api.example.com'],
+  ['BERTH_AUTH_URL', 'ftp://auth.example.com'],
+  ['BERTH_REGISTRY_HOST', 'https://cr.example.com'],
+  ['BERTH_DATABASE_URL', 'mysql://h/d'],
+  ['BERTH_MASTER_KEY', 'short'],
+  ['BERTH_OPEN_ORGANIZATIONS', 'yes'],
+  ['BERTH_ISSUER_PRIVATE_NETWORKS', '10.0.0.0'],
+  ['BERTH_PATTERN_ISSUERS', 'a.example'],
+  ['BERTH_CORS_ORIGINS', 'https://console.example/'],
+  ['BERTH_LOG_LEVEL', 'loud'],
+]
+for (const [name, value] of bad) {
+  test(`${name}=${value} is refused by name`, () => {
+    const [problem = '', ...more] = problems({ [name]: value })
+    assert.ok(problem.startsWith(name), problem)
+    assert.deepEqual(more, [])
+  })
+}
+
+test('a master key never shows in a problem', () => {
+  assert.doesNotMatch(problems({ BERTH_MASTER_KEY: `${key}x` }).join(), new RegExp(key.slice(0, 8)))
+  assert.equal(read({ BERTH_MASTER_KEY: key }).masterKey?.length, 32)
+})
+
+test('all mistakes are told at once', () => {
+  assert.equal(problems({ BERTH_LISTEN: 'x', BERTH_LOG_LEVEL: 'x', BERTH_TLS_CERT_FILE: 'c' }).length, 3)
+})
+
+test('TLS needs both files', () => {
+  for (const name of ['BERTH_TLS_CERT_FILE', 'BERTH_TLS_KEY_FILE'])
+    assert.match(problems({ [name]: 'f' })[0] ?? '', /must be set together/)
+  assert.deepEqual(read({ BERTH_TLS_CERT_FILE: 'c', BERTH_TLS_KEY_FILE: 'k' }).tls, {
+    certFile: 'c',
+    keyFile: 'k',
+  })
+})
+
+test('a setting that does not exist is refused with the one that was meant', () => {
+  assert.deepEqual(problems({ BERTH_DATADIR: 'x' }), [
+    'BERTH_DATADIR is not a setting of berth; did you mean BERTH_DATA_DIR?',
+  ])
+  assert.match(problems({ BERTH_NOPE: 'x' })[0] ?? '', /see berth serve --help/)
+  assert.deepEqual(problems({ BERTH_TOKEN: 't', BERTH_TEST_X: 'x', HOME: '/', berth_listen: 'x' }), [])
+})
+
+test('the addresses follow from where the port is, unless they are told', () => {
+  const at = 'http://127.0.0.1:8080'
+  assert.deepEqual(addressesOf(read({}), at), {
+    baseUrl: at,
+    authUrl: at,
+    registryHost: '127.0.0.1:8080',
+    errorDomain: '127.0.0.1',
+  })
+  assert.deepEqual(addressesOf(read({ BERTH_BASE_URL: 'https://api.example.com' }), at), {
+    baseUrl: 'https://api.example.com',
+    authUrl: 'https://api.example.com',
+    registryHost: 'api.example.com',
+    errorDomain: 'api.example.com',
+  })
+  const told = read({
+    BERTH_AUTH_URL: 'https://auth.example.com',
+    BERTH_REGISTRY_HOST: 'cr.example.com',
+    BERTH_ERROR_DOMAIN: 'iam.example.com',
+  })
+  assert.deepEqual(addressesOf(told, at), {
+    baseUrl: at,
+    authUrl: 'https://auth.example.com',
+    registryHost: 'cr.example.com',
+    errorDomain: 'iam.example.com',
+  })
+})

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { GroupSchema } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { ApiError } from './errors.ts'
+import { timestampMs, timestampOf, updated } from './message.ts'
+
+test('a time keeps its milliseconds, before 1970 too', () => {
+  for (const ms of [0, 1, 999, 1000, 1_735_787_045_678, -1, -1000, -1001]) {
+    const timestamp = timestampOf(ms)
+    assert.equal(timestampMs(timestamp), ms)
+    assert.ok(timestamp.nanos >= 0 && timestamp.nanos % 1_000_000 === 0)
+  }
+})
+
+test('what is finer than a millisecond is cut off', () => {
+  assert.equal(timestampMs({ ...timestampOf(1001), nanos: 1_999_999 }), 1001)
+})
+
+test('an update takes what the mask names from the patch and leaves both as they were', () => {
+  const current = create(GroupSchema, { uid: 'u', name: 'n', description: 'd' })
+  const patch = create(GroupSchema, { name: 'm', description: 'e' })
+  const next = updated(GroupSchema, current, patch, ['description'])
+  assert.deepEqual([next.uid, next.name, next.description], ['u', 'n', 'e'])
+  assert.deepEqual([current.description, patch.name], ['d', 'm'])
+  assert.equal(updated(GroupSchema, current, patch, undefined).name, 'm')
+})
+
+test('a bad mask is code 3 on update_mask', () => {
+  const group = create(GroupSchema)
+  assert.throws(
+    () => updated(GroupSchema, group, group, ['nope']),
+    (error: unknown) => {
+      assert.ok(error instanceof ApiError && error.code === 3)
+      const [detail] = error.details
+      assert.ok(detail?.kind === 'BadRequest')
+      assert.deepEqual(
+        detail.fieldViolations.map(({ field }) => field),
+        ['update_mask'],
+      )
+      return true
+    },
+  )
+})

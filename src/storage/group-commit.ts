@@ -1,0 +1,71 @@
+import { type Kysely, sql } from 'kysely'
+import type { Tx } from './db.ts'
+import type { Tables } from './tables.ts'
+
+/**
+ * Transactions that wait for the disk together. SQLite has one writer at a time and a durable commit is mostly the wait for the
+ * disk, so changes that are ready at the same moment run one after the other in one transaction, each in a savepoint of its own:
+ * one that fails undoes only itself, and none is acknowledged before the commit of all is on disk. Nobody reads between them,
+ * since the connection is held until then.
+ */
+export type RunTransaction = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
+
+/** Changes in one commit: bounds how long readers wait. */
+const GROUP_MAX = 32
+
+interface Change {
+  readonly work: (tx: Tx) => Promise<unknown>
+  readonly waiter: PromiseWithResolvers<unknown>
+}
+
+export function groupCommit(kysely: Kysely<Tables>): RunTransaction {
+  const waiting: Change[] = []
+  let scheduled = false
+
+  const runWaiting = async () => {
+    while (waiting.length > 0) {
+      const group = waiting.splice(0, GROUP_MAX)
+      const [only] = group
+      await (group.length === 1 && only !== undefined ? runAlone(kysely, only) : runGroup(kysely, group))
+    }
+    scheduled = false
+  }
+
+  return <T>(work: (tx: Tx) => Promise<T>) => {
+    const waiter = Promise.withResolvers<unknown>()
+    waiting.push({ work, waiter })
+    if (!scheduled) {
+      scheduled = true
+      // After all sockets of this turn of the event loop have been read: what they ask for joins the same commit.
+      setImmediate(() => void runWaiting())
+    }
+    return waiter.promise as Promise<T>
+  }
+}
+
+async function runAlone(kysely: Kysely<Tables>, { work, waiter }: Change): Promise<void> {
+  await kysely.transaction().execute(work).then(waiter.resolve, waiter.reject)
+}
+
+async function runGroup(kysely: Kysely<Tables>, group: readonly Change[]): Promise<void> {
+  const acknowledge: (() => void)[] = []
+  try {
+    await kysely.transaction().execute(async (tx) => {
+      for (const { work, waiter } of group) {
+        await sql`savepoint change`.execute(tx)
+        try {
+          const result = await work(tx)
+          acknowledge.push(() => waiter.resolve(result))
+        } catch (error) {
+          await sql`rollback to change`.execute(tx)
+          acknowledge.push(() => waiter.reject(error))
+        }
+        await sql`release change`.execute(tx)
+      }
+    })
+  } catch (error) {
+    for (const { waiter } of group) waiter.reject(error)
+    return
+  }
+  for (const tell of acknowledge) tell()
+}

@@ -1,0 +1,462 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { GroupsService, OrgKind } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { limits } from '../../src/core/limits.ts'
+import {
+  assertRefused,
+  badField,
+  claimMatch,
+  denied,
+  managedRole,
+  missing,
+  newName,
+  onEveryDatabase,
+  precondition,
+  taken,
+} from '../support/cast.ts'
+import { expectGolden } from '../support/golden.ts'
+import type { GrpcFailure } from '../support/grpc.ts'
+import { call } from '../support/rest.ts'
+import { stable } from '../support/stable.ts'
+
+const TYPE = 'iam.chainguard.dev/Group'
+const nameRule = 'name must match "^[a-z0-9 ._-]{1,}$"'
+/** Well-formed, and nobody's. */
+const nowhere = '0123456789abcdef'
+
+onEveryDatabase('groups', (cast) => {
+  test('create, get, list, update and delete answer in the exact shape', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const created = await owner.api.post(`iam/groups/${root}`, { name: 'team one', description: 'The first' })
+    assert.equal(created.status, 200)
+    assert.equal(created.headers.get('content-type'), 'application/json')
+    const { uid } = created.body
+    assert.equal(uid.slice(0, -17), root)
+    const got = await owner.api.get(`iam/groups/${uid}`)
+    assert.deepEqual(got.body, created.body)
+    const listed = await owner.api.get('iam/groups', { 'uidp.descendants_of': root })
+    assert.deepEqual(listed.body.groups, [created.body])
+    const updated = await owner.api.patch(`iam/groups/${uid}`, { description: 'Still the first' })
+    expectGolden(
+      'api-groups.json',
+      stable({ created: created.body, listed: listed.body, updated: updated.body }),
+    )
+    const deleted = await owner.api.delete(`iam/groups/${uid}`)
+    assert.deepEqual([deleted.status, deleted.text, deleted.headers.get('content-length')], [200, '', '0'])
+    assertRefused(await owner.api.get(`iam/groups/${uid}`), missing(TYPE, uid))
+    assertRefused(await owner.api.delete(`iam/groups/${uid}`), missing(TYPE, uid))
+    assertRefused(await owner.api.patch(`iam/groups/${uid}`, {}), missing(TYPE, uid))
+  })
+
+  test('the same over gRPC', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { grpc } = cast()
+    const { createGroup, getGroup, listGroups, updateGroup, deleteGroup } = GroupsService.method
+    const { token } = owner.api
+    const created = await grpc.call(createGroup, { parent: root, group: { name: 'team' } }, { token })
+    assert.equal(created.createTime!.nanos % 1_000_000, 0)
+    assert.deepEqual(await grpc.call(getGroup, { uid: created.uid }, { token }), created)
+    const listed = await grpc.call(listGroups, { uidp: { childrenOf: root } }, { token })
+    assert.deepEqual([listed.groups, listed.totalCount, listed.nextPageToken], [[created], 1n, ''])
+    // Without a mask, what is populated changes: the name stays.
+    const updated = await grpc.call(updateGroup, { group: { uid: created.uid, description: 'd' } }, { token })
+    assert.deepEqual([updated.name, updated.description], ['team', 'd'])
+    const masked = await grpc.call(
+      updateGroup,
+      { group: { uid: created.uid, name: 'other' }, updateMask: { paths: ['description'] } },
+      { token },
+    )
+    assert.deepEqual([masked.name, masked.description], ['team', ''])
+    await grpc.call(deleteGroup, { uid: created.uid }, { token })
+    await assert.rejects(
+      grpc.call(getGroup, { uid: created.uid }, { token }),
+      ({ code, status }: GrpcFailure) => {
+        assert.equal(code, 5)
+        assert.deepEqual(
+          status?.details.map(({ typeUrl }) => typeUrl),
+          ['type.googleapis.com/google.rpc.ErrorInfo', 'type.googleapis.com/google.rpc.ResourceInfo'],
+        )
+        return true
+      },
+    )
+  })
+
+  test('a group without a name is refused in the words of the spec', async () => {
+    const { owner, uid } = await cast().organization()
+    const { url } = cast().berth
+    const reply = await call('POST', `${url}/iam/v2beta1/groups/${uid}`, {
+      token: owner.api.token,
+      body: '{}',
+    })
+    assert.equal(reply.status, 400)
+    assert.equal(
+      reply.text,
+      `{"code":3,"message":${JSON.stringify(`Invalid argument: name: ${nameRule}`)},"details":[` +
+        '{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_ARGUMENT","domain":"127.0.0.1"},' +
+        '{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[' +
+        `{"field":"name","description":${JSON.stringify(nameRule)}}]}]}`,
+    )
+  })
+
+  test('a group with a repo in it is kept in the words of the spec', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { uid } = await owner.api.made(`iam/groups/${root}`, { name: 'full' })
+    await owner.api.made(`registry/repos/${uid}`, { name: 'nginx' })
+    const reply = await cast().writesNothing(() => owner.api.delete(`iam/groups/${uid}`))
+    assert.equal(reply.status, 400)
+    assert.equal(
+      reply.text,
+      `{"code":9,"message":"Precondition failed: group ${uid} still contains repos","details":[` +
+        '{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"FAILED_PRECONDITION","domain":"127.0.0.1"},' +
+        '{"@type":"type.googleapis.com/google.rpc.PreconditionFailure","violations":[' +
+        `{"type":"RESOURCE_NOT_EMPTY","description":"group ${uid} still contains repos"}]}]}`,
+    )
+  })
+
+  const badBodies: readonly [title: string, body: unknown, ...fields: string[]][] = [
+    ['no body', undefined, 'name'],
+    ['an empty name', { name: '' }, 'name'],
+    ['a null name', { name: null }, 'name'],
+    ['an upper-case name', { name: 'Team' }, 'name'],
+    ['a slash in the name', { name: 'a/b' }, 'name'],
+    ['a newline after the name', { name: 'team\n' }, 'name'],
+    ['letters beyond ASCII', { name: 'größe' }, 'name'],
+    ['a name of more characters than the index holds', { name: 'a'.repeat(limits.nameCharsMax + 1) }, 'name'],
+    ['a description that is too long', { name: 'a', description: 'd'.repeat(513) }, 'description'],
+    ['a description of two lines', { name: 'a', description: 'one\ntwo' }, 'description'],
+    ['a control character', { name: 'a', description: '\u0007' }, 'description'],
+    ['two bad fields', { name: '', description: '\t' }, 'name', 'description'],
+    ['R10: an unknown member', { name: 'a', nmae: 'b' }, 'nmae'],
+    ['a number for a name', { name: 1 }, 'name'],
+    ['an unknown kind', { name: 'a', kind: 'ORG_KIND_NONE' }, 'kind'],
+    ['a list', [], ''],
+  ]
+  test('what a group cannot be is refused, field by field, and nothing is written', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const existing = await owner.api.made(`iam/groups/${root}`, { name: 'existing' })
+    for (const [title, body, ...fields] of badBodies) {
+      const wanted = fields[0] === '' ? undefined : badField(...fields)
+      const refused = await cast().writesNothing(() => owner.api.post(`iam/groups/${root}`, body))
+      if (wanted !== undefined) assertRefused(refused, wanted)
+      else assert.deepEqual([refused.status, refused.body.code], [400, 3], title)
+      if (body === undefined) continue
+      const patched = await cast().writesNothing(() => owner.api.patch(`iam/groups/${existing.uid}`, body))
+      if (wanted !== undefined) assertRefused(patched, wanted)
+    }
+  })
+
+  test('names and descriptions reach to their limits', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const longest = { name: 'a .-_9'.padEnd(limits.nameCharsMax, 'x'), description: '🛳'.repeat(512) }
+    const made = await owner.api.made(`iam/groups/${root}`, longest)
+    assert.deepEqual([made.name, made.description], [longest.name, longest.description])
+  })
+
+  test('a malformed uid is code 3 wherever it stands', async () => {
+    const { owner, uid: root } = await cast().organization()
+    for (const bad of [
+      'x',
+      root.slice(1),
+      `${root}/`,
+      `${root}/12`,
+      root.toUpperCase().replace(/^./, 'A'),
+      `/${root}`,
+    ]) {
+      assertRefused(await owner.api.get(`iam/groups/${bad}`), badField('uid'))
+      assertRefused(await owner.api.delete(`iam/groups/${bad}`), badField('uid'))
+      assertRefused(await owner.api.patch(`iam/groups/${bad}`, {}), badField('uid'))
+      assertRefused(await owner.api.post(`iam/groups/${bad}`, { name: 'a' }), badField('parent'))
+      for (const filter of ['descendants_of', 'children_of', 'ancestors_of', 'ids'])
+        assertRefused(
+          await owner.api.get('iam/groups', { [`uidp.${filter}`]: bad }),
+          badField(`uidp.${filter}`),
+        )
+    }
+  })
+
+  test('a missing parent is 404 to those who may create there, and 403 to others', async () => {
+    const [mine, theirs] = [await cast().organization(), await cast().organization()]
+    const gone = `${mine.uid}/${nowhere}`
+    assertRefused(await mine.owner.api.post(`iam/groups/${gone}`, { name: 'a' }), missing(TYPE, gone))
+    assertRefused(await theirs.owner.api.post(`iam/groups/${gone}`, { name: 'a' }), denied)
+  })
+
+  test('siblings differ in name, cousins need not', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const a = await owner.api.made(`iam/groups/${root}`, { name: 'a' })
+    const b = await owner.api.made(`iam/groups/${root}`, { name: 'b' })
+    await owner.api.made(`iam/groups/${a.uid}`, { name: 'a' })
+    await cast().writesNothing(async () => {
+      assertRefused(await owner.api.post(`iam/groups/${root}`, { name: 'a' }), taken(TYPE, 'a'))
+      assertRefused(await owner.api.patch(`iam/groups/${b.uid}`, { name: 'a' }), taken(TYPE, 'a'))
+    })
+    await owner.api.delete(`iam/groups/${b.uid}`)
+    await owner.api.made(`iam/groups/${root}`, { name: 'b' })
+  })
+
+  test('organizations differ in name over the whole installation', async () => {
+    const { admin } = cast()
+    const [one, two] = [await cast().organization(), await cast().organization()]
+    await cast().writesNothing(async () => {
+      assertRefused(await admin.post('iam/groups', { name: one.name }), taken(TYPE, one.name))
+      assertRefused(await admin.patch(`iam/groups/${two.uid}`, { name: one.name }), taken(TYPE, one.name))
+    })
+    const renamed = newName('renamed')
+    assert.equal((await admin.patch(`iam/groups/${one.uid}`, { name: renamed })).body.name, renamed)
+    // The name that it had is free again, and its new one is not.
+    await admin.made('iam/groups', { name: one.name })
+    assertRefused(await admin.post('iam/groups', { name: renamed }), taken(TYPE, renamed))
+    // A group inside an organization is no sibling of it.
+    await one.owner.api.made(`iam/groups/${one.uid}`, { name: renamed })
+  })
+
+  test('only administrators of the platform found organizations, and become their owners', async () => {
+    const { owner } = await cast().organization()
+    const name = newName('founded')
+    const refused = await cast().writesNothing(() => owner.api.post('iam/groups', { name }))
+    assertRefused(refused, denied)
+    const { admin, berth } = cast()
+    const { uid } = await admin.made('iam/groups', { name })
+    const { body } = await admin.get('iam/roleBindings', { group: uid })
+    assert.deepEqual(
+      body.roleBindings.map((binding: Record<string, string>) => [
+        binding['identityUid'],
+        binding['roleUid'],
+      ]),
+      [[berth.owner, managedRole('owner')]],
+    )
+    assert.equal((await admin.delete(`iam/groups/${uid}`)).status, 200)
+    assert.deepEqual((await admin.get('iam/roleBindings', { group: uid })).body.roleBindings, [])
+    await admin.made('iam/groups', { name })
+  })
+
+  test('each kind of child keeps its group; without them it goes', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { api } = owner
+    const children: readonly [path: string, body: (group: string) => Promise<unknown>, word: string][] = [
+      ['iam/groups', async () => ({ name: 'child' }), 'groups'],
+      ['iam/identities', async () => ({ name: 'robot', claimMatch }), 'identities'],
+      ['iam/roles', async () => ({ name: 'reader', capabilities: ['CAP_IAM_GROUPS_LIST'] }), 'roles'],
+      [
+        'iam/roleBindings',
+        async () => ({ identityUid: owner.uid, roleUid: managedRole('viewer') }),
+        'role bindings',
+      ],
+      ['registry/repos', async () => ({ name: 'nginx' }), 'repos'],
+    ]
+    for (const [path, body, word] of children) {
+      const { uid } = await api.made(`iam/groups/${root}`, { name: newName('g') })
+      const child = await api.made(`${path}/${uid}`, await body(uid))
+      const refused = await cast().writesNothing(() => api.delete(`iam/groups/${uid}`))
+      assertRefused(refused, precondition('RESOURCE_NOT_EMPTY'))
+      assert.match(refused.body.message, new RegExp(`contains ${word}$`))
+      assert.equal((await api.delete(`${path}/${child.uid}`)).status, 200)
+      assert.equal((await api.delete(`iam/groups/${uid}`)).status, 200, word)
+    }
+  })
+
+  test('a binding somebody made keeps an organization; the one of its founding does not', async () => {
+    const { admin, berth } = cast()
+    const { uid } = await admin.made('iam/groups', { name: newName('held') })
+    const binding = await admin.made(`iam/roleBindings/${uid}`, {
+      identityUid: berth.owner,
+      roleUid: managedRole('viewer'),
+    })
+    assertRefused(await admin.delete(`iam/groups/${uid}`), precondition('RESOURCE_NOT_EMPTY'))
+    await admin.delete(`iam/roleBindings/${binding.uid}`)
+    assert.equal((await admin.delete(`iam/groups/${uid}`)).status, 200)
+  })
+
+  test('an update changes what it names and nothing else', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { api } = owner
+    const cases: readonly [body: object, mask: string | undefined, name: string, description: string][] = [
+      [{ description: 'new' }, undefined, 'team', 'new'],
+      [{ description: '' }, undefined, 'team', ''],
+      [{ description: null }, undefined, 'team', ''],
+      [{ name: 'other', description: 'new' }, 'description', 'team', 'new'],
+      [{ name: 'other' }, 'name', 'other', 'old'],
+      [{ name: 'other' }, 'description', 'team', ''],
+      [{ name: 'other' }, 'name,description', 'other', ''],
+      [{ name: 'other' }, '*', 'other', ''],
+      [{ name: 'other', description: 'new' }, '', 'other', 'new'],
+      [{}, undefined, 'team', 'old'],
+      [{ description: 'new', uid: 'x', createTime: '2001-01-01T00:00:00Z' }, undefined, 'team', 'new'],
+      [{ description: 'new' }, 'description,uid,createTime,update_time,status', 'team', 'new'],
+    ]
+    for (const [body, mask, name, description] of cases) {
+      const made = await api.made(`iam/groups/${root}`, { name: 'team', description: 'old' })
+      cast().berth.advance(10)
+      const { status, body: updated, text } = await api.patch(`iam/groups/${made.uid}`, body, mask)
+      assert.equal(status, 200, text)
+      const changed = name !== 'team' || description !== 'old'
+      assert.deepEqual(
+        updated,
+        { ...made, name, description, updateTime: updated.updateTime },
+        JSON.stringify([body, mask]),
+      )
+      assert.equal(
+        updated.updateTime > made.updateTime,
+        changed,
+        'updateTime moves when something was written',
+      )
+      assert.deepEqual((await api.get(`iam/groups/${made.uid}`)).body, updated)
+      assert.equal((await api.delete(`iam/groups/${made.uid}`)).status, 200)
+    }
+  })
+
+  test('a mask that names nothing of a group is refused', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { uid } = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
+    for (const mask of ['nope', 'name.x', '*,name', 'resourceLimits.x', 'name,']) {
+      const refused = await cast().writesNothing(() =>
+        owner.api.patch(`iam/groups/${uid}`, { name: 'b' }, mask),
+      )
+      assertRefused(refused, badField('updateMask'))
+    }
+    assertRefused(await owner.api.patch(`iam/groups/${uid}`, {}, 'name'), badField('name'))
+  })
+
+  test('R18: verified and kind are for the operator, on organizations only', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { admin } = cast()
+    const { uid } = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
+    await cast().writesNothing(async () => {
+      for (const body of [
+        { verified: true },
+        { kind: 'ORG_KIND_CUSTOMER' },
+        { verified: true, kind: 'ORG_KIND_DEV' },
+      ]) {
+        for (const mask of [undefined, Object.keys(body).join(','), '*']) {
+          for (const target of [root, uid])
+            assertRefused(
+              await owner.api.patch(`iam/groups/${target}`, { name: 'team', ...body }, mask),
+              denied,
+            )
+        }
+        assertRefused(await owner.api.post(`iam/groups/${root}`, { name: 'new', ...body }), denied)
+        const [first = ''] = Object.keys(body)
+        assertRefused(await admin.patch(`iam/groups/${uid}`, body), badField(first))
+        assertRefused(await admin.post(`iam/groups/${root}`, { name: 'new', ...body }), badField(first))
+      }
+      // Verified says what kind of organization was verified.
+      assertRefused(await admin.patch(`iam/groups/${root}`, { verified: true }), badField('kind'))
+      assertRefused(await admin.post('iam/groups', { name: newName('v'), verified: true }), badField('kind'))
+    })
+    const verified = await admin.patch(`iam/groups/${root}`, { verified: true, kind: 'ORG_KIND_CUSTOMER' })
+    assert.deepEqual([verified.body.verified, verified.body.kind], [true, 'ORG_KIND_CUSTOMER'])
+    // Restating what they are changes nothing, so anybody may.
+    const restated = await owner.api.patch(
+      `iam/groups/${root}`,
+      { name: verified.body.name, description: 'd', verified: true, kind: OrgKind.CUSTOMER },
+      '*',
+    )
+    assert.deepEqual([restated.status, restated.body.description], [200, 'd'], restated.text)
+    assertRefused(await owner.api.patch(`iam/groups/${root}`, { name: 'gone' }, '*'), denied)
+    assertRefused(await owner.api.patch(`iam/groups/${root}`, { verified: false }), denied)
+  })
+
+  test('subgroups report the kind of their organization', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const before = await owner.api.made(`iam/groups/${root}`, { name: 'before' })
+    await cast().admin.patch(`iam/groups/${root}`, { kind: 'ORG_KIND_STARTER' })
+    const later = await owner.api.made(`iam/groups/${before.uid}`, { name: 'later' })
+    assert.equal(later.kind, 'ORG_KIND_STARTER')
+    assert.equal((await owner.api.get(`iam/groups/${before.uid}`)).body.kind, 'ORG_KIND_STARTER')
+  })
+
+  test('R18: what the server sets cannot be set by anybody', async () => {
+    const { admin } = cast()
+    const own = {
+      uid: 'f'.repeat(40),
+      createTime: '2001-01-01T00:00:00Z',
+      updateTime: '2001-01-01T00:00:00Z',
+      status: 'ORG_STATUS_SUSPENDED',
+      resourceLimits: { identities: 1 },
+    }
+    const made = await admin.made('iam/groups', { name: newName('own'), ...own })
+    assert.notEqual(made.uid, own.uid)
+    assert.notEqual(made.createTime, own.createTime)
+    assert.deepEqual([made.status, made.resourceLimits], ['ORG_STATUS_READY', {}])
+    const starred = await admin.patch(
+      `iam/groups/${made.uid}`,
+      { name: made.name, description: 'd', ...own },
+      '*',
+    )
+    assert.deepEqual(starred.body, { ...made, description: 'd', updateTime: starred.body.updateTime })
+  })
+
+  test('groups go down to the deepest level and no further', async () => {
+    const { owner, uid: root } = await cast().organization()
+    let at = root
+    for (let depth = 1; depth <= limits.groupDepthMax; depth++)
+      at = (await owner.api.made(`iam/groups/${at}`, { name: 'a'.repeat(depth) })).uid
+    assertRefused(await owner.api.post(`iam/groups/${at}`, { name: 'a' }), badField('parent'))
+    const { body } = await owner.api.get('iam/groups', { 'uidp.ancestors_of': at })
+    assert.equal(body.totalCount, String(limits.groupDepthMax))
+  })
+
+  test('the ancestors of an organization are none', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { text } = await owner.api.get('iam/groups', { 'uidp.ancestors_of': root })
+    assert.equal(text, '{"groups":[],"nextPageToken":"","totalCount":"0","skipped":0}')
+  })
+
+  test('each change leaves one audit record, a failed or empty one none', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { api } = owner
+    const { uid } = await api.made(`iam/groups/${root}`, { name: 'team' })
+    await api.patch(`iam/groups/${uid}`, { description: 'd' })
+    await cast().writesNothing(() => api.patch(`iam/groups/${uid}`, { description: 'd' }))
+    await api.patch(`iam/groups/${uid}`, { name: '' })
+    await api.delete(`iam/groups/${uid}`)
+    await api.delete(`iam/groups/${uid}`)
+    assert.deepEqual(
+      (await cast().auditOf(uid)).map(({ method, actor }) => [method.split('/')[1], actor === owner.uid]),
+      [
+        ['CreateGroup', true],
+        ['UpdateGroup', true],
+        ['DeleteGroup', true],
+      ],
+    )
+  })
+
+  test('one of two groups that want a name at once gets it', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const replies = await Promise.all(
+      Array.from({ length: 8 }, () => owner.api.post(`iam/groups/${root}`, { name: 'contested' })),
+    )
+    assert.deepEqual(replies.map(({ status }) => status).sort(), [
+      200,
+      ...Array.from({ length: 7 }, () => 409),
+    ])
+  })
+
+  test('nothing slips into a group while it is deleted', async () => {
+    const { owner, uid: root } = await cast().organization()
+    for (let round = 0; round < 5; round++) {
+      const { uid } = await owner.api.made(`iam/groups/${root}`, { name: newName('race') })
+      const [made, deleted] = await Promise.all([
+        owner.api.post(`registry/repos/${uid}`, { name: 'nginx' }),
+        owner.api.delete(`iam/groups/${uid}`),
+      ])
+      assert.deepEqual(
+        made.status === 200 ? [made.status, deleted.status] : [deleted.status, made.status],
+        made.status === 200 ? [200, 400] : [200, 404],
+      )
+    }
+  })
+})
+
+onEveryDatabase(
+  'an open installation',
+  (cast) => {
+    test('lets every signed-in identity found an organization, which it then owns', async () => {
+      const { owner } = await cast().organization()
+      const { uid } = await owner.api.made('iam/groups', { name: newName('mine') })
+      await owner.api.made(`iam/groups/${uid}`, { name: 'below' })
+      assert.equal((await owner.api.get(`iam/groups/${uid}`)).status, 200)
+    })
+  },
+  { env: { BERTH_OPEN_ORGANIZATIONS: 'true' } },
+)

@@ -1,0 +1,379 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { test } from 'node:test'
+import { IdentitiesService, RelationshipType } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { limits } from '../../src/core/limits.ts'
+import {
+  assertRefused,
+  badField,
+  claimMatch,
+  denied,
+  managedRole,
+  missing,
+  newName,
+  onEveryDatabase,
+  precondition,
+} from '../support/cast.ts'
+import { expectGolden } from '../support/golden.ts'
+import { stable } from '../support/stable.ts'
+
+const TYPE = 'iam.chainguard.dev/Identity'
+const DAY_MS = 24 * 3_600_000
+
+const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const jwks = (key: object) => JSON.stringify({ keys: [{ ...key, kid: 'k1' }] })
+const issuerKeys = jwks(pair.publicKey.export({ format: 'jwk' }))
+const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString()
+const staticKeys = { issuer: 'https://static.example', subject: 's', issuerKeys }
+
+const relationships = {
+  claimMatch: {
+    ...claimMatch,
+    audience: 'https://api.example',
+    claims: { ref: 'main' },
+    claimPatterns: { job: '^b.*$' },
+  },
+  staticKeys: {
+    ...staticKeys,
+    expirationTime: '2026-12-01T00:00:00.000Z',
+    audiences: ['https://api.example'],
+  },
+  awsIdentity: { awsAccount: '123456789012', arnPattern: '^arn:aws:sts::.*$', userId: 'AROA:me' },
+  servicePrincipal: 'SERVICE_PRINCIPAL_INGESTER',
+}
+
+onEveryDatabase('identities', (cast) => {
+  test('create, get, list, update and delete answer in the exact shape', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { api } = owner
+    const body = { name: 'ci robot', description: 'Builds', company: 'Example', claimMatch }
+    const created = await api.post(`iam/identities/${root}`, body)
+    assert.equal(created.status, 200, created.text)
+    const { uid } = created.body
+    assert.equal(uid.slice(0, -17), root)
+    assert.equal(created.body.lastSeenTime, created.body.createTime)
+    assert.deepEqual((await api.get(`iam/identities/${uid}`)).body, created.body)
+    const listed = await api.get('iam/identities', { 'uidp.children_of': root, name: 'ci robot' })
+    assert.deepEqual(listed.body.identities, [created.body])
+    cast().berth.advance(5)
+    const updated = await api.patch(`iam/identities/${uid}`, { claimMatch: { subject: 'other' } })
+    assert.ok(updated.body.updateTime > created.body.updateTime)
+    assert.equal(updated.body.createTime, created.body.createTime)
+    expectGolden(
+      'api-identities.json',
+      stable({ created: created.body, listed: listed.body, updated: updated.body }),
+    )
+    const deleted = await api.delete(`iam/identities/${uid}`)
+    assert.deepEqual([deleted.status, deleted.text], [200, ''])
+    assertRefused(await api.get(`iam/identities/${uid}`), missing(TYPE, uid))
+    assertRefused(await api.patch(`iam/identities/${uid}`, {}), missing(TYPE, uid))
+    assertRefused(await api.delete(`iam/identities/${uid}`), missing(TYPE, uid))
+  })
+
+  test('the same over gRPC', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { grpc } = cast()
+    const { token } = owner.api
+    const { createIdentity, getIdentity, listIdentities, updateIdentity, deleteIdentity } =
+      IdentitiesService.method
+    const value = {
+      iss: { case: 'issuer', value: 'https://a.example' },
+      sub: { case: 'subject', value: 's' },
+    } as const
+    const created = await grpc.call(
+      createIdentity,
+      { parent: root, identity: { name: 'robot', relationship: { case: 'claimMatch', value } } },
+      { token },
+    )
+    assert.equal(created.relationship.case, 'claimMatch')
+    assert.ok(created.lastSeenTime !== undefined)
+    assert.deepEqual(await grpc.call(getIdentity, { uid: created.uid }, { token }), created)
+    const listed = await grpc.call(
+      listIdentities,
+      { relationshipType: RelationshipType.CLAIM_MATCH, name: 'robot' },
+      { token },
+    )
+    assert.deepEqual([listed.identities, listed.totalCount], [[created], 1n])
+    const updated = await grpc.call(
+      updateIdentity,
+      { identity: { uid: created.uid, name: 'renamed' }, updateMask: { paths: ['name'] } },
+      { token },
+    )
+    assert.deepEqual([updated.name, updated.relationship], ['renamed', created.relationship])
+    await grpc.call(deleteIdentity, { uid: created.uid }, { token })
+    await assert.rejects(grpc.call(getIdentity, { uid: created.uid }, { token }), { code: 5 })
+  })
+
+  test('each relationship comes back as it was given, and can be listed by its type', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const types = {
+      claimMatch: 'RELATIONSHIP_TYPE_CLAIM_MATCH',
+      staticKeys: 'RELATIONSHIP_TYPE_STATIC',
+      awsIdentity: 'RELATIONSHIP_TYPE_AWS_IDENTITY',
+      servicePrincipal: 'RELATIONSHIP_TYPE_SERVICE_PRINCIPAL',
+    }
+    const { uid: group } = await owner.api.made(`iam/groups/${root}`, { name: 'robots' })
+    for (const [kind, value] of Object.entries(relationships)) {
+      const made = await owner.api.made(`iam/identities/${group}`, { name: 'robot', [kind]: value })
+      assert.deepEqual(
+        Object.keys(relationships).filter((name) => name in made),
+        [kind],
+      )
+      const kept = kind === 'claimMatch' ? { ...relationships.claimMatch } : value
+      assert.deepEqual(made[kind], kept)
+      const { body } = await owner.api.get('iam/identities', {
+        'uidp.children_of': group,
+        relationship_type: types[kind as keyof typeof types],
+      })
+      assert.deepEqual([body.identities, body.totalCount], [[made], '1'])
+    }
+  })
+
+  test('V4-V9: what no relationship can be is refused, field by field, and nothing is written', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { uid } = await owner.api.made(`iam/identities/${root}`, { name: 'robot', claimMatch })
+    const [issuer, subject] = ['https://a.example', 's']
+    const cases: readonly [body: object, ...fields: string[]][] = [
+      [{}, 'claimMatch'],
+      [{ claimMatch: {} }, 'claimMatch.issuer', 'claimMatch.subject'],
+      [{ claimMatch: { issuer } }, 'claimMatch.subject'],
+      [{ claimMatch: { subject } }, 'claimMatch.issuer'],
+      [{ claimMatch: { issuer: '', subject } }, 'claimMatch.issuer'],
+      [{ claimMatch: { issuer: 'a.example', subject } }, 'claimMatch.issuer'],
+      [{ claimMatch: { issuer: 'ftp://a.example', subject } }, 'claimMatch.issuer'],
+      [{ claimMatch: { issuer: 'https://a.example?x=1', subject } }, 'claimMatch.issuer'],
+      [{ claimMatch: { issuer, subject: '' } }, 'claimMatch.subject'],
+      [{ claimMatch: { issuer, subjectPattern: '(' } }, 'claimMatch.subjectPattern'],
+      [{ claimMatch: { issuer, subjectPattern: '(?=a)' } }, 'claimMatch.subjectPattern'],
+      [{ claimMatch: { issuerPattern: '.*', subject } }, 'claimMatch.issuerPattern'],
+      [{ claimMatch: { issuer, subject, audience: '' } }, 'claimMatch.audience'],
+      [{ claimMatch: { issuer, subject, audiencePattern: '[' } }, 'claimMatch.audiencePattern'],
+      [{ claimMatch: { issuer, subject, claimPatterns: { a: '*' } } }, 'claimMatch.claimPatterns[a]'],
+      [{ staticKeys: {} }, 'staticKeys.issuer', 'staticKeys.subject', 'staticKeys.issuerKeys'],
+      [{ staticKeys: { ...staticKeys, issuerKeys: '{}' } }, 'staticKeys.issuerKeys'],
+      [
+        { staticKeys: { ...staticKeys, issuerKeys: jwks(pair.privateKey.export({ format: 'jwk' })) } },
+        'staticKeys.issuerKeys',
+      ],
+      [{ staticKeys: { ...staticKeys, expirationTime: inDays(366) } }, 'staticKeys.expirationTime'],
+      [{ staticKeys: { ...staticKeys, expirationTime: inDays(-1) } }, 'staticKeys.expirationTime'],
+      [{ staticKeys: { ...staticKeys, audiences: ['a', 'b'] } }, 'staticKeys.audiences'],
+      [{ staticKeys: { ...staticKeys, audiences: [''] } }, 'staticKeys.audiences[0]'],
+      [{ awsIdentity: { arn: 'a', userId: 'b' } }, 'awsIdentity.awsAccount'],
+      [{ awsIdentity: { awsAccount: '12345678901', arn: 'a', userId: 'b' } }, 'awsIdentity.awsAccount'],
+      [{ awsIdentity: { ...relationships.awsIdentity, arnPattern: '(' } }, 'awsIdentity.arnPattern'],
+      [{ servicePrincipal: 'SERVICE_PRINCIPAL_UNSPECIFIED' }, 'servicePrincipal'],
+    ]
+    await cast().writesNothing(async () => {
+      for (const [relationship, ...fields] of cases) {
+        const body = { name: 'robot', ...relationship }
+        assertRefused(await owner.api.post(`iam/identities/${root}`, body), badField(...fields))
+        assertRefused(await owner.api.patch(`iam/identities/${uid}`, body, '*'), badField(...fields))
+      }
+    })
+  })
+
+  test('V4: two relationships at once are refused', async () => {
+    const { owner, uid } = await cast().organization()
+    for (const both of [
+      { claimMatch, staticKeys },
+      { claimMatch: { ...claimMatch, issuerPattern: 'https://a\\.example' } },
+      { claimMatch: { ...claimMatch, subjectPattern: 'a' } },
+    ]) {
+      const reply = await cast().writesNothing(() =>
+        owner.api.post(`iam/identities/${uid}`, { name: 'a', ...both }),
+      )
+      assert.deepEqual([reply.status, reply.body.code], [400, 3])
+    }
+  })
+
+  test('other bad fields are refused', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const cases: readonly [body: object, ...fields: string[]][] = [
+      [{ claimMatch }, 'name'],
+      [{ name: 'Robot', claimMatch }, 'name'],
+      [{ name: 'robot', description: 'a\tb', claimMatch }, 'description'],
+      [{ name: 'robot', company: 'c'.repeat(513), claimMatch }, 'company'],
+      [{ name: '', description: '\n', company: '\n' }, 'name', 'description', 'company', 'claimMatch'],
+      [{ name: 'robot', claimMatch: { ...claimMatch, audiences: 'x' } }, 'claimMatch.audiences'],
+      [{ name: 'robot', claimMatch, claim_matcher: {} }, 'claim_matcher'],
+    ]
+    await cast().writesNothing(async () => {
+      for (const [body, ...fields] of cases)
+        assertRefused(await owner.api.post(`iam/identities/${root}`, body), badField(...fields))
+    })
+  })
+
+  test('R10: a misspelt audience is refused, never ignored', async () => {
+    const { owner, uid } = await cast().organization()
+    const body = { name: 'robot', claimMatch: { ...claimMatch, audiences: 'https://api.example' } }
+    assertRefused(await owner.api.post(`iam/identities/${uid}`, body), badField('claimMatch.audiences'))
+  })
+
+  test('identities may share name, issuer and subject', async () => {
+    const { owner, uid } = await cast().organization()
+    const one = await owner.api.made(`iam/identities/${uid}`, { name: 'twin', claimMatch })
+    const two = await owner.api.made(`iam/identities/${uid}`, { name: 'twin', claimMatch })
+    assert.notEqual(one.uid, two.uid)
+    const { body } = await owner.api.get('iam/identities', { name: 'twin' })
+    assert.equal(body.totalCount, '2')
+  })
+
+  test('a missing group is 404 to those who may create there, and 403 to others', async () => {
+    const [mine, theirs] = [await cast().organization(), await cast().organization()]
+    const gone = `${mine.uid}/0123456789abcdef`
+    const body = { name: 'robot', claimMatch }
+    assertRefused(
+      await mine.owner.api.post(`iam/identities/${gone}`, body),
+      missing('iam.chainguard.dev/Group', gone),
+    )
+    assertRefused(await theirs.owner.api.post(`iam/identities/${gone}`, body), denied)
+    assertRefused(await mine.owner.api.post('iam/identities/', body), badField('parent'))
+  })
+
+  test('an update reaches into the relationship and switches between them', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { api } = owner
+    const full = { ...claimMatch, claims: { a: '1' }, audience: 'aud' }
+    const cases: readonly [body: object, mask: string | undefined, wanted: object][] = [
+      [{ claimMatch: { subject: 'new' } }, undefined, { claimMatch: { ...full, subject: 'new' } }],
+      [
+        { claimMatch: { subject: 'new', issuer: 'https://b.example' } },
+        'claimMatch.subject',
+        { claimMatch: { ...full, subject: 'new' } },
+      ],
+      [
+        { claimMatch: { subject: 'new' } },
+        'claim_match.subject',
+        { claimMatch: { ...full, subject: 'new' } },
+      ],
+      [
+        { claimMatch: { subjectPattern: 'n.*' } },
+        undefined,
+        { claimMatch: { ...full, subject: undefined, subjectPattern: 'n.*' } },
+      ],
+      [
+        { claimMatch: { subjectPattern: 'n.*' } },
+        'claimMatch.subjectPattern',
+        { claimMatch: { ...full, subject: undefined, subjectPattern: 'n.*' } },
+      ],
+      [
+        { claimMatch: { issuer: 'https://b.example', subject: 'b' } },
+        'claimMatch',
+        { claimMatch: { issuer: 'https://b.example', subject: 'b', claims: {}, audience: undefined } },
+      ],
+      [{ claimMatch: { claims: { b: '2' } } }, undefined, { claimMatch: { ...full, claims: { b: '2' } } }],
+      [
+        { servicePrincipal: 'SERVICE_PRINCIPAL_COSIGNED' },
+        undefined,
+        { claimMatch: undefined, servicePrincipal: 'SERVICE_PRINCIPAL_COSIGNED' },
+      ],
+      [
+        { servicePrincipal: 'SERVICE_PRINCIPAL_COSIGNED' },
+        'servicePrincipal',
+        { claimMatch: undefined, servicePrincipal: 'SERVICE_PRINCIPAL_COSIGNED' },
+      ],
+      [
+        { awsIdentity: relationships.awsIdentity },
+        'awsIdentity',
+        { claimMatch: undefined, awsIdentity: relationships.awsIdentity },
+      ],
+      [
+        { name: 'robot', servicePrincipal: 1 },
+        '*',
+        { claimMatch: undefined, company: '', servicePrincipal: 'SERVICE_PRINCIPAL_COSIGNED' },
+      ],
+      [{ company: null, description: 'd' }, undefined, { company: '', description: 'd' }],
+    ]
+    for (const [body, mask, wanted] of cases) {
+      const made = await api.made(`iam/identities/${root}`, { name: 'robot', company: 'c', claimMatch: full })
+      const { status, body: updated, text } = await api.patch(`iam/identities/${made.uid}`, body, mask)
+      assert.equal(status, 200, text)
+      const { claimMatch: wantedMatch, ...rest } = { ...made, ...wanted } as Record<string, unknown>
+      const plain = JSON.parse(
+        JSON.stringify({
+          ...rest,
+          updateTime: updated.updateTime,
+          ...(wantedMatch === undefined
+            ? {}
+            : { claimMatch: { claimPatterns: {}, ...(wantedMatch as object) } }),
+        }),
+      )
+      assert.deepEqual(updated, plain, JSON.stringify([body, mask]))
+    }
+  })
+
+  test('R18: what the server sets cannot be set, nor with the mask *', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const own = {
+      uid: 'f'.repeat(40),
+      email: 'me@example.com',
+      emailUnverified: 'me@example.com',
+      createTime: '2001-01-01T00:00:00Z',
+      updateTime: '2001-01-01T00:00:00Z',
+      lastSeenTime: '2001-01-01T00:00:00Z',
+    }
+    const made = await owner.api.made(`iam/identities/${root}`, { name: 'robot', claimMatch, ...own })
+    assert.deepEqual([made.email, made.emailUnverified], ['', ''])
+    for (const member of ['uid', 'createTime', 'updateTime', 'lastSeenTime'] as const)
+      assert.notEqual(made[member], own[member])
+    for (const mask of ['*', Object.keys(own).join(',')]) {
+      const { body } = await owner.api.patch(
+        `iam/identities/${made.uid}`,
+        { name: 'robot', claimMatch, ...own },
+        mask,
+      )
+      assert.deepEqual(body, made)
+    }
+  })
+
+  test('an identity that bindings use is kept', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { uid } = await owner.api.made(`iam/identities/${root}`, { name: 'robot', claimMatch })
+    const binding = await owner.api.made(`iam/roleBindings/${root}`, {
+      identityUid: uid,
+      roleUid: managedRole('viewer'),
+    })
+    await cast().writesNothing(async () =>
+      assertRefused(await owner.api.delete(`iam/identities/${uid}`), precondition('RESOURCE_IN_USE')),
+    )
+    await owner.api.delete(`iam/roleBindings/${binding.uid}`)
+    assert.equal((await owner.api.delete(`iam/identities/${uid}`)).status, 200)
+  })
+
+  test('R12: an identity that was deleted may do nothing any more', async () => {
+    const organization = await cast().organization()
+    const member = await organization.member('viewer')
+    assert.equal((await member.api.get(`iam/groups/${organization.uid}`)).status, 200)
+    await organization.owner.api.delete(`iam/roleBindings/${member.binding}`)
+    assertRefused(await member.api.get(`iam/groups/${organization.uid}`), denied)
+    await organization.owner.api.delete(`iam/identities/${member.uid}`)
+    assertRefused(await member.api.get(`iam/groups/${organization.uid}`), { status: 401, code: 16 })
+  })
+
+  test('static keys may be renewed for as long as the identity is young enough', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const made = await owner.api.made(`iam/identities/${root}`, {
+      name: newName('keys'),
+      staticKeys: { ...staticKeys, expirationTime: inDays(1) },
+    })
+    const latest = new Date(Date.parse(made.createTime) + limits.staticKeyLifetimeMsMax)
+    const renew = (time: Date) =>
+      owner.api.patch(`iam/identities/${made.uid}`, { staticKeys: { expirationTime: time.toISOString() } })
+    assert.equal((await renew(latest)).body.staticKeys.expirationTime, latest.toISOString())
+    assertRefused(await renew(new Date(latest.getTime() + 1)), badField('staticKeys.expirationTime'))
+  })
+
+  test('each change leaves one audit record, a failed or empty one none', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { uid } = await owner.api.made(`iam/identities/${root}`, { name: 'robot', claimMatch })
+    await owner.api.patch(`iam/identities/${uid}`, { description: 'd' })
+    await cast().writesNothing(() => owner.api.patch(`iam/identities/${uid}`, { description: 'd' }))
+    await owner.api.patch(`iam/identities/${uid}`, { name: '' })
+    await owner.api.delete(`iam/identities/${uid}`)
+    assert.deepEqual(
+      (await cast().auditOf(uid)).map(({ method }) => method.split('/')[1]),
+      ['CreateIdentity', 'UpdateIdentity', 'DeleteIdentity'],
+    )
+  })
+})

@@ -1,0 +1,363 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { limits } from '../../src/core/limits.ts'
+import type { Uid } from '../../src/core/uid.ts'
+import { randomUids } from '../../src/core/uid.ts'
+import {
+  type Api,
+  apiOf,
+  assertRefused,
+  badField,
+  newName,
+  type Organization,
+  onEveryDatabase,
+} from '../support/cast.ts'
+import {
+  changesDisturbNothing,
+  getsAgreeWithTheList,
+  pagesAreTheList,
+  property,
+  questions,
+  skipsAddUp,
+} from '../support/paging.ts'
+
+const DAY_MS = 24 * 3_600_000
+const runs = 12
+const small = questions({ groups: 12, rows: 5 })
+
+/** An organization with six groups in it, and its owner. */
+async function six(organization: Organization): Promise<Api> {
+  for (const name of ['b', 'a', 'd', 'c', 'f', 'e'])
+    await organization.owner.api.made(`iam/groups/${organization.uid}`, { name })
+  return organization.owner.api
+}
+
+const names = (body: { groups: { name: string }[] }) => body.groups.map(({ name }) => name).join('')
+
+for (const [title, sizes] of [
+  ['with small buckets', { bucketRowsMax: 4, rowsInlineMax: 3, branchesMax: 2 }],
+  ['as they are run', undefined],
+] as const) {
+  onEveryDatabase(
+    `lists ${title}`,
+    (cast) => {
+      test('all pages together are the list, in its order, with its total', () =>
+        property(small, (question) => pagesAreTheList(cast(), question), runs))
+
+      test('a further skip counts from the cursor', () =>
+        property(
+          fc.tuple(small, fc.nat(30)),
+          ([question, further]) => skipsAddUp(cast(), question, further),
+          runs,
+        ))
+
+      test('changes between pages make no other row come twice or not at all', () =>
+        property(
+          fc.tuple(small, fc.array(fc.nat(1000), { minLength: 1 })),
+          ([question, changes]) => changesDisturbNothing(cast(), { ...question, skip: 0 }, changes),
+          runs,
+        ))
+
+      test('R24: a list holds what Get allows, and nothing else', () =>
+        property(small, (question) => getsAgreeWithTheList(cast(), question), Math.ceil(runs / 3)))
+    },
+    sizes === undefined ? {} : { sizes },
+  )
+}
+
+onEveryDatabase('page tokens and parameters', (cast) => {
+  test('a page has 50 rows, or as many as are asked for, and never more than 200', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { api } = owner
+    for (let at = 0; at < 205; at += 41)
+      await Promise.all(
+        Array.from({ length: 41 }, (_, n) => api.made(`registry/repos/${root}`, { name: `r${at + n}` })),
+      )
+    const sizes = [
+      ['', 50],
+      ['0', 50],
+      ['1', 1],
+      ['50', 50],
+      ['200', 200],
+      ['201', 200],
+      ['2147483647', 200],
+    ] as const
+    for (const [asked, got] of sizes) {
+      const { status, body } = await api.get('registry/repos', asked === '' ? {} : { page_size: asked })
+      assert.deepEqual([status, body.repos.length, body.totalCount], [200, got, '205'], asked)
+      assert.notEqual(body.nextPageToken, '')
+    }
+    const first = await api.get('registry/repos', { page_size: '200' })
+    const rest = await api.get('registry/repos', { page_size: '7', page_token: first.body.nextPageToken })
+    assert.deepEqual([rest.body.repos.length, rest.body.nextPageToken, rest.body.totalCount], [5, '', '205'])
+  })
+
+  test('R28: sizes and skips that are no sizes are refused', async () => {
+    const { owner } = await cast().organization()
+    for (const value of ['-1', '2147483648', '99999999999999999999', '1.5', 'x', 'NaN', '0x10']) {
+      assertRefused(await owner.api.get('iam/groups', { page_size: value }), badField('page_size'))
+      assertRefused(await owner.api.get('iam/groups', { skip: value }), badField('skip'))
+    }
+    const { status, body } = await owner.api.get('iam/groups', { skip: '2147483647' })
+    assert.deepEqual([status, body.groups, body.totalCount, body.skipped], [200, [], '1', 2147483647])
+    const { grpc } = cast()
+    const { listGroups } = GroupsService.method
+    for (const request of [{ pageSize: -1 }, { skip: -1 }])
+      await assert.rejects(grpc.call(listGroups, request, { token: owner.api.token }), { code: 3 })
+    const many = Array.from({ length: limits.filterIdsMax + 1 }, () => 'f'.repeat(40))
+    await assert.rejects(grpc.call(listGroups, { uidp: { ids: many } }, { token: owner.api.token }), {
+      code: 3,
+    })
+  })
+
+  test('what is skipped adds up to no more than the field holds', async () => {
+    const api = await six(await cast().organization())
+    const first = await api.get('iam/groups', { page_size: '1', skip: '1' })
+    const { body } = await api.get('iam/groups', { page_token: first.body.nextPageToken, skip: '2147483647' })
+    assert.deepEqual([body.groups, body.skipped], [[], 2147483647])
+  })
+
+  test('rows come in the order that is asked for', async () => {
+    const organization = await cast().organization()
+    const api = await six(organization)
+    const list = async (order_by: string) => {
+      const { body } = await api.get('iam/groups', { 'uidp.children_of': organization.uid, order_by })
+      return names(body)
+    }
+    assert.equal(await list('name'), 'abcdef')
+    assert.equal(await list('name asc'), 'abcdef')
+    assert.equal(await list(' name  desc '), 'fedcba')
+    assert.equal(await list('created_at,name'), await list('createTime, name asc'))
+    assert.equal((await list('created_at desc, name')).length, 6)
+    assert.equal(await list('update_time,name'), await list('updated_at,name'))
+  })
+
+  test('R27: an order by anything but the known fields is refused', async () => {
+    const { owner } = await cast().organization()
+    const orders = [
+      'description',
+      'root',
+      'created_ms',
+      'NAME',
+      'name up',
+      'name desc desc',
+      'name,',
+      ',name',
+      'name,name',
+      'name;drop table groups',
+      'name desc, (select 1)',
+      '1',
+      '*',
+      'constructor',
+      '__proto__',
+      'uid,uid',
+      'uid,name,created_at,updated_at,uid,name',
+    ]
+    for (const order_by of orders)
+      assertRefused(await owner.api.get('iam/groups', { order_by }), badField('order_by'))
+  })
+
+  test('R26: a token that was changed, cut or made up is refused', async () => {
+    const api = await six(await cast().organization())
+    const { body } = await api.get('iam/groups', { page_size: '2' })
+    const token: string = body.nextPageToken
+    assert.match(token, /^[A-Za-z0-9_-]+$/)
+    const flipped = Array.from({ length: token.length }, (_, at) => {
+      const bytes = [...token]
+      bytes[at] = bytes[at] === 'A' ? 'B' : 'A'
+      return bytes.join('')
+    })
+    const forged = [
+      ...flipped.filter((one) => one !== token),
+      token.slice(0, -1),
+      token.slice(1),
+      `${token}A`,
+      `${token}=`,
+      ` ${token}`,
+      'x',
+      '%00',
+      Buffer.from('{"offset":50}').toString('base64'),
+      'A'.repeat(limits.pageTokenCharsMax + 1),
+    ]
+    for (const page_token of forged)
+      assertRefused(await api.get('iam/groups', { page_size: '2', page_token }), badField('page_token'))
+  })
+
+  test('R26: a token holds for its own caller, collection, filter and order only', async () => {
+    const organization = await cast().organization()
+    const api = await six(organization)
+    const query = { 'uidp.descendants_of': organization.uid, order_by: 'name', page_size: '2' }
+    const page_token: string = (await api.get('iam/groups', query)).body.nextPageToken
+    const asked = { ...query, page_token }
+    const other = await organization.member('viewer')
+    const { berth } = cast()
+    const narrowed = apiOf(berth, await berth.tokenOf(organization.owner.uid, { scopes: [organization.uid] }))
+    const refused = badField('page_token')
+    for (const caller of [other.api, cast().admin, narrowed])
+      assertRefused(await caller.get('iam/groups', asked), refused)
+    for (const collection of ['iam/roles', 'iam/identities', 'iam/roleBindings', 'registry/repos']) {
+      const { order_by: _, ...unordered } = asked
+      assertRefused(await api.get(collection, collection === 'iam/roleBindings' ? unordered : asked), refused)
+    }
+    for (const change of [
+      { order_by: 'name desc' },
+      { order_by: 'uid' },
+      { name: 'a' },
+      { 'uidp.in_root': 'true' },
+      { 'uidp.children_of': organization.uid },
+      { 'uidp.descendants_of': `${organization.uid}/0123456789abcdef` },
+    ]) {
+      assertRefused(await api.get('iam/groups', { ...asked, ...change }), refused)
+    }
+    // The same caller with a new token of its own, and with another page size, goes on.
+    const again = apiOf(berth, await berth.tokenOf(organization.owner.uid))
+    assert.equal(names((await again.get('iam/groups', { ...asked, page_size: '3' })).body), 'cde')
+  })
+
+  test('R26: a token gives no access that was taken away', async () => {
+    const organization = await cast().organization()
+    await six(organization)
+    const member = await organization.member('viewer')
+    const { body } = await member.api.get('iam/groups', { page_size: '2' })
+    await organization.owner.api.delete(`iam/roleBindings/${member.binding}`)
+    const next = await member.api.get('iam/groups', { page_token: body.nextPageToken })
+    assert.deepEqual([next.status, next.body.groups, next.body.nextPageToken], [200, [], ''])
+  })
+
+  test('a skip that comes with a token counts only when it is another (decision 4)', async () => {
+    const organization = await cast().organization()
+    const api = await six(organization)
+    const query = { 'uidp.children_of': organization.uid, order_by: 'name', page_size: '2' }
+    const first = await api.get('iam/groups', { ...query, skip: '1' })
+    assert.deepEqual([names(first.body), first.body.skipped], ['bc', 1])
+    const page_token = first.body.nextPageToken
+    for (const [skip, wanted, skipped] of [
+      ['1', 'de', 1],
+      ['0', 'de', 1],
+      ['2', 'f', 3],
+    ] as const) {
+      const { body } = await api.get('iam/groups', { ...query, page_token, skip })
+      assert.deepEqual([names(body), body.skipped, body.totalCount], [wanted, skipped, '6'])
+    }
+  })
+
+  test('parameters that lists do not have are ignored, both spellings are read', async () => {
+    const organization = await cast().organization()
+    const api = await six(organization)
+    const snake = await api.get('iam/groups', {
+      'uidp.children_of': organization.uid,
+      order_by: 'name',
+      page_size: '2',
+      offset: '3',
+    })
+    const camel = await api.get('iam/groups', {
+      'uidp.childrenOf': organization.uid,
+      orderBy: 'name',
+      pageSize: '2',
+    })
+    assert.deepEqual(camel.body.groups, snake.body.groups)
+    assertRefused(await api.get('iam/groups', { page_size: ['1', '2'] }), badField('page_size'))
+  })
+})
+
+onEveryDatabase('a token that grew old', (cast) => {
+  test('restarts the query after three days, without an error', async () => {
+    const organization = await cast().organization()
+    const api = await six(organization)
+    const { berth } = cast()
+    const query = { 'uidp.children_of': organization.uid, order_by: 'name', page_size: '2', skip: '1' }
+    const { nextPageToken: page_token } = (await api.get('iam/groups', query)).body
+    const ask = async () => {
+      // The caller's own token lives for an hour only.
+      const { status, body, text } = await apiOf(berth, await berth.tokenOf(organization.owner.uid)).get(
+        'iam/groups',
+        { ...query, page_token },
+      )
+      assert.equal(status, 200, text)
+      return [names(body), body.skipped]
+    }
+    berth.advance(3 * DAY_MS - 60_000)
+    assert.deepEqual(await ask(), ['de', 1])
+    berth.advance(60_001)
+    assert.deepEqual(await ask(), ['bc', 1])
+  })
+})
+
+const planned: Uid[] = []
+onEveryDatabase(
+  'uids',
+  (cast) => {
+    test('R23: the uid of something that was deleted never names anything again', async () => {
+      const { owner, uid: root } = await cast().organization()
+      const { api } = owner
+      const made = await api.made(`registry/repos/${root}`, { name: 'first' })
+      await api.delete(`registry/repos/${made.uid}`)
+      for (const [path, body] of [
+        [`registry/repos/${root}`, { name: 'second' }],
+        [`iam/groups/${root}`, { name: 'second' }],
+      ] as const) {
+        planned.push(made.uid)
+        const reply = await cast().writesNothing(() => api.post(path, body))
+        assert.deepEqual([reply.status, reply.body.code], [500, 13])
+        assert.doesNotMatch(reply.text, new RegExp(made.uid))
+      }
+      assert.equal((await api.get(`registry/repos/${made.uid}`)).status, 404)
+      const gone = await cast().admin.made('iam/groups', { name: newName('gone') })
+      await cast().admin.delete(`iam/groups/${gone.uid}`)
+      planned.push(gone.uid)
+      const again = await cast().writesNothing(() =>
+        cast().admin.post('iam/groups', { name: newName('again') }),
+      )
+      assert.deepEqual([again.status, again.body.code], [500, 13])
+    })
+  },
+  {
+    uids: {
+      root: () => planned.shift() ?? randomUids.root(),
+      below: (parent) => planned.shift() ?? randomUids.below(parent),
+    },
+  },
+)
+
+let statements = 0
+onEveryDatabase(
+  'the cost of a list',
+  (cast) => {
+    test('is the same number of statements whatever it holds', async () => {
+      const organization = await cast().organization()
+      const { api } = organization.owner
+      for (let n = 0; n < 30; n++) await api.made(`iam/groups/${organization.uid}`, { name: `g${n}` })
+      for (const { uid } of (await api.get('iam/groups')).body.groups)
+        await api.post(`registry/repos/${uid}`, { name: 'nginx' })
+      const robots = await api.get('iam/identities')
+      for (const { uid } of robots.body.identities)
+        assert.equal((await api.get(`iam/identities/${uid}`)).status, 200)
+      const cost = async (path: string, query: Record<string, string>) => {
+        await api.get(path, query) // what is remembered of the caller is not the list's
+        statements = 0
+        const { status, body } = await api.get(path, query)
+        assert.equal(status, 200)
+        return [statements, body.nextPageToken]
+      }
+      for (const [path, extra] of [
+        ['iam/groups', 0],
+        ['iam/identities', 0],
+        ['iam/roles', 0],
+        ['iam/roleBindings', 3],
+        ['registry/repos', 0],
+      ] as const) {
+        const [one] = await cost(path, { page_size: '1' })
+        assert.equal(one, 2 + extra, path)
+        for (const query of [{ page_size: '200' }, { page_size: '3', skip: '7' }]) {
+          const [more] = await cost(path, query as unknown as Record<string, string>)
+          assert.ok(Number(more) <= Number(one), path)
+        }
+        const [filtered] = await cost(path, { page_size: '20', 'uidp.children_of': organization.uid })
+        assert.ok(Number(filtered) <= 3 + extra, path)
+      }
+    })
+  },
+  { only: 'sqlite', timer: () => statements++ },
+)

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PingService } from '#gen/chainguard/platform/ping/v2beta1/ping_pb.js'
+import { onEveryDatabase } from '../support/cast.ts'
+import { call } from '../support/rest.ts'
+
+onEveryDatabase('ping', (cast) => {
+  test('ping answers without a token, and does not mind a bad one', async () => {
+    const { url } = cast().berth
+    for (const token of [undefined, 'nonsense']) {
+      const reply = await call('GET', `${url}/ping/v2beta1/ping`, token === undefined ? {} : { token })
+      assert.deepEqual([reply.status, reply.text], [200, '{"response":"pong"}'])
+    }
+  })
+
+  test('the same over gRPC', async () => {
+    assert.equal((await cast().grpc.call(PingService.method.ping, {})).response, 'pong')
+  })
+})

@@ -1,0 +1,422 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { RoleBindingsService } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
+import { limits } from '../../src/core/limits.ts'
+import { managedRoles } from '../../src/core/managed-roles.ts'
+import {
+  assertRefused,
+  badField,
+  claimMatch,
+  denied,
+  managedRole,
+  missing,
+  newName,
+  type Organization,
+  onEveryDatabase,
+  taken,
+} from '../support/cast.ts'
+import { expectGolden } from '../support/golden.ts'
+import { stable } from '../support/stable.ts'
+
+const TYPE = 'iam.chainguard.dev/RoleBinding'
+const IDENTITY = 'iam.chainguard.dev/Identity'
+const ROLE = 'iam.chainguard.dev/Role'
+const GROUP = 'iam.chainguard.dev/Group'
+const viewer = managedRole('viewer')
+const robotIn = async ({ owner, uid }: Organization): Promise<string> =>
+  (await owner.api.made(`iam/identities/${uid}`, { name: 'robot', description: 'Builds', claimMatch })).uid
+
+onEveryDatabase('role bindings', (cast) => {
+  test('create, get, list, update and delete answer in the exact shape, hydrated', async () => {
+    const organization = await cast().organization()
+    const { owner, uid: root } = organization
+    const { api } = owner
+    const group = await api.made(`iam/groups/${root}`, { name: 'team', description: 'The first' })
+    const identityUid = await robotIn(organization)
+    const created = await api.post(`iam/roleBindings/${group.uid}`, { identityUid, roleUid: viewer })
+    assert.equal(created.status, 200, created.text)
+    const { uid } = created.body
+    assert.equal(uid.slice(0, -17), group.uid)
+    assert.deepEqual((await api.get(`iam/roleBindings/${uid}`)).body, created.body)
+    const listed = await api.get('iam/roleBindings', { 'uidp.descendants_of': group.uid })
+    assert.deepEqual(listed.body.roleBindings, [created.body])
+    const updated = await api.patch(`iam/roleBindings/${uid}`, { roleUid: managedRole('registry.pull') })
+    assert.deepEqual([updated.body.identityUid, updated.body.role.name], [identityUid, 'registry.pull'])
+    assert.equal(updated.body.createTime, created.body.createTime)
+    const known = Object.fromEntries(managedRoles.map((role) => [role.uid, `<${role.name}>`]))
+    expectGolden(
+      'api-role-bindings.json',
+      stable({ created: created.body, listed: listed.body, updated: updated.body }, known),
+    )
+    const deleted = await api.delete(`iam/roleBindings/${uid}`)
+    assert.deepEqual([deleted.status, deleted.text], [200, ''])
+    assertRefused(await api.get(`iam/roleBindings/${uid}`), missing(TYPE, uid))
+    assertRefused(await api.patch(`iam/roleBindings/${uid}`, {}), missing(TYPE, uid))
+    assertRefused(await api.delete(`iam/roleBindings/${uid}`), missing(TYPE, uid))
+  })
+
+  test('the same over gRPC', async () => {
+    const organization = await cast().organization()
+    const { token } = organization.owner.api
+    const { grpc } = cast()
+    const service = RoleBindingsService.method
+    const identityUid = await robotIn(organization)
+    const created = await grpc.call(
+      service.createRoleBinding,
+      { parent: organization.uid, roleBinding: { identityUid, roleUid: viewer } },
+      { token },
+    )
+    assert.deepEqual(
+      [created.identity?.issuer, created.identity?.subject],
+      [claimMatch.issuer, claimMatch.subject],
+    )
+    const { uid } = created
+    assert.deepEqual(await grpc.call(service.getRoleBinding, { uid }, { token }), created)
+    const listed = await grpc.call(service.listRoleBindings, { identity: identityUid }, { token })
+    assert.deepEqual([listed.roleBindings, listed.totalCount], [[created], 1n])
+    const roleUid = managedRole('editor')
+    const updated = await grpc.call(service.updateRoleBinding, { roleBinding: { uid, roleUid } }, { token })
+    assert.deepEqual([updated.identityUid, updated.role?.name], [identityUid, 'editor'])
+    const batch = await grpc.call(
+      service.batchCreateRoleBindings,
+      { parent: organization.uid, roleUid: viewer, requests: [{ roleBinding: { identityUid } }] },
+      { token },
+    )
+    assert.deepEqual(
+      batch.roleBindings.map((binding) => binding.role?.name),
+      ['viewer'],
+    )
+    await grpc.call(service.deleteRoleBinding, { uid }, { token })
+    await assert.rejects(grpc.call(service.getRoleBinding, { uid }, { token }), { code: 5 })
+  })
+
+  test('a list is filtered by identity, group and role', async () => {
+    const organization = await cast().organization()
+    const { api } = organization.owner
+    const group = await api.made(`iam/groups/${organization.uid}`, { name: 'team' })
+    const [a, b] = [await robotIn(organization), await robotIn(organization)]
+    const bind = async (where: string, identityUid: string, role: string) =>
+      (await api.made(`iam/roleBindings/${where}`, { identityUid, roleUid: managedRole(role) })).uid as string
+    const atRoot = await bind(organization.uid, a, 'viewer')
+    const inTeam = await bind(group.uid, a, 'editor')
+    const others = await bind(group.uid, b, 'viewer')
+    const list = async (query: Record<string, string>) => {
+      const { body } = await api.get('iam/roleBindings', query)
+      return body.roleBindings.map(({ uid }: { uid: string }) => uid).sort()
+    }
+    assert.deepEqual(await list({ identity: a }), [atRoot, inTeam].sort())
+    assert.deepEqual(await list({ group: group.uid }), [inTeam, others].sort())
+    assert.deepEqual(await list({ identity: a, group: group.uid }), [inTeam])
+    assert.deepEqual(await list({ role: managedRole('viewer'), group: group.uid }), [others])
+    assert.deepEqual(await list({ role: managedRole('apk.pull') }), [])
+    for (const field of ['identity', 'group', 'role'])
+      assertRefused(await api.get('iam/roleBindings', { [field]: 'x' }), badField(field))
+    assertRefused(await api.get('iam/roleBindings', { order_by: 'name' }), badField('order_by'))
+  })
+
+  test('what a binding cannot be is refused, and nothing is written', async () => {
+    const organization = await cast().organization()
+    const { owner, uid: root } = organization
+    const { api } = owner
+    const identityUid = await robotIn(organization)
+    const { uid } = await api.made(`iam/roleBindings/${root}`, { identityUid, roleUid: viewer })
+    const noIdentity = `${root}/0123456789abcdef`
+    const noRole = 'f'.repeat(40)
+    await cast().writesNothing(async () => {
+      for (const [body, ...fields] of [
+        [{}, 'identityUid', 'roleUid'],
+        [{ identityUid }, 'roleUid'],
+        [{ roleUid: viewer }, 'identityUid'],
+        [{ identityUid: 'x', roleUid: 'y' }, 'identityUid', 'roleUid'],
+        [{ identityUid: null, roleUid: viewer }, 'identityUid'],
+      ] as const) {
+        assertRefused(await api.post(`iam/roleBindings/${root}`, body), badField(...fields))
+        assertRefused(await api.patch(`iam/roleBindings/${uid}`, body, '*'), badField(...fields))
+      }
+      assertRefused(await api.patch(`iam/roleBindings/${uid}`, { roleUid: null }), badField('roleUid'))
+      assertRefused(await api.patch(`iam/roleBindings/${uid}`, {}, 'nope'), badField('updateMask'))
+      assertRefused(await api.post(`iam/roleBindings/${root}`, { identity: 'x' }), badField('identity'))
+      assertRefused(
+        await api.post(`iam/roleBindings/${root}`, { identityUid, roleUid: viewer, groupUid: root }),
+        badField('groupUid'),
+      )
+      const gone = `${root}/fedcba9876543210`
+      assertRefused(
+        await api.post(`iam/roleBindings/${gone}`, { identityUid, roleUid: viewer }),
+        missing(GROUP, gone),
+      )
+      for (const [body, refusal] of [
+        [{ identityUid: noIdentity, roleUid: viewer }, missing(IDENTITY, noIdentity)],
+        [{ identityUid: viewer, roleUid: viewer }, missing(IDENTITY, viewer)],
+        [{ identityUid, roleUid: noRole }, missing(ROLE, noRole)],
+        [{ identityUid, roleUid: identityUid }, missing(ROLE, identityUid)],
+      ] as const) {
+        assertRefused(await api.post(`iam/roleBindings/${root}`, body), refusal)
+        assertRefused(await api.patch(`iam/roleBindings/${uid}`, body), refusal)
+      }
+    })
+  })
+
+  test('an identity holds a role in a group once', async () => {
+    const organization = await cast().organization()
+    const { owner, uid: root } = organization
+    const identityUid = await robotIn(organization)
+    await owner.api.made(`iam/roleBindings/${root}`, { identityUid, roleUid: viewer })
+    const other = await owner.api.made(`iam/roleBindings/${root}`, {
+      identityUid,
+      roleUid: managedRole('apk.pull'),
+    })
+    await cast().writesNothing(async () => {
+      const body = { identityUid, roleUid: viewer }
+      assertRefused(await owner.api.post(`iam/roleBindings/${root}`, body), taken(TYPE, root))
+      assertRefused(await owner.api.patch(`iam/roleBindings/${other.uid}`, body), taken(TYPE, root))
+      const requests = [{ roleBinding: { ...body, roleUid: managedRole('editor') } }, { roleBinding: body }]
+      assertRefused(
+        await owner.api.post('iam/roleBindings:batchCreate', { parent: root, requests }),
+        taken(TYPE, root),
+      )
+    })
+    const { uid } = await owner.api.made(`iam/groups/${root}`, { name: 'below' })
+    await owner.api.made(`iam/roleBindings/${uid}`, { identityUid, roleUid: viewer })
+  })
+
+  test('an update changes the identity, the role or both, and never the group', async () => {
+    const organization = await cast().organization()
+    const { owner, uid: root } = organization
+    const [a, b] = [await robotIn(organization), await robotIn(organization)]
+    const editor = managedRole('editor')
+    const cases: readonly [body: object, mask: string | undefined, identity: string, role: string][] = [
+      [{ roleUid: editor }, undefined, a, editor],
+      [{ identityUid: b }, undefined, b, viewer],
+      [{ identityUid: b, roleUid: editor }, 'roleUid', a, editor],
+      [{ identityUid: b, roleUid: editor }, 'identity_uid', b, viewer],
+      [{ identityUid: b, roleUid: editor }, '*', b, editor],
+      [
+        { uid: 'f'.repeat(40), group: { uid: 'x' }, createTime: '2001-01-01T00:00:00Z' },
+        undefined,
+        a,
+        viewer,
+      ],
+      [{}, undefined, a, viewer],
+    ]
+    for (const [body, mask, identity, role] of cases) {
+      const made = await owner.api.made(`iam/roleBindings/${root}`, { identityUid: a, roleUid: viewer })
+      const reply = await owner.api.patch(`iam/roleBindings/${made.uid}`, body, mask)
+      assert.equal(reply.status, 200, reply.text)
+      const { identity: hydratedIdentity, role: hydratedRole, ...rest } = reply.body
+      assert.deepEqual([hydratedIdentity.uid, hydratedRole.uid], [identity, role])
+      assert.deepEqual(rest, {
+        uid: made.uid,
+        group: made.group,
+        createTime: made.createTime,
+        identityUid: identity,
+        roleUid: role,
+      })
+      await owner.api.delete(`iam/roleBindings/${made.uid}`)
+    }
+  })
+
+  test('a custom role binds in its group and below, and nowhere else', async () => {
+    const organization = await cast().organization()
+    const { owner, uid: root } = organization
+    const identityUid = await robotIn(organization)
+    const [a, b] = [
+      await owner.api.made(`iam/groups/${root}`, { name: 'a' }),
+      await owner.api.made(`iam/groups/${root}`, { name: 'b' }),
+    ]
+    const below = await owner.api.made(`iam/groups/${a.uid}`, { name: 'below' })
+    const role = await owner.api.made(`iam/roles/${a.uid}`, {
+      name: 'custom',
+      capabilities: ['CAP_REPO_LIST'],
+    })
+    const body = { identityUid, roleUid: role.uid }
+    for (const group of [a, below]) await owner.api.made(`iam/roleBindings/${group.uid}`, body)
+    for (const group of [root, b.uid])
+      assertRefused(await owner.api.post(`iam/roleBindings/${group}`, body), missing(ROLE, role.uid))
+  })
+
+  test('a person may be bound in any organization', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const person = cast().berth.owner
+    const made = await owner.api.made(`iam/roleBindings/${root}`, { identityUid: person, roleUid: viewer })
+    assert.deepEqual([made.identity.uid, made.identity.name], [person, 'owner'])
+  })
+
+  test('R17: identities and roles of another organization look as if they were not there', async () => {
+    const [mine, theirs] = [await cast().organization(), await cast().organization()]
+    const theirRole = await theirs.owner.api.made(`iam/roles/${theirs.uid}`, {
+      name: 'r',
+      capabilities: ['CAP_REPO_LIST'],
+    })
+    const identityUid = await robotIn(mine)
+    const own = await mine.owner.api.made(`iam/roleBindings/${mine.uid}`, { identityUid, roleUid: viewer })
+    const theirBinding = theirs.owner
+    const bindings = (await theirs.owner.api.get('iam/roleBindings', { identity: theirBinding.uid })).body
+      .roleBindings
+    const foreign = bindings[0].uid as string
+    const { api } = mine.owner
+    await cast().writesNothing(async () => {
+      for (const [body, refusal] of [
+        [{ identityUid: theirs.owner.uid, roleUid: viewer }, missing(IDENTITY, theirs.owner.uid)],
+        [{ identityUid, roleUid: theirRole.uid }, missing(ROLE, theirRole.uid)],
+      ] as const) {
+        assertRefused(await api.post(`iam/roleBindings/${mine.uid}`, body), refusal)
+        assertRefused(await api.patch(`iam/roleBindings/${own.uid}`, body), refusal)
+        const requests = [{ roleBinding: body }]
+        assertRefused(await api.post('iam/roleBindings:batchCreate', { parent: mine.uid, requests }), refusal)
+      }
+      const body = { identityUid, roleUid: viewer }
+      assertRefused(await api.post(`iam/roleBindings/${theirs.uid}`, body), denied)
+      assertRefused(
+        await api.post('iam/roleBindings:batchCreate', {
+          parent: theirs.uid,
+          requests: [{ roleBinding: body }],
+        }),
+        denied,
+      )
+      for (const uid of [foreign, `${theirs.uid}/0123456789abcdef`]) {
+        assertRefused(await api.get(`iam/roleBindings/${uid}`), denied)
+        assertRefused(await api.patch(`iam/roleBindings/${uid}`, body), denied)
+        assertRefused(await api.delete(`iam/roleBindings/${uid}`), denied)
+      }
+    })
+    for (const query of [
+      { identity: theirs.owner.uid },
+      { group: theirs.uid },
+      { role: theirRole.uid },
+      { 'uidp.ids': foreign },
+      { 'uidp.descendants_of': theirs.uid },
+    ]) {
+      const { status, body } = await api.get('iam/roleBindings', query)
+      assert.deepEqual([status, body.roleBindings, body.totalCount], [200, [], '0'])
+    }
+  })
+
+  test('R19: nobody grants more than they hold there', async () => {
+    const organization = await cast().organization()
+    const { owner, uid: root } = organization
+    const team = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
+    const beside = await owner.api.made(`iam/groups/${root}`, { name: 'beside' })
+    // Owns one team, so it may bind there, and reads the rest.
+    const lead = await organization.member('owner', team.uid)
+    const identityUid = await robotIn(organization)
+    const granter = await owner.api.made(`iam/roles/${root}`, {
+      name: newName('granter'),
+      capabilities: [
+        'CAP_IAM_ROLE_BINDINGS_CREATE',
+        'CAP_IAM_ROLE_BINDINGS_UPDATE',
+        'CAP_IAM_ROLE_BINDINGS_LIST',
+        'CAP_REPO_LIST',
+      ],
+    })
+    const small = await owner.api.made(`iam/roles/${root}`, {
+      name: 'small',
+      capabilities: ['CAP_REPO_LIST'],
+    })
+    const member = await organization.member(granter.uid)
+    const own = await member.api.made(`iam/roleBindings/${root}`, { identityUid, roleUid: small.uid })
+    await lead.api.made(`iam/roleBindings/${team.uid}`, { identityUid, roleUid: managedRole('owner') })
+    const strong = await owner.api.made(`iam/roleBindings/${root}`, { identityUid, roleUid: viewer })
+    await cast().writesNothing(async () => {
+      for (const role of ['viewer', 'owner', 'editor']) {
+        const body = { identityUid, roleUid: managedRole(role) }
+        assertRefused(await member.api.post(`iam/roleBindings/${root}`, body), denied)
+        for (const mask of [undefined, 'role_uid', '*'])
+          assertRefused(await member.api.patch(`iam/roleBindings/${own.uid}`, body, mask), denied)
+        const requests = [{ roleBinding: { identityUid, roleUid: small.uid } }, { roleBinding: body }]
+        assertRefused(
+          await member.api.post('iam/roleBindings:batchCreate', { parent: team.uid, requests }),
+          denied,
+        )
+      }
+      // Handing a strong binding to somebody else is granting it, too.
+      assertRefused(
+        await member.api.patch(`iam/roleBindings/${strong.uid}`, { identityUid: member.uid }),
+        denied,
+      )
+      for (const group of [root, beside.uid])
+        assertRefused(
+          await lead.api.post(`iam/roleBindings/${group}`, { identityUid, roleUid: viewer }),
+          denied,
+        )
+    })
+  })
+
+  test('a batch is made whole and in order, or not at all', async () => {
+    const organization = await cast().organization()
+    const { owner, uid: root } = organization
+    const robots = await Promise.all(
+      Array.from({ length: limits.batchEntriesMax + 1 }, () => robotIn(organization)),
+    )
+    const entries = robots.map((identityUid) => ({ roleBinding: { identityUid } }))
+    const batch = (body: object) => owner.api.post('iam/roleBindings:batchCreate', { parent: root, ...body })
+    const within = entries.slice(0, limits.batchEntriesMax)
+    await cast().writesNothing(async () => {
+      assertRefused(await batch({ roleUid: viewer, requests: entries }), badField('requests'))
+      assertRefused(await batch({ roleUid: viewer, requests: [] }), badField('requests'))
+      assertRefused(
+        await batch({ requests: within.slice(0, 1) }),
+        badField('requests[0].roleBinding.roleUid'),
+      )
+      assertRefused(
+        await batch({ roleUid: viewer, requests: [...within.slice(0, 2), {}] }),
+        badField('requests[2].roleBinding.identityUid'),
+      )
+      const elsewhere = { parent: 'f'.repeat(40), ...within[1] }
+      assertRefused(
+        await batch({ roleUid: viewer, requests: [within[0], elsewhere] }),
+        badField('requests[1].parent'),
+      )
+      const otherRole = { roleBinding: { ...within[0]?.roleBinding, roleUid: managedRole('editor') } }
+      assertRefused(
+        await batch({ roleUid: viewer, requests: [otherRole] }),
+        badField('requests[0].roleBinding.roleUid'),
+      )
+      const unknown = `${root}/0123456789abcdef`
+      const last = { roleBinding: { identityUid: unknown } }
+      assertRefused(
+        await batch({ roleUid: viewer, requests: [...within.slice(0, 3), last] }),
+        missing(IDENTITY, unknown),
+      )
+      assertRefused(
+        await owner.api.post('iam/roleBindings:batchCreate', { requests: within }),
+        badField('parent'),
+      )
+    })
+    const { status, body, text } = await batch({
+      roleUid: viewer,
+      requests: within.map((entry, at) => (at === 0 ? { ...entry, parent: root } : entry)),
+    })
+    assert.equal(status, 200, text)
+    assert.deepEqual(
+      body.roleBindings.map((binding: Record<string, string>) => [
+        binding['identityUid'],
+        binding['roleUid'],
+      ]),
+      robots.slice(0, limits.batchEntriesMax).map((identity) => [identity, viewer]),
+    )
+    assert.deepEqual(
+      (await owner.api.get(`iam/roleBindings/${body.roleBindings[7].uid}`)).body,
+      body.roleBindings[7],
+    )
+    const records = (await cast().auditOf(root)).filter(({ method }) =>
+      method.endsWith('/BatchCreateRoleBindings'),
+    )
+    assert.equal(records.length, 1)
+  })
+
+  test('each change leaves one audit record, a failed or empty one none', async () => {
+    const organization = await cast().organization()
+    const { owner, uid: root } = organization
+    const identityUid = await robotIn(organization)
+    const { uid } = await owner.api.made(`iam/roleBindings/${root}`, { identityUid, roleUid: viewer })
+    await owner.api.patch(`iam/roleBindings/${uid}`, { roleUid: managedRole('editor') })
+    await cast().writesNothing(() => owner.api.patch(`iam/roleBindings/${uid}`, { identityUid }))
+    await owner.api.patch(`iam/roleBindings/${uid}`, { roleUid: 'x' })
+    await owner.api.delete(`iam/roleBindings/${uid}`)
+    assert.deepEqual(
+      (await cast().auditOf(uid)).map(({ method }) => method.split('/')[1]),
+      ['CreateRoleBinding', 'UpdateRoleBinding', 'DeleteRoleBinding'],
+    )
+  })
+})

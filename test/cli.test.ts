@@ -1,0 +1,364 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { decodeJwt } from 'jose'
+import { expectGolden } from './support/golden.ts'
+import { rawConnection } from './support/port.ts'
+import { freePort, startPostgres, withoutPostgres } from './support/postgres.ts'
+import { type Finished, runBerth, serveBerth, temporaryDirectory } from './support/process.ts'
+import { call } from './support/rest.ts'
+import { makeIdentity } from './support/tenant.ts'
+
+/** Exactly these lines on standard error, nothing on standard output, and exit code 1. */
+function assertRefused({ code, stdout, stderr }: Finished, ...lines: (string | RegExp)[]): void {
+  assert.equal(code, 1, stderr)
+  assert.equal(stdout, '')
+  const printed = stderr.trimEnd().split('\n')
+  assert.equal(printed.length, lines.length, stderr)
+  lines.forEach((line, at) => {
+    if (typeof line === 'string') assert.equal(printed[at], line)
+    else assert.match(printed[at] ?? '', line)
+  })
+}
+
+test('serve prints one ready line; the first start says what to do next, the second does not', async (t) => {
+  const env = { BERTH_DATA_DIR: temporaryDirectory(t) }
+  const first = await serveBerth(t, env)
+  assert.match(first.url, /^http:\/\/127\.0\.0\.1:[0-9]+$/)
+  assert.equal((await call('GET', `${first.url}/readyz`).catch(() => undefined))?.status ?? 200, 200)
+  first.child.kill('SIGTERM')
+  const { code, stdout } = await first.finished
+  assert.equal(code, 0)
+  assert.equal(stdout.match(/^ready /gm)?.length, 1)
+  assert.match(stdout, /This is the first start[\s\S]*berth admin bootstrap[\s\S]*berth admin token/)
+
+  const second = await serveBerth(t, env)
+  second.child.kill('SIGINT')
+  const again = await second.finished
+  assert.equal(again.code, 0)
+  assert.equal(again.stdout, `ready ${second.url}\n`)
+})
+
+test('migrating before the first start does not keep it from being one', async (t) => {
+  const env = { BERTH_DATA_DIR: temporaryDirectory(t) }
+  assert.equal((await runBerth(t, ['migrate'], env)).code, 0)
+  const server = await serveBerth(t, env)
+  server.child.kill('SIGTERM')
+  assert.match((await server.finished).stdout, /This is the first start/)
+})
+
+test('every mistake in the settings is told at once, unknown names with the one that was probably meant', async (t) => {
+  const env = {
+    BERTH_DATA_DIR: temporaryDirectory(t),
+    BERTH_LISTEN: 'everywhere',
+    BERTH_BASE_URL: 'https://berth.example/path',
+    BERTH_MASTER_KEY: 'short',
+    BERTH_OPEN_ORGANIZATIONS: 'yes',
+    BERTH_ISSUER_PRIVATE_NETWORKS: '10.0.0.0/8,nowhere',
+    BERTH_TLS_CERT_FILE: '/cert.pem',
+    BERTH_LOG_LEVEL: 'loud',
+    BERTH_BASEURL: 'x',
+    BERTH_COLOUR: 'blue',
+  }
+  for (const args of [['serve'], ['migrate'], ['admin', 'token'], ['admin', 'bootstrap']]) {
+    const finished = await runBerth(t, args, env)
+    assertRefused(
+      finished,
+      /^berth: BERTH_BASEURL is not a setting of berth; did you mean BERTH_BASE_URL\?$/,
+      /^berth: BERTH_COLOUR is not a setting of berth; see berth serve --help$/,
+      /^berth: BERTH_TLS_CERT_FILE and BERTH_TLS_KEY_FILE must be set together$/,
+      /^berth: BERTH_LISTEN must be /,
+      /^berth: BERTH_BASE_URL must be /,
+      /^berth: BERTH_MASTER_KEY must be 32 bytes in base64/,
+      /^berth: BERTH_OPEN_ORGANIZATIONS must be true or false$/,
+      /^berth: BERTH_ISSUER_PRIVATE_NETWORKS: "nowhere" must be /,
+      /^berth: BERTH_LOG_LEVEL must be one of /,
+    )
+    assert.ok(!finished.stderr.includes('short'), 'the value of a secret')
+  }
+})
+
+test('a port that is taken is one line', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  t.after(() => void server.close())
+  const { port } = server.address() as { port: number }
+  const env = { BERTH_DATA_DIR: temporaryDirectory(t), BERTH_LISTEN: `127.0.0.1:${port}` }
+  assertRefused(
+    await runBerth(t, ['serve'], env),
+    `berth: 127.0.0.1:${port} is in use; choose another address with BERTH_LISTEN`,
+  )
+  const elsewhere = await runBerth(t, ['serve'], { ...env, BERTH_LISTEN: '192.0.2.1:8080' })
+  assertRefused(elsewhere, 'berth: 192.0.2.1 is not an address of this machine')
+  const noFiles = {
+    ...env,
+    BERTH_LISTEN: '127.0.0.1:0',
+    BERTH_TLS_CERT_FILE: '/nowhere.pem',
+    BERTH_TLS_KEY_FILE: '/nowhere.pem',
+  }
+  assertRefused(
+    await runBerth(t, ['serve'], noFiles),
+    /^berth: the TLS files cannot be read: .*\/nowhere\.pem/,
+  )
+})
+
+test('a data directory that cannot be used is one line that names it', async (t) => {
+  const directory = temporaryDirectory(t)
+  const file = join(directory, 'file')
+  writeFileSync(file, '')
+  const dataDir = join(file, 'data')
+  for (const args of [['serve'], ['admin', 'token']]) {
+    const finished = await runBerth(t, args, { BERTH_DATA_DIR: dataDir, BERTH_LISTEN: '127.0.0.1:0' })
+    assertRefused(finished, new RegExp(`^berth: the data directory ${dataDir} cannot be used: `))
+  }
+})
+
+test('a data directory without permission to write is one line that names it', {
+  skip: process.getuid?.() !== 0 && 'needs root, to be somebody else',
+}, async (t) => {
+  const directory = temporaryDirectory(t)
+  chmodSync(directory, 0o755)
+  const finished = await runBerth(
+    t,
+    ['serve'],
+    { BERTH_DATA_DIR: directory, BERTH_LISTEN: '127.0.0.1:0' },
+    { uid: 65534, cwd: '/' },
+  )
+  if (/Cannot find|EACCES.*bin\/berth/.test(finished.stderr))
+    return t.skip('the program itself cannot be read by another user')
+  assertRefused(finished, new RegExp(`^berth: the data directory ${directory} cannot be used: `))
+})
+
+test('a database that does not answer is one line without its password', async (t) => {
+  const url = `postgres://berth:hunter2secret@127.0.0.1:${await freePort()}/berth`
+  const finished = await runBerth(t, ['serve'], {
+    BERTH_DATA_DIR: temporaryDirectory(t),
+    BERTH_DATABASE_URL: url,
+  })
+  assertRefused(finished, 'berth: the database does not answer; is the address in BERTH_DATABASE_URL right?')
+})
+
+test('R41: the first start makes a master key that only its user can read, and nothing else opens the installation', async (t) => {
+  const dataDir = temporaryDirectory(t)
+  const env = { BERTH_DATA_DIR: dataDir }
+  assert.equal((await runBerth(t, ['migrate'], env)).code, 0)
+  const file = join(dataDir, 'master.key')
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+  const key = readFileSync(file, 'utf8')
+  assert.equal(Buffer.from(key, 'base64').length, 32)
+  const other = randomBytes(32).toString('base64')
+  const wrong = 'berth: the database was made with another master key; set BERTH_MASTER_KEY to that one'
+  assertRefused(await runBerth(t, ['serve'], { ...env, BERTH_MASTER_KEY: other }), wrong)
+  assertRefused(await runBerth(t, ['admin', 'token'], { ...env, BERTH_MASTER_KEY: other }), wrong)
+  writeFileSync(file, other)
+  assertRefused(await runBerth(t, ['serve'], env), wrong)
+  writeFileSync(file, 'no key')
+  assertRefused(await runBerth(t, ['serve'], env), `berth: ${file} does not hold a master key`)
+  rmSync(file)
+  assertRefused(
+    await runBerth(t, ['serve'], env),
+    `berth: the database was made with a master key, but ${file} is gone; put it back or set BERTH_MASTER_KEY`,
+  )
+  assert.equal(existsSync(file), false)
+  assert.equal((await runBerth(t, ['migrate'], { ...env, BERTH_MASTER_KEY: key.trim() })).code, 0)
+})
+
+test('R41: two installations share no secret, and none is in the repository', async (t) => {
+  const [one, two] = [temporaryDirectory(t), temporaryDirectory(t)]
+  await Promise.all([one, two].map((dataDir) => runBerth(t, ['migrate'], { BERTH_DATA_DIR: dataDir })))
+  assert.notEqual(
+    readFileSync(join(one, 'master.key'), 'utf8'),
+    readFileSync(join(two, 'master.key'), 'utf8'),
+  )
+
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+    .split('\0')
+    .filter(
+      (name) =>
+        name !== '' && !/^gen\/|package-lock\.json$|\.(png|gz)$/.test(name) && existsSync(join(root, name)),
+    )
+  assert.ok(files.length > 50)
+  const secret =
+    /BEGIN [A-Z ]*PRIVATE KEY-----\n|eyJ[A-Za-z0-9_-]{20,}\.eyJ[A-Za-z0-9_-]{20,}|"d":\s*"[A-Za-z0-9_-]{30,}"|(MASTER_KEY|PASSWORD|SECRET)\s*[:=]\s*["']?[A-Za-z0-9+/_-]{16,}/
+  for (const name of files) {
+    const found = secret.exec(readFileSync(join(root, name), 'utf8'))
+    assert.equal(found, null, `${name}: ${found?.[0].slice(0, 30)}`)
+  }
+})
+
+test('admin bootstrap prints the first organization, its owner and a token, and is idempotent', async (t) => {
+  const env = { BERTH_DATA_DIR: temporaryDirectory(t) }
+  const bootstrap = (...args: string[]) => runBerth(t, ['admin', 'bootstrap', ...args], env)
+  const first = await bootstrap('--json')
+  assert.equal(first.code, 0, first.stderr)
+  assert.equal(first.stdout.split('\n').length, 2)
+  const { organization, identity, token, ...rest } = JSON.parse(first.stdout)
+  assert.deepEqual(rest, {})
+  assert.deepEqual(Object.keys(organization), ['uid', 'name'])
+  assert.deepEqual(Object.keys(identity), ['uid', 'name'])
+  assert.match(organization.uid, /^[0-9a-f]{40}$/)
+  assert.equal(organization.name, 'default')
+  assert.equal(decodeJwt(token).sub, identity.uid)
+
+  const named = JSON.parse((await bootstrap('--json', '--name', 'acme')).stdout)
+  assert.deepEqual(named.organization, { uid: organization.uid, name: 'acme' })
+  assert.deepEqual(named.identity, identity)
+  assert.deepEqual(
+    JSON.parse((await bootstrap('--json', '--name', 'acme')).stdout).organization,
+    named.organization,
+  )
+  assert.deepEqual(JSON.parse((await bootstrap('--json')).stdout).organization, named.organization)
+  assertRefused(
+    await bootstrap('--name', 'other'),
+    'berth: the organization is named acme already; rename it through the API',
+  )
+  assertRefused(await bootstrap('--name', 'Not A Name'), /^berth: --name: .*must match/)
+  const text = await bootstrap()
+  assert.match(
+    text.stdout,
+    new RegExp(
+      `^organization  ${organization.uid}  acme\nidentity      ${identity.uid}  owner\ntoken         \\S+\n$`,
+    ),
+  )
+})
+
+test('admin token prints a token and no newline, for the running server and without one', async (t) => {
+  const env = { BERTH_DATA_DIR: temporaryDirectory(t), BERTH_LISTEN: `127.0.0.1:${await freePort()}` }
+  const url = `http://${env.BERTH_LISTEN}`
+  const token = async (...args: string[]) => {
+    const finished = await runBerth(t, ['admin', 'token', ...args], env)
+    assert.equal(finished.code, 0, finished.stderr)
+    assert.match(finished.stdout, /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/)
+    assert.equal(finished.stderr, '')
+    return finished.stdout
+  }
+  const before = await token()
+  assert.equal(decodeJwt(before).aud, url)
+  const server = await serveBerth(t, env)
+  const list = async (bearer: string) =>
+    (await call('GET', `${url}/iam/v2beta1/groups`, { token: bearer })).status
+  assert.equal(await list(before), 200)
+  assert.equal(await list(await token()), 200)
+
+  const [organization] = (await call('GET', `${url}/iam/v2beta1/groups`, { token: before })).body.groups
+  const identity = await makeIdentity({ url, token: before }, organization.uid)
+  const own = await token('--identity', identity)
+  assert.equal(decodeJwt(own).sub, identity)
+  assert.equal(await list(own), 200)
+  const other = await token('--identity', identity, '--audience', 'registry.example')
+  assert.equal(decodeJwt(other).aud, 'registry.example')
+  assert.equal(await list(other), 401)
+  const unknown = `${organization.uid}/${'0'.repeat(16)}`
+  assertRefused(
+    await runBerth(t, ['admin', 'token', '--identity', unknown], env),
+    `berth: identity ${unknown} does not exist`,
+  )
+  assertRefused(
+    await runBerth(t, ['admin', 'token', '--identity', 'me'], env),
+    /^berth: --identity must be a uid/,
+  )
+
+  server.child.kill('SIGTERM')
+  await server.finished
+  assert.equal(decodeJwt(await token()).aud, url)
+})
+
+test('after the first organization was deleted its owner still gets tokens, and bootstrap says why it has nothing to print', async (t) => {
+  const env = { BERTH_DATA_DIR: temporaryDirectory(t) }
+  const server = await serveBerth(t, env)
+  const { organization, token } = JSON.parse(
+    (await runBerth(t, ['admin', 'bootstrap', '--json'], env)).stdout,
+  )
+  const url = `${server.url}/iam/v2beta1/groups/${organization.uid}`
+  assert.equal((await call('DELETE', url, { token })).status, 200)
+  for (const args of [[], ['--name', 'acme']]) {
+    const finished = await runBerth(t, ['admin', 'bootstrap', ...args], env)
+    assertRefused(finished, 'berth: the first organization was deleted; make another one through the API')
+  }
+  const again = await runBerth(t, ['admin', 'token'], env)
+  const made = await call('POST', `${server.url}/iam/v2beta1/groups`, {
+    token: again.stdout,
+    body: { name: 'acme' },
+  })
+  assert.equal(made.status, 200, made.text)
+})
+
+test('a token of the command line fits the address that the server was last started with', async (t) => {
+  const env = { BERTH_DATA_DIR: temporaryDirectory(t) }
+  const server = await serveBerth(t, env)
+  const { stdout } = await runBerth(t, ['admin', 'token'], env)
+  assert.equal((await call('GET', `${server.url}/iam/v2beta1/groups`, { token: stdout })).status, 200)
+})
+
+for (const engine of ['sqlite', 'postgres'] as const) {
+  const skip = engine === 'postgres' ? withoutPostgres : false
+  test(`migrate on ${engine} says what it did, once`, { skip }, async (t) => {
+    const env = {
+      BERTH_DATA_DIR: temporaryDirectory(t),
+      ...(engine === 'postgres' ? { BERTH_DATABASE_URL: (await startPostgres(t)).url } : {}),
+    }
+    const migrate = async (...args: string[]) => (await runBerth(t, ['migrate', ...args], env)).stdout
+    assert.match(await migrate('--json'), /^\{"migrations":\["0001-init"/)
+    assert.equal(await migrate(), 'the schema is up to date\n')
+    assert.equal(await migrate('--json'), '{"migrations":[]}\n')
+  })
+}
+
+test('SIGTERM lets a running request finish, then ends with code 0', async (t) => {
+  const env = { BERTH_DATA_DIR: temporaryDirectory(t) }
+  const server = await serveBerth(t, env)
+  const { stdout: token } = await runBerth(t, ['admin', 'token'], env)
+  const body = JSON.stringify({ name: 'finished' })
+  const connection = await rawConnection(t as never, Number(new URL(server.url).port))
+  connection.socket.write(
+    `POST /iam/v2beta1/groups HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 5)}`,
+  )
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  server.child.kill('SIGTERM')
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  assert.equal(server.child.exitCode, null)
+  await assert.rejects(call('GET', `${server.url}/healthz`), 'nothing new is accepted')
+  connection.socket.write(body.slice(5))
+  assert.match(await connection.received, /^HTTP\/1\.1 200 [\s\S]*"name":"finished"/)
+  const { code, signal } = await server.finished
+  assert.deepEqual([code, signal], [0, null])
+})
+
+test('wrong usage is exit code 2 and a line, help and version are exit code 0', async (t) => {
+  for (const args of [
+    ['fly'],
+    ['serve', '--fast'],
+    ['admin', 'fly'],
+    ['admin', 'token', '--identity'],
+    ['serve', 'extra'],
+  ]) {
+    const { code, stdout, stderr } = await runBerth(t, args)
+    assert.equal(code, 2, args.join(' '))
+    assert.equal(stdout, '')
+    assert.match(stderr, /^berth: /)
+  }
+  const version = await runBerth(t, ['--version'])
+  assert.deepEqual([version.code, version.stderr], [0, ''])
+  assert.match(version.stdout, /^[0-9]+\.[0-9]+\.[0-9]+\n$/)
+})
+
+test('help is as reviewed', async (t) => {
+  const commands = [[], ['serve'], ['migrate'], ['admin'], ['admin', 'bootstrap'], ['admin', 'token']]
+  const pages = await Promise.all(
+    commands.map(async (command) => {
+      const { code, stdout, stderr } = await runBerth(t, [...command, '--help'])
+      assert.deepEqual([code, stderr], [0, ''])
+      return `$ berth ${[...command, '--help'].join(' ')}\n${stdout}`
+    }),
+  )
+  expectGolden('cli-help.txt', pages.join('\n'))
+})

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { crashRounds } from '../support/crash.ts'
+import { startPostgres, withoutPostgres } from '../support/postgres.ts'
+import { temporaryDirectory } from '../support/process.ts'
+
+const ROUNDS = 100
+
+test('100 kills during concurrent writes on SQLite lose nothing that was acknowledged', async (t) => {
+  const acknowledged = await crashRounds(t, { BERTH_DATA_DIR: temporaryDirectory(t) }, ROUNDS)
+  t.diagnostic(`${acknowledged} acknowledged writes`)
+  assert.ok(acknowledged > ROUNDS)
+})
+
+test('100 kills during concurrent writes on PostgreSQL lose nothing that was acknowledged', {
+  skip: withoutPostgres,
+}, async (t) => {
+  const { url } = await startPostgres(t)
+  const acknowledged = await crashRounds(
+    t,
+    { BERTH_DATA_DIR: temporaryDirectory(t), BERTH_DATABASE_URL: url },
+    ROUNDS,
+  )
+  t.diagnostic(`${acknowledged} acknowledged writes`)
+  assert.ok(acknowledged > ROUNDS)
+})

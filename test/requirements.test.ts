@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+/**
+ * The security requirements, R1 to R42, each from an incident at a product of this kind. Every one is named by the title of a test that shows it, or
+ * stands here with the capability that it comes with.
+ */
+const REQUIREMENTS = 42
+
+const later: Readonly<Record<string, string>> = {
+  R13: 'refresh tokens: rotation is one atomic statement, reuse ends the family',
+  R20: 'registry content: overwriting any tag needs the right to update',
+  R21: 'registry content: every method of the registry protocol by role',
+  R22: 'sign-in: groups of an identity provider replace those of before',
+  R25: 'invites: random codes, bound to group, role and address, single use',
+  R29: 'sign-in pages: strict content policy, nothing of a user as HTML',
+  R30: 'registry content: an anonymous request for private content learns nothing',
+  R31: 'registry content: blobs are reached through a link of their repo only',
+  R32: 'registry content: the media type is the one of the request',
+  R33: 'registry content: digests are verified on write and on fetch',
+  R34: 'client commands that send credentials to a registry',
+  R36: 'sign-in on a device: a code is shown and confirmed',
+  R37: 'sign-in from a command line: authorization code with PKCE, no token in a URL',
+  R38: 'sign-in: redirect targets are compared exactly',
+  R40: 'sign-in: the state of a login is used once',
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+function titles(): string[] {
+  return ['src', 'test'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.test.ts'))
+      .flatMap((name) => {
+        const text = readFileSync(join(root, folder, name), 'utf8')
+        return [...text.matchAll(/\b(?:test|describe|it)\(\s*(['"`])(.*?)\1/g)].map(
+          ([, , title]) => title ?? '',
+        )
+      }),
+  )
+}
+
+test('each requirement is named by a test or belongs to a capability that is still to come', () => {
+  const named = new Set(titles().flatMap((title) => title.match(/\bR[0-9]+\b/g) ?? []))
+  const all = Array.from({ length: REQUIREMENTS }, (_, at) => `R${at + 1}`)
+  assert.deepEqual(
+    all.filter((number) => !named.has(number) && !Object.hasOwn(later, number)),
+    [],
+    'in neither',
+  )
+  assert.deepEqual(
+    all.filter((number) => named.has(number) && Object.hasOwn(later, number)),
+    [],
+    'in both',
+  )
+  assert.deepEqual(
+    [...named, ...Object.keys(later)].filter((number) => !all.includes(number)),
+    [],
+    'unknown',
+  )
+})

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ApiError, Code } from '../../src/core/errors.ts'
+import { type Db, inTransaction, openSqliteDb } from '../../src/storage/db.ts'
+import { migrate } from '../../src/storage/migrate.ts'
+import { deleteResource, insertResource, lockResource } from '../../src/storage/rows.ts'
+import { readSetting, writeSetting } from '../../src/storage/settings.ts'
+import type { Tables } from '../../src/storage/tables.ts'
+import { plantOne, rowOf, uproot } from '../support/hierarchy.ts'
+import { onEveryStorage } from '../support/storage.ts'
+
+const newRoot = () => randomBytes(20).toString('hex')
+const repo = (uid: string, name = 'r') => rowOf('repos', uid, { name }) as Tables['repos']
+
+async function stored(db: Db, uid: string): Promise<number> {
+  return (await db.kysely.selectFrom('repos').select('uid').where('uid', '=', uid).execute()).length
+}
+
+onEveryStorage('the database', (opened) => {
+  test('a transaction is there as a whole or not at all', async () => {
+    const db = opened()
+    const uid = `${newRoot()}/0123456789abcdef`
+    await assert.rejects(
+      inTransaction(db, async (tx) => {
+        await insertResource(db, tx, 'repos', repo(uid))
+        throw new Error('changed my mind')
+      }),
+      /changed my mind/,
+    )
+    assert.equal(await stored(db, uid), 0)
+    await inTransaction(db, (tx) => insertResource(db, tx, 'repos', repo(uid)))
+    assert.equal(await stored(db, uid), 1)
+  })
+
+  test('a unique violation is known as one, and another failure is not', async () => {
+    const db = opened()
+    const root = newRoot()
+    await inTransaction(db, (tx) => insertResource(db, tx, 'repos', repo(`${root}/0123456789abcdef`)))
+    const failure = await inTransaction(db, (tx) =>
+      insertResource(db, tx, 'repos', repo(`${root}/fedcba9876543210`)),
+    ).catch((error: unknown) => error)
+    assert.ok(db.rules.isUniqueViolation(failure))
+    assert.ok(!db.rules.isTransient(failure))
+    assert.ok(!db.rules.isUniqueViolation(new Error('other')))
+  })
+
+  test('what is transient runs again, eight times at most', async () => {
+    const transient = new Error('try again')
+    const db: Db = { ...opened(), rules: { ...opened().rules, isTransient: (error) => error === transient } }
+    let runs = 0
+    const third = await inTransaction(db, async () => {
+      if (++runs < 3) throw transient
+      return runs
+    })
+    assert.equal(third, 3)
+    runs = 0
+    await assert.rejects(
+      inTransaction(db, async () => {
+        runs++
+        throw transient
+      }),
+      (error: unknown) =>
+        error instanceof ApiError && error.code === Code.ABORTED && error.cause === transient,
+    )
+    assert.equal(runs, 8)
+  })
+
+  test('R23: a uid that was in use is refused, in its own collection and in others', async () => {
+    const db = opened()
+    const uid = await plantOne(db, 'repos', newRoot())
+    await uproot(db, 'repos', uid)
+    for (const collection of ['repos', 'groups', 'identities'] as const) {
+      const row = rowOf(collection, uid, { name: 'again' })
+      await assert.rejects(
+        inTransaction(db, (tx) => insertResource(db, tx, collection, row as never)),
+        /was in use before/,
+      )
+    }
+    assert.equal(await inTransaction(db, (tx) => deleteResource(db, tx, 'repos', uid)), false)
+  })
+
+  test('text orders by byte', async () => {
+    const db = opened()
+    const root = newRoot()
+    const names = ['a b', 'a-b', 'a.b', 'a', 'ab', 'a_b', '0', 'z9', 'z10', 'b']
+    await inTransaction(db, async (tx) => {
+      for (const [at, name] of names.entries())
+        await insertResource(db, tx, 'repos', repo(`${root}/${String(at).padStart(16, '0')}`, name))
+    })
+    const rows = await db.kysely
+      .selectFrom('repos')
+      .select('name')
+      .where('root', '=', root)
+      .orderBy('name')
+      .execute()
+    assert.deepEqual(
+      rows.map(({ name }) => name),
+      names.sort(),
+    )
+  })
+
+  test('bytes and large numbers come back as they went in', async () => {
+    const db = opened()
+    const uid = `${newRoot()}/0123456789abcdef`
+    const bytes = new Uint8Array([0, 255, 10, 39, 92])
+    const row = { ...repo(uid), created_ms: 8_640_000_000_000_000, configuration: bytes }
+    await inTransaction(db, (tx) => insertResource(db, tx, 'repos', row))
+    const read = await inTransaction(db, (tx) => lockResource(db, tx, 'repos', uid, 'update'))
+    assert.equal(read?.created_ms, row.created_ms)
+    assert.deepEqual(new Uint8Array(read?.configuration ?? []), bytes)
+  })
+
+  test('a setting is written once where it must not be replaced', async () => {
+    const db = opened()
+    const name = newRoot()
+    assert.equal(await writeSetting(db.kysely, name, 'one', { onlyIfAbsent: true }), true)
+    assert.equal(await writeSetting(db.kysely, name, 'two', { onlyIfAbsent: true }), false)
+    assert.equal(await readSetting(db.kysely, name), 'one')
+    assert.equal(await writeSetting(db.kysely, name, 'two'), true)
+    assert.equal(await readSetting(db.kysely, name), 'two')
+  })
+
+  test('migrating again does nothing', async () => {
+    assert.deepEqual(await migrate(opened()), [])
+  })
+
+  test('a long read answers like any other', async () => {
+    const db = opened()
+    const uid = await plantOne(db, 'repos', newRoot())
+    const place = db.engine === 'sqlite' ? '?' : '$1'
+    assert.deepEqual(await db.longRead(`select uid from repos where uid = ${place}`, [uid]), [{ uid }])
+    await assert.rejects(db.longRead('select * from nothing_of_that_name', []))
+    assert.deepEqual(await db.longRead(`select uid from repos where uid = ${place}`, [uid]), [{ uid }])
+  })
+})
+
+test('the version of a SQLite database moves with every write, of this connection or another', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
+  const file = join(dataDir, 'berth.db')
+  const [one, other] = [await openSqliteDb(file), await openSqliteDb(file)]
+  t.after(async () => {
+    await Promise.all([one.close(), other.close()])
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+  await migrate(one)
+  const settled = one.version('any')
+  await readSetting(one.kysely, 'nothing')
+  assert.equal(one.version('any'), settled)
+  await writeSetting(one.kysely, 'a', '1')
+  const own = one.version('any')
+  assert.notEqual(own, settled)
+  await writeSetting(other.kysely, 'a', '2')
+  assert.notEqual(one.version('any'), own)
+})

@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe } from 'node:test'
+import type { Code } from '../../src/core/errors.ts'
+import { managedRoleByName } from '../../src/core/managed-roles.ts'
+import { openSqliteDb, type Sizes } from '../../src/storage/db.ts'
+import { startTestBerth, type TestBerth, type TestBerthOptions } from './berth.ts'
+import { databases, type TestDatabase } from './databases.ts'
+import { type GrpcClient, grpcClient } from './grpc.ts'
+import { call, type RestReply } from './rest.ts'
+
+/** Who takes part in the tests through the front door: servers, callers with their tokens, and what they make first. */
+
+/** The API as one caller sees it. Paths are those of v2beta1, e.g. `iam/groups/<uid>`. */
+export interface Api {
+  readonly token: string
+  get(path: string, query?: Readonly<Record<string, string | readonly string[]>>): Promise<RestReply>
+  post(path: string, body?: unknown): Promise<RestReply>
+  patch(path: string, body?: unknown, updateMask?: string): Promise<RestReply>
+  delete(path: string): Promise<RestReply>
+  /** What `post` made; fails when it was refused. */
+  made(path: string, body: unknown): Promise<RestReply['body']>
+}
+
+export function apiOf({ url }: Pick<TestBerth, 'url'>, token: string): Api {
+  const address = (path: string) => `${url}/${path.replace('/', '/v2beta1/')}`
+  const post: Api['post'] = (path, body) => call('POST', address(path), { token, body })
+  return {
+    token,
+    get: (path, query = {}) => {
+      const search = new URLSearchParams()
+      for (const [name, value] of Object.entries(query))
+        for (const one of [value].flat()) search.append(name, one)
+      return call('GET', `${address(path)}?${search}`, { token })
+    },
+    post,
+    patch: (path, body, updateMask) => {
+      const query = updateMask === undefined ? '' : `?updateMask=${encodeURIComponent(updateMask)}`
+      return call('PATCH', address(path) + query, { token, body })
+    },
+    delete: (path) => call('DELETE', address(path), { token }),
+    made: async (path, body) => {
+      const reply = await post(path, body)
+      assert.equal(reply.status, 200, reply.text)
+      return reply.body
+    },
+  }
+}
+
+/** Names that no other test has. */
+export function newName(prefix: string): string {
+  return `${prefix}-${randomBytes(5).toString('hex')}`
+}
+
+export const claimMatch = { issuer: 'https://issuer.example', subject: 'robot' }
+
+export function managedRole(name: string): string {
+  const role = managedRoleByName.get(name)
+  if (role === undefined) throw new Error(`there is no managed role ${name}`)
+  return role.uid
+}
+
+/** An organization of its own for one test, with one identity that owns it. */
+export interface Organization {
+  readonly uid: string
+  readonly name: string
+  readonly owner: { readonly uid: string; readonly api: Api }
+  /** A new identity that holds a role, a managed one by name, in a group; in the organization when none is named. */
+  member(
+    role: string,
+    group?: string,
+  ): Promise<{ readonly uid: string; readonly api: Api; readonly binding: string }>
+}
+
+/** The parts of a server that the tests of one file share. */
+export interface Cast {
+  readonly berth: TestBerth
+  /** The platform's administrator. */
+  readonly admin: Api
+  readonly grpc: GrpcClient
+  organization(): Promise<Organization>
+  /** Fails unless `work` leaves every resource, counter and audit record as it was. */
+  writesNothing<T>(work: () => Promise<T>): Promise<T>
+  auditOf(uid: string): Promise<{ method: string; actor: string }[]>
+}
+
+/** One suite per database, each with a server of its own. */
+export function onEveryDatabase(
+  title: string,
+  suite: (cast: () => Cast) => void,
+  {
+    sizes,
+    only,
+    ...options
+  }: TestBerthOptions & {
+    readonly sizes?: Sizes
+    /** Where only one of them can tell. */
+    readonly only?: TestDatabase['name']
+  } = {},
+): void {
+  for (const database of databases.filter(({ name }) => only === undefined || name === only)) {
+    describe(`${title} (${database.name})`, () => {
+      let cast: Cast | undefined
+      const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
+      before(async () => {
+        const small = sizes === undefined ? database : withSizes(database, sizes, dataDir)
+        cast = castOf(await startTestBerth(small, options))
+      })
+      after(async () => {
+        cast?.grpc.close()
+        await cast?.berth.stop()
+        rmSync(dataDir, { recursive: true, force: true })
+      })
+      suite(() => {
+        if (cast === undefined) throw new Error('the server has not started')
+        return cast
+      })
+    })
+  }
+}
+
+function castOf(berth: TestBerth): Cast {
+  const admin = apiOf(berth, berth.token)
+  const { db } = berth.berth.installation.store
+  const contents = async () => {
+    const rows = []
+    for (const table of [
+      'groups',
+      'organization_names',
+      'identities',
+      'roles',
+      'role_bindings',
+      'repos',
+      'counts',
+      'tombstones',
+      'audit_events',
+    ] as const) {
+      rows.push(await db.kysely.selectFrom(table).selectAll().execute())
+    }
+    return new Set(rows.flat().map((row) => JSON.stringify(row)))
+  }
+  return {
+    berth,
+    admin,
+    grpc: grpcClient(berth.url),
+    async organization() {
+      const name = newName('org')
+      const { uid } = await admin.made('iam/groups', { name })
+      const member: Organization['member'] = async (role, group = uid) => {
+        const identity = await admin.made(`iam/identities/${uid}`, { name: newName('member'), claimMatch })
+        const roleUid = role.includes('/') ? role : managedRole(role)
+        const binding = await admin.made(`iam/roleBindings/${group}`, { identityUid: identity.uid, roleUid })
+        return {
+          uid: identity.uid,
+          api: apiOf(berth, await berth.tokenOf(identity.uid)),
+          binding: binding.uid,
+        }
+      }
+      return { uid, name, owner: await member('owner'), member }
+    },
+    async writesNothing(work) {
+      const earlier = await contents()
+      const result = await work()
+      const later = await contents()
+      assert.deepEqual(
+        {
+          written: [...later].filter((row) => !earlier.has(row)),
+          gone: [...earlier].filter((row) => !later.has(row)),
+        },
+        { written: [], gone: [] },
+      )
+      return result
+    },
+    auditOf: (uid) =>
+      db.kysely
+        .selectFrom('audit_events')
+        .select(['method', 'actor'])
+        .where('uid', '=', uid)
+        .orderBy('id')
+        .execute(),
+  }
+}
+
+/** What an error answers, in the words of its HTTP status, code and details. */
+export interface Refusal {
+  readonly status: number
+  readonly code: Code
+  /** Fields of the BadRequest, in order. */
+  readonly fields?: readonly string[]
+  /** Type of the PreconditionFailure. */
+  readonly violation?: string
+  /** Type and name of the ResourceInfo; `'*'` is any name. */
+  readonly resource?: readonly [type: string, name: string]
+}
+
+const reasons: Readonly<Record<number, string>> = {
+  3: 'INVALID_ARGUMENT',
+  5: 'NOT_FOUND',
+  6: 'ALREADY_EXISTS',
+  7: 'PERMISSION_DENIED',
+  9: 'FAILED_PRECONDITION',
+  13: 'INTERNAL',
+  16: 'UNAUTHENTICATED',
+}
+
+/** Fails unless the reply is exactly this error, with an ErrorInfo first and no detail besides those told. */
+export function assertRefused(reply: RestReply, refusal: Refusal): void {
+  const { status, code, fields, violation, resource } = refusal
+  assert.deepEqual([reply.status, reply.body?.code], [status, code], reply.text)
+  const [info, ...details] = reply.body.details
+  assert.deepEqual(info, {
+    '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+    reason: reasons[code],
+    domain: '127.0.0.1',
+  })
+  const seen = details.map((detail: Record<string, unknown>) => {
+    switch (detail['@type']) {
+      case 'type.googleapis.com/google.rpc.BadRequest':
+        return { fields: (detail['fieldViolations'] as { field: string }[]).map(({ field }) => field) }
+      case 'type.googleapis.com/google.rpc.PreconditionFailure':
+        return { violation: (detail['violations'] as { type: string }[])[0]?.type }
+      case 'type.googleapis.com/google.rpc.ResourceInfo':
+        return { resource: [detail['resourceType'], resource?.[1] === '*' ? '*' : detail['resourceName']] }
+      default:
+        return detail
+    }
+  })
+  const wanted = [fields && { fields }, violation && { violation }, resource && { resource }]
+  assert.deepEqual(
+    seen,
+    wanted.filter((detail) => detail !== undefined),
+    reply.text,
+  )
+}
+
+export const badField = (...fields: string[]): Refusal => ({ status: 400, code: 3, fields })
+export const missing = (type: string, uid: string): Refusal => ({
+  status: 404,
+  code: 5,
+  resource: [type, uid],
+})
+export const taken = (type: string, name: string): Refusal => ({
+  status: 409,
+  code: 6,
+  resource: [type, name],
+})
+export const denied: Refusal = { status: 403, code: 7 }
+export const precondition = (violation: string): Refusal => ({ status: 400, code: 9, violation })
+
+/** A database whose limits are so small that a handful of rows already goes the ways of a million. */
+function withSizes(database: TestDatabase, sizes: Sizes, dataDir: string): TestDatabase {
+  const open = database.open ?? (() => openSqliteDb(join(dataDir, 'berth.db')))
+  return { ...database, open: async () => ({ ...(await open()), sizes }) }
+}

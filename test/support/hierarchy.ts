@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { parentOf, rootOf } from '../../src/core/uid.ts'
+import { type Db, inTransaction } from '../../src/storage/db.ts'
+import { deleteResource, insertResource } from '../../src/storage/rows.ts'
+import type { Collection, Tables } from '../../src/storage/tables.ts'
+
+/** Random trees of groups with resources in them, written straight into the database: thousands of rows in a second. */
+
+/** A group: where it hangs (the how-manieth of those before it; undefined: an organization) and how many rows it gets. */
+export interface Node {
+  readonly under: number | undefined
+  readonly rows: readonly { readonly created: number; readonly updated: number }[]
+}
+
+const row = fc.record({ created: fc.nat(3), updated: fc.nat(3) })
+
+/** Several organizations, uneven in depth and width. */
+export function hierarchies(size: { readonly groups: number; readonly rows: number }): fc.Arbitrary<Node[]> {
+  const node = fc.record({
+    under: fc.option(fc.nat(100), { nil: undefined, freq: 5 }),
+    rows: fc.array(row, { maxLength: size.rows }),
+  })
+  return fc.array(node, { minLength: 1, maxLength: size.groups })
+}
+
+const below = (parent: string) => `${parent}/${randomBytes(8).toString('hex')}`
+
+/** Any row of a collection; times are in one second, so that many are equal. */
+export function rowOf(
+  collection: Collection,
+  uid: string,
+  { created = 0, updated = 0, name }: { created?: number; updated?: number; name: string },
+): Tables[Collection] & { uid: string; root: string } {
+  const base = 1_700_000_000_000
+  const resource = {
+    root: rootOf(uid),
+    uid,
+    parent: parentOf(uid),
+    created_ms: base + created,
+    updated_ms: base + updated,
+  }
+  const named = { ...resource, name, description: '' }
+  switch (collection) {
+    case 'groups':
+      return { ...named, verified: 0, kind: 0, status: 2 }
+    case 'identities':
+      return {
+        ...named,
+        email: '',
+        email_unverified: '',
+        company: '',
+        relationship: 4,
+        relationship_data: new Uint8Array(0),
+        issuer: '',
+        subject: '',
+        last_seen_ms: base,
+      }
+    case 'roles':
+      return { ...named, capabilities: '[103]' }
+    case 'role_bindings':
+      // A stranger's, so that it grants nothing to anybody who is asked.
+      return {
+        ...resource,
+        identity_uid: randomBytes(20).toString('hex'),
+        role_uid: randomBytes(20).toString('hex'),
+        automatic: 0,
+      }
+    case 'repos':
+      return { ...named, catalog_tier: 0, configuration: new Uint8Array(0) }
+  }
+}
+
+/** Writes a tree; the uids of its groups come back. Names repeat between groups and never within one. */
+export async function plant(db: Db, collection: Collection, nodes: readonly Node[]): Promise<string[]> {
+  const groups: string[] = []
+  await inTransaction(db, async (tx) => {
+    for (const [at, { under, rows }] of nodes.entries()) {
+      const parent = under === undefined || at === 0 ? undefined : groups[under % at]
+      const uid = parent === undefined ? randomBytes(20).toString('hex') : below(parent)
+      groups.push(uid)
+      const first = rows[0] ?? {}
+      await insertResource(
+        db,
+        tx,
+        'groups',
+        rowOf('groups', uid, { ...first, name: `g${at % 3}.${at}` }) as Tables['groups'],
+      )
+      if (collection === 'groups') continue
+      for (const [index, times] of rows.entries()) {
+        await insertResource(
+          db,
+          tx,
+          collection,
+          rowOf(collection, below(uid), { ...times, name: `n${index}` }),
+        )
+      }
+    }
+  })
+  return groups
+}
+
+/** One more row of a collection somewhere in a group. */
+export async function plantOne(db: Db, collection: Collection, group: string): Promise<string> {
+  const uid = below(group)
+  const added = rowOf(collection, uid, { created: 1, updated: 2, name: randomBytes(3).toString('hex') })
+  await inTransaction(db, (tx) => insertResource(db, tx, collection, added))
+  return uid
+}
+
+export async function uproot(db: Db, collection: Collection, uid: string): Promise<void> {
+  await inTransaction(db, (tx) => deleteResource(db, tx, collection, uid))
+}
+
+/** Takes everything away that lies in these organizations, as if it had never been. */
+export async function clear(db: Db, groups: readonly string[]): Promise<void> {
+  const roots = [...new Set(groups.map(rootOf))]
+  for (const table of [
+    'groups',
+    'identities',
+    'roles',
+    'role_bindings',
+    'repos',
+    'counts',
+    'tombstones',
+  ] as const) {
+    await db.kysely.deleteFrom(table).where('root', 'in', roots).execute()
+  }
+}

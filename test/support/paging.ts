@@ -1,0 +1,349 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { managedRoleByUid } from '../../src/core/managed-roles.ts'
+import { inTransaction } from '../../src/storage/db.ts'
+import { insertResource } from '../../src/storage/rows.ts'
+import type { Collection, Tables } from '../../src/storage/tables.ts'
+import { type Api, apiOf, type Cast, managedRole } from './cast.ts'
+import { clear, hierarchies, type Node, plant, plantOne, rowOf, uproot } from './hierarchy.ts'
+
+/** What lists promise, against lists that are computed here the simple way. */
+
+const paths: Readonly<Record<Collection, string>> = {
+  groups: 'iam/groups',
+  identities: 'iam/identities',
+  roles: 'iam/roles',
+  role_bindings: 'iam/roleBindings',
+  repos: 'registry/repos',
+}
+const columns: Readonly<Record<string, string>> = {
+  uid: 'uid',
+  name: 'name',
+  created_at: 'created_ms',
+  update_time: 'updated_ms',
+}
+
+type Row = Record<string, string | number>
+type Query = Readonly<Record<string, string | readonly string[]>>
+
+interface Key {
+  readonly field: string
+  readonly direction: '' | ' asc' | ' desc'
+}
+
+/** A question about a random tree; numbers stand for groups and rows, modulo how many there are. */
+export interface Question {
+  readonly collection: Collection
+  readonly nodes: readonly Node[]
+  /** Groups that the caller may read; undefined: the platform's administrator asks. */
+  readonly bound: readonly number[] | undefined
+  readonly filter: {
+    readonly descendantsOf: number | undefined
+    readonly childrenOf: number | '/' | undefined
+    readonly inRoot: boolean
+    readonly ids: readonly number[] | undefined
+    readonly ancestorsOf: number | undefined
+    readonly name: number | undefined
+  }
+  readonly order: readonly Key[]
+  readonly pageSize: number
+  readonly skip: number
+  readonly repeatsSkip: boolean
+}
+
+const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 1 })
+const rarely = <T>(arbitrary: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary })
+
+export function questions(size: { readonly groups: number; readonly rows: number }): fc.Arbitrary<Question> {
+  const index = fc.nat(1000)
+  const key = fc.record({
+    field: fc.constantFrom(...Object.keys(columns)),
+    direction: fc.constantFrom('' as const, ' asc' as const, ' desc' as const),
+  })
+  return fc.record({
+    collection: fc.constantFrom<Collection>('groups', 'identities', 'roles', 'role_bindings', 'repos'),
+    nodes: hierarchies(size),
+    bound: fc.oneof(
+      { weight: 3, arbitrary: fc.array(index, { maxLength: 5 }) },
+      { weight: 1, arbitrary: fc.constant(undefined) },
+    ),
+    filter: fc.record({
+      descendantsOf: maybe(index),
+      childrenOf: rarely(fc.oneof(index, fc.constant('/' as const))),
+      inRoot: fc.oneof(
+        { weight: 9, arbitrary: fc.constant(false) },
+        { weight: 1, arbitrary: fc.constant(true) },
+      ),
+      ids: rarely(fc.array(index, { minLength: 1, maxLength: 8 })),
+      ancestorsOf: rarely(index),
+      name: rarely(index),
+    }),
+    order: fc.uniqueArray(key, { maxLength: 3, selector: ({ field }) => field }),
+    pageSize: fc.integer({ min: 1, max: 7 }),
+    skip: fc.oneof({ weight: 2, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(30) }),
+    repeatsSkip: fc.boolean(),
+  })
+}
+
+interface Asked {
+  readonly api: Api
+  readonly query: Query
+  readonly groups: readonly string[]
+  /** All that was made, by uid or root. */
+  readonly roots: readonly string[]
+  /** The rows of the tree, without what makes the caller one who may read it. */
+  readonly planted: ReadonlySet<string>
+  /** What the list must be, from the rows that are there now. */
+  expected(): Promise<Row[]>
+}
+
+/** Plants the tree of a question for as long as it is looked at. */
+async function asking(cast: Cast, question: Question, look: (asked: Asked) => Promise<void>): Promise<void> {
+  const asked = await ask(cast, question)
+  try {
+    await look(asked)
+  } finally {
+    await clear(cast.berth.berth.installation.store.db, asked.roots)
+  }
+}
+
+/** Plants the tree, makes the caller, and spells the question out. */
+async function ask({ berth, admin }: Cast, question: Question): Promise<Asked> {
+  const { db } = berth.berth.installation.store
+  const { collection, nodes, filter } = question
+  const groups = await plant(db, collection, nodes)
+  const pick = <T>(all: readonly T[], at: number) => all[at % all.length] as T
+  const scopes = question.bound?.map((at) => pick(groups, at))
+
+  const rows = async () => (await db.kysely.selectFrom(collection).selectAll().execute()) as unknown as Row[]
+  const mine = (await rows()).filter((row) => groups.some((group) => String(row['uid']).startsWith(group)))
+
+  let api = admin
+  const roots = [...groups]
+  if (scopes !== undefined) {
+    // Not in the tree, so that the lists hold what was planted and nothing else.
+    const identity = randomBytes(20).toString('hex')
+    roots.push(identity)
+    await inTransaction(db, async (tx) => {
+      await insertResource(
+        db,
+        tx,
+        'identities',
+        rowOf('identities', identity, { name: 'reader' }) as Tables['identities'],
+      )
+      for (const scope of new Set(scopes)) {
+        const uid = `${scope}/${randomBytes(8).toString('hex')}`
+        const binding = rowOf('role_bindings', uid, { name: '' }) as Tables['role_bindings']
+        await insertResource(db, tx, 'role_bindings', {
+          ...binding,
+          identity_uid: identity,
+          role_uid: managedRole('viewer'),
+        })
+      }
+    })
+    api = apiOf(berth, await berth.tokenOf(identity))
+  }
+
+  const row = (at: number) => (mine.length === 0 ? groups[0]! : String(pick(mine, at)['uid']))
+  const ids = filter.ids?.map(row)
+  const name =
+    filter.name === undefined || mine.length === 0
+      ? undefined
+      : (pick(mine, filter.name)['name'] as string | undefined)
+  const descendantsOf = filter.descendantsOf === undefined ? undefined : pick(groups, filter.descendantsOf)
+  const childrenOf =
+    typeof filter.childrenOf === 'number' ? pick(groups, filter.childrenOf) : filter.childrenOf
+  const ancestorsOf = filter.ancestorsOf === undefined ? undefined : pick(groups, filter.ancestorsOf)
+
+  const query: Record<string, string | readonly string[]> = { page_size: String(question.pageSize) }
+  if (descendantsOf !== undefined) query['uidp.descendants_of'] = descendantsOf
+  if (childrenOf !== undefined) query['uidp.children_of'] = childrenOf
+  if (filter.inRoot) query['uidp.in_root'] = 'true'
+  if (ids !== undefined) query['uidp.ids'] = ids
+  if (ancestorsOf !== undefined) query['uidp.ancestors_of'] = ancestorsOf
+  if (name !== undefined) query['name'] = name
+  const order = question.order.filter(({ field }) => field !== 'name' || collection !== 'role_bindings')
+  if (order.length > 0) query['order_by'] = order.map(({ field, direction }) => field + direction).join(', ')
+
+  const visible = (uid: string) =>
+    scopes === undefined ||
+    scopes.some((scope) => uid === scope || uid.startsWith(`${scope}/`)) ||
+    (collection === 'roles' && managedRoleByUid.has(uid))
+  const parent = (uid: string) => (uid.length === 40 ? '/' : uid.slice(0, -17))
+  const isAncestor = (uid: string) =>
+    ancestorsOf === undefined ||
+    (collection === 'groups'
+      ? ancestorsOf.startsWith(`${uid}/`)
+      : `${ancestorsOf}/`.startsWith(`${parent(uid)}/`))
+  const keeps = (held: Row) => {
+    const uid = String(held['uid'])
+    return (
+      visible(uid) &&
+      (descendantsOf === undefined || uid.startsWith(`${descendantsOf}/`)) &&
+      (childrenOf === undefined || parent(uid) === childrenOf) &&
+      (!filter.inRoot || uid.length === 40) &&
+      (ids === undefined || ids.includes(uid)) &&
+      isAncestor(uid) &&
+      (name === undefined || held['name'] === name)
+    )
+  }
+  const compare = (a: Row, b: Row) => {
+    for (const { field, direction } of [...order, { field: 'uid', direction: '' }]) {
+      const column = columns[field] as string
+      const [x, y] = [a[column] as string | number, b[column] as string | number]
+      if (x !== y) return (x < y ? -1 : 1) * (direction === ' desc' ? -1 : 1)
+    }
+    return 0
+  }
+  const planted = new Set(mine.map((held) => String(held['uid'])))
+  return {
+    api,
+    query,
+    groups,
+    roots,
+    planted,
+    expected: async () => (await rows()).filter(keeps).sort(compare),
+  }
+}
+
+interface Page {
+  readonly uids: string[]
+  readonly next: string
+  readonly total: number
+  readonly skipped: number
+}
+
+async function fetchPage(api: Api, collection: Collection, query: Query): Promise<Page> {
+  const { status, body, text } = await api.get(paths[collection], query)
+  assert.equal(status, 200, text)
+  const { nextPageToken, totalCount, skipped, ...rest } = body
+  const [items] = Object.values(rest) as { uid: string }[][]
+  return { uids: items!.map(({ uid }) => uid), next: nextPageToken, total: Number(totalCount), skipped }
+}
+
+/** All pages after another, each checked for what every page must tell. */
+export async function pagesAreTheList(cast: Cast, question: Question): Promise<void> {
+  await asking(cast, question, async ({ api, query, expected }) => {
+    const { collection, pageSize, skip } = question
+    const wanted = (await expected()).map((row) => String(row['uid']))
+    const first = skip === 0 ? query : { ...query, skip: String(skip) }
+    // Whether a client repeats its skip with the token or leaves it out, the token has consumed it (decision 4).
+    const next = question.repeatsSkip ? first : query
+    const seen: string[] = []
+    let token = ''
+    do {
+      const page: Page = await fetchPage(
+        api,
+        collection,
+        token === '' ? first : { ...next, page_token: token },
+      )
+      assert.deepEqual([page.total, page.skipped], [wanted.length, skip], 'totalCount and skipped')
+      if (page.next !== '') assert.equal(page.uids.length, pageSize, 'only the last page may be short')
+      seen.push(...page.uids)
+      token = page.next
+    } while (token !== '')
+    assert.deepEqual(seen, wanted.slice(skip))
+  })
+}
+
+/** A further `skip` with a token passes over rows after the cursor, and adds up (decision 4). */
+export async function skipsAddUp(cast: Cast, question: Question, further: number): Promise<void> {
+  await asking(cast, question, async ({ api, query, expected }) => {
+    const { collection, pageSize, skip } = question
+    const wanted = (await expected()).map((row) => String(row['uid']))
+    const first = await fetchPage(api, collection, { ...query, skip: String(skip) })
+    if (first.next === '' || further === skip) return
+    const second = await fetchPage(api, collection, {
+      ...query,
+      skip: String(further),
+      page_token: first.next,
+    })
+    const from = skip + pageSize + further
+    assert.deepEqual(second.uids, wanted.slice(from, from + pageSize))
+    assert.deepEqual([second.skipped, second.total], [skip + further, wanted.length])
+  })
+}
+
+/** Rows that come and go between pages never make another row come twice or not at all. */
+export async function changesDisturbNothing(
+  cast: Cast,
+  question: Question,
+  changes: readonly number[],
+): Promise<void> {
+  const { db } = cast.berth.berth.installation.store
+  await asking(cast, question, async ({ api, query, groups, planted, expected }) => {
+    const { collection } = question
+    const before = (await expected()).map((row) => String(row['uid']))
+    const seen: string[] = []
+    const gone = new Set<string>()
+    let token = ''
+    let turn = 0
+    do {
+      const page: Page = await fetchPage(
+        api,
+        collection,
+        token === '' ? query : { ...query, page_token: token },
+      )
+      seen.push(...page.uids)
+      token = page.next
+      const change = changes[turn++ % changes.length] ?? 0
+      const own = before.filter((uid) => planted.has(uid) && !gone.has(uid))
+      const victim = own[change % Math.max(1, own.length)]
+      if (change % 2 === 0 && victim !== undefined) {
+        gone.add(victim)
+        await uproot(db, collection, victim)
+      } else {
+        await plantOne(db, collection, groups[change % groups.length] as string)
+      }
+    } while (token !== '')
+    assert.equal(new Set(seen).size, seen.length, 'no row comes twice')
+    const untouched = before.filter((uid) => !gone.has(uid))
+    const still = new Set(untouched)
+    assert.deepEqual(
+      seen.filter((uid) => still.has(uid)),
+      untouched,
+      'every row that was there all the time comes once, in order',
+    )
+  })
+}
+
+/** R24: what a caller lists is what it gets one by one, of everything that is planted. */
+export async function getsAgreeWithTheList(cast: Cast, question: Question): Promise<void> {
+  const all = {
+    descendantsOf: undefined,
+    childrenOf: undefined,
+    inRoot: false,
+    ids: undefined,
+    ancestorsOf: undefined,
+    name: undefined,
+  }
+  await asking(cast, { ...question, filter: all }, async ({ api, planted }) => {
+    const { collection } = question
+    const listed = new Set<string>()
+    let token = ''
+    do {
+      const page: Page = await fetchPage(api, collection, {
+        page_size: '200',
+        ...(token && { page_token: token }),
+      })
+      for (const uid of page.uids) if (planted.has(uid)) listed.add(uid)
+      token = page.next
+    } while (token !== '')
+    for (const uid of planted) {
+      const { status } = await api.get(`${paths[collection]}/${uid}`)
+      assert.equal(status, listed.has(uid) ? 200 : 403, uid)
+    }
+  })
+}
+
+/** Runs a property on as many cases; the seed stands in the failure's message. */
+export async function property<T>(
+  arbitrary: fc.Arbitrary<T>,
+  check: (value: T) => Promise<void>,
+  numRuns: number,
+): Promise<void> {
+  const seed = Number(process.env['BERTH_TEST_SEED'] ?? 20_251)
+  await fc.assert(fc.asyncProperty(arbitrary, check), { numRuns, seed, endOnFailure: numRuns > 200 })
+}

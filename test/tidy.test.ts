@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { variables } from '../src/config.ts'
+import { limits } from '../src/core/limits.ts'
+
+/** The rules of the project that no linter knows. */
+
+const files = globSync('{bin,src,test,scripts,examples,bench,docs,proto,.ci}/**/*', { withFileTypes: true })
+  .filter((entry) => entry.isFile() && !entry.parentPath.includes('bench/results'))
+  .map((entry) => join(entry.parentPath, entry.name))
+const sources = files.filter((file) => file.startsWith('src/') && file.endsWith('.ts'))
+const shipped = sources.filter((file) => !file.endsWith('.test.ts'))
+const textOf = (file: string) => readFileSync(file, 'utf8')
+
+/** Who may import whom: for each folder, what the paths of its imports (relative to src/) must match. */
+const arrows: Readonly<Record<string, RegExp>> = {
+  core: /^(#gen\/|core\/|node:crypto$|@bufbuild\/protobuf(\/|$))/,
+  trust:
+    /^(#gen\/|trust\/|core\/|@bufbuild\/protobuf(\/|$)|jose$|re2js$|lru-cache$|ipaddr\.js$|node:(crypto|module|net)$)/,
+  storage: /^(#gen\/|storage\/|core\/|node:|kysely(\/|$)|better-sqlite3$|pg$|lru-cache$)/,
+  auth: /^(#gen\/|auth\/|core\/|storage\/|@bufbuild\/protobuf(\/|$)|lru-cache$)/,
+  sts: /^(#gen\/|sts\/|core\/|storage\/|trust\/|auth\/|(http|log)\.ts$|node:|jose$|undici$|ipaddr\.js$|lru-cache$|@bufbuild\/protobuf(\/|$))/,
+  iam: /^(#gen\/|iam\/|core\/|storage\/|trust\/|@bufbuild\/protobuf(\/|$)|kysely$)/,
+  registry:
+    /^(#gen\/|registry\/|core\/|storage\/|trust\/|iam\/parent-group\.ts$|@bufbuild\/protobuf(\/|$)|kysely$)/,
+  gateway: /^(#gen\/|gateway\/|core\/|http\.ts$|port\.ts$|node:|@bufbuild\/protobuf(\/|$))/,
+  cli: /^(?!#gen\/|iam\/|registry\/|gateway\/|auth\/|sts\/|trust\/)/,
+}
+
+test('imports point one way', () => {
+  const wrong = shipped.flatMap((file) => {
+    const allowed = arrows[file.split('/')[1] ?? '']
+    if (allowed === undefined) return []
+    return [...textOf(file).matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g)]
+      .map(([, name = '']) => (name.startsWith('.') ? join(dirname(file), name).slice('src/'.length) : name))
+      .filter((name) => !allowed.test(name))
+      .map((name) => `${file} imports ${name}`)
+  })
+  assert.deepEqual(wrong, [])
+})
+
+test('the environment is read in the command line only', () => {
+  const readers = shipped.filter((file) =>
+    /\bprocess\s*(\.\s*env\b|\[\s*'env')|\benv\s*}\s*=\s*process\b|\benv\b.*'node:process'/.test(
+      textOf(file),
+    ),
+  )
+  const elsewhere = readers.filter((file) => !file.startsWith('src/cli/'))
+  assert.deepEqual(elsewhere, [])
+})
+
+test('files are named after their idea, and nothing gathers the rest', () => {
+  const bad = /(^|\/)(utils?|helpers?|common|shared|misc|index)(\/|\.\w+$|\.test\.ts$)/
+  // proto/platform/common is the public import path of a schema file.
+  assert.deepEqual(
+    files.filter((file) => bad.test(file) && !file.startsWith('proto/')),
+    [],
+  )
+})
+
+test('exports have names', () => {
+  const unnamed = sources.filter((file) => /^export default|\bas default\b/m.test(textOf(file)))
+  assert.deepEqual(unnamed, [])
+})
+
+test('the repository speaks of itself only, and of nothing that is to be done', () => {
+  const words = /\b(TODO|FIXME|XXX|HACK|WIP|tbd)\b|\bissue #\d/
+  const texts = [...files, 'README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'package.json']
+  assert.deepEqual(
+    texts.filter((file) => file !== 'test/tidy.test.ts' && words.test(textOf(file))),
+    [],
+  )
+})
+
+test('every migration is in the list, in order', () => {
+  const present = globSync('src/storage/migrations/*.ts')
+    .map((file) => basename(file, '.ts'))
+    .sort()
+  const listed = [...textOf('src/storage/migrate.ts').matchAll(/'(\d{4}-[\w-]+)':/g)].map(([, name]) => name)
+  assert.deepEqual(listed, present)
+})
+
+test('every limit is in force and named in a test or a document, every setting is documented', () => {
+  const code = shipped
+    .filter((file) => file !== 'src/core/limits.ts')
+    .map(textOf)
+    .join('\n')
+  const words = files
+    .filter((file) => /\.test\.ts$|^test\/support\/|^docs\//.test(file) && file !== 'test/tidy.test.ts')
+    .map(textOf)
+    .join('\n')
+  const named = (text: string) => (limit: string) => !new RegExp(`\\b${limit}\\b`).test(text)
+  assert.deepEqual(Object.keys(limits).filter(named(code)), [], 'not in force')
+  assert.deepEqual(Object.keys(limits).filter(named(words)), [], 'named nowhere')
+  const settings = Object.keys(variables).filter(named(textOf('docs/operating.md')))
+  assert.deepEqual(settings, [], 'not in docs/operating.md')
+})

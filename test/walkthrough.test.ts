@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { expectGolden } from './support/golden.ts'
+import { serveBerth, temporaryDirectory } from './support/process.ts'
+
+/** The README, replayed: its `sh` blocks in one shell against a server and an issuer in processes of their own. */
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const blocks = blocksOf(readFileSync(`${root}README.md`, 'utf8'))
+
+test('the README starts nothing that its test does not know', () => {
+  const forOtherTerminals = blocks.filter(({ language }) => language === 'bash').map(({ text }) => text)
+  assert.deepEqual(forOtherTerminals, [
+    'npm ci && npm start',
+    'npm ci && npm test',
+    'npm run dev',
+    'npx node examples/issuer.ts',
+  ])
+  const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
+  assert.equal(scripts.dev, 'node --watch bin/berth.js serve --dev')
+})
+
+test('the README works as it stands, and its answers are true', { timeout: 120_000 }, async (t) => {
+  const dataDir = temporaryDirectory(t)
+  const server = await serveBerth(t, { BERTH_DATA_DIR: dataDir }, ['--dev'])
+  const issuer = await startIssuer(t, server.url)
+  const addresses = { [server.url]: 'http://127.0.0.1:8080', [issuer]: 'http://127.0.0.1:8081' }
+
+  const steps = blocks.flatMap(({ language, text }, at) => {
+    const next = blocks[at + 1]
+    const shown = next?.language === 'json' || next?.language === 'text' ? next : undefined
+    return language === 'sh' ? [{ commands: text, shown }] : []
+  })
+  const outputs = await replay(
+    steps.map(({ commands }) => commands),
+    { BERTH: server.url, ISSUER: issuer, BERTH_DATA_DIR: dataDir },
+  )
+
+  for (const [at, { commands, shown }] of steps.entries()) {
+    if (shown === undefined) continue
+    const plain = (text: string) => withoutIds(text.trim(), addresses, () => '')
+    const read = shown.language === 'json' ? JSON.parse : String
+    assert.deepEqual(read(plain(shown.text)), read(plain(outputs[at] ?? '')), `the answer to:\n${commands}`)
+  }
+  const uids = new Map<string, number>()
+  const number = (uid: string) => ` ${uids.get(uid) ?? uids.set(uid, uids.size + 1).size}`
+  const transcript = steps.map(({ commands }, at) => {
+    const answer = withoutIds(outputs[at] ?? '', addresses, number)
+    return `${commands.replace(/^/gm, '$ ')}\n${answer}`
+  })
+  expectGolden('walkthrough.txt', transcript.join('\n'))
+})
+
+/** The fenced blocks of a Markdown text. */
+function blocksOf(markdown: string) {
+  const fenced = /^```(\w+)\n(.*?)\n```$/gms
+  return [...markdown.matchAll(fenced)].map(([, language = '', text = '']) => ({ language, text }))
+}
+
+/** Runs all commands in one shell; what each step printed. */
+async function replay(steps: readonly string[], env: Readonly<Record<string, string>>): Promise<string[]> {
+  const mark = '~~~ end of step ~~~\n'
+  const script = ['set -euo pipefail', ...steps.flatMap((step) => [step, `printf '${mark.trim()}\\n'`])]
+  const shell = spawn('bash', ['-c', script.join('\n')], {
+    cwd: root,
+    // Nothing of it may need the network.
+    env: { PATH: process.env['PATH'], HOME: tmpdir(), npm_config_offline: 'true', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stdout = ''
+  let stderr = ''
+  shell.stdout.setEncoding('utf8').on('data', (text) => {
+    stdout += text
+  })
+  shell.stderr.setEncoding('utf8').on('data', (text) => {
+    stderr += text
+  })
+  const [code] = await once(shell, 'close')
+  assert.equal(code, 0, `the shell failed after:\n${stdout}\n${stderr}`)
+  return stdout.split(mark).slice(0, -1)
+}
+
+function withoutIds(
+  text: string,
+  addresses: Readonly<Record<string, string>>,
+  numbered: (uid: string) => string,
+): string {
+  let stable = text
+  for (const [actual, documented] of Object.entries(addresses)) {
+    stable = stable.replaceAll(actual, documented)
+  }
+  return stable
+    .replace(/[0-9a-f]{40}(\/[0-9a-f]{16})*/g, (uid) => `<uid${numbered(uid)}>`)
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+    .replace(/eyJ[\w.…-]+/g, '<token>')
+}
+
+/** examples/issuer.ts on a free port; its address. */
+async function startIssuer(t: TestContext, audience: string): Promise<string> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  const issuer = spawn(process.execPath, ['examples/issuer.ts', String(port)], {
+    cwd: root,
+    env: { PATH: process.env['PATH'], BERTH: audience },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.after(() => issuer.kill())
+  let printed = ''
+  for await (const text of issuer.stdout.setEncoding('utf8')) {
+    printed += text
+    // The address, and a token for the reader who wants to look at one.
+    const ready = /^ready (\S+)\n[\w-]+\.[\w-]+\.[\w-]+\n/m.exec(printed)?.[1]
+    if (ready !== undefined) return ready
+  }
+  assert.fail(`the issuer did not start: ${printed}`)
+}
