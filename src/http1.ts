@@ -11,7 +11,7 @@ import {
   requestTimedOut,
 } from './gateway/status.ts'
 import type { HttpReply, HttpRequest } from './http.ts'
-import { bodyBytes, failureReply, hasNoContentLength, type PortContext } from './port.ts'
+import { bodyBytes, failureReply, hasNoContentLength, type PortContext, wireBody } from './port.ts'
 
 /**
  * The HTTP/1.1 half of the port. The server never listens: it is given sockets through its 'connection' event. Close
@@ -153,9 +153,10 @@ function send(context: PortContext, exchange: Exchange, reply: HttpReply): void 
   const { req, res, id } = exchange
   if (res.destroyed || res.headersSent) return
   const unread = !req.complete && (exchange.refused || exchange.awaitsContinue || isLong(context, req))
+  const body = wireBody(reply.body)
   const head: (string | number)[] = ['x-request-id', id]
   for (const name in reply.headers) head.push(name, reply.headers[name] ?? '')
-  if (!hasNoContentLength(reply.status)) head.push('content-length', bodyBytes(reply.body))
+  if (!hasNoContentLength(reply.status)) head.push('content-length', bodyBytes(body))
   if (unread || context.stopping) head.push('connection', 'close')
   try {
     res.writeHead(reply.status, head as string[])
@@ -164,10 +165,10 @@ function send(context: PortContext, exchange: Exchange, reply: HttpReply): void 
     send(context, exchange, failureReply(context, id, failure))
     return
   }
-  if (unread && !exchange.awaitsContinue && reply.body !== undefined) {
-    linger(exchange, reply.body)
+  if (unread && !exchange.awaitsContinue && body !== undefined) {
+    linger(exchange, body)
   } else {
-    res.end(reply.body)
+    res.end(body)
   }
 }
 

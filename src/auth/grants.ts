@@ -33,7 +33,7 @@ interface BindingFact {
 }
 
 /** One row per binding, and one without a scope that says that the identity exists. */
-function bindingFacts(db: Db, identity: string): Promise<BindingFact[]> {
+function bindingFacts(db: Db, identity: string): Promise<BindingFact[]> | BindingFact[] {
   const sql = sqlText(db.engine)
   const text = `
     select null as scope, null as role_uid, null as capabilities
@@ -42,7 +42,7 @@ function bindingFacts(db: Db, identity: string): Promise<BindingFact[]> {
       from role_bindings b left join roles r on r.root = substr(b.role_uid, 1, 40) and r.uid = b.role_uid
       where b.identity_uid = ${sql.bind(identity)}
     union all select '', role_uid, null from platform_bindings where identity_uid = ${sql.bind(identity)}`
-  return runText(db.kysely, text, sql)
+  return runText(db, text, sql)
 }
 
 /** Reads what a caller may do; undefined when its identity does not exist (any more). */

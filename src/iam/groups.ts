@@ -26,7 +26,7 @@ import { depthOf, parentOf, parseUid, rangeBelow, rootOf, type Uid } from '../co
 import type { Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
-import { prepared } from '../storage/prepared.ts'
+import { preparedRead } from '../storage/prepared.ts'
 import { deleteResource, insertResource, lockResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { GroupRow } from '../storage/tables.ts'
@@ -61,7 +61,7 @@ export function groupsService(store: Store, { openOrganizations }: { readonly op
 
     async getGroup(_request, call) {
       const { scope } = allowed(call)
-      const [row] = await rowOf(db.kysely, { root: rootOf(scope), uid: scope })
+      const [row] = await rowOf(db, { root: rootOf(scope), uid: scope })
       if (row === undefined) throw notFound(GROUP_TYPE, scope)
       return toGroup(row)
     },
@@ -146,7 +146,7 @@ export function groupsService(store: Store, { openOrganizations }: { readonly op
   })
 }
 
-const rowOf = prepared((db, { root, uid }: { root: string; uid: string }) =>
+const rowOf = preparedRead((db, { root, uid }: { root: string; uid: string }) =>
   db.selectFrom('groups').selectAll().where('root', '=', root).where('uid', '=', uid),
 )
 

@@ -17,7 +17,7 @@ import { rootOf, type Uid } from '../core/uid.ts'
 import type { Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
-import { prepared } from '../storage/prepared.ts'
+import { preparedRead } from '../storage/prepared.ts'
 import { deleteResource, insertResource, lockResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { IdentityRow } from '../storage/tables.ts'
@@ -54,7 +54,7 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
 
     async getIdentity(_request, call) {
       const { scope } = allowed(call)
-      const [row] = await rowOf(db.kysely, { root: rootOf(scope), uid: scope })
+      const [row] = await rowOf(db, { root: rootOf(scope), uid: scope })
       if (row === undefined) throw notFound(TYPE, scope)
       return toIdentity(row)
     },
@@ -177,7 +177,7 @@ async function administersPlatform(tx: Tx, identity: string): Promise<boolean> {
   return rows.length > 0
 }
 
-const rowOf = prepared((db, { root, uid }: { root: string; uid: string }) =>
+const rowOf = preparedRead((db, { root, uid }: { root: string; uid: string }) =>
   db.selectFrom('identities').selectAll().where('root', '=', root).where('uid', '=', uid),
 )
 

@@ -20,7 +20,7 @@ import { parseUid, rootOf, type Uid } from '../core/uid.ts'
 import { inTransaction } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
-import { prepared } from '../storage/prepared.ts'
+import { preparedRead } from '../storage/prepared.ts'
 import { deleteResource, insertResource, lockResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { RoleRow } from '../storage/tables.ts'
@@ -60,7 +60,7 @@ export function rolesService(store: Store) {
       if (parsed === undefined) throw invalidArgument('uid', uid === '' ? 'must be given' : 'must be a uid')
       if (!managedRoleByUid.has(parsed))
         requireCapabilities(accessOf(call).grants, parsed, mayList, 'read a role')
-      const [row] = await rowOf(db.kysely, { root: rootOf(parsed), uid: parsed })
+      const [row] = await rowOf(db, { root: rootOf(parsed), uid: parsed })
       if (row === undefined) throw notFound(TYPE, parsed)
       return toRole(row)
     },
@@ -148,7 +148,7 @@ export function rolesService(store: Store) {
 
 const mayList = setOf([Capability.CAP_IAM_ROLES_LIST])
 
-const rowOf = prepared((db, { root, uid }: { root: string; uid: string }) =>
+const rowOf = preparedRead((db, { root, uid }: { root: string; uid: string }) =>
   db.selectFrom('roles').selectAll().where('root', '=', root).where('uid', '=', uid),
 )
 

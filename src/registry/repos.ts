@@ -13,7 +13,7 @@ import { parentOf, rootOf, type Uid } from '../core/uid.ts'
 import { holdGroup } from '../iam/parent-group.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
-import { prepared } from '../storage/prepared.ts'
+import { preparedRead } from '../storage/prepared.ts'
 import { deleteResource, insertResource, lockResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { RepoRow } from '../storage/tables.ts'
@@ -45,7 +45,7 @@ export function reposService(store: Store) {
 
     async getRepo(_request, call) {
       const { scope } = allowed(call)
-      const [row] = await rowOf(db.kysely, { root: rootOf(scope), uid: scope })
+      const [row] = await rowOf(db, { root: rootOf(scope), uid: scope })
       if (row === undefined) throw notFound(TYPE, scope)
       return toRepo(row)
     },
@@ -122,7 +122,7 @@ export function reposService(store: Store) {
   })
 }
 
-const rowOf = prepared((db, { root, uid }: { root: string; uid: string }) =>
+const rowOf = preparedRead((db, { root, uid }: { root: string; uid: string }) =>
   db.selectFrom('repos').selectAll().where('root', '=', root).where('uid', '=', uid),
 )
 

@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import { rootOf, type UidRange } from '../core/uid.ts'
 import type { Db, Tx } from './db.ts'
-import { runText, type SqlText, sqlText } from './sql-text.ts'
-import type { Collection } from './tables.ts'
+import { prepared } from './prepared.ts'
+import { runInTransaction, runText, type SqlText, sqlText } from './sql-text.ts'
+import type { Collection, CountRow } from './tables.ts'
 
 /**
  * A counted partition of every collection. The uids of one organization, in byte order, are cut into buckets, and `counts` keeps
@@ -29,7 +30,7 @@ export async function countInserted(db: Db, tx: Tx, collection: Collection, uid:
   const n = bucket.n + 1
   const upper = n > db.sizes.bucketRowsMax ? await middleOf(tx, collection, bucket.start, n) : undefined
   const kept = upper === undefined ? n : Math.floor(n / 2)
-  await setCount(tx, collection, root, bucket.start, kept)
+  await setCount(tx, { root, collection, start: bucket.start, n: kept })
   if (upper !== undefined) {
     await tx
       .insertInto('counts')
@@ -42,7 +43,7 @@ export async function countInserted(db: Db, tx: Tx, collection: Collection, uid:
 export async function countDeleted(db: Db, tx: Tx, collection: Collection, uid: string): Promise<void> {
   const bucket = await lockBucket(db, tx, collection, uid)
   if (bucket === undefined) throw new Error(`${collection} has no counter for ${uid}`)
-  await setCount(tx, collection, rootOf(uid), bucket.start, bucket.n - 1)
+  await setCount(tx, { root: rootOf(uid), collection, start: bucket.start, n: bucket.n - 1 })
 }
 
 interface Bucket {
@@ -55,30 +56,25 @@ interface Bucket {
  * one waits for it, so the question is asked again until the answer is the bucket that is held.
  */
 async function lockBucket(db: Db, tx: Tx, collection: Collection, uid: string): Promise<Bucket | undefined> {
-  const lock = sql.raw(db.rules.lockForUpdate)
   let held: string | undefined
   for (;;) {
-    const { rows } = await sql<Bucket>`
-      select start, n from counts
-      where root = ${rootOf(uid)} and collection = ${collection} and start <= ${uid}
-      order by start desc limit 1${lock}`.execute(tx)
-    const bucket = rows[0]
+    const sql = sqlText(db.engine)
+    const text = `select start, n from counts where root = ${sql.bind(rootOf(uid))} and collection = ${sql.bind(collection)}
+      and start <= ${sql.bind(uid)} order by start desc limit 1${db.rules.lockForUpdate}`
+    const [bucket] = await runInTransaction<Bucket>(tx, text, sql)
     if (bucket === undefined || bucket.start === held || db.engine === 'sqlite') return bucket
     held = bucket.start
   }
 }
 
-async function setCount(
-  tx: Tx,
-  collection: Collection,
-  root: string,
-  start: string,
-  n: number,
-): Promise<void> {
-  await sql`update counts set n = ${n} where root = ${root} and collection = ${collection} and start = ${start}`.execute(
-    tx,
-  )
-}
+const setCount = prepared((db, { root, collection, start, n }: CountRow) =>
+  db
+    .updateTable('counts')
+    .set({ n })
+    .where('root', '=', root)
+    .where('collection', '=', collection)
+    .where('start', '=', start),
+)
 
 async function middleOf(tx: Tx, collection: Collection, start: string, n: number): Promise<string> {
   const { rows } = await sql<{ uid: string }>`
@@ -110,11 +106,7 @@ export function rangeCount(sql: SqlText, collection: Collection, { from, to }: U
 
 async function countRange(db: Db, collection: Collection, range: UidRange): Promise<number> {
   const text = sqlText(db.engine)
-  const rows = await runText<{ n: number }>(
-    db.kysely,
-    `select ${rangeCount(text, collection, range)} as n`,
-    text,
-  )
+  const rows = await runText<{ n: number }>(db, `select ${rangeCount(text, collection, range)} as n`, text)
   return Number(rows[0]?.n ?? 0)
 }
 
@@ -141,7 +133,7 @@ export async function skipByBuckets(
     ? `collection = ${sql.bind(collection)}`
     : `root = ${sql.bind(rootOf(range.from))} and collection = ${sql.bind(collection)} and start > ${sql.bind(range.from)} and start < ${sql.bind(range.to)}`
   const buckets = await runText<Bucket>(
-    db.kysely,
+    db,
     `select start, n from counts where ${where} order by root, start`,
     sql,
   )

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { CompiledQuery, Kysely, type Dialect as KyselyDialect, type Transaction } from 'kysely'
 import { aborted } from '../core/errors.ts'
@@ -36,7 +36,7 @@ export interface Sizes {
   readonly branchesMax: number
 }
 
-const sizes: Sizes = { bucketRowsMax: 2048, rowsInlineMax: 2000, branchesMax: 64 }
+const sizes: Sizes = { bucketRowsMax: 1024, rowsInlineMax: 2000, branchesMax: 64 }
 
 export interface Db {
   readonly engine: Engine
@@ -48,6 +48,8 @@ export interface Db {
    * what. Undefined where only a query could tell. What was read under one number holds as long as the number stays.
    */
   version(of: 'any' | 'access'): number | undefined
+  /** One SELECT outside of transactions; at once where nothing has to be waited for. */
+  read<R>(sql: string, parameters: readonly unknown[]): Promise<R[]> | R[]
   /** One transaction, committed durably before the promise fulfils. For inTransaction below. */
   readonly transaction: RunTransaction
   /** Runs one SELECT that may take long without holding up other requests. */
@@ -64,8 +66,10 @@ export type StatementTimer = (ms: number) => void
 export async function openSqliteDb(file: string, timer?: StatementTimer): Promise<Db> {
   const [sqlite, { readerPool }] = await Promise.all([import('./sqlite.ts'), import('./reader-pool.ts')])
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  // SQLite gives the files beside it the same mode; what is in them is nobody else's on this machine.
+  closeSync(openSync(file, 'a', 0o600))
   const database = sqlite.openSqlite(file)
-  const { dialect, version } = sqlite.sqliteDialect(database, timer)
+  const { dialect, version, readNow } = sqlite.sqliteDialect(database, timer)
   const kysely = new Kysely<Tables>({ dialect })
   const readers = readerPool(file)
   return {
@@ -74,6 +78,8 @@ export async function openSqliteDb(file: string, timer?: StatementTimer): Promis
     rules: sqlite.rules,
     sizes,
     version,
+    read: <R>(sql: string, parameters: readonly unknown[]) =>
+      readNow<R>(sql, parameters) ?? readThrough<R>(kysely, sql, parameters),
     transaction: groupCommit(kysely),
     longRead: (sql, parameters) => readers.run(sql, parameters),
     pool: () => ({ total: 1, idle: 1, waiting: 0 }),
@@ -106,12 +112,21 @@ export function postgresLikeDb(dialect: KyselyDialect, rules: EngineRules): Db {
     rules,
     sizes,
     version: () => undefined,
+    read: (sql, parameters) => readThrough(kysely, sql, parameters),
     transaction: (work) => kysely.transaction().execute(work),
-    longRead: async (sql, parameters) =>
-      (await kysely.executeQuery(CompiledQuery.raw(sql, [...parameters]))).rows,
+    longRead: (sql, parameters) => readThrough(kysely, sql, parameters),
     pool: () => ({ total: 1, idle: 0, waiting: 0 }),
     close: () => kysely.destroy(),
   }
+}
+
+async function readThrough<R>(
+  kysely: Kysely<Tables>,
+  sql: string,
+  parameters: readonly unknown[],
+): Promise<R[]> {
+  const { rows } = await kysely.executeQuery<R>(CompiledQuery.raw(sql, parameters as unknown[]))
+  return rows
 }
 
 const ATTEMPTS_MAX = 8

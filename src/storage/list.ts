@@ -15,7 +15,7 @@ import {
 } from '../core/uid.ts'
 import { rangeCount, skipByBuckets } from './counts.ts'
 import type { Db } from './db.ts'
-import { runLongText, runText, type SqlText, sqlText } from './sql-text.ts'
+import { runLongText, runText, runTextOnce, type SqlText, sqlText } from './sql-text.ts'
 import type { Store } from './store.ts'
 import type { Collection, Tables } from './tables.ts'
 
@@ -87,7 +87,11 @@ export async function listPage<C extends Collection>(
   const visible = call.access?.visible?.scopes
   if (visible === undefined) throw new Error(`${call.method.name} lists, so it must be unscoped`)
   const conditions = conditionsOf(request.uidp, spec)
-  const branches = branchesOf(visible, request.uidp, spec)
+  const branches = await byOrganization(db, branchesOf(visible, request.uidp, spec), {
+    conditions,
+    order,
+    spec,
+  })
   const question: Question = { collection: spec.collection, branches, conditions, order }
 
   const asked = askedQuestion(call, request, spec)
@@ -182,6 +186,30 @@ function branchesOf(
   return branches
 }
 
+/**
+ * The whole platform as its organizations, where an index is wanted that begins with the root: for an order other than by uid and
+ * for conditions. Beyond branchesMax organizations it stays one, and is read in a reader thread.
+ */
+async function byOrganization(
+  db: Db,
+  branches: Branch[],
+  {
+    conditions,
+    order,
+    spec,
+  }: { conditions: readonly Condition[]; order: readonly OrderKey[]; spec: ListSpec<Collection> },
+): Promise<Branch[]> {
+  const [only] = branches
+  const platform = only !== undefined && 'range' in only && only.range.from === '' && only.range.to === 'g'
+  if (!platform || (order[0]?.column === 'uid' && conditions.length === 0)) return branches
+  const sql = sqlText(db.engine)
+  const text = `select distinct root from counts where collection = ${sql.bind(spec.collection)} order by root limit ${sql.bind(db.sizes.branchesMax + 1)}`
+  const roots = await runTextOnce<{ root: string }>(db, text, sql)
+  return roots.length > db.sizes.branchesMax
+    ? branches
+    : roots.map(({ root }) => ({ range: rangeFrom(root) }))
+}
+
 /** Conditions on columns: all must hold. */
 function conditionsOf(
   filter: UIDPFilter | undefined,
@@ -227,7 +255,7 @@ async function estimateRows(
       ? rangeCount(sql, collection, branch.range)
       : `(select count(*) from ${collection} where root in (${sql.bindAll(branch.roots)}))`,
   )
-  const result = await runText<{ n: number }>(db.kysely, `select ${counts.join(' + ')} as n`, sql)
+  const result = await runTextOnce<{ n: number }>(db, `select ${counts.join(' + ')} as n`, sql)
   const rows = Number(result[0]?.n ?? 0)
   return { rows, exact: conditions.length === 0 && counted === branches ? rows : undefined }
 }
@@ -242,7 +270,7 @@ async function countRows(db: Db, question: Question, scanned: number): Promise<n
   const long = scanned > db.sizes.rowsInlineMax
   const [row] = long
     ? await runLongText<{ n: number }>(db, text, sql)
-    : await runText<{ n: number }>(db.kysely, text, sql)
+    : await runText<{ n: number }>(db, text, sql)
   return Number(row?.n ?? 0)
 }
 
@@ -310,7 +338,7 @@ async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<
       (conditions.length > 0 ||
         branches.length > db.sizes.branchesMax ||
         !(inUidOrder || wholeOrganization(branches))))
-  return long ? await runLongText<Row>(db, text, sql) : await runText<Row>(db.kysely, text, sql)
+  return long ? await runLongText<Row>(db, text, sql) : await runText<Row>(db, text, sql)
 }
 
 /** What is left of the branches after a uid, in uid order. */

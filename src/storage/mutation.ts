@@ -4,7 +4,9 @@ import type { Call } from '../core/call.ts'
 import { type ApiError, Code } from '../core/errors.ts'
 import { rootOf } from '../core/uid.ts'
 import { inTransaction, type Tx } from './db.ts'
+import { prepared } from './prepared.ts'
 import type { Store } from './store.ts'
+import type { AuditEventRow } from './tables.ts'
 
 /** What a change of a resource comes to: the answer, and the uid that the audit record names. */
 export interface Changed<T> {
@@ -57,18 +59,17 @@ export async function recordEvent(
   tx: Tx,
   { timeMs, actor, method, uid, requestId }: AuditEvent,
 ): Promise<void> {
-  await tx
-    .insertInto('audit_events')
-    .values({
-      root: rootOf(uid),
-      // Base 36 of the time keeps its length until the year 5188, so ids sort by time.
-      id: timeMs.toString(36).padStart(9, '0') + randomBytes(8).toString('hex'),
-      time_ms: timeMs,
-      actor,
-      method,
-      uid,
-      outcome: Code.OK,
-      request_id: requestId,
-    })
-    .execute()
+  await insertEvent(tx, {
+    root: rootOf(uid),
+    // Base 36 of the time keeps its length until the year 5188, so ids sort by time.
+    id: timeMs.toString(36).padStart(9, '0') + randomBytes(8).toString('hex'),
+    time_ms: timeMs,
+    actor,
+    method,
+    uid,
+    outcome: Code.OK,
+    request_id: requestId,
+  })
 }
+
+const insertEvent = prepared((db, row: AuditEventRow) => db.insertInto('audit_events').values(row))

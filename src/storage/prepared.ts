@@ -1,5 +1,5 @@
 import type { Compilable, CompiledQuery } from 'kysely'
-import type { Reader } from './db.ts'
+import type { Db, Reader, Tx } from './db.ts'
 
 /**
  * Hot queries are built and compiled once. The builder runs a single time with stand-ins for the parameters; afterwards only
@@ -13,26 +13,48 @@ class StandIn {
   }
 }
 
-type Parameters = Readonly<Record<string, string | number>>
+type Value = string | number | Uint8Array
+type Build<P, R> = (db: Reader, parameters: P) => Compilable<R>
 
-/** `build` must use each parameter as a bound value only, never to decide the shape of the query. */
-export function prepared<P extends Parameters, R>(
-  build: (db: Reader, parameters: P) => Compilable<R>,
-): (db: Reader, parameters: P) => Promise<R[]> {
-  // One text per engine: the executor knows how to compile, so it identifies the engine here.
+/**
+ * A read outside of transactions. `build` must use each parameter as a bound value only, never to decide the shape of the query.
+ */
+export function preparedRead<P extends object, R>(
+  build: Build<P, R>,
+): (db: Db, parameters: P) => Promise<R[]> | R[] {
+  const compile = compileOnce(build)
+  return (db, parameters) => {
+    const { query, values } = compile(db.kysely, parameters)
+    return db.read<R>(query.sql, values)
+  }
+}
+
+/** The same inside of a transaction, for reads and writes. All calls must give the same parameters. */
+export function prepared<P extends object, R>(build: Build<P, R>): (tx: Tx, parameters: P) => Promise<R[]> {
+  const compile = compileOnce(build)
+  return async (tx, parameters) => {
+    const { query, values } = compile(tx, parameters)
+    const result = await tx.executeQuery<R>({ ...query, parameters: values })
+    return result.rows
+  }
+}
+
+function compileOnce<P extends object, R>(build: Build<P, R>) {
+  // One text per engine: the executor knows how to compile, so its adapter stands for the engine here.
   const compiled = new WeakMap<object, { query: CompiledQuery<R>; slots: readonly unknown[] }>()
-  const standIns = new Proxy({}, { get: (_, name) => new StandIn(String(name)) }) as P
 
-  return async (db, parameters) => {
-    const adapter = db.getExecutor().adapter
+  return (db: Reader, parameters: P): { readonly query: CompiledQuery<R>; readonly values: Value[] } => {
+    const { adapter } = db.getExecutor()
     let known = compiled.get(adapter)
     if (known === undefined) {
-      const query = build(db, standIns).compile()
+      const standIns = Object.fromEntries(Object.keys(parameters).map((name) => [name, new StandIn(name)]))
+      const query = build(db, standIns as P).compile()
       known = { query, slots: query.parameters }
       compiled.set(adapter, known)
     }
-    const values = known.slots.map((slot) => (slot instanceof StandIn ? parameters[slot.name] : slot))
-    const result = await db.executeQuery<R>({ ...known.query, parameters: values })
-    return result.rows
+    const values = known.slots.map((slot) =>
+      slot instanceof StandIn ? parameters[slot.name as keyof P] : slot,
+    )
+    return { query: known.query, values: values as Value[] }
   }
 }

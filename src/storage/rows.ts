@@ -1,29 +1,38 @@
-import { type Insertable, sql } from 'kysely'
 import { rootOf } from '../core/uid.ts'
 import { countDeleted, countInserted } from './counts.ts'
 import type { Db, Tx } from './db.ts'
-import type { Collection, Tables } from './tables.ts'
+import { prepared } from './prepared.ts'
+import { runInTransaction, sqlText } from './sql-text.ts'
+import type { Collection, Tables, TombstoneRow } from './tables.ts'
 
 /** Writing the rows of a collection, with what belongs to every such write. */
+
+const tombstone = prepared((db, { root, uid }: TombstoneRow) =>
+  db.selectFrom('tombstones').select('uid').where('root', '=', root).where('uid', '=', uid),
+)
+
+const insertInto = (collection: Collection) =>
+  prepared((db, row: Tables[Collection]) => db.insertInto(collection).values(row as never))
+
+const inserts = {
+  groups: insertInto('groups'),
+  identities: insertInto('identities'),
+  roles: insertInto('roles'),
+  role_bindings: insertInto('role_bindings'),
+  repos: insertInto('repos'),
+} as const satisfies Record<Collection, unknown>
 
 /** Inserts a resource and counts it. Fails on a uid that was in use before (R23). */
 export async function insertResource<C extends Collection>(
   db: Db,
   tx: Tx,
   collection: C,
-  row: Insertable<Tables[C]> & { readonly uid: string; readonly root: string },
+  row: Tables[NoInfer<C>],
 ): Promise<void> {
-  const buried = await tx
-    .selectFrom('tombstones')
-    .select('uid')
-    .where('root', '=', rootOf(row.uid))
-    .where('uid', '=', row.uid)
-    .executeTakeFirst()
-  if (buried !== undefined) throw new Error(`uid ${row.uid} was in use before`)
-  await tx
-    .insertInto(collection as Collection)
-    .values(row as never)
-    .execute()
+  const { root, uid } = row
+  const buried = await tombstone(tx, { root, uid })
+  if (buried.length > 0) throw new Error(`uid ${uid} was in use before`)
+  await inserts[collection](tx, row)
   await countInserted(db, tx, collection, row.uid)
 }
 
@@ -54,8 +63,9 @@ export async function lockResource<C extends Collection>(
   uid: string,
   mode: 'share' | 'update',
 ): Promise<Tables[C] | undefined> {
-  const lock = sql.raw(mode === 'share' ? db.rules.lockForShare : db.rules.lockForUpdate)
-  const { rows } = await sql<Tables[C]>`
-    select * from ${sql.table(collection)} where root = ${rootOf(uid)} and uid = ${uid}${lock}`.execute(tx)
-  return rows[0]
+  const lock = mode === 'share' ? db.rules.lockForShare : db.rules.lockForUpdate
+  const sql = sqlText(db.engine)
+  const text = `select * from ${collection} where root = ${sql.bind(rootOf(uid))} and uid = ${sql.bind(uid)}${lock}`
+  const [row] = await runInTransaction<Tables[C]>(tx, text, sql)
+  return row
 }

@@ -1,5 +1,6 @@
 import { CompiledQuery } from 'kysely'
-import type { Db, Engine, Reader } from './db.ts'
+import { LRUCache } from 'lru-cache'
+import type { Db, Engine, Tx } from './db.ts'
 
 /**
  * SQL text with bound parameters, for the few statements whose shape depends on the request. Names of tables and columns come
@@ -12,22 +13,58 @@ export interface SqlText {
   readonly values: readonly (string | number)[]
 }
 
+/**
+ * SQLite plans a statement anew whenever a value is bound that a range on an index depends on, in the hope of a better plan for
+ * that value; it takes several times as long as the statement. A unary plus keeps it from looking.
+ */
+const SQLITE_PLACEHOLDER = '+?'
+
 export function sqlText(engine: Engine): SqlText {
   const values: (string | number)[] = []
   const bind = (value: string | number) => {
     values.push(value)
-    return engine === 'postgres' ? `$${values.length}` : '?'
+    return engine === 'postgres' ? `$${values.length}` : SQLITE_PLACEHOLDER
   }
   return { values, bind, bindAll: (all) => all.map(bind).join(', ') }
 }
 
-/** Runs a text on the connection that `reader` stands for. */
-export async function runText<R>(reader: Reader, text: string, sql: SqlText): Promise<R[]> {
-  const { rows } = await reader.executeQuery<R>(CompiledQuery.raw(text, sql.values as unknown[]))
+/** Runs a text in a transaction. */
+export async function runInTransaction<R>(tx: Tx, text: string, sql: SqlText): Promise<R[]> {
+  const { rows } = await tx.executeQuery<R>(CompiledQuery.raw(text, sql.values as unknown[]))
   return rows
+}
+
+/** Runs a SELECT outside of transactions. */
+export function runText<R>(db: Db, text: string, sql: SqlText): Promise<R[]> | R[] {
+  return db.read<R>(text, sql.values)
 }
 
 /** Runs a SELECT that may take long; on SQLite in a reader thread. */
 export async function runLongText<R>(db: Db, text: string, sql: SqlText): Promise<R[]> {
   return (await db.longRead(text, sql.values)) as R[]
+}
+
+const NUMBERS_REMEMBERED_MAX = 2000
+
+const remembered = new WeakMap<Db, LRUCache<string, { readonly version: number; readonly rows: unknown[] }>>()
+
+/**
+ * runText for what is asked again with every page of a list, such as its total: where the database can tell that nothing was
+ * written since, the answer of the last time holds. For few and small rows only.
+ */
+export async function runTextOnce<R>(db: Db, text: string, sql: SqlText): Promise<R[]> {
+  // Before the query: what is written meanwhile makes the next one ask again.
+  const version = db.version('any')
+  if (version === undefined) return runText(db, text, sql)
+  let answers = remembered.get(db)
+  if (answers === undefined) {
+    answers = new LRUCache({ max: NUMBERS_REMEMBERED_MAX })
+    remembered.set(db, answers)
+  }
+  const question = `${text} ${sql.values.join(' ')}`
+  const known = answers.get(question)
+  if (known?.version === version) return known.rows as R[]
+  const rows = await runText<R>(db, text, sql)
+  answers.set(question, { version, rows })
+  return rows
 }

@@ -59,7 +59,12 @@ const ACCESS_WRITE =
 export function sqliteDialect(
   database: Database.Database,
   timer?: StatementTimer,
-): { readonly dialect: Dialect; readonly version: Db['version'] } {
+): {
+  readonly dialect: Dialect
+  readonly version: Db['version']
+  /** Reads without waiting; undefined when somebody holds the connection. */
+  readonly readNow: <R>(text: string, parameters: readonly unknown[]) => R[] | undefined
+} {
   const execute = statementRunner(database)
   const writes = { any: 0, access: 0 }
   const run = (text: string, parameters: readonly unknown[]) => {
@@ -74,10 +79,13 @@ export function sqliteDialect(
   }
   // Changes when another connection commits; its own commits do not move it.
   const othersWrites = database.prepare('pragma data_version').pluck()
+  const turn = turns()
   return {
+    readNow: <R>(text: string, parameters: readonly unknown[]) =>
+      turn.held() ? undefined : (run(text, parameters).rows as R[]),
     dialect: {
       createAdapter: () => new TransactionalDdlAdapter(),
-      createDriver: () => sqliteDriver(database, run),
+      createDriver: () => sqliteDriver(database, run, turn),
       createQueryCompiler: () => new SqliteQueryCompiler(),
       createIntrospector: (db) => new SqliteIntrospector(db),
     },
@@ -95,9 +103,33 @@ class TransactionalDdlAdapter extends SqliteAdapter {
   }
 }
 
+/** One at a time: whoever holds the connection may be inside a transaction. */
+interface Turns {
+  held(): boolean
+  take(): Promise<void>
+  pass(): void
+}
+
+function turns(): Turns {
+  let held = false
+  const waiting: (() => void)[] = []
+  return {
+    held: () => held,
+    async take() {
+      if (held) await new Promise<void>((resolve) => waiting.push(resolve))
+      held = true
+    },
+    pass() {
+      const next = waiting.shift()
+      if (next === undefined) held = false
+      else next()
+    },
+  }
+}
+
 type Run = (text: string, parameters: readonly unknown[]) => QueryResult<unknown>
 
-function sqliteDriver(database: Database.Database, run: Run): Driver {
+function sqliteDriver(database: Database.Database, run: Run, turn: Turns): Driver {
   const connection: DatabaseConnection = {
     async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
       return run(query.sql, query.parameters) as QueryResult<R>
@@ -108,21 +140,14 @@ function sqliteDriver(database: Database.Database, run: Run): Driver {
     },
   }
 
-  // One at a time: whoever holds the connection may be inside a transaction.
-  let held = false
-  const waiting: (() => void)[] = []
-
   return {
     async init() {},
     async acquireConnection() {
-      if (held) await new Promise<void>((resolve) => waiting.push(resolve))
-      held = true
+      await turn.take()
       return connection
     },
     async releaseConnection() {
-      const next = waiting.shift()
-      if (next === undefined) held = false
-      else next()
+      turn.pass()
     },
     async beginTransaction(_connection: DatabaseConnection, _settings: TransactionSettings) {
       // IMMEDIATE: a transaction that would have to wait for another process waits here, not half-way.

@@ -10,7 +10,7 @@ import { timestampOf } from '../core/message.ts'
 import { parseUid, rootOf, type Uid } from '../core/uid.ts'
 import type { Log } from '../log.ts'
 import type { Db } from '../storage/db.ts'
-import { prepared } from '../storage/prepared.ts'
+import { preparedRead } from '../storage/prepared.ts'
 import type { IdentityRow } from '../storage/tables.ts'
 import type { KeySource } from '../trust/key-set.ts'
 import { matchClaims, type SubjectClaims } from '../trust/match.ts'
@@ -45,7 +45,7 @@ export interface ExchangeOptions {
 
 type Relationship = Identity['relationship']
 
-const identityRow = prepared((db, { root, uid }: { root: string; uid: string }) =>
+const identityRow = preparedRead((db, { root, uid }: { root: string; uid: string }) =>
   db.selectFrom('identities').selectAll().where('root', '=', root).where('uid', '=', uid),
 )
 
@@ -146,7 +146,7 @@ function refused(identity: Uid, why: string, { log }: ExchangeOptions, call: Cal
 async function assume(token: string, identity: Uid, options: ExchangeOptions, call: Call) {
   const read = readUnverified(token)
   if (!read.ok) throw unauthenticated(read.reason)
-  const [row] = await identityRow(options.db.kysely, { root: rootOf(identity), uid: identity })
+  const [row] = await identityRow(options.db, { root: rootOf(identity), uid: identity })
   const relationship = row === undefined ? undefined : relationshipOf(row.relationship_data)
   if (row === undefined || relationship === undefined)
     throw refused(identity, 'the identity does not exist', options, call)

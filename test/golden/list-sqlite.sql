@@ -2,16 +2,16 @@
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) as n;
+  where root = +? and collection = +? and start <= +?)) as n;
 -- <root>, groups, <root>, groups, <root>
 
 select *
   from groups
-  where root = ? and uid >= ? and uid < ?
+  where root = +? and uid >= +? and uid < +?
   order by uid
-  limit ? offset ?;
+  limit +? offset +?;
 -- <root>, <root>, <root>0, 2, 0
 
 
@@ -19,16 +19,16 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) as n;
+  where root = +? and collection = +? and start <= +?)) as n;
 -- <root>, groups, <root>, groups, <root>
 
 select *
   from groups
-  where root = ? and uid >= ? and uid < ?
+  where root = +? and uid >= +? and uid < +?
   order by uid
-  limit ? offset ?;
+  limit +? offset +?;
 -- <root>, <root>/0000000000000001!, <root>0, 2, 0
 
 
@@ -36,16 +36,16 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) as n;
+  where root = +? and collection = +? and start <= +?)) as n;
 -- <root>, groups, <root>, groups, <root>
 
 select *
   from groups
-  where root = ? and uid >= ? and uid < ?
+  where root = +? and uid >= +? and uid < +?
   order by uid desc
-  limit ? offset ?;
+  limit +? offset +?;
 -- <root>, <root>, <root>/0000000000000001, 2, 0
 
 
@@ -53,26 +53,26 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?) and start < (select max(start)
+  where root = +? and collection = +? and start <= +?) and start < (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) - (select count(*)
+  where root = +? and collection = +? and start <= +?)) - (select count(*)
   from groups
-  where root = ? and uid >= (select max(start)
+  where root = +? and uid >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?) and uid < ?) + (select count(*)
+  where root = +? and collection = +? and start <= +?) and uid < +?) + (select count(*)
   from groups
-  where root = ? and uid >= (select max(start)
+  where root = +? and uid >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?) and uid < ?) as n;
+  where root = +? and collection = +? and start <= +?) and uid < +?) as n;
 -- <root>, groups, <root>, groups, <root>/0123456789abcdef/, <root>, groups, <root>/0123456789abcdef0, <root>, <root>, groups, <root>/0123456789abcdef/, <root>/0123456789abcdef/, <root>, <root>, groups, <root>/0123456789abcdef0, <root>/0123456789abcdef0
 
 select *
   from groups
-  where root = ? and uid >= ? and uid < ?
+  where root = +? and uid >= +? and uid < +?
   order by uid
-  limit ? offset ?;
+  limit +? offset +?;
 -- <root>, <root>/0123456789abcdef/, <root>/0123456789abcdef0, 2, 0
 
 
@@ -80,26 +80,26 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?) and start < (select max(start)
+  where root = +? and collection = +? and start <= +?) and start < (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) - (select count(*)
+  where root = +? and collection = +? and start <= +?)) - (select count(*)
   from groups
-  where root = ? and uid >= (select max(start)
+  where root = +? and uid >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?) and uid < ?) + (select count(*)
+  where root = +? and collection = +? and start <= +?) and uid < +?) + (select count(*)
   from groups
-  where root = ? and uid >= (select max(start)
+  where root = +? and uid >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?) and uid < ?) as n;
+  where root = +? and collection = +? and start <= +?) and uid < +?) as n;
 -- <root>, groups, <root>, groups, <root>/0123456789abcdef/, <root>, groups, <root>/0123456789abcdef0, <root>, <root>, groups, <root>/0123456789abcdef/, <root>/0123456789abcdef/, <root>, <root>, groups, <root>/0123456789abcdef0, <root>/0123456789abcdef0
 
 select *
   from groups
-  where root = ? and uid >= ? and uid < ?
+  where root = +? and uid >= +? and uid < +?
   order by uid
-  limit ? offset ?;
+  limit +? offset +?;
 -- <root>, <root>/0123456789abcdef/, <root>/0123456789abcdef0, 2, 0
 
 
@@ -107,33 +107,33 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?) and start < (select max(start)
+  where root = +? and collection = +? and start <= +?) and start < (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) - (select count(*)
+  where root = +? and collection = +? and start <= +?)) - (select count(*)
   from groups
-  where root = ? and uid >= (select max(start)
+  where root = +? and uid >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?) and uid < ?) + (select count(*)
+  where root = +? and collection = +? and start <= +?) and uid < +?) + (select count(*)
   from groups
-  where root = ? and uid >= (select max(start)
+  where root = +? and uid >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?) and uid < ?) as n;
+  where root = +? and collection = +? and start <= +?) and uid < +?) as n;
 -- <root>, groups, <root>, groups, <root>/0123456789abcdef/, <root>, groups, <root>/0123456789abcdef0, <root>, <root>, groups, <root>/0123456789abcdef/, <root>/0123456789abcdef/, <root>, <root>, groups, <root>/0123456789abcdef0, <root>/0123456789abcdef0
 
 -- in a reader thread on SQLite
 select (select count(*)
   from groups
-  where root = ? and uid >= ? and uid < ? and parent = ?) as n;
+  where root = +? and uid >= +? and uid < +? and parent = +?) as n;
 -- <root>, <root>/0123456789abcdef/, <root>/0123456789abcdef0, <root>/0123456789abcdef
 
 -- in a reader thread on SQLite
 select *
   from groups indexed by groups_by_parent
-  where root = ? and uid >= ? and uid < ? and parent = ?
+  where root = +? and uid >= +? and uid < +? and parent = +?
   order by uid
-  limit ? offset ?;
+  limit +? offset +?;
 -- <root>, <root>/0123456789abcdef/, <root>/0123456789abcdef0, <root>/0123456789abcdef, 2, 0
 
 
@@ -141,23 +141,23 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) as n;
+  where root = +? and collection = +? and start <= +?)) as n;
 -- <root>, groups, <root>, groups, <root>
 
 -- in a reader thread on SQLite
 select (select count(*)
   from groups
-  where root = ? and uid >= ? and uid < ? and name = ?) as n;
+  where root = +? and uid >= +? and uid < +? and name = +?) as n;
 -- <root>, <root>, <root>0, n
 
 -- in a reader thread on SQLite
 select *
   from groups indexed by groups_by_name
-  where root = ? and uid >= ? and uid < ? and name = ?
+  where root = +? and uid >= +? and uid < +? and name = +?
   order by uid
-  limit ? offset ?;
+  limit +? offset +?;
 -- <root>, <root>, <root>0, n, 2, 0
 
 
@@ -165,17 +165,17 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) as n;
+  where root = +? and collection = +? and start <= +?)) as n;
 -- <root>, groups, <root>, groups, <root>
 
 -- in a reader thread on SQLite
 select *
   from groups indexed by groups_by_name
-  where root = ? and uid >= ? and uid < ? and name = ?
+  where root = +? and uid >= +? and uid < +? and name = +?
   order by uid
-  limit ? offset ?;
+  limit +? offset +?;
 -- <root>, <root>/0000000000000001!, <root>0, n, 2, 0
 
 
@@ -183,16 +183,16 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) as n;
+  where root = +? and collection = +? and start <= +?)) as n;
 -- <root>, groups, <root>, groups, <root>
 
 select *
   from groups indexed by groups_by_name
-  where root = ? and uid >= ? and uid < ?
+  where root = +? and uid >= +? and uid < +?
   order by name desc, uid
-  limit ? offset ?;
+  limit +? offset +?;
 -- <root>, <root>, <root>0, 2, 0
 
 
@@ -200,16 +200,16 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) as n;
+  where root = +? and collection = +? and start <= +?)) as n;
 -- <root>, groups, <root>, groups, <root>
 
 select *
   from groups indexed by groups_by_name
-  where root = ? and uid >= ? and uid < ? and (name <= ? and (name < ? or (uid > ?)))
+  where root = +? and uid >= +? and uid < +? and (name <= +? and (name < +? or (uid > +?)))
   order by name desc, uid
-  limit ? offset ?;
+  limit +? offset +?;
 -- <root>, <root>, <root>0, name 1, name 1, <root>/0000000000000001, 2, 0
 
 
@@ -217,16 +217,16 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) as n;
+  where root = +? and collection = +? and start <= +?)) as n;
 -- <root>, groups, <root>, groups, <root>
 
 select *
   from groups indexed by groups_by_created
-  where root = ? and uid >= ? and uid < ?
+  where root = +? and uid >= +? and uid < +?
   order by created_ms, uid
-  limit ? offset ?;
+  limit +? offset +?;
 -- <root>, <root>, <root>0, 2, 0
 
 
@@ -234,16 +234,16 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) as n;
+  where root = +? and collection = +? and start <= +?)) as n;
 -- <root>, groups, <root>, groups, <root>
 
 select *
   from groups indexed by groups_by_created
-  where root = ? and uid >= ? and uid < ? and (created_ms >= ? and (created_ms > ? or (uid > ?)))
+  where root = +? and uid >= +? and uid < +? and (created_ms >= +? and (created_ms > +? or (uid > +?)))
   order by created_ms, uid
-  limit ? offset ?;
+  limit +? offset +?;
 -- <root>, <root>, <root>0, 1, 1, <root>/0000000000000001, 2, 0
 
 
@@ -251,16 +251,16 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) as n;
+  where root = +? and collection = +? and start <= +?)) as n;
 -- <root>, groups, <root>, groups, <root>
 
 select *
   from groups
-  where root = ? and uid >= ? and uid < ?
+  where root = +? and uid >= +? and uid < +?
   order by +name, +uid
-  limit ? offset ?;
+  limit +? offset +?;
 -- <root>, <root>, <root>0, 2, 0
 
 
@@ -268,16 +268,16 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) as n;
+  where root = +? and collection = +? and start <= +?)) as n;
 -- <root>, groups, <root>, groups, <root>
 
 select *
   from groups
-  where root = ? and uid >= ? and uid < ?
+  where root = +? and uid >= +? and uid < +?
   order by uid
-  limit ? offset ?;
+  limit +? offset +?;
 -- <root>, <root>, <root>0, 2, 20
 
 
@@ -285,37 +285,37 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) as n;
+  where root = +? and collection = +? and start <= +?)) as n;
 -- <root>, groups, <root>, groups, <root>
 
 select start, n
   from counts
-  where root = ? and collection = ? and start > ? and start < ?
+  where root = +? and collection = +? and start > +? and start < +?
   order by root, start;
 -- <root>, groups, <root>, <root>0
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?) and start < (select max(start)
+  where root = +? and collection = +? and start <= +?) and start < (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) + (select count(*)
+  where root = +? and collection = +? and start <= +?)) + (select count(*)
   from groups
-  where root = ? and uid >= (select max(start)
+  where root = +? and uid >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?) and uid < ?) as n;
+  where root = +? and collection = +? and start <= +?) and uid < +?) as n;
 -- <root>, groups, <root>, groups, <root>, <root>, groups, <root>/1, <root>, <root>, groups, <root>/1, <root>/1
 
 -- in a reader thread on SQLite
 select groups.*
   from (select root, uid
   from groups
-  where root = ? and uid >= ? and uid < ?
+  where root = +? and uid >= +? and uid < +?
   order by uid
-  limit ? offset ?) as found
+  limit +? offset +?) as found
   join groups using (root, uid)
   order by found.root, found.uid;
 -- <root>, <root>, <root>0, 2, 500000
@@ -325,35 +325,35 @@ select groups.*
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) as n;
+  where root = +? and collection = +? and start <= +?)) as n;
 -- <root>, groups, <root>, groups, <root>
 
 select start, n
   from counts
-  where root = ? and collection = ? and start > ? and start < ?
+  where root = +? and collection = +? and start > +? and start < +?
   order by root, start;
 -- <root>, groups, <root>, <root>0
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) - (select count(*)
+  where root = +? and collection = +? and start <= +?)) - (select count(*)
   from groups
-  where root = ? and uid >= (select max(start)
+  where root = +? and uid >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?) and uid < ?) as n;
+  where root = +? and collection = +? and start <= +?) and uid < +?) as n;
 -- <root>, groups, <root>, groups, <root>/3, <root>, <root>, groups, <root>/3, <root>/3
 
 -- in a reader thread on SQLite
 select groups.*
   from (select root, uid
   from groups
-  where root = ? and uid >= ? and uid < ?
+  where root = +? and uid >= +? and uid < +?
   order by uid desc
-  limit ? offset ?) as found
+  limit +? offset +?) as found
   join groups using (root, uid)
   order by found.root desc, found.uid desc;
 -- <root>, <root>, <root>0, 2, 500000
@@ -363,18 +363,18 @@ select groups.*
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) as n;
+  where root = +? and collection = +? and start <= +?)) as n;
 -- <root>, groups, <root>, groups, <root>
 
 -- in a reader thread on SQLite
 select groups.*
   from (select root, uid, name
   from groups indexed by groups_by_name
-  where root = ? and uid >= ? and uid < ?
+  where root = +? and uid >= +? and uid < +?
   order by name desc, uid
-  limit ? offset ?) as found
+  limit +? offset +?) as found
   join groups using (root, uid)
   order by found.name desc, found.root, found.uid;
 -- <root>, <root>, <root>0, 2, 500000
@@ -384,40 +384,40 @@ select groups.*
 
 select (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?) and start < (select max(start)
+  where root = +? and collection = +? and start <= +?) and start < (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) - (select count(*)
+  where root = +? and collection = +? and start <= +?)) - (select count(*)
   from groups
-  where root = ? and uid >= (select max(start)
+  where root = +? and uid >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?) and uid < ?) + (select count(*)
+  where root = +? and collection = +? and start <= +?) and uid < +?) + (select count(*)
   from groups
-  where root = ? and uid >= (select max(start)
+  where root = +? and uid >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?) and uid < ?) + (select coalesce(sum(n), 0)
+  where root = +? and collection = +? and start <= +?) and uid < +?) + (select coalesce(sum(n), 0)
   from counts
-  where root = ? and collection = ? and start >= (select max(start)
+  where root = +? and collection = +? and start >= (select max(start)
   from counts
-  where root = ? and collection = ? and start <= ?)) as n;
+  where root = +? and collection = +? and start <= +?)) as n;
 -- <root>, groups, <root>, groups, <root>/0123456789abcdef, <root>, groups, <root>/0123456789abcdef0, <root>, <root>, groups, <root>/0123456789abcdef, <root>/0123456789abcdef, <root>, <root>, groups, <root>/0123456789abcdef0, <root>/0123456789abcdef0, <other>, groups, <other>, groups, <other>
 
 select *
   from (select *
   from (select *
   from groups
-  where root = ? and uid >= ? and uid < ?
+  where root = +? and uid >= +? and uid < +?
   order by uid
-  limit ?) as part
+  limit +?) as part
   union all select *
   from (select *
   from groups
-  where root = ? and uid >= ? and uid < ?
+  where root = +? and uid >= +? and uid < +?
   order by uid
-  limit ?) as part) as parts
+  limit +?) as part) as parts
   order by root, uid
-  limit ? offset ?;
+  limit +? offset +?;
 -- <root>, <root>/0123456789abcdef, <root>/0123456789abcdef0, 2, <other>, <other>, <other>0, 2, 2, 0
 
 
@@ -425,14 +425,14 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where collection = ?) as n;
+  where collection = +?) as n;
 -- groups
 
 select *
   from groups
   where 1 = 1
   order by root, uid
-  limit ? offset ?;
+  limit +? offset +?;
 -- 2, 0
 
 
@@ -440,12 +440,12 @@ select *
 
 select (select coalesce(sum(n), 0)
   from counts
-  where collection = ?) as n;
+  where collection = +?) as n;
 -- groups
 
 select *
   from groups
-  where (root, uid) >= (?, ?)
+  where (root, uid) >= (+?, +?)
   order by root, uid
-  limit ? offset ?;
+  limit +? offset +?;
 -- <root>, <root>/0000000000000001!, 2, 0

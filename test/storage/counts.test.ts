@@ -15,11 +15,7 @@ const sizes = { bucketRowsMax: 4, rowsInlineMax: 3, branchesMax: 2 }
 
 async function counted(db: Db, range: UidRange): Promise<number> {
   const sql = sqlText(db.engine)
-  const rows = await runText<{ n: number }>(
-    db.kysely,
-    `select ${rangeCount(sql, collection, range)} as n`,
-    sql,
-  )
+  const rows = await runText<{ n: number }>(db, `select ${rangeCount(sql, collection, range)} as n`, sql)
   return Number(rows[0]?.n)
 }
 

@@ -92,7 +92,7 @@ export async function plant(db: Db, collection: Collection, nodes: readonly Node
           db,
           tx,
           collection,
-          rowOf(collection, below(uid), { ...times, name: `n${index}` }),
+          rowOf(collection, below(uid), { ...times, name: `n${index}` }) as Tables[typeof collection],
         )
       }
     }
