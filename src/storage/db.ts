@@ -36,7 +36,7 @@ export interface Sizes {
   readonly branchesMax: number
 }
 
-const sizes: Sizes = { bucketRowsMax: 1024, rowsInlineMax: 2000, branchesMax: 64 }
+const sizes: Sizes = { bucketRowsMax: 2048, rowsInlineMax: 2000, branchesMax: 64 }
 
 export interface Db {
   readonly engine: Engine
@@ -99,6 +99,7 @@ export async function openPostgresDb(
   const pool = postgres.openPostgres(url, options.onError)
   return {
     ...postgresLikeDb(postgres.postgresDialect(pool, options.timer), postgres.rules),
+    read: postgres.postgresReader(pool, options.timer),
     pool: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
   }
 }

@@ -11,7 +11,7 @@ import {
 } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import pg from 'pg'
-import type { EngineRules, StatementTimer } from './db.ts'
+import type { Db, EngineRules, StatementTimer } from './db.ts'
 
 /**
  * PostgreSQL under Kysely. Kysely's own driver sends unnamed statements, which the server plans anew each time; named ones
@@ -90,12 +90,8 @@ function connectionOf(client: pg.PoolClient, timer: StatementTimer | undefined):
   return {
     client,
     async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-      const values = query.parameters as unknown[]
-      const name = statementName(query.sql)
       const startMs = timer === undefined ? 0 : performance.now()
-      const result = await client.query(
-        name === undefined ? { text: query.sql, values } : { name, text: query.sql, values },
-      )
+      const result = await client.query(statement(query.sql, query.parameters))
       timer?.(performance.now() - startMs)
       return { rows: result.rows as R[], numAffectedRows: BigInt(result.rowCount ?? 0) }
     },
@@ -104,6 +100,22 @@ function connectionOf(client: pg.PoolClient, timer: StatementTimer | undefined):
       throw new Error('streaming is not used')
     },
   }
+}
+
+/** Reads on any connection: what needs no transaction need not go through Kysely's bookkeeping either. */
+export function postgresReader(pool: pg.Pool, timer?: StatementTimer): Db['read'] {
+  return async <R>(text: string, parameters: readonly unknown[]) => {
+    const startMs = timer === undefined ? 0 : performance.now()
+    const { rows } = await pool.query(statement(text, parameters))
+    timer?.(performance.now() - startMs)
+    return rows as R[]
+  }
+}
+
+function statement(text: string, parameters: readonly unknown[]): pg.QueryConfig {
+  const name = statementName(text)
+  const values = parameters as unknown[]
+  return name === undefined ? { text, values } : { name, text, values }
 }
 
 const names = new LRUCache<string, string>({ max: STATEMENTS_MAX })
