@@ -26,8 +26,13 @@ import { depthOf, parentOf, parseUid, rangeBelow, rootOf, type Uid } from '../co
 import type { Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
-import { preparedRead } from '../storage/prepared.ts'
-import { deleteResource, insertResource, lockResource } from '../storage/rows.ts'
+import {
+  deleteResource,
+  insertResource,
+  lockResource,
+  readResource,
+  updateResource,
+} from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { GroupRow } from '../storage/tables.ts'
 import { GROUP_TYPE, holdGroup } from './parent-group.ts'
@@ -61,7 +66,7 @@ export function groupsService(store: Store, { openOrganizations }: { readonly op
 
     async getGroup(_request, call) {
       const { scope } = allowed(call)
-      const [row] = await rowOf(db, { root: rootOf(scope), uid: scope })
+      const row = await readResource(db, 'groups', scope)
       if (row === undefined) throw notFound(GROUP_TYPE, scope)
       return toGroup(row)
     },
@@ -109,12 +114,7 @@ export function groupsService(store: Store, { openOrganizations }: { readonly op
             kind: next.kind,
             updated_ms: clock(),
           }
-          await tx
-            .updateTable('groups')
-            .set(changed)
-            .where('root', '=', row.root)
-            .where('uid', '=', scope)
-            .execute()
+          await updateResource(tx, 'groups', scope, changed)
           if (row.parent === '') await claimOrganizationName(tx, scope, name)
           // Subgroups report the kind of their organization.
           if (next.kind !== row.kind) {
@@ -145,10 +145,6 @@ export function groupsService(store: Store, { openOrganizations }: { readonly op
     },
   })
 }
-
-const rowOf = preparedRead((db, { root, uid }: { root: string; uid: string }) =>
-  db.selectFrom('groups').selectAll().where('root', '=', root).where('uid', '=', uid),
-)
 
 function toGroup(row: GroupRow): Group {
   return {
@@ -207,7 +203,7 @@ function rowFor({ clock }: Store, uid: Uid, { name, description, verified, kind 
 /** Renames an organization. A name that is taken is a unique violation. */
 export async function renameOrganization({ clock }: Store, tx: Tx, uid: string, name: string): Promise<void> {
   const changed = { name, updated_ms: clock() }
-  await tx.updateTable('groups').set(changed).where('root', '=', uid).where('uid', '=', uid).execute()
+  await updateResource(tx, 'groups', uid, changed)
   await claimOrganizationName(tx, uid, name)
 }
 

@@ -17,8 +17,13 @@ import { rootOf, type Uid } from '../core/uid.ts'
 import type { Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
-import { preparedRead } from '../storage/prepared.ts'
-import { deleteResource, insertResource, lockResource } from '../storage/rows.ts'
+import {
+  deleteResource,
+  insertResource,
+  lockResource,
+  readResource,
+  updateResource,
+} from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { IdentityRow } from '../storage/tables.ts'
 import { checkRelationship, type RelationshipRules, relationshipOf } from '../trust/relationship.ts'
@@ -54,7 +59,7 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
 
     async getIdentity(_request, call) {
       const { scope } = allowed(call)
-      const [row] = await rowOf(db, { root: rootOf(scope), uid: scope })
+      const row = await readResource(db, 'identities', scope)
       if (row === undefined) throw notFound(TYPE, scope)
       return toIdentity(row)
     },
@@ -114,12 +119,7 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
           ...relationshipColumns(next),
           updated_ms: clock(),
         }
-        await tx
-          .updateTable('identities')
-          .set(changed)
-          .where('root', '=', row.root)
-          .where('uid', '=', scope)
-          .execute()
+        await updateResource(tx, 'identities', scope, changed)
         return { uid: scope, answer: toIdentity({ ...row, ...changed }) }
       })
     },
@@ -176,10 +176,6 @@ async function administersPlatform(tx: Tx, identity: string): Promise<boolean> {
     .execute()
   return rows.length > 0
 }
-
-const rowOf = preparedRead((db, { root, uid }: { root: string; uid: string }) =>
-  db.selectFrom('identities').selectAll().where('root', '=', root).where('uid', '=', uid),
-)
 
 function identityOf(row: IdentityRow, lastSeenMs: number): Identity {
   return {

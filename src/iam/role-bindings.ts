@@ -17,7 +17,13 @@ import { depthOf, isWithin, parentOf, parseUid, rootOf, type Uid } from '../core
 import type { Reader, Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
-import { deleteResource, insertResource, lockResource } from '../storage/rows.ts'
+import {
+  deleteResource,
+  insertResource,
+  lockResource,
+  readResource,
+  updateResource,
+} from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { RoleBindingRow, RoleRow } from '../storage/tables.ts'
 import { holdGroup } from './parent-group.ts'
@@ -78,13 +84,8 @@ export function roleBindingsService(store: Store) {
 
     async getRoleBinding(_request, call) {
       const { scope } = allowed(call)
-      const rows = await db.kysely
-        .selectFrom('role_bindings')
-        .selectAll()
-        .where('root', '=', rootOf(scope))
-        .where('uid', '=', scope)
-        .execute()
-      return onlyOne(await hydrated(db.kysely, rows), scope)
+      const row = await readResource(db, 'role_bindings', scope)
+      return onlyOne(await hydrated(db.kysely, row === undefined ? [] : [row]), scope)
     },
 
     async createRoleBinding({ roleBinding = create(RoleBindingSchema) }, call) {
@@ -155,12 +156,7 @@ export function roleBindingsService(store: Store) {
             automatic: 0,
             updated_ms: clock(),
           }
-          await tx
-            .updateTable('role_bindings')
-            .set(changed)
-            .where('root', '=', row.root)
-            .where('uid', '=', scope)
-            .execute()
+          await updateResource(tx, 'role_bindings', scope, changed)
           return { uid: scope, answer: onlyOne(await hydrated(tx, [{ ...row, ...changed }]), scope) }
         },
         () => taken(parentOf(scope), next),

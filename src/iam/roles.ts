@@ -20,8 +20,13 @@ import { parseUid, rootOf, type Uid } from '../core/uid.ts'
 import { inTransaction } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
-import { preparedRead } from '../storage/prepared.ts'
-import { deleteResource, insertResource, lockResource } from '../storage/rows.ts'
+import {
+  deleteResource,
+  insertResource,
+  lockResource,
+  readResource,
+  updateResource,
+} from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { RoleRow } from '../storage/tables.ts'
 import { holdGroup } from './parent-group.ts'
@@ -60,7 +65,7 @@ export function rolesService(store: Store) {
       if (parsed === undefined) throw invalidArgument('uid', uid === '' ? 'must be given' : 'must be a uid')
       if (!managedRoleByUid.has(parsed))
         requireCapabilities(accessOf(call).grants, parsed, mayList, 'read a role')
-      const [row] = await rowOf(db, { root: rootOf(parsed), uid: parsed })
+      const row = await readResource(db, 'roles', parsed)
       if (row === undefined) throw notFound(TYPE, parsed)
       return toRole(row)
     },
@@ -115,12 +120,7 @@ export function rolesService(store: Store) {
           capabilities: stored(capabilities),
           updated_ms: clock(),
         }
-        await tx
-          .updateTable('roles')
-          .set(changed)
-          .where('root', '=', row.root)
-          .where('uid', '=', scope)
-          .execute()
+        await updateResource(tx, 'roles', scope, changed)
         return { uid: scope, answer: toRole({ ...row, ...changed }) }
       })
     },
@@ -147,10 +147,6 @@ export function rolesService(store: Store) {
 }
 
 const mayList = setOf([Capability.CAP_IAM_ROLES_LIST])
-
-const rowOf = preparedRead((db, { root, uid }: { root: string; uid: string }) =>
-  db.selectFrom('roles').selectAll().where('root', '=', root).where('uid', '=', uid),
-)
 
 function toRole(row: RoleRow): Role {
   return {

@@ -13,8 +13,13 @@ import { parentOf, rootOf, type Uid } from '../core/uid.ts'
 import { holdGroup } from '../iam/parent-group.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
-import { preparedRead } from '../storage/prepared.ts'
-import { deleteResource, insertResource, lockResource } from '../storage/rows.ts'
+import {
+  deleteResource,
+  insertResource,
+  lockResource,
+  readResource,
+  updateResource,
+} from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { RepoRow } from '../storage/tables.ts'
 
@@ -45,7 +50,7 @@ export function reposService(store: Store) {
 
     async getRepo(_request, call) {
       const { scope } = allowed(call)
-      const [row] = await rowOf(db, { root: rootOf(scope), uid: scope })
+      const row = await readResource(db, 'repos', scope)
       if (row === undefined) throw notFound(TYPE, scope)
       return toRepo(row)
     },
@@ -100,12 +105,7 @@ export function reposService(store: Store) {
             configuration: configurationOf(next),
             updated_ms: clock(),
           }
-          await tx
-            .updateTable('repos')
-            .set(changed)
-            .where('root', '=', row.root)
-            .where('uid', '=', scope)
-            .execute()
+          await updateResource(tx, 'repos', scope, changed)
           return { uid: scope, answer: toRepo({ ...row, ...changed }) }
         },
         () => nameTaken(parentOf(scope), name),
@@ -121,10 +121,6 @@ export function reposService(store: Store) {
     },
   })
 }
-
-const rowOf = preparedRead((db, { root, uid }: { root: string; uid: string }) =>
-  db.selectFrom('repos').selectAll().where('root', '=', root).where('uid', '=', uid),
-)
 
 function toRepo(row: RepoRow): Repo {
   return {

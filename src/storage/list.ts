@@ -4,18 +4,24 @@ import { invalidArgument } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { type OrderKey, parseOrderBy, type SortFields } from '../core/order-by.ts'
 import { type Cursor, type PageTokens, pageSizeOf } from '../core/page.ts'
-import {
-  intersectRanges,
-  parseUid,
-  pathOf,
-  rangeBelow,
-  rangeFrom,
-  rootOf,
-  type UidRange,
-} from '../core/uid.ts'
+import { intersectRanges, parseUid, pathOf, rangeBelow, rangeFrom, type UidRange } from '../core/uid.ts'
 import { rangeCount, skipByBuckets } from './counts.ts'
 import type { Db } from './db.ts'
-import { runLongText, runText, runTextOnce, type SqlText, sqlText } from './sql-text.ts'
+import {
+  afterCursor,
+  type Branch,
+  beyond,
+  type Condition,
+  countable,
+  indexHint,
+  oneRoot,
+  orderText,
+  type Question,
+  split,
+  whereOf,
+  wholeOrganization,
+} from './list-sql.ts'
+import { runLongText, runText, runTextOnce, sqlText } from './sql-text.ts'
 import type { Store } from './store.ts'
 import type { Collection, Tables } from './tables.ts'
 
@@ -52,18 +58,6 @@ export interface Page<Row> {
   readonly totalCount: bigint
   readonly skipped: number
 }
-
-/** Disjoint parts of a collection that together hold what is asked for. */
-type Branch = { readonly range: UidRange } | { readonly roots: readonly string[] }
-
-interface Question {
-  readonly collection: Collection
-  readonly branches: readonly Branch[]
-  readonly conditions: readonly Condition[]
-  readonly order: readonly OrderKey[]
-}
-
-type Condition = { readonly column: string; readonly values: readonly (string | number)[] }
 
 /**
  * One page. Throws code 3 for a negative `page_size` or `skip`, a bad `order_by`, a malformed uid in `uidp`, and a page token
@@ -339,121 +333,4 @@ async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<
         branches.length > db.sizes.branchesMax ||
         !(inUidOrder || wholeOrganization(branches))))
   return long ? await runLongText<Row>(db, text, sql) : await runText<Row>(db, text, sql)
-}
-
-/** What is left of the branches after a uid, in uid order. */
-function beyond(branches: readonly Branch[], uid: string, descending: boolean): Branch[] {
-  // No uid lies between `uid` and `uid!`, since `!` comes before `/`.
-  const rest: UidRange = descending ? { from: '', to: uid } : { from: `${uid}!`, to: 'g' }
-  return branches.flatMap((branch): Branch[] => {
-    if ('roots' in branch) {
-      const roots = branch.roots.filter((root) => (descending ? root < uid : root > uid))
-      return roots.length === 0 ? [] : [{ roots }]
-    }
-    const range = intersectRanges(branch.range, rest)
-    return range === undefined ? [] : [{ range }]
-  })
-}
-
-/** Whether the counters can be walked over a branch: all of one organization's, or all there are. */
-function countable(branch: Branch | undefined): branch is { readonly range: UidRange } {
-  if (branch === undefined || !('range' in branch)) return false
-  const { from, to } = branch.range
-  return from === '' ? to === 'g' : to !== 'g'
-}
-
-function oneRoot(branch: Branch): boolean {
-  return 'range' in branch && branch.range.from !== '' && branch.range.to !== 'g'
-}
-
-/** Whether every row of an index that starts with the root belongs to the answer. */
-function wholeOrganization(branches: readonly Branch[]): boolean {
-  return branches.every(
-    (branch) =>
-      'range' in branch &&
-      branch.range.from !== '' &&
-      branch.range.to === `${rootOf(branch.range.from)}0` &&
-      branch.range.from.length <= 41,
-  )
-}
-
-/** Columns that an index of every collection that has them begins with, after the root and before the uid. */
-const indexed: Readonly<Record<string, string>> = {
-  name: 'by_name',
-  parent: 'by_parent',
-  created_ms: 'by_created',
-  updated_ms: 'by_updated',
-}
-
-/**
- * Without statistics SQLite prefers the range of uids: it would look through an organization for a name or for one group's
- * children, and sort all of it for its first page. Where another index has the rows together and in order, it is named.
- */
-function indexHint(
-  { engine }: Db,
-  { collection, conditions, order: [first] }: Question,
-  branches: readonly Branch[],
-): string {
-  if (engine !== 'sqlite' || branches.length > 1 || !branches.every(oneRoot)) return ''
-  const byUid = first?.column === 'uid'
-  const column = byUid
-    ? conditions.find(({ column, values }) => values.length === 1 && column in indexed)?.column
-    : conditions.length === 0 && wholeOrganization(branches) && first?.column
-  return column ? ` indexed by ${collection}_${indexed[column]}` : ''
-}
-
-/** One statement part per branch keeps each an index range; beyond branchesMax they share one. */
-function split({ sizes }: Db, branches: readonly Branch[]): (readonly Branch[])[] {
-  return branches.length > sizes.branchesMax ? [branches] : branches.map((branch) => [branch])
-}
-
-function whereOf(sql: SqlText, branches: readonly Branch[], conditions: readonly Condition[]): string {
-  const parts = branches.map((branch) => {
-    if ('roots' in branch) return `root in (${sql.bindAll(branch.roots)})`
-    const { from, to } = branch.range
-    if (from === '') {
-      // The whole platform, or what a deep skip left of it going down.
-      return to === 'g' ? '1 = 1' : `(root, uid) < (${sql.bind(rootOf(to))}, ${sql.bind(to)})`
-    }
-    if (to === 'g') return `(root, uid) >= (${sql.bind(rootOf(from))}, ${sql.bind(from)})`
-    return `root = ${sql.bind(rootOf(from))} and uid >= ${sql.bind(from)} and uid < ${sql.bind(to)}`
-  })
-  const where =
-    parts.length === 1 ? (parts[0] as string) : `(${parts.map((part) => `(${part})`).join(' or ')})`
-  const more = conditions.map(({ column, values }) => {
-    if (values.length === 0) return ' and 1 = 0'
-    return values.length === 1
-      ? ` and ${column} = ${sql.bind(values[0] as string | number)}`
-      : ` and ${column} in (${sql.bindAll(values)})`
-  })
-  return where + more.join('')
-}
-
-/** Over one organization uid alone orders like (root, uid), which is what the indexes hold. */
-function orderText(
-  order: readonly OrderKey[],
-  { oneRoot, sorted, of }: { readonly oneRoot: boolean; readonly sorted: boolean; readonly of?: string },
-): string {
-  const prefix = of === undefined ? '' : `${of}.`
-  return order
-    .flatMap(({ column, descending }) => {
-      const direction = descending ? ' desc' : ''
-      // A unary plus makes a term that no index of SQLite serves.
-      const term = `${sorted ? '+' : ''}${prefix}${column}${direction}`
-      return column === 'uid' && !oneRoot && !sorted ? [`${prefix}root${direction}`, term] : [term]
-    })
-    .join(', ')
-}
-
-/** The rows strictly after the cursor's in an order that does not start with the uid, which makes it total at its end. */
-function afterCursor(sql: SqlText, order: readonly OrderKey[], after: readonly (string | number)[]): string {
-  const build = (at: number): string => {
-    const { column, descending } = order[at] as OrderKey
-    const value = after[at] as string | number
-    const past = descending ? '<' : '>'
-    if (at === order.length - 1) return `${column} ${past} ${sql.bind(value)}`
-    // The first comparison is implied by the rest; it is what an index range can be made of.
-    return `${column} ${past}= ${sql.bind(value)} and (${column} ${past} ${sql.bind(value)} or (${build(at + 1)}))`
-  }
-  return `(${build(0)})`
 }

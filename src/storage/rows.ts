@@ -1,7 +1,7 @@
 import { rootOf } from '../core/uid.ts'
 import { countDeleted, countInserted } from './counts.ts'
 import type { Db, Tx } from './db.ts'
-import { prepared } from './prepared.ts'
+import { prepared, preparedRead } from './prepared.ts'
 import { runInTransaction, sqlText } from './sql-text.ts'
 import type { Collection, Tables, TombstoneRow } from './tables.ts'
 
@@ -21,6 +21,44 @@ const inserts = {
   role_bindings: insertInto('role_bindings'),
   repos: insertInto('repos'),
 } as const satisfies Record<Collection, unknown>
+
+const readFrom = (collection: Collection) =>
+  preparedRead((db, { root, uid }: TombstoneRow) =>
+    db.selectFrom(collection).selectAll().where('root', '=', root).where('uid', '=', uid),
+  )
+
+const reads = {
+  groups: readFrom('groups'),
+  identities: readFrom('identities'),
+  roles: readFrom('roles'),
+  role_bindings: readFrom('role_bindings'),
+  repos: readFrom('repos'),
+} as const satisfies Record<Collection, unknown>
+
+/** The row of a uid, as committed. */
+export async function readResource<C extends Collection>(
+  db: Db,
+  collection: C,
+  uid: string,
+): Promise<Tables[C] | undefined> {
+  const [row] = await reads[collection](db, { root: rootOf(uid), uid })
+  return row as Tables[C] | undefined
+}
+
+/** Changes columns of a row that is locked. */
+export async function updateResource<C extends Collection>(
+  tx: Tx,
+  collection: C,
+  uid: string,
+  changed: Partial<Tables[NoInfer<C>]>,
+): Promise<void> {
+  await tx
+    .updateTable(collection as Collection)
+    .set(changed as never)
+    .where('root', '=', rootOf(uid))
+    .where('uid', '=', uid)
+    .execute()
+}
 
 /** Inserts a resource and counts it. Fails on a uid that was in use before (R23). */
 export async function insertResource<C extends Collection>(

@@ -7,10 +7,10 @@ import { invalidArgument, permissionDenied, unauthenticated, unavailable } from 
 import { refuseIfAny } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
 import { timestampOf } from '../core/message.ts'
-import { parseUid, rootOf, type Uid } from '../core/uid.ts'
+import { parseUid, type Uid } from '../core/uid.ts'
 import type { Log } from '../log.ts'
 import type { Db } from '../storage/db.ts'
-import { preparedRead } from '../storage/prepared.ts'
+import { readResource } from '../storage/rows.ts'
 import type { IdentityRow } from '../storage/tables.ts'
 import type { KeySource } from '../trust/key-set.ts'
 import { matchClaims, type SubjectClaims } from '../trust/match.ts'
@@ -44,10 +44,6 @@ export interface ExchangeOptions {
 }
 
 type Relationship = Identity['relationship']
-
-const identityRow = preparedRead((db, { root, uid }: { root: string; uid: string }) =>
-  db.selectFrom('identities').selectAll().where('root', '=', root).where('uid', '=', uid),
-)
 
 const RETRY_MS = 1000
 /** An upstream token older than this is not exchanged any more, however long its issuer lets it live (R14). */
@@ -146,7 +142,7 @@ function refused(identity: Uid, why: string, { log }: ExchangeOptions, call: Cal
 async function assume(token: string, identity: Uid, options: ExchangeOptions, call: Call) {
   const read = readUnverified(token)
   if (!read.ok) throw unauthenticated(read.reason)
-  const [row] = await identityRow(options.db, { root: rootOf(identity), uid: identity })
+  const row = await readResource(options.db, 'identities', identity)
   const relationship = row === undefined ? undefined : relationshipOf(row.relationship_data)
   if (row === undefined || relationship === undefined)
     throw refused(identity, 'the identity does not exist', options, call)

@@ -1,0 +1,140 @@
+import type { OrderKey } from '../core/order-by.ts'
+import { intersectRanges, rootOf, type UidRange } from '../core/uid.ts'
+import type { Db } from './db.ts'
+import type { SqlText } from './sql-text.ts'
+import type { Collection } from './tables.ts'
+
+/** The SQL of lists: from what is asked to the clauses of a statement, with the indexes in mind. Pure. */
+
+/** Disjoint parts of a collection that together hold what is asked for. */
+export type Branch = { readonly range: UidRange } | { readonly roots: readonly string[] }
+
+export interface Question {
+  readonly collection: Collection
+  readonly branches: readonly Branch[]
+  readonly conditions: readonly Condition[]
+  readonly order: readonly OrderKey[]
+}
+
+export type Condition = { readonly column: string; readonly values: readonly (string | number)[] }
+
+/** What is left of the branches after a uid, in uid order. */
+export function beyond(branches: readonly Branch[], uid: string, descending: boolean): Branch[] {
+  // No uid lies between `uid` and `uid!`, since `!` comes before `/`.
+  const rest: UidRange = descending ? { from: '', to: uid } : { from: `${uid}!`, to: 'g' }
+  return branches.flatMap((branch): Branch[] => {
+    if ('roots' in branch) {
+      const roots = branch.roots.filter((root) => (descending ? root < uid : root > uid))
+      return roots.length === 0 ? [] : [{ roots }]
+    }
+    const range = intersectRanges(branch.range, rest)
+    return range === undefined ? [] : [{ range }]
+  })
+}
+
+/** Whether the counters can be walked over a branch: all of one organization's, or all there are. */
+export function countable(branch: Branch | undefined): branch is { readonly range: UidRange } {
+  if (branch === undefined || !('range' in branch)) return false
+  const { from, to } = branch.range
+  return from === '' ? to === 'g' : to !== 'g'
+}
+
+export function oneRoot(branch: Branch): boolean {
+  return 'range' in branch && branch.range.from !== '' && branch.range.to !== 'g'
+}
+
+/** Whether every row of an index that starts with the root belongs to the answer. */
+export function wholeOrganization(branches: readonly Branch[]): boolean {
+  return branches.every(
+    (branch) =>
+      'range' in branch &&
+      branch.range.from !== '' &&
+      branch.range.to === `${rootOf(branch.range.from)}0` &&
+      branch.range.from.length <= 41,
+  )
+}
+
+/** Columns that an index of every collection that has them begins with, after the root and before the uid. */
+const indexed: Readonly<Record<string, string>> = {
+  name: 'by_name',
+  parent: 'by_parent',
+  created_ms: 'by_created',
+  updated_ms: 'by_updated',
+}
+
+/**
+ * Without statistics SQLite prefers the range of uids: it would look through an organization for a name or for one group's
+ * children, and sort all of it for its first page. Where another index has the rows together and in order, it is named.
+ */
+export function indexHint(
+  { engine }: Db,
+  { collection, conditions, order: [first] }: Question,
+  branches: readonly Branch[],
+): string {
+  if (engine !== 'sqlite' || branches.length > 1 || !branches.every(oneRoot)) return ''
+  const byUid = first?.column === 'uid'
+  const column = byUid
+    ? conditions.find(({ column, values }) => values.length === 1 && column in indexed)?.column
+    : conditions.length === 0 && wholeOrganization(branches) && first?.column
+  return column ? ` indexed by ${collection}_${indexed[column]}` : ''
+}
+
+/** One statement part per branch keeps each an index range; beyond branchesMax they share one. */
+export function split({ sizes }: Db, branches: readonly Branch[]): (readonly Branch[])[] {
+  return branches.length > sizes.branchesMax ? [branches] : branches.map((branch) => [branch])
+}
+
+export function whereOf(sql: SqlText, branches: readonly Branch[], conditions: readonly Condition[]): string {
+  const parts = branches.map((branch) => {
+    if ('roots' in branch) return `root in (${sql.bindAll(branch.roots)})`
+    const { from, to } = branch.range
+    if (from === '') {
+      // The whole platform, or what a deep skip left of it going down.
+      return to === 'g' ? '1 = 1' : `(root, uid) < (${sql.bind(rootOf(to))}, ${sql.bind(to)})`
+    }
+    if (to === 'g') return `(root, uid) >= (${sql.bind(rootOf(from))}, ${sql.bind(from)})`
+    return `root = ${sql.bind(rootOf(from))} and uid >= ${sql.bind(from)} and uid < ${sql.bind(to)}`
+  })
+  const where =
+    parts.length === 1 ? (parts[0] as string) : `(${parts.map((part) => `(${part})`).join(' or ')})`
+  const more = conditions.map(({ column, values }) => {
+    if (values.length === 0) return ' and 1 = 0'
+    return values.length === 1
+      ? ` and ${column} = ${sql.bind(values[0] as string | number)}`
+      : ` and ${column} in (${sql.bindAll(values)})`
+  })
+  return where + more.join('')
+}
+
+/** Over one organization uid alone orders like (root, uid), which is what the indexes hold. */
+export function orderText(
+  order: readonly OrderKey[],
+  { oneRoot, sorted, of }: { readonly oneRoot: boolean; readonly sorted: boolean; readonly of?: string },
+): string {
+  const prefix = of === undefined ? '' : `${of}.`
+  return order
+    .flatMap(({ column, descending }) => {
+      const direction = descending ? ' desc' : ''
+      // A unary plus makes a term that no index of SQLite serves.
+      const term = `${sorted ? '+' : ''}${prefix}${column}${direction}`
+      return column === 'uid' && !oneRoot && !sorted ? [`${prefix}root${direction}`, term] : [term]
+    })
+    .join(', ')
+}
+
+/** The rows strictly after the cursor's in an order that does not start with the uid, which makes it total at its end. */
+export function afterCursor(
+  sql: SqlText,
+  order: readonly OrderKey[],
+  after: readonly (string | number)[],
+): string {
+  const build = (at: number): string => {
+    const { column, descending } = order[at] as OrderKey
+    const value = after[at] as string | number
+    const past = descending ? '<' : '>'
+    if (at === order.length - 1) return `${column} ${past} ${sql.bind(value)}`
+    // The first comparison is implied by the rest; it is what an index range can be made of.
+    return `${column} ${past}= ${sql.bind(value)} and (${column} ${past} ${sql.bind(value)} or (${build(at + 1)}))`
+  }
+  return `(${build(0)})`
+}
