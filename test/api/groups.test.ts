@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { GroupsService, OrgKind } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { limits } from '../../src/core/limits.ts'
 import {
+  apiOf,
   assertRefused,
   badField,
   claimMatch,
@@ -456,6 +457,13 @@ onEveryDatabase(
       const { uid } = await owner.api.made('iam/groups', { name: newName('mine') })
       await owner.api.made(`iam/groups/${uid}`, { name: 'below' })
       assert.equal((await owner.api.get(`iam/groups/${uid}`)).status, 200)
+    })
+
+    test('lets no narrowed token found one: its founder gets more than the token carries', async () => {
+      const { berth, organization } = cast()
+      const { owner, uid } = await organization()
+      const narrowed = apiOf(berth, await berth.tokenOf(owner.uid, { scopes: [uid] }))
+      assertRefused(await narrowed.post('iam/groups', { name: newName('mine') }), denied)
     })
   },
   { env: { BERTH_OPEN_ORGANIZATIONS: 'true' } },

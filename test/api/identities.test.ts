@@ -35,7 +35,7 @@ const relationships = {
   },
   staticKeys: {
     ...staticKeys,
-    expirationTime: '2026-12-01T00:00:00.000Z',
+    expirationTime: inDays(30),
     audiences: ['https://api.example'],
   },
   awsIdentity: { awsAccount: '123456789012', arnPattern: '^arn:aws:sts::.*$', userId: 'AROA:me' },
@@ -349,6 +349,43 @@ onEveryDatabase('identities', (cast) => {
     assertRefused(await member.api.get(`iam/groups/${organization.uid}`), denied)
     await organization.owner.api.delete(`iam/identities/${member.uid}`)
     assertRefused(await member.api.get(`iam/groups/${organization.uid}`), { status: 401, code: 16 })
+  })
+
+  test('R19: who decides who may assume an identity must hold what it holds', async () => {
+    const { owner, uid: root, member } = await cast().organization()
+    const role = await owner.api.made(`iam/roles/${root}`, {
+      name: newName('identity editor'),
+      capabilities: ['CAP_IAM_IDENTITY_LIST', 'CAP_IAM_IDENTITY_UPDATE', 'CAP_IAM_GROUPS_LIST'],
+    })
+    const editor = await member('viewer')
+    await owner.api.patch(`iam/roleBindings/${editor.binding}`, { roleUid: role.uid })
+    const powerful = await member('owner')
+    const weak = await owner.api.made(`iam/identities/${root}`, { name: 'robot', claimMatch })
+    const takeOver = { claimMatch: { subject: 'mallory' } }
+    assertRefused(await editor.api.patch(`iam/identities/${powerful.uid}`, takeOver), denied)
+    assert.equal((await editor.api.patch(`iam/identities/${powerful.uid}`, { description: 'd' })).status, 200)
+    assert.equal((await editor.api.patch(`iam/identities/${weak.uid}`, takeOver)).status, 200)
+    assert.equal((await owner.api.patch(`iam/identities/${powerful.uid}`, takeOver)).status, 200)
+  })
+
+  test("the identity of the platform's administrator is not deleted", async () => {
+    const { admin, berth } = cast()
+    const bindings = await admin.get('iam/roleBindings', { identity: berth.owner })
+    for (const { uid } of bindings.body.roleBindings) await admin.delete(`iam/roleBindings/${uid}`)
+    const refused = await admin.delete(`iam/identities/${berth.owner}`)
+    assert.deepEqual([refused.status, refused.body.details[1].violations[0].type], [400, 'RESOURCE_IN_USE'])
+  })
+
+  test('an identity whose keys have expired can still be described', async () => {
+    const { berth } = cast()
+    const { owner, uid: root } = await cast().organization()
+    const expirationTime = new Date(Date.now() + 3000).toISOString()
+    const { uid } = await owner.api.made(`iam/identities/${root}`, {
+      name: newName('keys'),
+      staticKeys: { ...staticKeys, expirationTime },
+    })
+    berth.advance(10_000)
+    assert.equal((await owner.api.patch(`iam/identities/${uid}`, { description: 'old' })).status, 200)
   })
 
   test('static keys may be renewed for as long as the identity is young enough', async () => {
