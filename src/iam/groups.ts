@@ -75,17 +75,19 @@ export function groupsService(store: Store, { openOrganizations }: { readonly op
       const under = parentGroup(parent)
       if (under === undefined) requireMayFound(call, openOrganizations)
       else requireCapabilities(accessOf(call).grants, under, mayCreate, 'create a group')
-      refuseIfAny(checkName(group.name), checkDescription(group.description))
       refuseOperatorFields(call, create(GroupSchema), group, under === undefined)
 
       return mutate(
         store,
         call,
         async (tx) => {
+          // Whether the parent exists is told before what is wrong with the group.
+          const held = under === undefined ? undefined : await holdGroup(db, tx, under)
+          refuseIfAny(checkName(group.name), checkDescription(group.description))
           const row =
-            under === undefined
+            held === undefined
               ? await foundOrganization(store, tx, group, accessOf(call).caller.identity)
-              : await addGroup(store, tx, under, group)
+              : await addGroup(store, tx, held, group)
           return { uid: row.uid, answer: toGroup(row) }
         },
         () => nameTaken(parent, group.name),
@@ -177,9 +179,10 @@ export async function foundOrganization(
   return row
 }
 
-async function addGroup(store: Store, tx: Tx, parent: Uid, group: NewGroup): Promise<GroupRow> {
-  const { kind, status } = await holdGroup(store.db, tx, parent)
-  const row = { ...rowFor(store, store.uids.below(parent), group), kind, status }
+/** Makes a group in one that is held. */
+async function addGroup(store: Store, tx: Tx, parent: GroupRow, group: NewGroup): Promise<GroupRow> {
+  const { kind, status } = parent
+  const row = { ...rowFor(store, store.uids.below(parent.uid as Uid), group), kind, status }
   await insertResource(store.db, tx, 'groups', row)
   return row
 }

@@ -66,15 +66,15 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
 
     async createIdentity({ identity = create(IdentitySchema) }, call) {
       const group = allowed(call).scope as Uid
-      const now = clock()
-      refuseIfAny(
-        checkName(identity.name),
-        checkDescription(identity.description),
-        checkDescription(identity.company, 'company'),
-        ...checkRelationship(identity, rules, { createdMs: now, nowMs: now }),
-      )
       return mutate(store, call, async (tx) => {
         await holdGroup(db, tx, group)
+        const now = clock()
+        refuseIfAny(
+          checkName(identity.name),
+          checkDescription(identity.description),
+          checkDescription(identity.company, 'company'),
+          ...checkRelationship(identity, rules, { createdMs: now, nowMs: now }),
+        )
         const row: IdentityRow = {
           root: rootOf(group),
           uid: uids.below(group),

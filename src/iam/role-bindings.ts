@@ -90,12 +90,12 @@ export function roleBindingsService(store: Store) {
 
     async createRoleBinding({ roleBinding = create(RoleBindingSchema) }, call) {
       const group = allowed(call).scope as Uid
-      refuseIfAny(...checkUids(roleBinding))
       return mutate(
         store,
         call,
         async (tx) => {
           await holdGroup(db, tx, group)
+          refuseIfAny(...checkUids(roleBinding))
           const row = await insert(tx, call, group, roleBinding)
           return { uid: row.uid, answer: onlyOne(await hydrated(tx, [row]), row.uid) }
         },

@@ -72,15 +72,15 @@ export function rolesService(store: Store) {
 
     async createRole({ role = create(RoleSchema) }, call) {
       const group = allowed(call).scope as Uid
-      refuseIfAny(
-        checkName(role.name),
-        checkDescription(role.description),
-        ...checkCapabilities(role.capabilities),
-      )
-      const capabilities = setOf(role.capabilities)
-      requireCapabilities(accessOf(call).grants, group, capabilities, 'create this role')
       return mutate(store, call, async (tx) => {
         await holdGroup(db, tx, group)
+        refuseIfAny(
+          checkName(role.name),
+          checkDescription(role.description),
+          ...checkCapabilities(role.capabilities),
+        )
+        const capabilities = setOf(role.capabilities)
+        requireCapabilities(accessOf(call).grants, group, capabilities, 'create this role')
         const now = clock()
         const row: RoleRow = {
           root: rootOf(group),

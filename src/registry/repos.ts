@@ -57,13 +57,13 @@ export function reposService(store: Store) {
 
     async createRepo({ repo = create(RepoSchema) }, call) {
       const group = allowed(call).scope as Uid
-      refuseIfAny(checkName(repo.name), checkDescription(repo.description))
       requireOperator(call, group, create(RepoSchema), repo)
       return mutate(
         store,
         call,
         async (tx) => {
           await holdGroup(db, tx, group)
+          refuseIfAny(checkName(repo.name), checkDescription(repo.description))
           const now = clock()
           const row: RepoRow = {
             root: rootOf(group),

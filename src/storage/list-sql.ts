@@ -84,19 +84,16 @@ export function split({ sizes }: Db, branches: readonly Branch[]): (readonly Bra
   return branches.length > sizes.branchesMax ? [branches] : branches.map((branch) => [branch])
 }
 
-export function whereOf(sql: SqlText, branches: readonly Branch[], conditions: readonly Condition[]): string {
-  const parts = branches.map((branch) => {
-    if ('roots' in branch) return `root in (${sql.bindAll(branch.roots)})`
-    const { from, to } = branch.range
-    if (from === '') {
-      // The whole platform, or what a deep skip left of it going down.
-      return to === 'g' ? '1 = 1' : `(root, uid) < (${sql.bind(rootOf(to))}, ${sql.bind(to)})`
-    }
-    if (to === 'g') return `(root, uid) >= (${sql.bind(rootOf(from))}, ${sql.bind(from)})`
-    return `root = ${sql.bind(rootOf(from))} and uid >= ${sql.bind(from)} and uid < ${sql.bind(to)}`
-  })
+export function whereOf(
+  sql: SqlText,
+  { collection, conditions }: Question,
+  branches: readonly Branch[],
+): string {
+  const [only] = branches
   const where =
-    parts.length === 1 ? (parts[0] as string) : `(${parts.map((part) => `(${part})`).join(' or ')})`
+    branches.length === 1 && only !== undefined
+      ? branchText(sql, only)
+      : manyBranches(sql, collection, branches)
   const more = conditions.map(({ column, values }) => {
     if (values.length === 0) return ' and 1 = 0'
     return values.length === 1
@@ -104,6 +101,36 @@ export function whereOf(sql: SqlText, branches: readonly Branch[], conditions: r
       : ` and ${column} in (${sql.bindAll(values)})`
   })
   return where + more.join('')
+}
+
+function branchText(sql: SqlText, branch: Branch): string {
+  if ('roots' in branch) return `root in (${sql.bindAll(branch.roots)})`
+  const { from, to } = branch.range
+  if (from === '') {
+    // The whole platform, or what a deep skip left of it going down.
+    return to === 'g' ? '1 = 1' : `(root, uid) < (${sql.bind(rootOf(to))}, ${sql.bind(to)})`
+  }
+  if (to === 'g') return `(root, uid) >= (${sql.bind(rootOf(from))}, ${sql.bind(from)})`
+  return `root = ${sql.bind(rootOf(from))} and uid >= ${sql.bind(from)} and uid < ${sql.bind(to)}`
+}
+
+/**
+ * Any number of stretches as data: an expression that names each would grow beyond what the engines take. Each is found on the
+ * index by itself.
+ */
+function manyBranches(sql: SqlText, collection: Collection, branches: readonly Branch[]): string {
+  const ranges = branches.flatMap((branch) =>
+    'range' in branch ? [[rootOf(branch.range.from), branch.range.from, branch.range.to]] : [],
+  )
+  const roots = branches.flatMap((branch) => ('roots' in branch ? branch.roots : []))
+  const data = sql.bind(JSON.stringify(ranges))
+  const [source, member] =
+    sql.engine === 'postgres'
+      ? [`jsonb_array_elements(${data}::jsonb) as part (ends)`, (at: number) => `(part.ends ->> ${at})`]
+      : [`json_each(${data}) as part`, (at: number) => `(part.value ->> ${at})`]
+  const within = `uid in (select t.uid from ${source} cross join ${collection} as t
+    where t.root = ${member(0)} and t.uid >= ${member(1)} and t.uid < ${member(2)})`
+  return roots.length === 0 ? within : `(${within} or root in (${sql.bindAll(roots)}))`
 }
 
 /** Over one organization uid alone orders like (root, uid), which is what the indexes hold. */

@@ -257,8 +257,7 @@ async function estimateRows(
 async function countRows(db: Db, question: Question, scanned: number): Promise<number> {
   const sql = sqlText(db.engine)
   const counts = split(db, question.branches).map(
-    (branches) =>
-      `(select count(*) from ${question.collection} where ${whereOf(sql, branches, question.conditions)})`,
+    (branches) => `(select count(*) from ${question.collection} where ${whereOf(sql, question, branches)})`,
   )
   const text = `select ${counts.join(' + ')} as n`
   const long = scanned > db.sizes.rowsInlineMax
@@ -310,7 +309,7 @@ async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<
   const columns = deep ? [...new Set(['root', 'uid', ...order.map((key) => key.column)])].join(', ') : '*'
   const groups = split(db, branches)
   const parts = groups.map((part) => {
-    const where = [whereOf(sql, part, conditions)]
+    const where = [whereOf(sql, question, part)]
     if (!inUidOrder && after !== undefined) where.push(afterCursor(sql, order, after))
     const keys = orderText(order, { oneRoot: part.every(oneRoot), sorted })
     const limit = groups.length === 1 ? '' : ` limit ${sql.bind(page.limit + offset)}`

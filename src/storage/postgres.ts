@@ -11,6 +11,7 @@ import {
 } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import pg from 'pg'
+import { unavailable } from '../core/errors.ts'
 import type { Db, EngineRules, StatementTimer } from './db.ts'
 
 /**
@@ -37,9 +38,31 @@ export function openPostgres(connectionString: string, onError: (error: Error) =
     types,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   })
-  // An idle connection that the server ends; the pool replaces it.
+  // A connection that the server ends, idle or in use: the pool replaces it, and nobody listening would end the process.
   pool.on('error', onError)
+  pool.on('connect', (client) => client.on('error', onError))
   return pool
+}
+
+const RETRY_MS = 1000
+
+/** Failures to reach the server become code 14, since the next try may find it again. */
+async function answered<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw isUnreachable(error) ? unavailable('the database does not answer', RETRY_MS, error) : error
+  }
+}
+
+/** Connection exceptions and shutdowns by SQLSTATE (PostgreSQL manual, appendix A), and what the system and pg say of sockets. */
+function isUnreachable(error: unknown): boolean {
+  const code = String(sqlState(error))
+  if (/^(08...|57P0[123]|53300|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)/.test(code)) return true
+  const message = error instanceof Error ? error.message : ''
+  return /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/.test(
+    message,
+  )
 }
 
 export function postgresDialect(pool: pg.Pool, timer?: StatementTimer): Dialect {
@@ -60,7 +83,7 @@ function postgresDriver(pool: pg.Pool, timer: StatementTimer | undefined): Drive
   return {
     async init() {},
     async acquireConnection() {
-      const client = await pool.connect()
+      const client = await answered(pool.connect())
       let connection = connections.get(client)
       if (connection === undefined) {
         connection = connectionOf(client, timer)
@@ -72,13 +95,16 @@ function postgresDriver(pool: pg.Pool, timer: StatementTimer | undefined): Drive
       clientOf(connection).release()
     },
     async beginTransaction(connection) {
-      await clientOf(connection).query('begin')
+      await answered(clientOf(connection).query('begin'))
     },
     async commitTransaction(connection) {
-      await clientOf(connection).query('commit')
+      await answered(clientOf(connection).query('commit'))
     },
     async rollbackTransaction(connection) {
-      await clientOf(connection).query('rollback')
+      // A broken connection has rolled back by itself, and what broke it is the error to be told.
+      await clientOf(connection)
+        .query('rollback')
+        .catch(() => undefined)
     },
     async destroy() {
       await pool.end()
@@ -91,7 +117,7 @@ function connectionOf(client: pg.PoolClient, timer: StatementTimer | undefined):
     client,
     async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
       const startMs = timer === undefined ? 0 : performance.now()
-      const result = await client.query(statement(query.sql, query.parameters))
+      const result = await answered(client.query(statement(query.sql, query.parameters)))
       timer?.(performance.now() - startMs)
       return { rows: result.rows as R[], numAffectedRows: BigInt(result.rowCount ?? 0) }
     },
@@ -106,7 +132,7 @@ function connectionOf(client: pg.PoolClient, timer: StatementTimer | undefined):
 export function postgresReader(pool: pg.Pool, timer?: StatementTimer): Db['read'] {
   return async <R>(text: string, parameters: readonly unknown[]) => {
     const startMs = timer === undefined ? 0 : performance.now()
-    const { rows } = await pool.query(statement(text, parameters))
+    const { rows } = await answered(pool.query(statement(text, parameters)))
     timer?.(performance.now() - startMs)
     return rows as R[]
   }

@@ -11,6 +11,7 @@ export interface SqlText {
   bind(value: string | number): string
   bindAll(values: readonly (string | number)[]): string
   readonly values: readonly (string | number)[]
+  readonly engine: Engine
 }
 
 /**
@@ -25,7 +26,7 @@ export function sqlText(engine: Engine): SqlText {
     values.push(value)
     return engine === 'postgres' ? `$${values.length}` : SQLITE_PLACEHOLDER
   }
-  return { values, bind, bindAll: (all) => all.map(bind).join(', ') }
+  return { engine, values, bind, bindAll: (all) => all.map(bind).join(', ') }
 }
 
 /** Runs a text in a transaction. */

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { inTransaction } from '../../src/storage/db.ts'
+import { insertResource } from '../../src/storage/rows.ts'
+import { startTestBerth } from '../support/berth.ts'
+import { managedRole } from '../support/cast.ts'
+import { databases } from '../support/databases.ts'
+import { call } from '../support/rest.ts'
+
+/** More than the depth that SQLite allows an expression. */
+const GROUPS = 1500
+
+for (const database of databases) {
+  describe(`a caller bound to ${GROUPS} groups (${database.name})`, () => {
+    test('lists them like any other, in every order and with filters', async (t) => {
+      const berth = await startTestBerth(database)
+      t.after(() => berth.stop())
+      const { db, uids } = berth.berth.installation.store
+      const { body: identity } = await call(
+        'POST',
+        `${berth.url}/iam/v2beta1/identities/${berth.organization}`,
+        {
+          token: berth.token,
+          body: { name: 'wide', claimMatch: { issuer: 'https://issuer.example', subject: 's' } },
+        },
+      )
+      const shared = { root: berth.organization, created_ms: 1, updated_ms: 1 }
+      await inTransaction(db, async (tx) => {
+        for (let n = 0; n < GROUPS; n++) {
+          const uid = uids.below(berth.organization as never)
+          const group = { name: `m${n}`, description: '', verified: 0, kind: 0, status: 2 }
+          await insertResource(db, tx, 'groups', { ...shared, ...group, uid, parent: berth.organization })
+          const binding = { identity_uid: identity.uid, role_uid: managedRole('viewer'), automatic: 0 }
+          await insertResource(db, tx, 'role_bindings', {
+            ...shared,
+            ...binding,
+            uid: uids.below(uid),
+            parent: uid,
+          })
+        }
+      })
+      const token = await berth.tokenOf(identity.uid)
+      const list = async (path: string) => {
+        const reply = await call('GET', `${berth.url}${path}`, { token })
+        assert.equal(reply.status, 200, reply.text)
+        return reply.body
+      }
+      const first = await list('/iam/v2beta1/groups?page_size=200')
+      assert.deepEqual([first.groups.length, first.totalCount], [200, String(GROUPS)])
+      const second = await list(`/iam/v2beta1/groups?page_size=200&page_token=${first.nextPageToken}`)
+      assert.ok(second.groups[0].uid > first.groups.at(-1).uid)
+      const byName = await list('/iam/v2beta1/groups?page_size=3&order_by=name%20desc')
+      assert.deepEqual(
+        byName.groups.map(({ name }: { name: string }) => name),
+        ['m999', 'm998', 'm997'],
+      )
+      assert.equal((await list('/iam/v2beta1/groups?name=m5')).totalCount, '1')
+      // The managed roles are everyone's, besides what lies in the groups.
+      assert.equal((await list('/iam/v2beta1/roles?page_size=200')).totalCount, '19')
+    })
+  })
+}
