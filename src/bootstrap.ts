@@ -4,7 +4,7 @@ import { RelationshipType } from '#gen/chainguard/platform/iam/v2beta1/identitie
 import { checkName } from './core/fields.ts'
 import { managedRoleByName } from './core/managed-roles.ts'
 import { foundOrganization, renameOrganization } from './iam/groups.ts'
-import { type Installation, makeOnce, SetupError } from './installation.ts'
+import { type Installation, makeOnce, SetupError, UsageError } from './installation.ts'
 import { inTransaction, type Reader, type Tx } from './storage/db.ts'
 import { recordEvent } from './storage/mutation.ts'
 import { insertResource } from './storage/rows.ts'
@@ -88,7 +88,7 @@ export async function bootstrap(installation: Installation, name: string | undef
     throw new SetupError('the first organization was deleted; make another one through the API')
   if (name === undefined || name === first.organization.name) return first
   const problem = checkName(name)
-  if (problem !== undefined) throw new SetupError(`--name: ${problem.description}`)
+  if (problem !== undefined) throw new UsageError(`--name: ${problem.description}`)
   const { store } = installation
   return inTransaction(store.db, async (tx) => {
     const known = await remembered(tx)

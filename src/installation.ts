@@ -1,4 +1,4 @@
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Addresses, Config } from './config.ts'
 import { pageTokens } from './core/page.ts'
@@ -6,7 +6,13 @@ import { deriveKey, type MasterKey, newMasterKey, parseMasterKey, seal, unseal }
 import { randomUids, type UidSource } from './core/uid.ts'
 import { storeManagedRoles } from './iam/roles.ts'
 import type { Log } from './log.ts'
-import { type Db, openPostgresDb, openSqliteDb, type StatementTimer } from './storage/db.ts'
+import {
+  type Db,
+  makePrivateDirectory,
+  openPostgresDb,
+  openSqliteDb,
+  type StatementTimer,
+} from './storage/db.ts'
 import { migrate } from './storage/migrate.ts'
 import { readSetting, writeSetting } from './storage/settings.ts'
 import type { Store } from './storage/store.ts'
@@ -34,7 +40,12 @@ export interface InstallationParts {
 
 /** A mistake that the operator can mend; its message says how. */
 export class SetupError extends Error {
-  override readonly name = 'SetupError'
+  override readonly name: string = 'SetupError'
+}
+
+/** A word on the command line that cannot be meant. */
+export class UsageError extends SetupError {
+  override readonly name = 'UsageError'
 }
 
 /** Opens the database, brings its schema up to date and checks that the master key is the one it was made with. */
@@ -123,7 +134,7 @@ async function openMasterKey(config: Config, db: Db): Promise<MasterKey> {
 function writeNewKey(file: string): MasterKey {
   const key = newMasterKey()
   const draft = `${file}.${process.pid}`
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makePrivateDirectory(dirname(file))
   writeFileSync(draft, `${Buffer.from(key).toString('base64')}\n`, { mode: 0o600, flush: true })
   try {
     linkSync(draft, file)

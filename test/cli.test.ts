@@ -15,8 +15,16 @@ import { call } from './support/rest.ts'
 import { makeIdentity } from './support/tenant.ts'
 
 /** Exactly these lines on standard error, nothing on standard output, and exit code 1. */
-function assertRefused({ code, stdout, stderr }: Finished, ...lines: (string | RegExp)[]): void {
-  assert.equal(code, 1, stderr)
+function assertRefused(finished: Finished, ...lines: (string | RegExp)[]): void {
+  assertExit(1, finished, ...lines)
+}
+
+function assertExit(
+  expected: number,
+  { code, stdout, stderr }: Finished,
+  ...lines: (string | RegExp)[]
+): void {
+  assert.equal(code, expected, stderr)
   assert.equal(stdout, '')
   const printed = stderr.trimEnd().split('\n')
   assert.equal(printed.length, lines.length, stderr)
@@ -134,13 +142,23 @@ test('a data directory without permission to write is one line that names it', {
   assertRefused(finished, new RegExp(`^berth: the data directory ${directory} cannot be used: `))
 })
 
+test('what is no SQLite database is never taken for a first start', async (t) => {
+  const dataDir = temporaryDirectory(t)
+  writeFileSync(join(dataDir, 'berth.db'), 'damaged')
+  assertRefused(
+    await runBerth(t, ['migrate'], { BERTH_DATA_DIR: dataDir }),
+    /berth\.db is not a SQLite database$/,
+  )
+  assert.equal(readFileSync(join(dataDir, 'berth.db'), 'utf8'), 'damaged')
+})
+
 test('a database that does not answer is one line without its password', async (t) => {
   const url = `postgres://berth:hunter2secret@127.0.0.1:${await freePort()}/berth`
   const finished = await runBerth(t, ['serve'], {
     BERTH_DATA_DIR: temporaryDirectory(t),
     BERTH_DATABASE_URL: url,
   })
-  assertRefused(finished, 'berth: the database does not answer; is the address in BERTH_DATABASE_URL right?')
+  assertExit(3, finished, 'berth: the database does not answer; is the address in BERTH_DATABASE_URL right?')
 })
 
 test('R41: the first start makes a master key that only its user can read, and nothing else opens the installation', async (t) => {
@@ -221,7 +239,7 @@ test('admin bootstrap prints the first organization, its owner and a token, and 
     await bootstrap('--name', 'other'),
     'berth: the organization is named acme already; rename it through the API',
   )
-  assertRefused(await bootstrap('--name', 'Not A Name'), /^berth: --name: .*must match/)
+  assertExit(2, await bootstrap('--name', 'Not A Name'), /^berth: --name: .*must match/)
   const text = await bootstrap()
   assert.match(
     text.stdout,
@@ -262,7 +280,8 @@ test('admin token prints a token and no newline, for the running server and with
     await runBerth(t, ['admin', 'token', '--identity', unknown], env),
     `berth: identity ${unknown} does not exist`,
   )
-  assertRefused(
+  assertExit(
+    2,
     await runBerth(t, ['admin', 'token', '--identity', 'me'], env),
     /^berth: --identity must be a uid/,
   )

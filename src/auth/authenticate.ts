@@ -30,6 +30,8 @@ export function authenticator(
   // Keyed by the whole header value (R9): no two tokens share an entry.
   const verified = new LRUCache<string, { readonly caller: Caller; readonly expiresAtMs: number }>({
     max: limits.verifiedTokensMax,
+    maxSize: limits.verifiedTokensCharsMax,
+    sizeCalculation: (_, authorization) => authorization.length,
   })
 
   const check = async (authorization: string): Promise<Caller> => {

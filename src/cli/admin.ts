@@ -3,7 +3,7 @@ import { ADDRESS_SETTINGS } from '../berth.ts'
 import { bootstrap, ensureFirstOrganization } from '../bootstrap.ts'
 import type { Config } from '../config.ts'
 import { parseUid, rootOf } from '../core/uid.ts'
-import { type Installation, SetupError } from '../installation.ts'
+import { type Installation, SetupError, UsageError } from '../installation.ts'
 import { readSetting } from '../storage/settings.ts'
 import { configOrExit, withInstallation } from './operator.ts'
 
@@ -64,7 +64,7 @@ export function addAdminCommands(program: Command): void {
 async function existing({ store }: Installation, identity: string): Promise<string> {
   const uid = parseUid(identity)
   if (uid === undefined)
-    throw new SetupError('--identity must be a uid: 40 hex digits, then segments of /16 hex digits')
+    throw new UsageError('--identity must be a uid: 40 hex digits, then segments of /16 hex digits')
   const row = await store.db.kysely
     .selectFrom('identities')
     .select('uid')

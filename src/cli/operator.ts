@@ -1,5 +1,5 @@
 import { type Config, readConfig } from '../config.ts'
-import { type Installation, openInstallation, SetupError } from '../installation.ts'
+import { type Installation, openInstallation, SetupError, UsageError } from '../installation.ts'
 import { createLog } from '../log.ts'
 
 /** What the commands share that work on the installation itself instead of through its API. */
@@ -27,12 +27,18 @@ export async function withInstallation(
   })
 }
 
-/** Runs `work`; a failure is one line on standard error and exit code 1. */
+/** Exit codes: 1 it failed, 2 wrong usage, 3 the database could not be reached. */
+const exitCode = { failed: 1, usage: 2, unreachable: 3 } as const
+
+/** Runs `work`; a failure is one line on standard error and an exit code. */
 export async function orFail(work: () => Promise<void>): Promise<void> {
   try {
     await work()
   } catch (error) {
-    fail(explain(error))
+    const problem = explain(error)
+    fail(problem)
+    if (error instanceof UsageError) process.exitCode = exitCode.usage
+    if (problem === NO_DATABASE) process.exitCode = exitCode.unreachable
   }
 }
 
@@ -51,5 +57,5 @@ function explain(error: unknown): string {
 
 function fail(problem: string): void {
   process.stderr.write(`berth: ${problem}\n`)
-  process.exitCode = 1
+  process.exitCode = exitCode.failed
 }

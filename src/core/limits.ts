@@ -38,8 +38,9 @@ export const limits = {
   /** Tolerated difference between an issuer's clock and ours (R8). */
   clockSkewMs: 60 * SECOND_MS,
   bearerTokenCharsMax: 16 * KIB,
-  /** Verified tokens that are remembered. */
+  /** Verified tokens that are remembered, and the characters of all of them together. */
   verifiedTokensMax: 10_000,
+  verifiedTokensCharsMax: 16 * MIB,
 
   // Outbound requests to issuers (R1-R3, R15).
   outboundBodyBytesMax: 100 * KIB,

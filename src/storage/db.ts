@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { CompiledQuery, Kysely, type Dialect as KyselyDialect, type Transaction } from 'kysely'
 import { aborted } from '../core/errors.ts'
@@ -62,10 +62,42 @@ export interface Db {
 /** Told how long each statement took, in milliseconds. */
 export type StatementTimer = (ms: number) => void
 
+/**
+ * Makes a directory and what is missing above it, for this user alone. One level at a time: some file systems answer a recursive
+ * request in a way that Node asks again for ever.
+ */
+export function makePrivateDirectory(path: string): void {
+  if (existsSync(path)) return
+  makePrivateDirectory(dirname(path))
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    // Another start may have made it in this moment.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+const SQLITE_HEADER = 'SQLite format 3\0'
+
+/** SQLite takes a short file of anything for an empty database, and a damaged one must not pass for a first start. */
+function refuseForeignFile(file: string): void {
+  if (!existsSync(file)) return
+  const opened = openSync(file, 'r')
+  try {
+    const header = Buffer.alloc(SQLITE_HEADER.length)
+    const length = readSync(opened, header)
+    if (length > 0 && header.toString('latin1') !== SQLITE_HEADER)
+      throw new Error(`${file} is not a SQLite database`)
+  } finally {
+    closeSync(opened)
+  }
+}
+
 /** Opens or creates the SQLite database at `file`. */
 export async function openSqliteDb(file: string, timer?: StatementTimer): Promise<Db> {
   const [sqlite, { readerPool }] = await Promise.all([import('./sqlite.ts'), import('./reader-pool.ts')])
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makePrivateDirectory(dirname(file))
+  refuseForeignFile(file)
   // SQLite gives the files beside it the same mode; what is in them is nobody else's on this machine.
   closeSync(openSync(file, 'a', 0o600))
   const database = sqlite.openSqlite(file)

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import pg from 'pg'
+import { startTestBerth } from './support/berth.ts'
+import { databases } from './support/databases.ts'
+import { call } from './support/rest.ts'
+
+const postgres = databases.find(({ name }) => name === 'postgres')
+
+test('a database that drops all connections costs the calls that ran, with code 14, and nothing more', {
+  skip: postgres === undefined && 'no PostgreSQL server found',
+}, async (t) => {
+  assert.ok(postgres)
+  const berth = await startTestBerth(postgres)
+  t.after(() => berth.stop())
+  const url = `${berth.url}/iam/v2beta1/groups`
+  const database = await databaseOf(berth)
+  let running = true
+  const seen = new Set<string>()
+  const callers = Array.from({ length: 16 }, async (_, caller) => {
+    for (let n = 0; running; n++) {
+      const made = caller % 4 === 0
+      const path = made ? `${url}/${berth.organization}` : url
+      const body = { name: `g-${caller}-${n}` }
+      const reply = await call(made ? 'POST' : 'GET', path, { token: berth.token, ...(made && { body }) })
+      seen.add(`${reply.status}/${reply.body.code ?? 0}`)
+      if (reply.status === 503) assert.equal(reply.headers.get('retry-after'), '1')
+    }
+  })
+  const client = new pg.Client({ connectionString: process.env['BERTH_TEST_POSTGRES_URL'] })
+  await client.connect()
+  for (let round = 0; round < 5; round++) {
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    await client.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
+      database,
+    ])
+  }
+  running = false
+  await Promise.all(callers)
+  await client.end()
+  assert.deepEqual(
+    [...seen].filter((answer) => answer !== '200/0' && answer !== '503/14'),
+    [],
+  )
+  assert.equal((await call('GET', url, { token: berth.token })).status, 200)
+})
+
+async function databaseOf({ berth }: Awaited<ReturnType<typeof startTestBerth>>): Promise<string> {
+  const { db } = berth.installation.store
+  const [row] = await db.read<{ name: string }>('select current_database() as name', [])
+  return row?.name ?? ''
+}
