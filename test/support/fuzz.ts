@@ -96,10 +96,21 @@ export async function fuzz(t: Cleanup, ms: number): Promise<number> {
     `${group}/${'0'.repeat(16)}`,
     'f'.repeat(40),
   ]
-  const session = connectHttp2(server.url)
-  session.on('error', () => undefined)
-  t.after(() => session.destroy())
-  const world: World = { url: server.url, token, session, uids }
+  let session: ClientHttp2Session | undefined
+  t.after(() => session?.destroy())
+  const world: World = {
+    url: server.url,
+    token,
+    uids,
+    // The server may end one that misbehaves or idles; that is its right, and the next request opens another.
+    get session() {
+      if (session === undefined || session.destroyed || session.closed) {
+        session = connectHttp2(server.url)
+        session.on('error', () => undefined)
+      }
+      return session
+    },
+  }
 
   const memory = `/proc/${server.child.pid}/status`
   // Elsewhere than on Linux there is nothing to read, so growth is not looked at.
@@ -368,7 +379,7 @@ function grpcCalls(world: World): fc.Arbitrary<() => Promise<void>> {
 }
 
 /** What breaks the framing may break the call in any way, but not the connection's other calls, and not the server. */
-function rawFrames({ session, token }: World): fc.Arbitrary<() => Promise<void>> {
+function rawFrames(world: World): fc.Arbitrary<() => Promise<void>> {
   const paths = [
     ...methods.map((method) => `/${method.parent.typeName}/${method.name}`),
     '/grpc.health.v1.Health/Check',
@@ -408,12 +419,12 @@ function rawFrames({ session, token }: World): fc.Arbitrary<() => Promise<void>>
     })
     .map(({ path, type, body, timeout, encoding }) => async () => {
       const headers = {
-        ...grpcHeaders(path, token),
+        ...grpcHeaders(path, world.token),
         'content-type': type,
         ...(timeout === undefined ? {} : { 'grpc-timeout': timeout }),
         ...(encoding === undefined ? {} : { 'grpc-encoding': encoding }),
       }
-      const reply = await http2Request(session, headers, body).catch(() => undefined)
+      const reply = await http2Request(world.session, headers, body).catch(() => undefined)
       if (reply !== undefined) assert.notEqual(reply.status, 500, JSON.stringify(headers))
     })
 }
