@@ -303,7 +303,7 @@ async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<
   if (branches.length === 0) return []
   const sql = sqlText(db.engine)
   // Few rows are sorted faster than an index on another column is walked in search of them; SQLite has no statistics to know.
-  const sorted = db.engine === 'sqlite' && !inUidOrder && page.scanned <= db.sizes.rowsInlineMax
+  const few = db.engine === 'sqlite' && !inUidOrder && page.scanned <= db.sizes.rowsInlineMax
   // Rows that are only passed over need not be fetched: the indexes hold all that the order needs.
   const deep = offset > db.sizes.rowsInlineMax
   const columns = deep ? [...new Set(['root', 'uid', ...order.map((key) => key.column)])].join(', ') : '*'
@@ -311,10 +311,10 @@ async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<
   const parts = groups.map((part) => {
     const where = [whereOf(sql, question, part)]
     if (!inUidOrder && after !== undefined) where.push(afterCursor(sql, order, after))
-    const keys = orderText(order, { oneRoot: part.every(oneRoot), sorted })
+    const hint = indexHint(db, question, part)
+    const keys = orderText(order, { oneRoot: part.every(oneRoot), sorted: few && hint === '' })
     const limit = groups.length === 1 ? '' : ` limit ${sql.bind(page.limit + offset)}`
-    const from = collection + (sorted ? '' : indexHint(db, question, part))
-    return `select ${columns} from ${from} where ${where.join(' and ')} order by ${keys}${limit}`
+    return `select ${columns} from ${collection}${hint} where ${where.join(' and ')} order by ${keys}${limit}`
   })
   const all = parts.map((part) => `select * from (${part}) as part`).join(' union all ')
   const keys = orderText(order, { oneRoot: false, sorted: false })

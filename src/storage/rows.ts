@@ -3,37 +3,31 @@ import { countDeleted, countInserted } from './counts.ts'
 import type { Db, Tx } from './db.ts'
 import { prepared, preparedRead } from './prepared.ts'
 import { runInTransaction, sqlText } from './sql-text.ts'
-import type { Collection, Tables, TombstoneRow } from './tables.ts'
+import { type Collection, collections, type Tables, type TombstoneRow } from './tables.ts'
 
-/** Writing the rows of a collection, with what belongs to every such write. */
+/** Reading and writing the rows of a collection, with what belongs to every such write. */
 
 const tombstone = prepared((db, { root, uid }: TombstoneRow) =>
   db.selectFrom('tombstones').select('uid').where('root', '=', root).where('uid', '=', uid),
 )
 
-const insertInto = (collection: Collection) =>
-  prepared((db, row: Tables[Collection]) => db.insertInto(collection).values(row as never))
+/** One prepared statement for each collection. */
+function each<T>(make: (collection: Collection) => T): Readonly<Record<Collection, T>> {
+  return Object.fromEntries(collections.map((collection) => [collection, make(collection)])) as Record<
+    Collection,
+    T
+  >
+}
 
-const inserts = {
-  groups: insertInto('groups'),
-  identities: insertInto('identities'),
-  roles: insertInto('roles'),
-  role_bindings: insertInto('role_bindings'),
-  repos: insertInto('repos'),
-} as const satisfies Record<Collection, unknown>
+const inserts = each((collection) =>
+  prepared((db, row: Tables[Collection]) => db.insertInto(collection).values(row as never)),
+)
 
-const readFrom = (collection: Collection) =>
+const reads = each((collection) =>
   preparedRead((db, { root, uid }: TombstoneRow) =>
     db.selectFrom(collection).selectAll().where('root', '=', root).where('uid', '=', uid),
-  )
-
-const reads = {
-  groups: readFrom('groups'),
-  identities: readFrom('identities'),
-  roles: readFrom('roles'),
-  role_bindings: readFrom('role_bindings'),
-  repos: readFrom('repos'),
-} as const satisfies Record<Collection, unknown>
+  ),
+)
 
 /** The row of a uid, as committed. */
 export async function readResource<C extends Collection>(

@@ -137,4 +137,5 @@ export interface Tables {
 }
 
 /** The tables whose rows are resources of the tree: listed, counted, tombstoned. */
-export type Collection = 'groups' | 'identities' | 'roles' | 'role_bindings' | 'repos'
+export const collections = ['groups', 'identities', 'roles', 'role_bindings', 'repos'] as const
+export type Collection = (typeof collections)[number]

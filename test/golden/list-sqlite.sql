@@ -257,9 +257,9 @@ select (select coalesce(sum(n), 0)
 -- <root>, groups, <root>, groups, <root>
 
 select *
-  from groups
+  from groups indexed by groups_by_name
   where root = +? and uid >= +? and uid < +?
-  order by +name, +uid
+  order by name, uid
   limit +? offset +?;
 -- <root>, <root>, <root>0, 2, 0
 
