@@ -120,8 +120,6 @@ export async function fuzz(t: Cleanup, ms: number): Promise<number> {
   const shoot = async (until: number) => {
     const kinds = [restCalls(world), grpcCalls(world), rawFrames(world), rawBytes(world)]
     for (let at = 0; Date.now() < until; at++) {
-      const b0 = Date.now(),
-        r0 = runs
       const kind = kinds[at % kinds.length] as fc.Arbitrary<() => Promise<void>>
       // fast-check shrinks what fails; each run is a volley, so that requests also meet each other.
       await fc.assert(
@@ -131,7 +129,6 @@ export async function fuzz(t: Cleanup, ms: number): Promise<number> {
         }),
         { numRuns: 5, endOnFailure: true },
       )
-      process.stderr.write(`${at % 4} ${runs - r0} in ${Date.now() - b0}\n`)
     }
   }
   const start = Date.now()
