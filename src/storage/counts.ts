@@ -117,7 +117,7 @@ export interface SkipStart {
 }
 
 /**
- * Passes over `skip` rows of a range in uid order by whole buckets. The caller makes sure that more rows than that exist.
+ * Passes over `skip` rows of a range in uid order by whole buckets; over all of them when there are no more than that.
  * `descending` passes over them from the end; `from` is then the uid to go down from, exclusive.
  */
 export async function skipByBuckets(

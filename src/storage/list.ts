@@ -102,7 +102,6 @@ export async function listPage<C extends Collection>(
     skip,
     limit: size + 1,
     scanned: estimate.rows,
-    total,
   })
 
   const page = rows.slice(0, size)
@@ -272,7 +271,6 @@ interface PageOf {
   readonly skip: number
   readonly limit: number
   readonly scanned: number
-  readonly total: number
 }
 
 async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<Row[]> {
