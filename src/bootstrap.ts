@@ -134,5 +134,6 @@ function recordOwn({ clock }: Installation['store'], tx: Tx, uid: string): Promi
     method: 'berth admin bootstrap',
     uid,
     requestId: '',
+    address: '',
   })
 }

@@ -6,6 +6,8 @@ export interface HttpRequest {
   /** Path and query as sent, undecoded: `/iam/v2beta1/groups?page_size=2`. */
   readonly url: string
   readonly headers: IncomingHttpHeaders
+  /** IP address of whoever opened the connection. */
+  readonly address: string
   /** Names this request in the log; sent back as `x-request-id`. */
   readonly id: string
   /**

@@ -74,6 +74,10 @@ class Exchange implements HttpRequest {
     return this.req.headers
   }
 
+  get address() {
+    return this.req.socket.remoteAddress ?? ''
+  }
+
   body(bytesMax: number): Promise<Uint8Array> {
     this.reading ??= readBody(this, bytesMax)
     return this.reading

@@ -136,6 +136,7 @@ function serve(
     method: exchange.head ? 'GET' : (headers[':method'] ?? ''),
     url: headers[':path'] ?? '*',
     headers,
+    address: stream.session?.socket.remoteAddress ?? '',
     id,
     body(bytesMax) {
       reading ??= readBody(context, exchange, headers, bytesMax)

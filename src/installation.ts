@@ -59,14 +59,16 @@ export async function openInstallation(
   try {
     const migrations = await migrate(db)
     const masterKey = await openMasterKey(config, db)
+    const secretsKey = deriveKey(masterKey, 'secrets at rest')
     const store: Store = {
       db,
       clock,
       uids: parts.uids ?? randomUids,
       pageTokens: pageTokens(deriveKey(masterKey, 'page tokens'), clock),
+      secretsKey,
     }
     await makeOnce(db, () => storeManagedRoles(store))
-    const keys = signingKeys({ db, clock, secretsKey: deriveKey(masterKey, 'secrets at rest') })
+    const keys = signingKeys({ db, clock, secretsKey })
     return {
       store,
       keys,

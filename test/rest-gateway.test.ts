@@ -27,6 +27,7 @@ import {
   unauthenticated,
   unavailable,
 } from '../src/core/errors.ts'
+import { etagOf } from '../src/core/etag.ts'
 import { contractFiles } from '../src/gateway/contract.ts'
 import { type RestOptions, restHandler } from '../src/gateway/rest.ts'
 import type { HttpReply, HttpRequest } from '../src/http.ts'
@@ -65,6 +66,7 @@ function gateway(more: Partial<RestOptions> = {}) {
       method,
       url,
       headers: options.headers ?? {},
+      address: '127.0.0.1',
       id: 'r1',
       body: async () => new TextEncoder().encode(options.body ?? ''),
     })
@@ -102,6 +104,7 @@ test('a Get gives the resource as JSON that nobody stores', async () => {
     'content-type': 'application/json',
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
+    etag: etagOf(GroupSchema, group),
   })
   assert.deepEqual([reply.json.uid, reply.json.createTime], ['ab/cd', '2025-01-02T03:04:05.000Z'])
   const { method, message, incoming } = seen[0]!
@@ -274,7 +277,14 @@ test('an error may have an HTTP status of its own', async () => {
   })
   const tooLarge = new ApiError(Code.INVALID_ARGUMENT, 'Invalid argument: too large', { httpStatus: 413 })
   const body = () => Promise.reject(tooLarge)
-  const reply = await handler({ method: 'POST', url: '/iam/v2beta1/groups', headers: {}, id: 'r', body })
+  const reply = await handler({
+    method: 'POST',
+    url: '/iam/v2beta1/groups',
+    headers: {},
+    address: '',
+    id: 'r',
+    body,
+  })
   assert.deepEqual([reply.status, parsed(reply).code], [413, 3])
 })
 

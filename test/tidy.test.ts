@@ -19,7 +19,8 @@ const arrows: Readonly<Record<string, RegExp>> = {
   core: /^(#gen\/|core\/|node:crypto$|@bufbuild\/protobuf(\/|$))/,
   trust:
     /^(#gen\/|trust\/|core\/|@bufbuild\/protobuf(\/|$)|jose$|re2js$|lru-cache$|ipaddr\.js$|node:(crypto|module|net)$)/,
-  storage: /^(#gen\/|storage\/|core\/|node:|kysely(\/|$)|better-sqlite3$|pg$|lru-cache$)/,
+  storage:
+    /^(#gen\/|storage\/|core\/|node:|@bufbuild\/protobuf(\/|$)|kysely(\/|$)|better-sqlite3$|pg$|lru-cache$)/,
   auth: /^(#gen\/|auth\/|core\/|storage\/|@bufbuild\/protobuf(\/|$)|lru-cache$)/,
   sts: /^(#gen\/|sts\/|core\/|storage\/|trust\/|auth\/|(http|log)\.ts$|node:|jose$|undici$|ipaddr\.js$|lru-cache$|@bufbuild\/protobuf(\/|$))/,
   iam: /^(#gen\/|iam\/|core\/|storage\/|trust\/|@bufbuild\/protobuf(\/|$)|kysely$)/,

@@ -9,6 +9,11 @@ export interface Incoming {
   readonly requestId: string
   /** The whole value of the Authorization header, not yet looked at. */
   readonly authorization: string | undefined
+  /** IP address that the request came from. */
+  readonly address: string
+  /** The headers or metadata of these names, as sent. */
+  readonly ifMatch: string | undefined
+  readonly idempotencyKey: string | undefined
   /** Aborted when the caller went away or its deadline passed; absent where a codec cannot tell. */
   readonly signal?: AbortSignal | undefined
 }
@@ -26,6 +31,7 @@ export interface Caller {
 /** The facts about one request that a handler may read: never a service, never the database. */
 export interface Call extends Incoming {
   readonly method: DescMethod
+  readonly request: Message
   /** What authorize() found. Absent on methods whose authorization is disabled (ping, exchange). */
   readonly access: Access | undefined
 }

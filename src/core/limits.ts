@@ -33,6 +33,12 @@ export const limits = {
   batchEntriesMax: 25,
   staticKeyLifetimeMsMax: 365 * DAY_MS,
 
+  /** An `If-Match` or `If-None-Match` header. */
+  etagHeaderCharsMax: 4 * KIB,
+  /** An `Idempotency-Key`, and how long the first answer is repeated for it. */
+  idempotencyKeyCharsMax: 255,
+  idempotencyKeyMaxAgeMs: DAY_MS,
+
   // Tokens.
   accessTokenLifetimeMs: HOUR_MS,
   /** Tolerated difference between an issuer's clock and ours (R8). */

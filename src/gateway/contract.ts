@@ -1,5 +1,8 @@
 import type { DescFile } from '@bufbuild/protobuf'
+import { file_berth_audit_v1_audit } from '#gen/berth/audit/v1/audit_pb.js'
+import { file_berth_iam_v1_invitations } from '#gen/berth/iam/v1/invitations_pb.js'
 import { file_chainguard_platform_iam_v2beta1_account_associations } from '#gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
+import { file_chainguard_platform_iam_v2beta1_external_group_role_mappings } from '#gen/chainguard/platform/iam/v2beta1/external_group_role_mappings_pb.js'
 import { file_chainguard_platform_iam_v2beta1_group_invites } from '#gen/chainguard/platform/iam/v2beta1/group_invites_pb.js'
 import { file_chainguard_platform_iam_v2beta1_groups } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { file_chainguard_platform_iam_v2beta1_identities } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
@@ -23,14 +26,17 @@ export const contractFiles: readonly DescFile[] = [
   file_chainguard_platform_iam_v2beta1_roles,
   file_chainguard_platform_iam_v2beta1_role_bindings,
   file_chainguard_platform_iam_v2beta1_identity_providers,
+  file_chainguard_platform_iam_v2beta1_external_group_role_mappings,
   file_chainguard_platform_iam_v2beta1_account_associations,
   file_chainguard_platform_iam_v2beta1_group_invites,
+  file_berth_iam_v1_invitations,
   file_chainguard_platform_registry_v2beta1_repos,
   file_chainguard_platform_registry_v2beta1_tags,
   file_chainguard_platform_registry_v2beta1_images,
   file_chainguard_platform_vulnerabilities_v2beta1_advisories,
   file_chainguard_platform_ping_v2beta1_ping,
   file_chainguard_platform_oidc_sts,
+  file_berth_audit_v1_audit,
 ]
 
 /** The standard services of gRPC, which have no REST binding and no access rule. */

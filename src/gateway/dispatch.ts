@@ -58,7 +58,7 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
       access = options.authorize(rule, request, caller, grants)
     }
     if (handler === undefined) throw unimplemented(`this server does not offer ${method.name} yet`)
-    return handler(request, new HandledCall(incoming, method, access))
+    return handler(request, new HandledCall(incoming, method, request, access))
   }
 
   return {
@@ -94,16 +94,30 @@ class HandledCall implements Call {
   readonly requestId: string
   readonly authorization: string | undefined
   readonly method: DescMethod
+  readonly request: Message
   readonly access: Access | undefined
   readonly #incoming: Incoming
 
-  constructor(incoming: Incoming, method: DescMethod, access: Access | undefined) {
+  constructor(incoming: Incoming, method: DescMethod, request: Message, access: Access | undefined) {
     this.protocol = incoming.protocol
     this.requestId = incoming.requestId
     this.authorization = incoming.authorization
     this.method = method
+    this.request = request
     this.access = access
     this.#incoming = incoming
+  }
+
+  get address(): string {
+    return this.#incoming.address
+  }
+
+  get ifMatch(): string | undefined {
+    return this.#incoming.ifMatch
+  }
+
+  get idempotencyKey(): string | undefined {
+    return this.#incoming.idempotencyKey
   }
 
   get signal(): AbortSignal | undefined {

@@ -1,4 +1,5 @@
 import { create, type DescField, type DescMessage, type DescMethod, type Message } from '@bufbuild/protobuf'
+import { answersVersion, standardMethod } from '../core/standard-method.ts'
 import { type JsonRead, jsonReader, presentPaths } from './json-reader.ts'
 import { type JsonWriter, jsonWriter } from './json-writer.ts'
 import { assign, queryReader, readValue } from './query-reader.ts'
@@ -30,6 +31,9 @@ export interface Endpoint {
   readonly body: DescMessage | undefined
   /** Undefined when the reply is google.protobuf.Empty, which is sent as no bytes at all. */
   readonly write: JsonWriter | undefined
+  /** The reply is one resource as it is now, which has an entity tag; `isGet`: asked for by a plain Get. */
+  readonly hasVersion: boolean
+  readonly isGet: boolean
 }
 
 const nothing: JsonRead = { message: { $typeName: '' }, json: undefined }
@@ -82,6 +86,8 @@ export function compileEndpoint(route: Route): Endpoint {
     decode,
     body,
     write: method.output.typeName === 'google.protobuf.Empty' ? undefined : jsonWriter(method.output),
+    hasVersion: answersVersion(method),
+    isGet: standardMethod(method) === 'get',
   }
 }
 

@@ -1,7 +1,9 @@
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { type DescMethod, type Message, toBinary } from '@bufbuild/protobuf'
 import type { Incoming } from '../core/call.ts'
 import { type ApiError, invalidArgument, unimplemented } from '../core/errors.ts'
+import { etagOf } from '../core/etag.ts'
+import { answersVersion } from '../core/standard-method.ts'
 import type { GrpcContext } from './grpc.ts'
 import { type Frame, frame, frameReader, timeoutMsOf } from './grpc-frame.ts'
 import {
@@ -28,12 +30,28 @@ class UnaryCall implements Incoming {
   readonly protocol = 'grpc'
   readonly requestId: string
   readonly authorization: string | undefined
+  readonly #stream: ServerHttp2Stream
+  readonly #headers: IncomingHttpHeaders
   #controller: AbortController | undefined = undefined
   #aborted: ApiError | undefined = undefined
 
-  constructor(requestId: string, authorization: string | undefined) {
+  constructor(requestId: string, stream: ServerHttp2Stream, headers: IncomingHttpHeaders) {
     this.requestId = requestId
-    this.authorization = authorization
+    this.authorization = headers.authorization
+    this.#stream = stream
+    this.#headers = headers
+  }
+
+  get address(): string {
+    return this.#stream.session?.socket.remoteAddress ?? ''
+  }
+
+  get ifMatch(): string | undefined {
+    return this.#headers['if-match']
+  }
+
+  get idempotencyKey(): string | undefined {
+    return textOf(this.#headers['idempotency-key'])
   }
 
   get signal(): AbortSignal {
@@ -60,7 +78,7 @@ export function serveUnary(
   requestId: string,
 ): void {
   const { limits } = context
-  const incoming = new UnaryCall(requestId, headers.authorization)
+  const incoming = new UnaryCall(requestId, stream, headers)
   let phase: Phase = 'reading'
   let timer: NodeJS.Timeout | undefined
 
@@ -113,14 +131,14 @@ export function serveUnary(
       if (bytes.length <= context.gzipAboveBytes || !acceptsGzip(headers['grpc-accept-encoding'])) {
         phase = 'answered'
         clearTimeout(timer)
-        sendReply(stream, frame(bytes, false), requestId, false)
+        sendReply(stream, frame(bytes, false), replyHeaders(method, reply, requestId))
         return
       }
       gzipFrame(bytes).then((packed) => {
         if (phase === 'answered') return
         phase = 'answered'
         clearTimeout(timer)
-        sendReply(stream, packed, requestId, true)
+        sendReply(stream, packed, { ...replyHeaders(method, reply, requestId), 'grpc-encoding': 'gzip' })
       }, fail)
     } catch (failure) {
       fail(failure)
@@ -170,21 +188,29 @@ export function serveUnary(
   stream.on('end', finish)
 }
 
-function sendReply(stream: ServerHttp2Stream, packed: Buffer, requestId: string, gzipped: boolean): void {
+function sendReply(stream: ServerHttp2Stream, packed: Buffer, headers: OutgoingHttpHeaders): void {
   if (stream.destroyed || stream.closed) return
-  const headers: Record<string, string | number> = {
-    ':status': 200,
-    'content-type': grpcContentType,
-    'x-request-id': requestId,
-  }
-  if (gzipped) headers['grpc-encoding'] = 'gzip'
   stream.respond(headers, { waitForTrailers: true })
   stream.on('wantTrailers', sendOk)
   stream.end(packed)
 }
 
+function replyHeaders(method: DescMethod, reply: Message, requestId: string): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = {
+    ':status': 200,
+    'content-type': grpcContentType,
+    'x-request-id': requestId,
+  }
+  if (answersVersion(method)) headers['etag'] = etagOf(method.output, reply)
+  return headers
+}
+
 function sendOk(this: ServerHttp2Stream): void {
   if (!this.destroyed && !this.closed) this.sendTrailers({ 'grpc-status': '0' })
+}
+
+function textOf(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(', ') : header
 }
 
 /** Milliseconds that the client gave the call. */

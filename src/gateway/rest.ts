@@ -1,6 +1,7 @@
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf'
 import type { Dispatch, Incoming } from '../core/call.ts'
 import { ApiError, Code, internal, invalidArgument, invalidArguments } from '../core/errors.ts'
+import { etagOf, lists } from '../core/etag.ts'
 import { limits } from '../core/limits.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { withCors } from './cors.ts'
@@ -23,6 +24,33 @@ export interface RestOptions {
   readonly cors?: { readonly origins: readonly string[] }
   /** How long a handler may take, in milliseconds; default `limits.handlerTimeoutMs`. Afterwards the answer is code 4. */
   readonly handlerTimeoutMs?: number
+}
+
+/** What `dispatch` learns of a request. A class, because accessors in object literals are slow. */
+class RestCall implements Incoming {
+  readonly protocol = 'rest'
+  readonly requestId: string
+  readonly authorization: string | undefined
+  readonly #request: HttpRequest
+
+  constructor(request: HttpRequest) {
+    this.requestId = request.id
+    this.authorization = request.headers.authorization
+    this.#request = request
+  }
+
+  get address(): string {
+    return this.#request.address
+  }
+
+  get ifMatch(): string | undefined {
+    return this.#request.headers['if-match']
+  }
+
+  get idempotencyKey(): string | undefined {
+    const header = this.#request.headers['idempotency-key']
+    return Array.isArray(header) ? header.join(', ') : header
+  }
 }
 
 /** `/iam/v2/groups` is `/iam/v2beta1/groups`. */
@@ -55,18 +83,14 @@ export function restHandler(options: RestOptions): HttpHandler {
     if (found.kind !== 'route') return refuseRoute(found, request, options)
 
     const endpoint = endpoints.get(found.route)!
-    const incoming: Incoming = {
-      protocol: 'rest',
-      requestId: request.id,
-      authorization: request.headers.authorization,
-    }
+    const incoming = new RestCall(request)
     let decoded: DecodedRequest | undefined
     const fail = (error: unknown): HttpReply =>
       errorReply(inCallersWords(error, endpoint, decoded), request, options)
     const finish = (body: Uint8Array | undefined): Promise<HttpReply> => {
       decoded = endpoint.decode({ values: found.values, query: mark < 0 ? '' : url.slice(mark + 1), body })
       const reply = dispatch(endpoint.method, decoded.message, incoming)
-      return inTime(reply, handlerTimeoutMs).then((message) => render(endpoint, message))
+      return inTime(reply, handlerTimeoutMs).then((message) => render(endpoint, message, request))
     }
     const run = (): Promise<HttpReply> =>
       endpoint.wantsBody(request.headers['content-type'])
@@ -101,8 +125,20 @@ function inTime(reply: Promise<Message>, ms: number): Promise<Message> {
   })
 }
 
-function render({ write }: Endpoint, message: Message): HttpReply {
-  return write === undefined ? emptyReply : { status: 200, headers: jsonHeaders, body: write(message) }
+function render(
+  { method, write, isGet, hasVersion }: Endpoint,
+  message: Message,
+  request: HttpRequest,
+): HttpReply {
+  if (write === undefined) return emptyReply
+  if (!hasVersion) return { status: 200, headers: jsonHeaders, body: write(message) }
+  const etag = etagOf(method.output, message)
+  const headers = { ...jsonHeaders, etag }
+  const seen = isGet ? request.headers['if-none-match'] : undefined
+  // A header that is no list of tags matches nothing: the whole answer is never wrong.
+  if (seen !== undefined && lists(seen, etag))
+    return { status: 304, headers: { ...commonHeaders, etag }, body: undefined }
+  return { status: 200, headers, body: write(message) }
 }
 
 function refuseRoute(

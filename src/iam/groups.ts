@@ -22,19 +22,21 @@ import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
 import { timestampOf, updated } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
-import { depthOf, parentOf, parseUid, rangeBelow, rootOf, type Uid } from '../core/uid.ts'
+import { depthOf, parentOf, parseUid, rootOf, type Uid } from '../core/uid.ts'
 import type { Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
+  holdForChange,
   insertResource,
-  lockResource,
+  type Kind,
+  nextUpdate,
   readResource,
   updateResource,
 } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
-import type { GroupRow } from '../storage/tables.ts'
+import type { Collection, GroupRow } from '../storage/tables.ts'
 import { GROUP_TYPE, holdGroup } from './parent-group.ts'
 import { bindCreator, unbindCreators } from './role-bindings.ts'
 
@@ -43,11 +45,18 @@ import { bindCreator, unbindCreators } from './role-bindings.ts'
  * below it. Siblings differ in name, and a group can only go when nothing is left in it.
  */
 
+const KIND: Kind<'groups', typeof GroupSchema> = {
+  collection: 'groups',
+  schema: GroupSchema,
+  type: GROUP_TYPE,
+  toMessage: toGroup,
+}
+
 const sortFields = { uid: 'uid', name: 'name', ...timeSortFields }
 
 /** `openOrganizations`: whether every signed-in identity may found an organization (decision 16). */
 export function groupsService(store: Store, { openOrganizations }: { readonly openOrganizations: boolean }) {
-  const { db, clock } = store
+  const { db } = store
 
   return implement(GroupsService, {
     async listGroups(request, call) {
@@ -101,9 +110,7 @@ export function groupsService(store: Store, { openOrganizations }: { readonly op
         store,
         call,
         async (tx) => {
-          const row = await lockResource(db, tx, 'groups', scope, 'update')
-          if (row === undefined) throw notFound(GROUP_TYPE, scope)
-          const current = toGroup(row)
+          const { row, current } = await holdForChange(db, tx, call, KIND, scope)
           const next = updated(GroupSchema, current, patch, updateMask?.paths)
           if (equals(GroupSchema, current, next)) return { uid: scope, answer: current, unchanged: true }
           refuseIfAny(checkName(next.name), checkDescription(next.description))
@@ -114,13 +121,17 @@ export function groupsService(store: Store, { openOrganizations }: { readonly op
             description: next.description,
             verified: Number(next.verified),
             kind: next.kind,
-            updated_ms: clock(),
+            updated_ms: nextUpdate(store, row),
           }
           await updateResource(tx, 'groups', scope, changed)
           if (row.parent === '') await claimOrganizationName(tx, scope, name)
           // Subgroups report the kind of their organization.
           if (next.kind !== row.kind) {
-            await tx.updateTable('groups').set({ kind: next.kind }).where('root', '=', row.root).execute()
+            await tx
+              .updateTable('groups')
+              .set({ kind: next.kind, updated_ms: changed.updated_ms })
+              .where('root', '=', row.root)
+              .execute()
           }
           return { uid: scope, answer: toGroup({ ...row, ...changed }) }
         },
@@ -131,9 +142,8 @@ export function groupsService(store: Store, { openOrganizations }: { readonly op
     async deleteGroup(_request, call) {
       const { scope } = allowed(call)
       return mutate(store, call, async (tx) => {
-        const row = await lockResource(db, tx, 'groups', scope, 'update')
-        if (row === undefined) throw notFound(GROUP_TYPE, scope)
-        const left = await contentsOf(tx, scope)
+        const { row } = await holdForChange(db, tx, call, KIND, scope)
+        const left = await contentsOf(store, tx, scope)
         if (left.length > 0) {
           throw failedPrecondition('RESOURCE_NOT_EMPTY', `group ${scope} still contains ${left.join(', ')}`)
         }
@@ -141,6 +151,7 @@ export function groupsService(store: Store, { openOrganizations }: { readonly op
           await unbindCreators(store, tx, scope)
           await tx.deleteFrom('organization_names').where('uid', '=', scope).execute()
         }
+        for (const uid of await expiredInvites(tx, scope)) await deleteResource(db, tx, 'group_invites', uid)
         await deleteResource(db, tx, 'groups', scope)
         return { uid: scope, answer: create(EmptySchema) }
       })
@@ -257,35 +268,43 @@ function nameTaken(parent: string, name: string) {
   return alreadyExists(GROUP_TYPE, name, `${where} is named ${name} already`)
 }
 
+/** What keeps a group from being deleted (decision 12), in words, each with its table. */
+const contents = {
+  groups: 'groups',
+  identities: 'identities',
+  roles: 'roles',
+  role_bindings: 'role bindings',
+  identity_providers: 'identity providers',
+  account_associations: 'an account association',
+  group_invites: 'invites',
+  repos: 'repos',
+} as const satisfies Partial<Record<Collection, string>>
+
 /** The kinds of resources that are left in a group, in words. */
-async function contentsOf(tx: Tx, uid: string): Promise<string[]> {
-  const root = rootOf(uid)
-  const below = rangeBelow(uid)
-  const one = async (table: 'identities' | 'roles' | 'repos') =>
-    (
-      await tx
-        .selectFrom(table)
-        .select('uid')
-        .where('root', '=', root)
-        .where('parent', '=', uid)
-        .limit(1)
-        .execute()
-    ).length > 0
-  const group = tx.selectFrom('groups').select('uid').where('root', '=', root)
-  const binding = tx
-    .selectFrom('role_bindings')
-    .select('uid')
-    .where('root', '=', root)
-    .where('parent', '=', uid)
+async function contentsOf({ clock }: Store, tx: Tx, uid: string): Promise<string[]> {
   const left: string[] = []
-  if (
-    (await group.where('uid', '>=', below.from).where('uid', '<', below.to).limit(1).execute()).length > 0
-  ) {
-    left.push('groups')
+  for (const [table, words] of Object.entries(contents)) {
+    let one = tx
+      .selectFrom(table as keyof typeof contents)
+      .select('uid')
+      .where('root', '=', rootOf(uid))
+      // An association has the uid of its group; everything else hangs below it.
+      .where(table === 'account_associations' ? 'uid' : 'parent', '=', uid)
+      .limit(1)
+    if (table === 'role_bindings') one = one.where('automatic' as 'uid', '=', 0 as never)
+    if (table === 'group_invites') one = one.where('expires_ms' as 'uid', '>', clock() as never)
+    if ((await one.execute()).length > 0) left.push(words)
   }
-  if (await one('identities')) left.push('identities')
-  if (await one('roles')) left.push('roles')
-  if ((await binding.where('automatic', '=', 0).limit(1).execute()).length > 0) left.push('role bindings')
-  if (await one('repos')) left.push('repos')
   return left
+}
+
+/** Invites that keep nothing from being deleted: after contentsOf, all that are left. */
+async function expiredInvites(tx: Tx, group: string): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('group_invites')
+    .select('uid')
+    .where('root', '=', rootOf(group))
+    .where('parent', '=', group)
+    .execute()
+  return rows.map(({ uid }) => uid)
 }

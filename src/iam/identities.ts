@@ -19,8 +19,11 @@ import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
+  holdForChange,
   insertResource,
+  type Kind,
   lockResource,
+  nextUpdate,
   readResource,
   updateResource,
 } from '../storage/rows.ts'
@@ -41,6 +44,12 @@ const TYPE = 'iam.chainguard.dev/Identity'
 export function identitiesService(store: Store, lastSeen: LastSeen, rules: RelationshipRules) {
   const { db, clock, uids } = store
   const toIdentity = (row: IdentityRow) => identityOf(row, lastSeen.of(row))
+  const kind: Kind<'identities', typeof IdentitySchema> = {
+    collection: 'identities',
+    schema: IdentitySchema,
+    type: TYPE,
+    toMessage: toIdentity,
+  }
 
   return implement(IdentitiesService, {
     async listIdentities(request, call) {
@@ -97,9 +106,7 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
     async updateIdentity({ identity: patch = create(IdentitySchema), updateMask }, call) {
       const { scope } = allowed(call)
       return mutate(store, call, async (tx) => {
-        const row = await lockResource(db, tx, 'identities', scope, 'update')
-        if (row === undefined) throw notFound(TYPE, scope)
-        const current = toIdentity(row)
+        const { row, current } = await holdForChange(db, tx, call, kind, scope)
         const next = updated(IdentitySchema, current, patch, updateMask?.paths)
         if (equals(IdentitySchema, current, next)) return { uid: scope, answer: current, unchanged: true }
         const { relationship } = next
@@ -117,7 +124,7 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
           description: next.description,
           company: next.company,
           ...relationshipColumns(next),
-          updated_ms: clock(),
+          updated_ms: nextUpdate(store, row),
         }
         await updateResource(tx, 'identities', scope, changed)
         return { uid: scope, answer: toIdentity({ ...row, ...changed }) }
@@ -127,8 +134,7 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
     async deleteIdentity(_request, call) {
       const { scope } = allowed(call)
       return mutate(store, call, async (tx) => {
-        const row = await lockResource(db, tx, 'identities', scope, 'update')
-        if (row === undefined) throw notFound(TYPE, scope)
+        await holdForChange(db, tx, call, kind, scope)
         const bound = await tx
           .selectFrom('role_bindings')
           .select('uid')

@@ -19,8 +19,11 @@ import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
+  holdForChange,
   insertResource,
+  type Kind,
   lockResource,
+  nextUpdate,
   readResource,
   updateResource,
 } from '../storage/rows.ts'
@@ -35,6 +38,13 @@ import { capabilitiesOfRole } from './roles.ts'
  */
 
 const TYPE = 'iam.chainguard.dev/RoleBinding'
+
+const KIND: Kind<'role_bindings', typeof RoleBindingSchema> = {
+  collection: 'role_bindings',
+  schema: RoleBindingSchema,
+  type: TYPE,
+  toMessage: async (row, tx) => onlyOne(await hydrated(tx, [row]), row.uid),
+}
 
 export function roleBindingsService(store: Store) {
   const { db, clock, uids } = store
@@ -138,14 +148,11 @@ export function roleBindingsService(store: Store) {
         store,
         call,
         async (tx) => {
-          const row = await lockResource(db, tx, 'role_bindings', scope, 'update')
-          if (row === undefined) throw notFound(TYPE, scope)
+          const { row, current } = await holdForChange(db, tx, call, KIND, scope)
           const group = row.parent as Uid
-          const current = toRoleBinding(row)
           next = updated(RoleBindingSchema, current, patch, updateMask?.paths)
-          if (equals(RoleBindingSchema, current, next)) {
-            return { uid: scope, answer: onlyOne(await hydrated(tx, [row]), scope), unchanged: true }
-          }
+          if (equals(RoleBindingSchema, current, next))
+            return { uid: scope, answer: current, unchanged: true }
           refuseIfAny(...checkUids(next))
           await holdIdentity(store, tx, group, next.identityUid)
           await holdRole(store, tx, call, group, next.roleUid)
@@ -154,7 +161,7 @@ export function roleBindingsService(store: Store) {
             role_uid: next.roleUid,
             // From here on it is somebody's deliberate binding, which keeps its group from being deleted.
             automatic: 0,
-            updated_ms: clock(),
+            updated_ms: nextUpdate(store, row),
           }
           await updateResource(tx, 'role_bindings', scope, changed)
           return { uid: scope, answer: onlyOne(await hydrated(tx, [{ ...row, ...changed }]), scope) }
@@ -166,7 +173,8 @@ export function roleBindingsService(store: Store) {
     async deleteRoleBinding(_request, call) {
       const { scope } = allowed(call)
       return mutate(store, call, async (tx) => {
-        if (!(await deleteResource(db, tx, 'role_bindings', scope))) throw notFound(TYPE, scope)
+        await holdForChange(db, tx, call, KIND, scope)
+        await deleteResource(db, tx, 'role_bindings', scope)
         return { uid: scope, answer: create(EmptySchema) }
       })
     },

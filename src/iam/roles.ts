@@ -22,8 +22,10 @@ import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
+  holdForChange,
   insertResource,
-  lockResource,
+  type Kind,
+  nextUpdate,
   readResource,
   updateResource,
 } from '../storage/rows.ts'
@@ -37,6 +39,13 @@ import { holdGroup } from './parent-group.ts'
  */
 
 const TYPE = 'iam.chainguard.dev/Role'
+
+const KIND: Kind<'roles', typeof RoleSchema> = {
+  collection: 'roles',
+  schema: RoleSchema,
+  type: TYPE,
+  toMessage: toRole,
+}
 
 const managedUids = managedRoles.map((role) => role.uid)
 
@@ -101,9 +110,7 @@ export function rolesService(store: Store) {
       const { scope } = allowed(call)
       refuseManaged(scope)
       return mutate(store, call, async (tx) => {
-        const row = await lockResource(db, tx, 'roles', scope, 'update')
-        if (row === undefined) throw notFound(TYPE, scope)
-        const current = toRole(row)
+        const { row, current } = await holdForChange(db, tx, call, KIND, scope)
         const next = updated(RoleSchema, current, patch, updateMask?.paths)
         if (equals(RoleSchema, current, next)) return { uid: scope, answer: current, unchanged: true }
         refuseIfAny(
@@ -118,7 +125,7 @@ export function rolesService(store: Store) {
           name: next.name,
           description: next.description,
           capabilities: stored(capabilities),
-          updated_ms: clock(),
+          updated_ms: nextUpdate(store, row),
         }
         await updateResource(tx, 'roles', scope, changed)
         return { uid: scope, answer: toRole({ ...row, ...changed }) }
@@ -129,8 +136,7 @@ export function rolesService(store: Store) {
       const { scope } = allowed(call)
       refuseManaged(scope)
       return mutate(store, call, async (tx) => {
-        const row = await lockResource(db, tx, 'roles', scope, 'update')
-        if (row === undefined) throw notFound(TYPE, scope)
+        await holdForChange(db, tx, call, KIND, scope)
         const bound = await tx
           .selectFrom('role_bindings')
           .select('uid')

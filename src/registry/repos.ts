@@ -15,8 +15,10 @@ import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
+  holdForChange,
   insertResource,
-  lockResource,
+  type Kind,
+  nextUpdate,
   readResource,
   updateResource,
 } from '../storage/rows.ts'
@@ -29,6 +31,13 @@ import type { RepoRow } from '../storage/tables.ts'
  */
 
 const TYPE = 'registry.chainguard.dev/Repo'
+
+const KIND: Kind<'repos', typeof RepoSchema> = {
+  collection: 'repos',
+  schema: RepoSchema,
+  type: TYPE,
+  toMessage: toRepo,
+}
 
 export function reposService(store: Store) {
   const { db, clock, uids } = store
@@ -90,9 +99,7 @@ export function reposService(store: Store) {
         store,
         call,
         async (tx) => {
-          const row = await lockResource(db, tx, 'repos', scope, 'update')
-          if (row === undefined) throw notFound(TYPE, scope)
-          const current = toRepo(row)
+          const { row, current } = await holdForChange(db, tx, call, KIND, scope)
           const next = updated(RepoSchema, current, patch, updateMask?.paths)
           if (equals(RepoSchema, current, next)) return { uid: scope, answer: current, unchanged: true }
           refuseIfAny(checkName(next.name), checkDescription(next.description))
@@ -103,7 +110,7 @@ export function reposService(store: Store) {
             description: next.description,
             catalog_tier: next.catalogTier,
             configuration: configurationOf(next),
-            updated_ms: clock(),
+            updated_ms: nextUpdate(store, row),
           }
           await updateResource(tx, 'repos', scope, changed)
           return { uid: scope, answer: toRepo({ ...row, ...changed }) }
@@ -115,7 +122,8 @@ export function reposService(store: Store) {
     async deleteRepo(_request, call) {
       const { scope } = allowed(call)
       return mutate(store, call, async (tx) => {
-        if (!(await deleteResource(db, tx, 'repos', scope))) throw notFound(TYPE, scope)
+        await holdForChange(db, tx, call, KIND, scope)
+        await deleteResource(db, tx, 'repos', scope)
         return { uid: scope, answer: create(EmptySchema) }
       })
     },

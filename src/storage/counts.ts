@@ -3,7 +3,7 @@ import { rootOf, type UidRange } from '../core/uid.ts'
 import type { Db, Tx } from './db.ts'
 import { prepared } from './prepared.ts'
 import { runInTransaction, runText, type SqlText, sqlText } from './sql-text.ts'
-import type { Collection, CountRow } from './tables.ts'
+import { type Collection, type CountRow, collections, type Listed } from './tables.ts'
 
 /**
  * A counted partition of every collection. The uids of one organization, in byte order, are cut into buckets, and `counts` keeps
@@ -12,6 +12,11 @@ import type { Collection, CountRow } from './tables.ts'
  * the tree. The counters change in the transaction of the row itself, so they are never wrong, and writers of one organization
  * meet on a bucket only when they write into the same stretch of uids.
  */
+
+/** Whether counters are kept for it. */
+export function isCounted(listed: Listed): listed is Collection {
+  return (collections as readonly string[]).includes(listed)
+}
 
 /** Counts a row that `tx` has just inserted. */
 export async function countInserted(db: Db, tx: Tx, collection: Collection, uid: string): Promise<void> {

@@ -2,7 +2,7 @@ import type { OrderKey } from '../core/order-by.ts'
 import { intersectRanges, rootOf, type UidRange } from '../core/uid.ts'
 import type { Db } from './db.ts'
 import type { SqlText } from './sql-text.ts'
-import type { Collection } from './tables.ts'
+import type { Listed } from './tables.ts'
 
 /** The SQL of lists: from what is asked to the clauses of a statement, with the indexes in mind. Pure. */
 
@@ -10,13 +10,20 @@ import type { Collection } from './tables.ts'
 export type Branch = { readonly range: UidRange } | { readonly roots: readonly string[] }
 
 export interface Question {
-  readonly collection: Collection
+  readonly collection: Listed
   readonly branches: readonly Branch[]
   readonly conditions: readonly Condition[]
   readonly order: readonly OrderKey[]
 }
 
-export type Condition = { readonly column: string; readonly values: readonly (string | number)[] }
+/** A column equals one of some values, or lies on one side of one. */
+export type Condition =
+  | { readonly column: string; readonly values: readonly (string | number)[] }
+  | {
+      readonly column: string
+      readonly comparison: '<' | '<=' | '>' | '>='
+      readonly value: string | number
+    }
 
 /** What is left of the branches after a uid, in uid order. */
 export function beyond(branches: readonly Branch[], uid: string, descending: boolean): Branch[] {
@@ -74,7 +81,9 @@ export function indexHint(
   if (engine !== 'sqlite' || branches.length > 1 || !branches.every(oneRoot)) return ''
   const byUid = first?.column === 'uid'
   const column = byUid
-    ? conditions.find(({ column, values }) => values.length === 1 && column in indexed)?.column
+    ? conditions.find(
+        (condition) => 'values' in condition && condition.values.length === 1 && condition.column in indexed,
+      )?.column
     : conditions.length === 0 && wholeOrganization(branches) && first?.column
   return column ? ` indexed by ${collection}_${indexed[column]}` : ''
 }
@@ -94,7 +103,11 @@ export function whereOf(
     branches.length === 1 && only !== undefined
       ? branchText(sql, only)
       : manyBranches(sql, collection, branches)
-  const more = conditions.map(({ column, values }) => {
+  const more = conditions.map((condition) => {
+    const { column } = condition
+    if ('comparison' in condition)
+      return ` and ${column} ${condition.comparison} ${sql.bind(condition.value)}`
+    const { values } = condition
     if (values.length === 0) return ' and 1 = 0'
     return values.length === 1
       ? ` and ${column} = ${sql.bind(values[0] as string | number)}`
@@ -118,7 +131,7 @@ function branchText(sql: SqlText, branch: Branch): string {
  * Any number of stretches as data: an expression that names each would grow beyond what the engines take. Each is found on the
  * index by itself.
  */
-function manyBranches(sql: SqlText, collection: Collection, branches: readonly Branch[]): string {
+function manyBranches(sql: SqlText, collection: Listed, branches: readonly Branch[]): string {
   const ranges = branches.flatMap((branch) =>
     'range' in branch ? [[rootOf(branch.range.from), branch.range.from, branch.range.to]] : [],
   )

@@ -5,7 +5,7 @@ import { limits } from '../core/limits.ts'
 import { type OrderKey, parseOrderBy, type SortFields } from '../core/order-by.ts'
 import { type Cursor, type PageTokens, pageSizeOf } from '../core/page.ts'
 import { intersectRanges, parseUid, pathOf, rangeBelow, rangeFrom, type UidRange } from '../core/uid.ts'
-import { rangeCount, skipByBuckets } from './counts.ts'
+import { isCounted, rangeCount, skipByBuckets } from './counts.ts'
 import type { Db } from './db.ts'
 import {
   afterCursor,
@@ -23,7 +23,7 @@ import {
 } from './list-sql.ts'
 import { runLongText, runText, runTextOnce, sqlText } from './sql-text.ts'
 import type { Store } from './store.ts'
-import type { Collection, Tables } from './tables.ts'
+import type { Listed, Tables } from './tables.ts'
 
 /**
  * The one way to list a collection. It takes the scopes that the caller may see, so that no list can forget them, and answers
@@ -40,7 +40,7 @@ export interface ListRequest {
   readonly skip: number
 }
 
-export interface ListSpec<C extends Collection> {
+export interface ListSpec<C extends Listed> {
   readonly collection: C
   /** What `order_by` may name, with the columns. */
   readonly sortFields: SortFields
@@ -48,6 +48,8 @@ export interface ListSpec<C extends Collection> {
   readonly defaultOrder: string
   /** Columns that must equal a value; an empty or absent value is no filter. */
   readonly equals?: Readonly<Record<string, string | number | undefined>>
+  /** What else must hold. */
+  readonly conditions?: readonly Condition[]
   /** uids of roots that everyone may see, besides the caller's own scopes (managed roles). */
   readonly everyonesRoots?: readonly string[]
 }
@@ -63,7 +65,7 @@ export interface Page<Row> {
  * One page. Throws code 3 for a negative `page_size` or `skip`, a bad `order_by`, a malformed uid in `uidp`, and a page token
  * that is not of this caller, collection, filter and order.
  */
-export async function listPage<C extends Collection>(
+export async function listPage<C extends Listed>(
   { db, pageTokens }: Pick<Store, 'db' | 'pageTokens'>,
   call: Call,
   request: ListRequest,
@@ -125,7 +127,7 @@ export async function listPage<C extends Collection>(
 }
 
 /** Who asks what: the text that a page token is bound to. */
-function askedQuestion(call: Call, request: ListRequest, spec: ListSpec<Collection>): string {
+function askedQuestion(call: Call, request: ListRequest, spec: ListSpec<Listed>): string {
   const caller = call.access?.caller
   return JSON.stringify([
     call.method.parent.typeName,
@@ -136,6 +138,7 @@ function askedQuestion(call: Call, request: ListRequest, spec: ListSpec<Collecti
     request.orderBy,
     request.uidp ?? null,
     spec.equals ?? null,
+    spec.conditions ?? null,
   ])
 }
 
@@ -162,7 +165,7 @@ function uidIn(field: string, text: string): string {
 function branchesOf(
   visible: readonly string[],
   filter: UIDPFilter | undefined,
-  { everyonesRoots }: ListSpec<Collection>,
+  { everyonesRoots }: ListSpec<Listed>,
 ): Branch[] {
   let ranges = visible.map(rangeFrom)
   let roots = visible.includes('') ? [] : (everyonesRoots ?? [])
@@ -190,11 +193,12 @@ async function byOrganization(
     conditions,
     order,
     spec,
-  }: { conditions: readonly Condition[]; order: readonly OrderKey[]; spec: ListSpec<Collection> },
+  }: { conditions: readonly Condition[]; order: readonly OrderKey[]; spec: ListSpec<Listed> },
 ): Promise<Branch[]> {
   const [only] = branches
   const platform = only !== undefined && 'range' in only && only.range.from === '' && only.range.to === 'g'
-  if (!platform || (order[0]?.column === 'uid' && conditions.length === 0)) return branches
+  if (!platform || !isCounted(spec.collection) || (order[0]?.column === 'uid' && conditions.length === 0))
+    return branches
   const sql = sqlText(db.engine)
   const text = `select distinct root from counts where collection = ${sql.bind(spec.collection)} order by root limit ${sql.bind(db.sizes.branchesMax + 1)}`
   const roots = await runTextOnce<{ root: string }>(db, text, sql)
@@ -206,9 +210,9 @@ async function byOrganization(
 /** Conditions on columns: all must hold. */
 function conditionsOf(
   filter: UIDPFilter | undefined,
-  { collection, equals }: ListSpec<Collection>,
+  { collection, equals, conditions: more = [] }: ListSpec<Listed>,
 ): Condition[] {
-  const conditions: Condition[] = []
+  const conditions: Condition[] = [...more]
   for (const [column, value] of Object.entries(equals ?? {})) {
     if (value !== undefined && value !== '') conditions.push({ column, values: [value] })
   }
@@ -230,7 +234,7 @@ function conditionsOf(
       // A group is on the way to the root itself; anything else is when its group is.
       collection === 'groups'
         ? { column: 'uid', values: path.slice(0, -1) }
-        : { column: 'parent', values: path },
+        : { column: collection === 'account_associations' ? 'uid' : 'parent', values: path },
     )
   }
   return conditions
@@ -241,6 +245,7 @@ async function estimateRows(
   db: Db,
   { collection, branches, conditions }: Question,
 ): Promise<{ readonly rows: number; readonly exact: number | undefined }> {
+  if (!isCounted(collection)) return { rows: Number.POSITIVE_INFINITY, exact: undefined }
   const sql = sqlText(db.engine)
   const counted = branches.length > db.sizes.branchesMax ? [{ range: rangeFrom('') }] : branches
   const counts = counted.map((branch) =>
@@ -285,6 +290,7 @@ async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<
   let offset = page.skip
   const [only] = branches
   if (
+    isCounted(collection) &&
     inUidOrder &&
     conditions.length === 0 &&
     offset > db.sizes.rowsInlineMax &&

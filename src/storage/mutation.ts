@@ -1,9 +1,10 @@
-import { randomBytes } from 'node:crypto'
+import type { Message } from '@bufbuild/protobuf'
 import { accessOf } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
 import { type ApiError, Code } from '../core/errors.ts'
-import { rootOf } from '../core/uid.ts'
+import { randomUids, rootOf, type Uid } from '../core/uid.ts'
 import { inTransaction, type Tx } from './db.ts'
+import { attemptOf } from './idempotency.ts'
 import { prepared } from './prepared.ts'
 import type { Store } from './store.ts'
 import type { AuditEventRow } from './tables.ts'
@@ -17,27 +18,33 @@ export interface Changed<T> {
 }
 
 /**
- * Runs a change and its audit record in one transaction: both are there, or neither. `taken` makes the error for a name or key
- * that is in use already.
+ * Runs a change and its audit record in one transaction: both are there, or neither. A create that is sent again with its key is
+ * answered as the first time. `taken` makes the error for a name or key that is in use already.
  */
-export async function mutate<T>(
-  { db, clock }: Pick<Store, 'db' | 'clock'>,
+export async function mutate<T extends Message>(
+  store: Pick<Store, 'db' | 'clock' | 'secretsKey'>,
   call: Call,
   work: (tx: Tx) => Promise<Changed<T>>,
   taken?: () => ApiError,
 ): Promise<T> {
+  const { db, clock } = store
+  const attempt = attemptOf(store, call)
   try {
     return await inTransaction(db, async (tx) => {
+      const earlier = await attempt?.begin(tx)
+      if (earlier !== undefined) return earlier as T
       const { uid, answer, unchanged } = await work(tx)
       if (!unchanged) {
         await recordEvent(tx, {
           timeMs: clock(),
           actor: accessOf(call).caller.identity,
-          method: `${call.method.parent.typeName}/${call.method.name}`,
+          method: methodName(call),
           uid,
           requestId: call.requestId,
+          address: call.address,
         })
       }
+      await attempt?.finish(tx, answer)
       return answer
     })
   } catch (error) {
@@ -46,30 +53,44 @@ export async function mutate<T>(
   }
 }
 
+/** As audit events name it: `chainguard.platform.iam.v2beta1.GroupsService/CreateGroup`. */
+function methodName({ method }: Pick<Call, 'method'>): string {
+  return `${method.parent.typeName}/${method.name}`
+}
+
 export interface AuditEvent {
   readonly timeMs: number
   /** uid of an identity, or `system`. */
   readonly actor: string
   readonly method: string
+  /** What the event is about. */
   readonly uid: string
   readonly requestId: string
+  readonly address: string
 }
 
-export async function recordEvent(
-  tx: Tx,
-  { timeMs, actor, method, uid, requestId }: AuditEvent,
-): Promise<void> {
-  await insertEvent(tx, {
+/** Records something that was done, in the transaction that does it. */
+export async function recordEvent(tx: Tx, event: AuditEvent): Promise<void> {
+  await insertEvent(tx, eventRow(event))
+}
+
+/** The row of something that was done; what was refused, or done with a foreign token, adds to it. */
+function eventRow({ timeMs, actor, method, uid, requestId, address }: AuditEvent): AuditEventRow {
+  return {
     root: rootOf(uid),
-    // Base 36 of the time keeps its length until the year 5188, so ids sort by time.
-    id: timeMs.toString(36).padStart(9, '0') + randomBytes(8).toString('hex'),
-    time_ms: timeMs,
+    uid: randomUids.below(uid as Uid),
+    parent: uid,
+    created_ms: timeMs,
     actor,
     method,
-    uid,
-    outcome: Code.OK,
+    code: Code.OK,
+    reason: '',
     request_id: requestId,
-  })
+    address,
+    issuer: '',
+    subject: '',
+    n: 1,
+  }
 }
 
 const insertEvent = prepared((db, row: AuditEventRow) => db.insertInto('audit_events').values(row))

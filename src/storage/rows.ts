@@ -1,8 +1,13 @@
+import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
+import type { Call } from '../core/call.ts'
+import { notFound } from '../core/errors.ts'
+import { requireMatch } from '../core/etag.ts'
 import { rootOf } from '../core/uid.ts'
 import { countDeleted, countInserted } from './counts.ts'
 import type { Db, Tx } from './db.ts'
 import { prepared, preparedRead } from './prepared.ts'
 import { runInTransaction, sqlText } from './sql-text.ts'
+import type { Store } from './store.ts'
 import { type Collection, collections, type Tables, type TombstoneRow } from './tables.ts'
 
 /** Reading and writing the rows of a collection, with what belongs to every such write. */
@@ -39,6 +44,38 @@ export async function readResource<C extends Collection>(
   return row as Tables[C] | undefined
 }
 
+/** What a resource's file tells about it once, for what every change of a resource does. */
+export interface Kind<C extends Collection, S extends DescMessage> {
+  readonly collection: C
+  readonly schema: S
+  /** Its type in errors, e.g. `iam.chainguard.dev/Group`. */
+  readonly type: string
+  readonly toMessage: (row: Tables[C], tx: Tx) => MessageShape<S> | Promise<MessageShape<S>>
+}
+
+/**
+ * The resource that a call changes or deletes, as it is now, this transaction's alone until it ends. Throws code 5 when it is not
+ * there, and code 9 when the caller has seen another version of it (If-Match).
+ */
+export async function holdForChange<C extends Collection, S extends DescMessage>(
+  db: Db,
+  tx: Tx,
+  call: Call,
+  kind: Kind<C, S>,
+  uid: string,
+): Promise<{ readonly row: Tables[C]; readonly current: MessageShape<S> }> {
+  const row = await lockResource(db, tx, kind.collection, uid, 'update')
+  if (row === undefined) throw notFound(kind.type, uid)
+  const current = await kind.toMessage(row, tx)
+  requireMatch(call, kind.schema, current, uid)
+  return { row, current }
+}
+
+/** The update time of a row that changes now: later than the one before, because it is the version of the resource. */
+export function nextUpdate({ clock }: Pick<Store, 'clock'>, row: { readonly updated_ms: number }): number {
+  return Math.max(clock(), row.updated_ms + 1)
+}
+
 /** Changes columns of a row that is locked. */
 export async function updateResource<C extends Collection>(
   tx: Tx,
@@ -62,8 +99,10 @@ export async function insertResource<C extends Collection>(
   row: Tables[NoInfer<C>],
 ): Promise<void> {
   const { root, uid } = row
-  const buried = await tombstone(tx, { root, uid })
-  if (buried.length > 0) throw new Error(`uid ${uid} was in use before`)
+  if (ownsUid(collection)) {
+    const buried = await tombstone(tx, { root, uid })
+    if (buried.length > 0) throw new Error(`uid ${uid} was in use before`)
+  }
   await inserts[collection](tx, row)
   await countInserted(db, tx, collection, row.uid)
 }
@@ -77,11 +116,18 @@ export async function deleteResource(db: Db, tx: Tx, collection: Collection, uid
     .executeTakeFirst()
   if (numDeletedRows === 0n) return false
   await countDeleted(db, tx, collection, uid)
-  await tx
-    .insertInto('tombstones')
-    .values({ root: rootOf(uid), uid })
-    .execute()
+  if (ownsUid(collection)) {
+    await tx
+      .insertInto('tombstones')
+      .values({ root: rootOf(uid), uid })
+      .execute()
+  }
   return true
+}
+
+/** An association goes by the uid of its group, which lives on without it. */
+function ownsUid(collection: Collection): boolean {
+  return collection !== 'account_associations'
 }
 
 /**

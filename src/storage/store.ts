@@ -9,4 +9,6 @@ export interface Store {
   /** Milliseconds since 1970. */
   readonly clock: () => number
   readonly uids: UidSource
+  /** Encrypts secrets at rest (core/sealed.ts). */
+  readonly secretsKey: Uint8Array
 }

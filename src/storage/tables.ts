@@ -60,6 +60,108 @@ export interface RepoRow extends Resource {
   configuration: Uint8Array
 }
 
+export interface IdentityProviderRow extends Resource {
+  /** uid of the role that new users get. */
+  default_role: string
+  /** An IdentityProvider message that carries the OIDC configuration alone, without the client secret. */
+  configuration: Uint8Array
+  /** Encrypted with the master key; empty where there is none. */
+  client_secret: Uint8Array
+}
+
+export interface ExternalGroupRoleMappingRow {
+  root: string
+  uid: string
+  /** The identity provider. */
+  parent: string
+  external_group_id: string
+  role_uid: string
+  /** uid of the group in which the role applies. */
+  scope: string
+  created_ms: number
+  updated_ms: number
+}
+
+/** Its uid is the uid of the group that it belongs to; `parent` is that group's parent. */
+export interface AccountAssociationRow extends Resource {
+  /** An AccountAssociation message that carries the links to accounts alone. */
+  configuration: Uint8Array
+}
+
+export interface GroupInviteRow {
+  root: string
+  uid: string
+  parent: string
+  role_uid: string
+  /** Only this address may accept; '' lets everyone who has the code. */
+  email: string
+  expires_ms: number
+  single_use: number
+  /** Names the invite inside its code. */
+  key_id: string
+  /** SHA-256 of the code. */
+  code_hash: Uint8Array
+  created_ms: number
+  updated_ms: number
+}
+
+export interface TagRow {
+  root: string
+  uid: string
+  /** The repo. */
+  parent: string
+  name: string
+  digest: string
+  /** Which of the forms that lists leave out by default the name has, as bits: 1 referrer, 2 date, 4 epoch. */
+  forms: number
+  deprecated: number
+  /** JSON array. */
+  bundles: string
+  created_ms: number
+  updated_ms: number
+}
+
+export interface RepoReadmeRow {
+  root: string
+  /** The repo's. */
+  uid: string
+  content: string
+}
+
+export interface IdentityMetadataRow {
+  root: string
+  /** The identity's. */
+  uid: string
+  /** An IdentityMetadata message. */
+  metadata: Uint8Array
+}
+
+/** How many resources of a kind an organization may have. */
+export interface ResourceLimitRow {
+  root: string
+  kind: string
+  n: number
+}
+
+/** When somebody last asked to be let into an organization. */
+export interface AccessRequestRow {
+  root: string
+  identity_uid: string
+  requested_ms: number
+}
+
+/** What was answered to a create that its caller may send again. */
+export interface IdempotencyKeyRow {
+  /** uid of the identity. */
+  caller: string
+  key: string
+  /** SHA-256 of the method and the request. */
+  request_hash: Uint8Array
+  /** The answer, encrypted with the master key: it may hold what is shown only once. */
+  answer: Uint8Array
+  created_ms: number
+}
+
 /** Roles held on the platform itself, above every organization. */
 export interface PlatformBindingRow {
   identity_uid: string
@@ -80,20 +182,28 @@ export interface TombstoneRow {
   uid: string
 }
 
+/** What happened, below what it is about: `parent` is the uid of that. */
 export interface AuditEventRow {
-  /** Root of the uid that was changed. */
   root: string
-  /** Sorts by time. */
-  id: string
-  time_ms: number
+  uid: string
+  parent: string
+  created_ms: number
   /** uid of the identity that did it; `system` for the operator's own commands. */
   actor: string
   /** Full name of the method, e.g. `chainguard.platform.iam.v2beta1.GroupsService/CreateGroup`. */
   method: string
-  uid: string
   /** RPC code: 0 for what was done. */
-  outcome: number
+  code: number
+  /** Why it was refused, '' for what was done. */
+  reason: string
   request_id: string
+  /** IP address that the request came from. */
+  address: string
+  /** Of the workload's own token, in exchanges. */
+  issuer: string
+  subject: string
+  /** How many equal refusals it stands for. */
+  n: number
 }
 
 export interface SigningKeyRow {
@@ -128,6 +238,16 @@ export interface Tables {
   roles: RoleRow
   role_bindings: RoleBindingRow
   repos: RepoRow
+  identity_providers: IdentityProviderRow
+  external_group_role_mappings: ExternalGroupRoleMappingRow
+  account_associations: AccountAssociationRow
+  group_invites: GroupInviteRow
+  tags: TagRow
+  repo_readmes: RepoReadmeRow
+  identity_metadata: IdentityMetadataRow
+  resource_limits: ResourceLimitRow
+  access_requests: AccessRequestRow
+  idempotency_keys: IdempotencyKeyRow
   platform_bindings: PlatformBindingRow
   counts: CountRow
   tombstones: TombstoneRow
@@ -137,5 +257,19 @@ export interface Tables {
 }
 
 /** The tables whose rows are resources of the tree: listed, counted, tombstoned. */
-export const collections = ['groups', 'identities', 'roles', 'role_bindings', 'repos'] as const
+export const collections = [
+  'groups',
+  'identities',
+  'roles',
+  'role_bindings',
+  'repos',
+  'identity_providers',
+  'external_group_role_mappings',
+  'account_associations',
+  'group_invites',
+  'tags',
+] as const
 export type Collection = (typeof collections)[number]
+
+/** What can be listed: besides the resources the audit events, which are too many and too fast to be counted as they come. */
+export type Listed = Collection | 'audit_events'

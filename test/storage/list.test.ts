@@ -14,7 +14,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { GroupsService, ListGroupsRequestSchema } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { UIDPFilterSchema } from '#gen/platform/common/v1/uidp.platform_pb.js'
 import { type Access, proveVisible } from '../../src/core/allowed.ts'
 import type { Call } from '../../src/core/call.ts'
@@ -151,7 +151,11 @@ async function statementsOf(
     protocol: 'grpc',
     requestId: 'r',
     authorization: undefined,
+    address: '',
+    ifMatch: undefined,
+    idempotencyKey: undefined,
     method: GroupsService.method.listGroups,
+    request: create(ListGroupsRequestSchema),
     access,
   }
   const { uidp, ...rest } = request

@@ -7,6 +7,7 @@ import { after, before, describe } from 'node:test'
 import type { Code } from '../../src/core/errors.ts'
 import { managedRoleByName } from '../../src/core/managed-roles.ts'
 import { openSqliteDb, type Sizes } from '../../src/storage/db.ts'
+import { collections } from '../../src/storage/tables.ts'
 import { startTestBerth, type TestBerth, type TestBerthOptions } from './berth.ts'
 import { databases, type TestDatabase } from './databases.ts'
 import { type GrpcClient, grpcClient } from './grpc.ts'
@@ -128,12 +129,13 @@ function castOf(berth: TestBerth): Cast {
   const contents = async () => {
     const rows = []
     for (const table of [
-      'groups',
+      ...collections,
       'organization_names',
-      'identities',
-      'roles',
-      'role_bindings',
-      'repos',
+      'repo_readmes',
+      'identity_metadata',
+      'resource_limits',
+      'access_requests',
+      'idempotency_keys',
       'counts',
       'tombstones',
       'audit_events',
@@ -178,8 +180,8 @@ function castOf(berth: TestBerth): Cast {
       db.kysely
         .selectFrom('audit_events')
         .select(['method', 'actor'])
-        .where('uid', '=', uid)
-        .orderBy('id')
+        .where('parent', '=', uid)
+        .orderBy('created_ms')
         .execute(),
   }
 }

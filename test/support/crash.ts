@@ -113,7 +113,7 @@ async function assertWhole(db: Kysely<Tables>, acknowledged: readonly Acknowledg
 
   const events = await db
     .selectFrom('audit_events')
-    .select(['uid', 'method'])
+    .select(['parent as uid', 'method'])
     .where('actor', '!=', 'system')
     .execute()
   const recorded = new Set(events.map(({ uid }) => uid))
@@ -138,7 +138,7 @@ async function assertWhole(db: Kysely<Tables>, acknowledged: readonly Acknowledg
     assert.ok(names.has(uid), `organization ${uid} has no entry for its name`)
   }
   const system = new Set(
-    (await db.selectFrom('audit_events').select('uid').where('actor', '=', 'system').execute()).map(
+    (await db.selectFrom('audit_events').select('parent as uid').where('actor', '=', 'system').execute()).map(
       ({ uid }) => uid,
     ),
   )

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { parentOf, rootOf } from '../../src/core/uid.ts'
 import { type Db, inTransaction } from '../../src/storage/db.ts'
 import { deleteResource, insertResource } from '../../src/storage/rows.ts'
-import type { Collection, Tables } from '../../src/storage/tables.ts'
+import { type Collection, collections, type Tables } from '../../src/storage/tables.ts'
 
 /** Random trees of groups with resources in them, written straight into the database: thousands of rows in a second. */
 
@@ -68,6 +68,29 @@ export function rowOf(
       }
     case 'repos':
       return { ...named, catalog_tier: 0, configuration: new Uint8Array(0) }
+    case 'identity_providers':
+      return {
+        ...named,
+        default_role: '',
+        configuration: new Uint8Array(0),
+        client_secret: new Uint8Array(0),
+      }
+    case 'external_group_role_mappings':
+      return { ...resource, external_group_id: name, role_uid: '', scope: '' }
+    case 'account_associations':
+      return { ...named, configuration: new Uint8Array(0) }
+    case 'group_invites':
+      return {
+        ...resource,
+        role_uid: '',
+        email: '',
+        expires_ms: base,
+        single_use: 0,
+        key_id: randomBytes(8).toString('hex'),
+        code_hash: new Uint8Array(0),
+      }
+    case 'tags':
+      return { ...resource, name, digest: '', forms: 0, deprecated: 0, bundles: '[]' }
   }
 }
 
@@ -115,15 +138,7 @@ export async function uproot(db: Db, collection: Collection, uid: string): Promi
 /** Takes everything away that lies in these organizations, as if it had never been. */
 export async function clear(db: Db, groups: readonly string[]): Promise<void> {
   const roots = [...new Set(groups.map(rootOf))]
-  for (const table of [
-    'groups',
-    'identities',
-    'roles',
-    'role_bindings',
-    'repos',
-    'counts',
-    'tombstones',
-  ] as const) {
+  for (const table of [...collections, 'counts', 'tombstones'] as const) {
     await db.kysely.deleteFrom(table).where('root', 'in', roots).execute()
   }
 }

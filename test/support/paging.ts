@@ -16,6 +16,11 @@ const paths: Readonly<Record<Collection, string>> = {
   roles: 'iam/roles',
   role_bindings: 'iam/roleBindings',
   repos: 'registry/repos',
+  identity_providers: 'iam/identityProviders',
+  external_group_role_mappings: 'iam/externalGroupRoleMappings',
+  account_associations: 'iam/accountAssociations',
+  group_invites: 'iam/groupInvites',
+  tags: 'registry/tags',
 }
 const columns: Readonly<Record<string, string>> = {
   uid: 'uid',

@@ -1,0 +1,33 @@
+import { type DescMethod, hasOption } from '@bufbuild/protobuf'
+import { resource } from '#gen/google/api/resource_pb.js'
+
+/** What a method does to a resource, where it is one of the standard ones (AIP-131 to AIP-135, AIP-233). */
+export type StandardMethod = 'get' | 'list' | 'create' | 'batchCreate' | 'update' | 'delete' | 'custom'
+
+const known = new WeakMap<DescMethod, StandardMethod>()
+
+export function standardMethod(method: DescMethod): StandardMethod {
+  let kind = known.get(method)
+  if (kind === undefined) {
+    kind = kindOf(method)
+    known.set(method, kind)
+  }
+  return kind
+}
+
+/** Whether the answer is one resource as it is now, which has an entity tag. */
+export function answersVersion(method: DescMethod): boolean {
+  const kind = standardMethod(method)
+  return kind === 'get' || kind === 'create' || kind === 'update'
+}
+
+function kindOf({ name, output }: DescMethod): StandardMethod {
+  const answersResource = hasOption(output, resource)
+  if (answersResource && name === `Get${output.name}`) return 'get'
+  if (answersResource && name === `Create${output.name}`) return 'create'
+  if (answersResource && name === `Update${output.name}`) return 'update'
+  if (name.startsWith('List') && output.name === `${name}Response`) return 'list'
+  if (name.startsWith('BatchCreate')) return 'batchCreate'
+  if (name.startsWith('Delete') && output.typeName === 'google.protobuf.Empty') return 'delete'
+  return 'custom'
+}

@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto'
+import { fromBinary, type Message, toBinary } from '@bufbuild/protobuf'
+import { accessOf } from '../core/allowed.ts'
+import type { Call } from '../core/call.ts'
+import { ApiError, Code, invalidArgument } from '../core/errors.ts'
+import { limits } from '../core/limits.ts'
+import { seal, unseal } from '../core/sealed.ts'
+import { standardMethod } from '../core/standard-method.ts'
+import type { Tx } from './db.ts'
+import type { Store } from './store.ts'
+
+/**
+ * Creates that may be sent again (the Idempotency-Key header of draft-ietf-httpapi-idempotency-key-header). The first answer is
+ * kept in the transaction of what it created, encrypted, for its caller alone. A create that failed leaves nothing behind, so
+ * sending it again tries it again.
+ */
+export interface Attempt {
+  /** Claims the key for this transaction. The first answer, when there was one to the same request. */
+  begin(tx: Tx): Promise<Message | undefined>
+  /** Keeps the answer. */
+  finish(tx: Tx, answer: Message): Promise<void>
+}
+
+/** Undefined for calls that name no key, and for methods that create nothing: they may be repeated as they are. */
+export function attemptOf(
+  { clock, secretsKey }: Pick<Store, 'clock' | 'secretsKey'>,
+  call: Call,
+): Attempt | undefined {
+  const { idempotencyKey, method, request } = call
+  if (idempotencyKey === undefined) return undefined
+  const kind = standardMethod(method)
+  if (kind !== 'create' && kind !== 'batchCreate') return undefined
+  const key = keyIn(idempotencyKey)
+  const caller = accessOf(call).caller.identity
+  const context = `answer ${caller} ${key}`
+  const requestHash = createHash('sha256')
+    .update(`${method.parent.typeName}/${method.name}\0`)
+    .update(toBinary(method.input, request))
+    .digest()
+
+  return {
+    async begin(tx) {
+      const now = clock()
+      await tx
+        .deleteFrom('idempotency_keys')
+        .where('caller', '=', caller)
+        .where('key', '=', key)
+        .where('created_ms', '<=', now - limits.idempotencyKeyMaxAgeMs)
+        .execute()
+      // On PostgreSQL this waits for another transaction with the same key to end.
+      const claimed = await tx
+        .insertInto('idempotency_keys')
+        .values({ caller, key, request_hash: requestHash, answer: new Uint8Array(0), created_ms: now })
+        .onConflict((conflict) => conflict.columns(['caller', 'key']).doNothing())
+        .executeTakeFirst()
+      if ((claimed.numInsertedOrUpdatedRows ?? 0n) > 0n) return undefined
+      const first = await tx
+        .selectFrom('idempotency_keys')
+        .select(['request_hash', 'answer'])
+        .where('caller', '=', caller)
+        .where('key', '=', key)
+        .executeTakeFirstOrThrow()
+      if (!requestHash.equals(first.request_hash)) throw keyReused(idempotencyKey)
+      const answer = unseal(secretsKey, first.answer, context)
+      if (answer === undefined) throw new Error('a kept answer cannot be decrypted')
+      return fromBinary(method.output, Buffer.from(answer, 'base64'))
+    },
+
+    async finish(tx, answer) {
+      const text = Buffer.from(toBinary(method.output, answer)).toString('base64')
+      await tx
+        .updateTable('idempotency_keys')
+        .set({ answer: seal(secretsKey, text, context) })
+        .where('caller', '=', caller)
+        .where('key', '=', key)
+        .execute()
+    },
+  }
+}
+
+/** The draft's header is a quoted string; the bare word that many clients send is the same key. */
+function keyIn(header: string): string {
+  const key = /^"(.*)"$/.exec(header)?.[1] ?? header
+  if (/^[\x20-\x7e]+$/.test(key) && key.length <= limits.idempotencyKeyCharsMax) return key
+  throw invalidArgument(
+    'idempotency-key',
+    `must be 1 to ${limits.idempotencyKeyCharsMax} printable ASCII characters`,
+  )
+}
+
+function keyReused(key: string): ApiError {
+  const description = `the idempotency key ${key} was used for another request`
+  return new ApiError(Code.FAILED_PRECONDITION, `Precondition failed: ${description}`, {
+    httpStatus: 422,
+    details: [{ kind: 'PreconditionFailure', violations: [{ type: 'IDEMPOTENCY_KEY_REUSED', description }] }],
+  })
+}

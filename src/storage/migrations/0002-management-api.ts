@@ -1,0 +1,148 @@
+import { type Kysely, sql } from 'kysely'
+import type { Engine } from '../db.ts'
+
+/** The rest of the management API: providers, associations, invites, mappings, tags; audit events that can be listed. */
+export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
+  const text = engine === 'postgres' ? sql`text collate "C"` : sql`text`
+  const int = engine === 'postgres' ? sql`bigint` : sql`integer`
+  const bytes = engine === 'postgres' ? sql`bytea` : sql`blob`
+
+  const table = (name: string) =>
+    db.schema
+      .createTable(name)
+      .addColumn('root', text, (c) => c.notNull())
+      .addColumn('uid', text, (c) => c.notNull())
+  const resource = (name: string) =>
+    table(name)
+      .addColumn('parent', text, (c) => c.notNull())
+      .addColumn('created_ms', int, (c) => c.notNull())
+      .addColumn('updated_ms', int, (c) => c.notNull())
+      .addPrimaryKeyConstraint(`${name}_pk`, ['root', 'uid'])
+  const named = (name: string) =>
+    resource(name)
+      .addColumn('name', text, (c) => c.notNull())
+      .addColumn('description', text, (c) => c.notNull())
+  const index = (name: string, suffix: string, columns: string[]) =>
+    db.schema.createIndex(`${name}_${suffix}`).on(name).columns(columns)
+
+  await named('identity_providers')
+    .addColumn('default_role', text, (c) => c.notNull())
+    .addColumn('configuration', bytes, (c) => c.notNull())
+    .addColumn('client_secret', bytes, (c) => c.notNull())
+    .execute()
+  await resource('external_group_role_mappings')
+    .addColumn('external_group_id', text, (c) => c.notNull())
+    .addColumn('role_uid', text, (c) => c.notNull())
+    .addColumn('scope', text, (c) => c.notNull())
+    .execute()
+  await named('account_associations')
+    .addColumn('configuration', bytes, (c) => c.notNull())
+    .execute()
+  await resource('group_invites')
+    .addColumn('role_uid', text, (c) => c.notNull())
+    .addColumn('email', text, (c) => c.notNull())
+    .addColumn('expires_ms', int, (c) => c.notNull())
+    .addColumn('single_use', int, (c) => c.notNull())
+    .addColumn('key_id', text, (c) => c.notNull())
+    .addColumn('code_hash', bytes, (c) => c.notNull())
+    .execute()
+  await resource('tags')
+    .addColumn('name', text, (c) => c.notNull())
+    .addColumn('digest', text, (c) => c.notNull())
+    .addColumn('forms', int, (c) => c.notNull())
+    .addColumn('deprecated', int, (c) => c.notNull())
+    .addColumn('bundles', text, (c) => c.notNull())
+    .execute()
+
+  for (const name of ['identity_providers', 'account_associations', 'tags']) {
+    await index(name, 'by_name', ['root', 'name', 'uid']).execute()
+  }
+  for (const name of [
+    'identity_providers',
+    'external_group_role_mappings',
+    'account_associations',
+    'group_invites',
+    'tags',
+  ]) {
+    await index(name, 'by_parent', ['root', 'parent', 'uid']).execute()
+    await index(name, 'by_created', ['root', 'created_ms', 'uid']).execute()
+    await index(name, 'by_updated', ['root', 'updated_ms', 'uid']).execute()
+  }
+  await index('tags', 'name_taken', ['root', 'parent', 'name']).unique().execute()
+  await index('tags', 'by_digest', ['root', 'digest', 'uid']).execute()
+  await index('tags', 'by_forms', ['root', 'forms', 'uid']).execute()
+  await index('external_group_role_mappings', 'taken', [
+    'root',
+    'parent',
+    'external_group_id',
+    'role_uid',
+    'scope',
+  ])
+    .unique()
+    .execute()
+  await index('group_invites', 'by_key', ['root', 'key_id']).unique().execute()
+  // Who would be left without a role when one is deleted.
+  await index('identity_providers', 'by_role', ['default_role']).execute()
+  await index('external_group_role_mappings', 'by_role', ['role_uid']).execute()
+
+  await table('repo_readmes')
+    .addColumn('content', text, (c) => c.notNull())
+    .addPrimaryKeyConstraint('repo_readmes_pk', ['root', 'uid'])
+    .execute()
+  await table('identity_metadata')
+    .addColumn('metadata', bytes, (c) => c.notNull())
+    .addPrimaryKeyConstraint('identity_metadata_pk', ['root', 'uid'])
+    .execute()
+  await db.schema
+    .createTable('resource_limits')
+    .addColumn('root', text, (c) => c.notNull())
+    .addColumn('kind', text, (c) => c.notNull())
+    .addColumn('n', int, (c) => c.notNull())
+    .addPrimaryKeyConstraint('resource_limits_pk', ['root', 'kind'])
+    .execute()
+  await db.schema
+    .createTable('access_requests')
+    .addColumn('root', text, (c) => c.notNull())
+    .addColumn('identity_uid', text, (c) => c.notNull())
+    .addColumn('requested_ms', int, (c) => c.notNull())
+    .addPrimaryKeyConstraint('access_requests_pk', ['root', 'identity_uid'])
+    .execute()
+  await db.schema
+    .createTable('idempotency_keys')
+    .addColumn('caller', text, (c) => c.notNull())
+    .addColumn('key', text, (c) => c.notNull())
+    .addColumn('request_hash', bytes, (c) => c.notNull())
+    .addColumn('answer', bytes, (c) => c.notNull())
+    .addColumn('created_ms', int, (c) => c.notNull())
+    .addPrimaryKeyConstraint('idempotency_keys_pk', ['caller', 'key'])
+    .execute()
+  await index('idempotency_keys', 'by_created', ['created_ms']).execute()
+
+  // An event becomes a resource of the tree, below what it is about: whoever may see a group's events sees them by their uid.
+  await table('audit_events_next')
+    .addColumn('parent', text, (c) => c.notNull())
+    .addColumn('created_ms', int, (c) => c.notNull())
+    .addColumn('actor', text, (c) => c.notNull())
+    .addColumn('method', text, (c) => c.notNull())
+    .addColumn('code', int, (c) => c.notNull())
+    .addColumn('reason', text, (c) => c.notNull())
+    .addColumn('request_id', text, (c) => c.notNull())
+    .addColumn('address', text, (c) => c.notNull())
+    .addColumn('issuer', text, (c) => c.notNull())
+    .addColumn('subject', text, (c) => c.notNull())
+    .addColumn('n', int, (c) => c.notNull())
+    .addPrimaryKeyConstraint('audit_events_uid', ['root', 'uid'])
+    .execute()
+  // The last 16 characters of the id were random.
+  await sql`
+    insert into audit_events_next (root, uid, parent, created_ms,
+      actor, method, code, reason, request_id, address, issuer, subject, n)
+    select root, uid || '/' || substr(id, length(id) - 15), uid, time_ms,
+      actor, method, outcome, '', request_id, '', '', '', 1
+    from audit_events`.execute(db)
+  await db.schema.dropTable('audit_events').execute()
+  await db.schema.alterTable('audit_events_next').renameTo('audit_events').execute()
+  await index('audit_events', 'by_parent', ['root', 'parent', 'created_ms', 'uid']).execute()
+  await index('audit_events', 'by_created', ['root', 'created_ms', 'uid']).execute()
+  await index('audit_events', 'by_actor', ['root', 'actor', 'created_ms', 'uid']).execute()
+}
