@@ -110,7 +110,10 @@ test('a Get gives the resource as JSON that nobody stores', async () => {
   const { method, message, incoming } = seen[0]!
   assert.equal(method.name, 'GetGroup')
   assert.deepEqual(message, { $typeName: 'chainguard.platform.iam.v2beta1.GetGroupRequest', uid: 'ab/cd' })
-  assert.deepEqual(incoming, { protocol: 'rest', requestId: 'r1', authorization: 'Bearer x' })
+  assert.deepEqual(
+    [incoming.protocol, incoming.requestId, incoming.authorization, incoming.address],
+    ['rest', 'r1', 'Bearer x', '127.0.0.1'],
+  )
 })
 
 test('HEAD and the v2 alias reach the same method', async () => {
