@@ -28,7 +28,7 @@ function preflightReply(origin: string): HttpReply {
     headers: {
       'access-control-allow-origin': origin,
       'access-control-allow-methods': 'GET, HEAD, POST, PATCH, DELETE',
-      'access-control-allow-headers': 'authorization, content-type',
+      'access-control-allow-headers': 'authorization, content-type, if-match, if-none-match, idempotency-key',
       'access-control-max-age': String(PREFLIGHT_SECONDS),
       vary: 'origin',
     },
@@ -41,7 +41,7 @@ function shared(reply: HttpReply, origin: string | undefined): HttpReply {
   const headers: Record<string, string> = { ...reply.headers, vary: 'origin' }
   if (origin !== undefined) {
     headers['access-control-allow-origin'] = origin
-    headers['access-control-expose-headers'] = 'retry-after, www-authenticate, x-request-id'
+    headers['access-control-expose-headers'] = 'etag, retry-after, www-authenticate, x-request-id'
   }
   return { ...reply, headers }
 }

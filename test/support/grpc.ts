@@ -10,12 +10,21 @@ import {
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js'
 import { type Status, StatusSchema } from '#gen/google/rpc/status_pb.js'
 
+export interface GrpcCallOptions {
+  readonly token?: string
+  readonly deadlineMs?: number
+  /** Metadata to send besides the token. */
+  readonly metadata?: Readonly<Record<string, string>>
+  /** Is given the initial metadata of the answer. */
+  readonly onMetadata?: (metadata: Metadata) => void
+}
+
 /** A gRPC client of an independent implementation, typed by the schema. */
 export interface GrpcClient {
   call<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     request: MessageInitShape<I>,
-    options?: { readonly token?: string; readonly deadlineMs?: number },
+    options?: GrpcCallOptions,
   ): Promise<MessageShape<O>>
   close(): void
 }
@@ -28,11 +37,12 @@ export interface GrpcFailure extends ServiceError {
 export function grpcClient(url: string): GrpcClient {
   const client = new Client(new URL(url).host, credentials.createInsecure())
   return {
-    call(method, request, { token, deadlineMs } = {}) {
+    call(method, request, { token, deadlineMs, metadata: more = {}, onMetadata } = {}) {
       const metadata = new Metadata()
+      for (const [name, value] of Object.entries(more)) metadata.set(name, value)
       if (token !== undefined) metadata.set('authorization', `Bearer ${token}`)
       return new Promise((resolve, reject) => {
-        client.makeUnaryRequest(
+        const running = client.makeUnaryRequest(
           `/${method.parent.typeName}/${method.name}`,
           (message: MessageShape<typeof method.input>) => Buffer.from(toBinary(method.input, message)),
           (bytes: Buffer) => fromBinary(method.output, bytes),
@@ -49,6 +59,7 @@ export function grpcClient(url: string): GrpcClient {
               )
           },
         )
+        if (onMetadata !== undefined) running.on('metadata', onMetadata)
       })
     },
     close: () => client.close(),
