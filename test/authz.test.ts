@@ -27,6 +27,7 @@ import { signJws, unsigned } from './support/issuer.ts'
 import { methods, requestAt, restRequestOf, shortName } from './support/methods.ts'
 import { freePort, startPostgres, withoutPostgres } from './support/postgres.ts'
 import { runBerth, type Serving, serveBerth, temporaryDirectory } from './support/process.ts'
+import { makeTenant } from './support/requests.ts'
 import { call } from './support/rest.ts'
 import {
   bind,
@@ -76,71 +77,7 @@ describe('who may call what', () => {
   test('each managed role, bound at an organization, may call exactly the methods of the reviewed table', async () => {
     const organization = await makeOrganization(berth, 'matrix')
     const identity = () => makeIdentity(berth, organization)
-    const custom = await makeRole(berth, organization, ['groups.list'])
-    const shared = {
-      group: await makeGroup(berth, organization, 'shared'),
-      identity: await identity(),
-      role: custom,
-      repo: (await make(berth, `/registry/v2beta1/repos/${organization}`, { name: 'shared' })).uid as string,
-    }
-    const binding = await bind(berth, organization, shared.identity, custom)
-    const named = (more: object = {}) => ({ name: unique(), ...more })
-    const masked = (resource: string, uid: string) => ({
-      [resource]: { uid, description: 'x' },
-      updateMask: { paths: ['description'] },
-    })
-    const claimMatch = {
-      case: 'claimMatch',
-      value: {
-        iss: { case: 'issuer', value: 'https://ci.example.com' },
-        sub: { case: 'subject', value: 'x' },
-      },
-    }
-    // A fresh object for whatever deletes or takes up something; requests that need nothing but a scope are made up.
-    const requests: Readonly<Record<string, () => Promise<object> | object>> = {
-      'Groups.GetGroup': () => ({ uid: shared.group }),
-      'Groups.CreateGroup': () => ({ parent: organization, group: named() }),
-      'Groups.UpdateGroup': () => masked('group', shared.group),
-      'Groups.DeleteGroup': async () => ({ uid: await makeGroup(berth, organization, unique()) }),
-      'Identities.GetIdentity': () => ({ uid: shared.identity }),
-      'Identities.CreateIdentity': () => ({
-        parent: organization,
-        identity: named({ relationship: claimMatch }),
-      }),
-      'Identities.UpdateIdentity': () => masked('identity', shared.identity),
-      'Identities.DeleteIdentity': async () => ({ uid: await identity() }),
-      'Roles.GetRole': () => ({ uid: shared.role }),
-      'Roles.CreateRole': () => ({
-        parent: organization,
-        role: named({ capabilities: [capabilityByName('groups.list')] }),
-      }),
-      'Roles.UpdateRole': () => masked('role', shared.role),
-      'Roles.DeleteRole': async () => ({
-        uid: await makeRole(berth, organization, ['groups.list'], unique()),
-      }),
-      'RoleBindings.GetRoleBinding': () => ({ uid: binding }),
-      'RoleBindings.CreateRoleBinding': async () => ({
-        parent: organization,
-        roleBinding: { identityUid: await identity(), roleUid: custom },
-      }),
-      'RoleBindings.BatchCreateRoleBindings': async () => ({
-        parent: organization,
-        requests: [{ roleBinding: { identityUid: await identity(), roleUid: custom } }],
-      }),
-      'RoleBindings.UpdateRoleBinding': () => ({
-        roleBinding: { uid: binding, identityUid: shared.identity, roleUid: custom },
-        updateMask: { paths: ['role_uid'] },
-      }),
-      'RoleBindings.DeleteRoleBinding': async () => ({
-        uid: await bind(berth, organization, await identity(), custom),
-      }),
-      'Repos.GetRepo': () => ({ uid: shared.repo }),
-      'Repos.CreateRepo': () => ({ parent: organization, repo: named() }),
-      'Repos.UpdateRepo': () => masked('repo', shared.repo),
-      'Repos.DeleteRepo': async () => ({
-        uid: (await make(berth, `/registry/v2beta1/repos/${organization}`, named())).uid,
-      }),
-    }
+    const tenant = await makeTenant(berth, organization)
     const callers: { name: string; token: string }[] = []
     for (const { name } of managedRoles) {
       const uid = await identity()
@@ -155,23 +92,23 @@ describe('who may call what', () => {
       const name = shortName(method)
       const cells: string[] = []
       for (const { token, name: caller } of callers) {
-        const request = (await requests[name]?.()) ?? requestAt(method, organization)
+        const request = (await tenant.requestOf(method)) ?? requestAt(method, organization)
         const { code, reply } = await outcome(client, method, request, token)
         const listed = Object.values(reply).find(Array.isArray)
         const nothing = method.name.startsWith('List') && listed?.length === 0
-        const cell = code === 0 ? (nothing ? 'o' : '+') : { 7: '.', 12: 'u' }[code]
+        const cell = code === 0 ? (nothing ? 'o' : '+') : { 5: 'n', 7: '.', 12: 'u' }[code]
         assert.ok(cell !== undefined, `${name} as ${caller}: code ${code}`)
         cells.push(cell)
       }
-      rows.push(`${name.padEnd(54)}${cells.map((cell) => cell.padStart(3)).join('')}`)
+      rows.push(`${name.padEnd(64)}${cells.map((cell) => cell.padStart(3)).join('')}`)
     }
     const legend = callers.map(({ name }, at) => `${String(at + 1).padStart(3)}  ${name}`)
-    const head = `${''.padEnd(54)}${callers.map((_, at) => String(at + 1).padStart(3)).join('')}`
+    const head = `${''.padEnd(64)}${callers.map((_, at) => String(at + 1).padStart(3)).join('')}`
     expectGolden(
       'authz-matrix.txt',
       `Who may call what: a caller with one managed role on an organization, on objects in that organization.
 
-  +  allowed   .  denied (7)   o  allowed, and sees nothing   u  allowed, not offered yet (12)
+  +  allowed   .  denied (7)   o  allowed, and sees nothing   n  allowed, and there is none (5)   u  allowed, not offered (12)
 
 ${legend.join('\n')}
 

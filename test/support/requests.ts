@@ -1,0 +1,171 @@
+import { randomBytes } from 'node:crypto'
+import type { DescMethod } from '@bufbuild/protobuf'
+import { capabilityByName } from '../../src/core/capabilities.ts'
+import { managedRoleByName } from '../../src/core/managed-roles.ts'
+import type { TestBerth } from './berth.ts'
+import { shortName } from './methods.ts'
+import { bind, make, makeGroup, makeIdentity, makeRole } from './tenant.ts'
+
+/** An organization that has one of everything, and for each method a request that its owner may make there. */
+
+export interface Tenant {
+  readonly organization: string
+  /** uid of one resource of each kind, by kind. */
+  readonly uids: Readonly<Record<string, string>>
+  /** What makes a request of the method, as its gRPC input; undefined for methods that need nothing but a scope. */
+  requestOf(method: DescMethod): Promise<object> | object | undefined
+}
+
+const newName = () => randomBytes(4).toString('hex')
+const digest = `sha256:${'0'.repeat(64)}`
+
+/** `mark` is in the name or description of everything it makes. */
+export async function makeTenant(
+  berth: Pick<TestBerth, 'url' | 'token'>,
+  organization: string,
+  mark = 'shared',
+): Promise<Tenant> {
+  const iam = (path: string, body: object) =>
+    make(berth, `/iam/v2beta1/${path}`, { description: mark, ...body })
+  const viewer = managedRoleByName.get('viewer')?.uid ?? ''
+  const oidc = { issuer: 'https://login.example.com', clientId: 'berth', clientSecret: `${mark} secret` }
+  const newProvider = async () =>
+    (await iam(`identityProviders/${organization}`, { name: newName(), defaultRole: viewer, oidc })).uid
+  const group = await makeGroup(berth, organization, newName())
+  const identity = await makeIdentity(berth, organization)
+  const role = await makeRole(berth, organization, ['groups.list'], newName())
+  const repo = (
+    await make(berth, `/registry/v2beta1/repos/${organization}`, { name: newName(), description: mark })
+  ).uid
+  const provider = await newProvider()
+  const newTag = async () =>
+    (await make(berth, `/registry/v2beta1/tags/${repo}`, { name: newName(), digest })).uid as string
+  const newMapping = async () => {
+    const mapping = { externalGroupId: newName(), roleUid: role, scope: organization }
+    return (await make(berth, `/iam/v2beta1/externalGroupRoleMappings/${provider}`, mapping)).uid as string
+  }
+  const newInvite = async () =>
+    make(berth, `/iam/v2beta1/groupInvites/${organization}`, { roleUid: role, ttl: '3600s' })
+  const newAssociation = async (of: string) =>
+    (await iam(`accountAssociations/${of}`, { name: newName(), amazon: { account: '123456789012' } }))
+      .uid as string
+  const uids = {
+    organization,
+    group,
+    identity,
+    role,
+    binding: await bind(berth, organization, identity, role),
+    provider,
+    mapping: await newMapping(),
+    association: await newAssociation(group),
+    invite: (await newInvite()).uid as string,
+    repo: repo as string,
+    tag: await newTag(),
+  }
+
+  const named = (more: object = {}) => ({ name: newName(), ...more })
+  const masked = (resource: string, uid: string) => ({
+    [resource]: { uid, description: `${mark} ${newName()}` },
+    updateMask: { paths: ['description'] },
+  })
+  const claimMatch = {
+    case: 'claimMatch',
+    value: { iss: { case: 'issuer', value: 'https://ci.example.com' }, sub: { case: 'subject', value: 'x' } },
+  }
+  const configuration = { case: 'oidc', value: oidc }
+  const newIdentity = () => makeIdentity(berth, organization)
+  const requests: Readonly<Record<string, () => Promise<object> | object>> = {
+    'Groups.GetGroup': () => ({ uid: group }),
+    'Groups.CreateGroup': () => ({ parent: organization, group: named() }),
+    'Groups.UpdateGroup': () => masked('group', group),
+    'Groups.DeleteGroup': async () => ({ uid: await makeGroup(berth, organization, newName()) }),
+    'Groups.RequestGroupAccess': () => ({ groupUid: organization }),
+    'Identities.GetIdentity': () => ({ uid: identity }),
+    'Identities.CreateIdentity': () => ({
+      parent: organization,
+      identity: named({ relationship: claimMatch }),
+    }),
+    'Identities.UpdateIdentity': () => masked('identity', identity),
+    'Identities.DeleteIdentity': async () => ({ uid: await newIdentity() }),
+    'Identities.LookupIdentity': () => ({ issuer: 'https://ci.example.com', subject: 'x' }),
+    'Identities.UpdateIdentityMetadata': () => ({ identityMetadata: { jobTitle: 'engineer' } }),
+    'Roles.GetRole': () => ({ uid: role }),
+    'Roles.CreateRole': () => ({
+      parent: organization,
+      role: named({ capabilities: [capabilityByName('groups.list')] }),
+    }),
+    'Roles.UpdateRole': () => masked('role', role),
+    'Roles.DeleteRole': async () => ({
+      uid: await makeRole(berth, organization, ['groups.list'], newName()),
+    }),
+    'RoleBindings.GetRoleBinding': () => ({ uid: uids.binding }),
+    'RoleBindings.CreateRoleBinding': async () => ({
+      parent: organization,
+      roleBinding: { identityUid: await newIdentity(), roleUid: role },
+    }),
+    'RoleBindings.BatchCreateRoleBindings': async () => ({
+      parent: organization,
+      requests: [{ roleBinding: { identityUid: await newIdentity(), roleUid: role } }],
+    }),
+    'RoleBindings.UpdateRoleBinding': () => ({
+      roleBinding: { uid: uids.binding, identityUid: identity, roleUid: role },
+      updateMask: { paths: ['role_uid'] },
+    }),
+    'RoleBindings.DeleteRoleBinding': async () => ({
+      uid: await bind(berth, organization, await newIdentity(), role),
+    }),
+    'IdentityProviders.GetIdentityProvider': () => ({ uid: provider }),
+    'IdentityProviders.CreateIdentityProvider': () => ({
+      parent: organization,
+      identityProvider: named({ defaultRole: role, configuration }),
+    }),
+    'IdentityProviders.UpdateIdentityProvider': () => masked('identityProvider', provider),
+    'IdentityProviders.DeleteIdentityProvider': async () => ({ uid: await newProvider() }),
+    'ExternalGroupRoleMappings.GetExternalGroupRoleMapping': () => ({ uid: uids.mapping }),
+    'ExternalGroupRoleMappings.CreateExternalGroupRoleMapping': () => ({
+      parent: provider,
+      externalGroupRoleMapping: { externalGroupId: newName(), roleUid: role, scope: organization },
+    }),
+    'ExternalGroupRoleMappings.DeleteExternalGroupRoleMapping': async () => ({ uid: await newMapping() }),
+    'ExternalGroupRoleMappings.BatchDeleteExternalGroupRoleMappings': async () => ({
+      parent: provider,
+      names: [await newMapping()],
+    }),
+    'AccountAssociations.GetAccountAssociation': () => ({ uid: uids.association }),
+    'AccountAssociations.CreateAccountAssociation': async () => ({
+      parent: await makeGroup(berth, organization, newName()),
+      accountAssociation: named({ amazon: { account: '123456789012' } }),
+    }),
+    'AccountAssociations.UpdateAccountAssociation': () => masked('accountAssociation', uids.association),
+    'AccountAssociations.DeleteAccountAssociation': async () => ({
+      uid: await newAssociation(await makeGroup(berth, organization, newName())),
+    }),
+    // Not linked, so nothing outside is asked.
+    'AccountAssociations.CheckAccountAssociation': () => ({ uid: uids.association, providerType: 3 }),
+    'GroupInvites.GetGroupInvite': () => ({ uid: uids.invite }),
+    'GroupInvites.CreateGroupInvite': () => ({
+      parent: organization,
+      groupInvite: { roleUid: role, ttl: { seconds: 3600n } },
+    }),
+    'GroupInvites.UpdateGroupInvite': () => ({
+      groupInvite: { uid: uids.invite, singleUse: true },
+      updateMask: { paths: ['single_use'] },
+    }),
+    'GroupInvites.DeleteGroupInvite': async () => ({ uid: (await newInvite()).uid }),
+    'Invitations.AcceptGroupInvite': async () => ({ code: (await newInvite()).code }),
+    'Repos.GetRepo': () => ({ uid: repo }),
+    'Repos.CreateRepo': () => ({ parent: organization, repo: named() }),
+    'Repos.UpdateRepo': () => masked('repo', repo),
+    'Repos.DeleteRepo': async () => ({
+      uid: (await make(berth, `/registry/v2beta1/repos/${organization}`, named())).uid,
+    }),
+    'Repos.GetRepoReadme': () => ({ uid: repo }),
+    'Repos.UpdateRepoReadme': () => ({ repoReadme: { uid: repo, content: `# ${mark}` } }),
+    'Tags.GetTag': () => ({ uid: uids.tag }),
+    'Tags.CreateTag': () => ({ parent: repo, tag: named({ digest }) }),
+    'Tags.DeleteTag': async () => ({ uid: await newTag() }),
+    'Images.GetArchitectures': () => ({ repoUid: repo, digest }),
+    'Images.GetSize': () => ({ repoUid: repo, digest }),
+  }
+  return { organization, uids, requestOf: (method) => requests[shortName(method)]?.() }
+}
