@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { create, type DescMethodUnary, getOption, type JsonObject, toJson } from '@bufbuild/protobuf'
+import { http } from '#gen/google/api/annotations_pb.js'
+import { accessRule } from '../src/auth/authorize.ts'
+import { codeName } from '../src/core/errors.ts'
+import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { databases } from './support/databases.ts'
+import { expectGolden } from './support/golden.ts'
+import { type GrpcClient, type GrpcFailure, grpcClient } from './support/grpc.ts'
+import { methods, requestAt, shortName } from './support/methods.ts'
+import { makeTenant, type Tenant } from './support/requests.ts'
+import { call } from './support/rest.ts'
+import { bind, makeIdentity, makeOrganization } from './support/tenant.ts'
+
+/** Each method of the contract, as the owner of an organization may call it: by gRPC, by REST, and by the names of v2. */
+
+interface RestForm {
+  readonly verb: string
+  readonly path: string
+  readonly body: unknown
+}
+
+/** A request as REST has it, from what gRPC would send (google.api.http). */
+function restFormOf(method: DescMethodUnary, request: object): RestForm {
+  const rule = getOption(method, http)
+  const json = toJson(method.input, create(method.input, request as never), { useProtoFieldName: true }) as JsonObject
+  const take = (path: string): string => {
+    let holder: JsonObject = json
+    const names = path.split('.')
+    for (const name of names.slice(0, -1)) holder = (holder[name] ?? {}) as JsonObject
+    const last = names.at(-1) ?? ''
+    const value = String(holder[last] ?? '')
+    delete holder[last]
+    return value
+  }
+  const path = String(rule.pattern.value).replace(/\{([^=}]+)[^}]*\}/g, (_, field: string) => take(field))
+  const body = rule.body === '*' ? json : rule.body === '' ? undefined : (json[rule.body] ?? {})
+  if (rule.body !== '' && rule.body !== '*') delete json[rule.body]
+  const query = new URLSearchParams()
+  if (rule.body !== '*') {
+    for (const [name, value] of Object.entries(json)) query.set(name, String(value))
+  }
+  // A create of a root has no parent in its path.
+  const address = path.replace(/\/$/, '')
+  return {
+    verb: rule.pattern.case?.toUpperCase() ?? '',
+    path: `${address}${query.size === 0 ? '' : `?${query}`}`,
+    body,
+  }
+}
+
+for (const database of databases) {
+  describe(`every method (${database.name})`, () => {
+    let berth: TestBerth
+    let client: GrpcClient
+    let tenant: Tenant
+    let token: string
+    before(async () => {
+      berth = await startTestBerth(database)
+      client = grpcClient(berth.url)
+      const organization = await makeOrganization(berth, 'every method')
+      tenant = await makeTenant(berth, organization)
+      const owner = await makeIdentity(berth, organization)
+      await bind(berth, organization, owner, 'owner')
+      token = await berth.tokenOf(owner)
+    })
+    after(async () => {
+      client.close()
+      await berth.stop()
+    })
+
+    test('answers by REST and by gRPC alike, under both version names', async () => {
+      const rows: string[] = []
+      for (const method of methods) {
+        const fresh = async () => (await tenant.requestOf(method)) ?? requestAt(method, tenant.organization)
+        const byGrpc = async () => {
+          try {
+            await client.call(method, (await fresh()) as never, { token, deadlineMs: 10_000 })
+            return 0
+          } catch (error) {
+            return (error as GrpcFailure).code as number
+          }
+        }
+        const byRest = async (version: string) => {
+          const { verb, path, body } = restFormOf(method, await fresh())
+          const reply = await call(verb, `${berth.url}${path.replace('/v2beta1/', `/${version}/`)}`, {
+            token,
+            ...(body === undefined ? {} : { body }),
+          })
+          return reply.status === 200 ? 0 : (reply.body.code as number)
+        }
+        const codes = [await byGrpc(), await byRest('v2beta1'), await byRest('v2')]
+        assert.deepEqual(codes, [codes[0], codes[0], codes[0]], shortName(method))
+        const code = codes[0] as number
+        const outcome =
+          code === 0 ? 'works' : Object.entries(codeName).find(([number]) => Number(number) === code)?.[1]
+        rows.push(`${shortName(method).padEnd(64)} ${accessRule(method).kind.padEnd(10)} ${outcome}`)
+      }
+      expectGolden(
+        'methods.txt',
+        `Every method, called by an organization's owner with a request that fits: the same by gRPC, by REST, under v2beta1 and v2, on every database.
+
+${rows.join('\n')}
+`,
+      )
+    })
+  })
+}
