@@ -24,7 +24,9 @@ interface RestForm {
 /** A request as REST has it, from what gRPC would send (google.api.http). */
 function restFormOf(method: DescMethodUnary, request: object): RestForm {
   const rule = getOption(method, http)
-  const json = toJson(method.input, create(method.input, request as never), { useProtoFieldName: true }) as JsonObject
+  const json = toJson(method.input, create(method.input, request as never), {
+    useProtoFieldName: true,
+  }) as JsonObject
   const take = (path: string): string => {
     let holder: JsonObject = json
     const names = path.split('.')

@@ -4,24 +4,39 @@ import fc from 'fast-check'
 import { managedRoleByUid } from '../../src/core/managed-roles.ts'
 import { inTransaction } from '../../src/storage/db.ts'
 import { insertResource } from '../../src/storage/rows.ts'
-import type { Collection, Tables } from '../../src/storage/tables.ts'
+import { type Collection, collections, type Tables } from '../../src/storage/tables.ts'
 import { type Api, apiOf, type Cast, managedRole } from './cast.ts'
 import { clear, hierarchies, type Node, plant, plantOne, rowOf, uproot } from './hierarchy.ts'
 
 /** What lists promise, against lists that are computed here the simple way. */
 
-const paths: Readonly<Record<Collection, string>> = {
-  groups: 'iam/groups',
-  identities: 'iam/identities',
-  roles: 'iam/roles',
-  role_bindings: 'iam/roleBindings',
-  repos: 'registry/repos',
-  identity_providers: 'iam/identityProviders',
-  external_group_role_mappings: 'iam/externalGroupRoleMappings',
-  account_associations: 'iam/accountAssociations',
-  group_invites: 'iam/groupInvites',
-  tags: 'registry/tags',
+interface Listing {
+  readonly path: string
+  /** What it can be ordered by. */
+  readonly fields: readonly string[]
+  /** How it is ordered when nobody says. */
+  readonly order?: readonly Key[]
 }
+
+const named = ['uid', 'name', 'created_at', 'update_time'] as const
+
+const listings: Readonly<Record<Collection, Listing>> = {
+  groups: { path: 'iam/groups', fields: named },
+  identities: { path: 'iam/identities', fields: named },
+  roles: { path: 'iam/roles', fields: named },
+  role_bindings: { path: 'iam/roleBindings', fields: ['uid', 'created_at', 'update_time'] },
+  repos: { path: 'registry/repos', fields: named },
+  identity_providers: { path: 'iam/identityProviders', fields: named },
+  external_group_role_mappings: { path: 'iam/externalGroupRoleMappings', fields: ['uid', 'created_at'] },
+  account_associations: { path: 'iam/accountAssociations', fields: named },
+  group_invites: {
+    path: 'iam/groupInvites',
+    fields: ['uid', 'created_at'],
+    order: [{ field: 'created_at', direction: ' desc' }],
+  },
+  tags: { path: 'registry/tags', fields: ['uid', 'name', 'update_time'] },
+}
+
 const columns: Readonly<Record<string, string>> = {
   uid: 'uid',
   name: 'name',
@@ -68,7 +83,7 @@ export function questions(size: { readonly groups: number; readonly rows: number
     direction: fc.constantFrom('' as const, ' asc' as const, ' desc' as const),
   })
   return fc.record({
-    collection: fc.constantFrom<Collection>('groups', 'identities', 'roles', 'role_bindings', 'repos'),
+    collection: fc.constantFrom<Collection>(...collections),
     nodes: hierarchies(size),
     bound: fc.oneof(
       { weight: 3, arbitrary: fc.array(index, { maxLength: 5 }) },
@@ -169,8 +184,10 @@ async function ask({ berth, admin }: Cast, question: Question): Promise<Asked> {
   if (ids !== undefined) query['uidp.ids'] = ids
   if (ancestorsOf !== undefined) query['uidp.ancestors_of'] = ancestorsOf
   if (name !== undefined) query['name'] = name
-  const order = question.order.filter(({ field }) => field !== 'name' || collection !== 'role_bindings')
-  if (order.length > 0) query['order_by'] = order.map(({ field, direction }) => field + direction).join(', ')
+  const { fields, order: usual = [] } = listings[collection]
+  const asked = question.order.filter(({ field }) => fields.includes(field))
+  const order = asked.length > 0 ? asked : usual
+  if (asked.length > 0) query['order_by'] = asked.map(({ field, direction }) => field + direction).join(', ')
 
   const visible = (uid: string) =>
     scopes === undefined ||
@@ -181,7 +198,8 @@ async function ask({ berth, admin }: Cast, question: Question): Promise<Asked> {
     ancestorsOf === undefined ||
     (collection === 'groups'
       ? ancestorsOf.startsWith(`${uid}/`)
-      : `${ancestorsOf}/`.startsWith(`${parent(uid)}/`))
+      : // An association belongs to the group whose uid it has.
+        `${ancestorsOf}/`.startsWith(`${collection === 'account_associations' ? uid : parent(uid)}/`))
   const keeps = (held: Row) => {
     const uid = String(held['uid'])
     return (
@@ -221,7 +239,7 @@ interface Page {
 }
 
 async function fetchPage(api: Api, collection: Collection, query: Query): Promise<Page> {
-  const { status, body, text } = await api.get(paths[collection], query)
+  const { status, body, text } = await api.get(listings[collection].path, query)
   assert.equal(status, 200, text)
   const { nextPageToken, totalCount, skipped, ...rest } = body
   const [items] = Object.values(rest) as { uid: string }[][]
@@ -337,7 +355,7 @@ export async function getsAgreeWithTheList(cast: Cast, question: Question): Prom
       token = page.next
     } while (token !== '')
     for (const uid of planted) {
-      const { status } = await api.get(`${paths[collection]}/${uid}`)
+      const { status } = await api.get(`${listings[collection].path}/${uid}`)
       assert.equal(status, listed.has(uid) ? 200 : 403, uid)
     }
   })
