@@ -1,5 +1,6 @@
 import type { OrderKey } from '../core/order-by.ts'
 import { intersectRanges, rootOf, type UidRange } from '../core/uid.ts'
+import { isCounted } from './counts.ts'
 import type { Db } from './db.ts'
 import type { SqlText } from './sql-text.ts'
 import type { Listed } from './tables.ts'
@@ -78,7 +79,8 @@ export function indexHint(
   { collection, conditions, order: [first] }: Question,
   branches: readonly Branch[],
 ): string {
-  if (engine !== 'sqlite' || branches.length > 1 || !branches.every(oneRoot)) return ''
+  if (engine !== 'sqlite' || !isCounted(collection) || branches.length > 1 || !branches.every(oneRoot))
+    return ''
   const byUid = first?.column === 'uid'
   const column = byUid
     ? conditions.find(

@@ -1,8 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import type { Message } from '@bufbuild/protobuf'
 import { accessOf } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
 import { type ApiError, Code } from '../core/errors.ts'
-import { randomUids, rootOf, type Uid } from '../core/uid.ts'
+import { rootOf } from '../core/uid.ts'
 import { inTransaction, type Tx } from './db.ts'
 import { attemptOf } from './idempotency.ts'
 import { prepared } from './prepared.ts'
@@ -74,11 +75,13 @@ export async function recordEvent(tx: Tx, event: AuditEvent): Promise<void> {
   await insertEvent(tx, eventRow(event))
 }
 
+type NewAuditEventRow = Omit<AuditEventRow, 'uid'>
+
 /** The row of something that was done; what was refused, or done with a foreign token, adds to it. */
-function eventRow({ timeMs, actor, method, uid, requestId, address }: AuditEvent): AuditEventRow {
+function eventRow({ timeMs, actor, method, uid, requestId, address }: AuditEvent): NewAuditEventRow {
   return {
     root: rootOf(uid),
-    uid: randomUids.below(uid as Uid),
+    id: eventId(timeMs),
     parent: uid,
     created_ms: timeMs,
     actor,
@@ -93,4 +96,15 @@ function eventRow({ timeMs, actor, method, uid, requestId, address }: AuditEvent
   }
 }
 
-const insertEvent = prepared((db, row: AuditEventRow) => db.insertInto('audit_events').values(row))
+const TIME_DIGITS = 11
+const CHANCE_DIGITS = 5
+
+/** Sorts by time, until the year 2527. Two events of one millisecond are told apart by what they are about, and by chance. */
+function eventId(timeMs: number): string {
+  const chance = randomBytes(3).toString('hex').slice(0, CHANCE_DIGITS)
+  return timeMs.toString(16).padStart(TIME_DIGITS, '0') + chance
+}
+
+const insertEvent = prepared((db, row: NewAuditEventRow) =>
+  db.insertInto('audit_events').values(row as AuditEventRow),
+)

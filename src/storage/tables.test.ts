@@ -16,7 +16,7 @@ test('the row types are the migrated schema, column by column', async (t) => {
   })
   await migrate(db)
   const { rows } = await sql<{ name: string; column: string; type: string }>`
-    select t.name, c.name as "column", c.type from sqlite_schema t, pragma_table_info(t.name) c
+    select t.name, c.name as "column", c.type from sqlite_schema t, pragma_table_xinfo(t.name) c
     where t.type = 'table' and t.name not like 'migrations%' and t.name not like 'sqlite%'`.execute(db.kysely)
   const types: Readonly<Record<string, string>> = { TEXT: 'string', INTEGER: 'number', BLOB: 'Uint8Array' }
   const migrated = rows.map((row) => `${row.name}.${row.column}: ${types[row.type.toUpperCase()]}`)

@@ -182,11 +182,15 @@ export interface TombstoneRow {
   uid: string
 }
 
-/** What happened, below what it is about: `parent` is the uid of that. */
+/** What happened, below what it is about. */
 export interface AuditEventRow {
   root: string
-  uid: string
+  /** Time and chance, 16 hexadecimal digits: sorts by time. */
+  id: string
+  /** uid of what it is about. */
   parent: string
+  /** `parent`, a slash and `id`: the database makes it. */
+  uid: string
   created_ms: number
   /** uid of the identity that did it; `system` for the operator's own commands. */
   actor: string

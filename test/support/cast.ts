@@ -181,7 +181,7 @@ function castOf(berth: TestBerth): Cast {
         .selectFrom('audit_events')
         .select(['method', 'actor'])
         .where('parent', '=', uid)
-        .orderBy('created_ms')
+        .orderBy('id')
         .execute(),
   }
 }
