@@ -5,7 +5,7 @@ import {
   RoleBindingSchema,
   RoleBindingsService,
 } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
-import { accessOf, allowed, requireCapabilities } from '../core/allowed.ts'
+import { allowed } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
 import { alreadyExists, type FieldViolation, invalidArgument, notFound } from '../core/errors.ts'
 import { refuseIfAny } from '../core/fields.ts'
@@ -13,7 +13,7 @@ import { limits } from '../core/limits.ts'
 import { managedRoleByName } from '../core/managed-roles.ts'
 import { timestampOf, updated } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
-import { depthOf, isWithin, parentOf, parseUid, rootOf, type Uid } from '../core/uid.ts'
+import { depthOf, parentOf, parseUid, rootOf, type Uid } from '../core/uid.ts'
 import type { Reader, Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
@@ -28,9 +28,9 @@ import {
   updateResource,
 } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
-import type { RoleBindingRow, RoleRow } from '../storage/tables.ts'
+import type { RoleBindingRow } from '../storage/tables.ts'
+import { holdRole } from './hold-role.ts'
 import { holdGroup } from './parent-group.ts'
-import { capabilitiesOfRole } from './roles.ts'
 
 /**
  * Role bindings: an identity holds a role in a group and in everything below it. The group is where the binding lies and never
@@ -355,15 +355,6 @@ async function holdIdentity({ db }: Store, tx: Tx, group: Uid, uid: string): Pro
   const reachable = rootOf(uid) === rootOf(group) || depthOf(uid) === 0
   const row = reachable ? await lockResource(db, tx, 'identities', uid, 'share') : undefined
   if (row === undefined) throw notFound('iam.chainguard.dev/Identity', uid)
-}
-
-/** The role that is bound, likewise: managed, or made in this group or above it. The caller must hold all that it grants. */
-async function holdRole({ db }: Store, tx: Tx, call: Call, group: Uid, uid: string): Promise<RoleRow> {
-  const reachable = depthOf(uid) === 0 || isWithin(group, parentOf(uid))
-  const row = reachable ? await lockResource(db, tx, 'roles', uid, 'share') : undefined
-  if (row === undefined) throw notFound('iam.chainguard.dev/Role', uid)
-  requireCapabilities(accessOf(call).grants, group, capabilitiesOfRole(row), `grant the role ${row.name}`)
-  return row
 }
 
 function taken(group: string, { identityUid, roleUid }: RoleBinding) {
