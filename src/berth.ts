@@ -12,6 +12,7 @@ import { createMetrics } from './metrics.ts'
 import { type BerthServer, createServer } from './server.ts'
 import { writeSetting } from './storage/settings.ts'
 import { createIssuerKeys } from './sts/issuer-keys.ts'
+import { pkceSupport } from './sts/issuer-metadata.ts'
 import { createOutbound } from './sts/outbound.ts'
 
 /** The composition root: configuration in, a serving installation out. The only place that knows all parts. */
@@ -71,6 +72,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       keys,
       tokens: installation.tokensFor(addresses),
       keysFor: createIssuerKeys({ outbound, clock: store.clock }).keysFor,
+      pkceSupport: (issuer) => pkceSupport(outbound, issuer),
       lastSeen: seen,
       openOrganizations: config.openOrganizations,
       plainHttpIssuers: config.issuerPrivateNetworks.length > 0,

@@ -14,8 +14,10 @@ import { healthService } from './gateway/grpc-health.ts'
 import { reflectionMethods } from './gateway/grpc-reflection.ts'
 import { restHandler } from './gateway/rest.ts'
 import type { HttpHandler, HttpReply } from './http.ts'
+import { externalGroupRoleMappingsService } from './iam/external-group-role-mappings.ts'
 import { groupsService } from './iam/groups.ts'
 import { identitiesService } from './iam/identities.ts'
+import { identityProvidersService, type PkceSupport } from './iam/identity-providers.ts'
 import type { LastSeen } from './iam/last-seen.ts'
 import { roleBindingsService } from './iam/role-bindings.ts'
 import { rolesService } from './iam/roles.ts'
@@ -39,6 +41,7 @@ export interface ServerDeps {
   readonly keys: SigningKeys
   readonly tokens: AccessTokens
   readonly keysFor: (issuer: string) => KeySource
+  readonly pkceSupport: PkceSupport
   readonly lastSeen: LastSeen
   readonly openOrganizations: boolean
   readonly plainHttpIssuers: boolean
@@ -67,6 +70,8 @@ export function createServer(deps: ServerDeps): BerthServer {
     identitiesService(store, lastSeen, deps),
     rolesService(store),
     roleBindingsService(store),
+    identityProvidersService(store, deps),
+    externalGroupRoleMappingsService(store),
     reposService(store),
     securityTokenService({
       ...deps,

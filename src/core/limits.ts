@@ -29,8 +29,19 @@ export const limits = {
   issuerCharsMax: 255,
   jwksCharsMax: 64 * KIB,
   claimsMax: 50,
+  /** Names of claims that identity providers put groups in. */
+  claimNameCharsMax: 255,
+  oidcClientIdCharsMax: 255,
+  oidcClientSecretCharsMax: KIB,
+  /** Scopes that an identity provider is asked for, and the length of each. */
+  oidcScopesMax: 50,
+  oidcScopeCharsMax: 255,
+  /** A group as an identity provider names it: part of an index key. */
+  externalGroupIdCharsMax: 512,
   /** Entries of one batch (the public contract of BatchCreateRoleBindings). */
   batchEntriesMax: 25,
+  /** Mappings that one call deletes. */
+  batchDeleteNamesMax: 100,
   staticKeyLifetimeMsMax: 365 * DAY_MS,
 
   /** An `If-Match` or `If-None-Match` header. */

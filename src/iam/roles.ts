@@ -17,7 +17,7 @@ import { managedRoleByUid, managedRoles } from '../core/managed-roles.ts'
 import { timestampOf, updated } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { parseUid, rootOf, type Uid } from '../core/uid.ts'
-import { inTransaction } from '../storage/db.ts'
+import { inTransaction, type Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import {
@@ -137,14 +137,9 @@ export function rolesService(store: Store) {
       refuseManaged(scope)
       return mutate(store, call, async (tx) => {
         await holdForChange(db, tx, call, KIND, scope)
-        const bound = await tx
-          .selectFrom('role_bindings')
-          .select('uid')
-          .where('role_uid', '=', scope)
-          .limit(1)
-          .execute()
-        if (bound.length > 0)
-          throw failedPrecondition('RESOURCE_IN_USE', `role ${scope} is used by role bindings`)
+        const inUse = await usersOf(tx, scope)
+        if (inUse.length > 0)
+          throw failedPrecondition('RESOURCE_IN_USE', `role ${scope} is used by ${inUse.join(', ')}`)
         await deleteResource(db, tx, 'roles', scope)
         return { uid: scope, answer: create(EmptySchema) }
       })
@@ -187,6 +182,27 @@ function checkCapabilities(capabilities: readonly Capability[]): (FieldViolation
     }
     return undefined
   })
+}
+
+/** What keeps a role from being deleted, in words, with the table and the column that names the role. */
+const users = [
+  ['role bindings', 'role_bindings', 'role_uid'],
+  ['identity providers', 'identity_providers', 'default_role'],
+  ['mappings of external groups', 'external_group_role_mappings', 'role_uid'],
+] as const
+
+/** The kinds of resources that use a role, in words. An invite may be left without one: it can then not be accepted. */
+async function usersOf(tx: Tx, uid: string): Promise<string[]> {
+  const found: string[] = []
+  for (const [words, table, column] of users) {
+    const one = tx
+      .selectFrom(table)
+      .select('uid')
+      .where(column as 'uid', '=', uid)
+      .limit(1)
+    if ((await one.execute()).length > 0) found.push(words)
+  }
+  return found
 }
 
 function refuseManaged(uid: string): void {

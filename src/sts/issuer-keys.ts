@@ -9,6 +9,7 @@ import {
   usableKeys,
   type VerificationKey,
 } from '../trust/key-set.ts'
+import { fetchMetadata } from './issuer-metadata.ts'
 import { type Outbound, OutboundError } from './outbound.ts'
 
 /** The published keys of all issuers, fetched when needed and remembered. */
@@ -135,8 +136,7 @@ async function fetchKeys(
   issuer: string,
 ): Promise<{ keys: readonly VerificationKey[] } | Failure> {
   try {
-    // OpenID Connect Discovery section 4.1: a terminating slash is removed before the suffix is added.
-    const metadata = await outbound.getJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
+    const metadata = await fetchMetadata(outbound, issuer)
     const jwksUri = jwksUriOf(metadata, issuer)
     if (typeof jwksUri !== 'string') return jwksUri
     const jwks = readJwks(await outbound.getJson(jwksUri))

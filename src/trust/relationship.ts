@@ -121,7 +121,12 @@ export function staticKeysExpireMs({ expirationTime }: Identity_StaticKeys, crea
     : timestampMs(expirationTime)
 }
 
-function checkIssuerUrl(field: string, issuer: string, { plainHttpIssuers }: RelationshipRules): Violation {
+/** The violation of an issuer that is named in a resource, also of an identity provider. */
+export function checkIssuerUrl(
+  field: string,
+  issuer: string,
+  { plainHttpIssuers }: RelationshipRules,
+): Violation {
   const problem = checkIssuer(issuer)
   if (problem !== undefined) return violation(field, problem)
   if (issuer.startsWith('http://') && !plainHttpIssuers) return violation(field, 'must be an https address')

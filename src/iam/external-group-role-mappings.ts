@@ -1,0 +1,191 @@
+import { create } from '@bufbuild/protobuf'
+import { EmptySchema } from '@bufbuild/protobuf/wkt'
+import {
+  type ExternalGroupRoleMapping,
+  ExternalGroupRoleMappingSchema,
+  ExternalGroupRoleMappingsService,
+} from '#gen/chainguard/platform/iam/v2beta1/external_group_role_mappings_pb.js'
+import { allowed } from '../core/allowed.ts'
+import { implement } from '../core/call.ts'
+import { alreadyExists, type FieldViolation, invalidArgument, notFound } from '../core/errors.ts'
+import { refuseIfAny } from '../core/fields.ts'
+import { limits } from '../core/limits.ts'
+import { timestampOf } from '../core/message.ts'
+import { parentOf, parseUid, rootOf, type Uid } from '../core/uid.ts'
+import type { Tx } from '../storage/db.ts'
+import { listPage } from '../storage/list.ts'
+import { mutate } from '../storage/mutation.ts'
+import {
+  deleteResource,
+  holdForChange,
+  insertResource,
+  type Kind,
+  lockResource,
+  readResource,
+} from '../storage/rows.ts'
+import type { Store } from '../storage/store.ts'
+import type { ExternalGroupRoleMappingRow, IdentityProviderRow } from '../storage/tables.ts'
+import { holdRole } from './hold-role.ts'
+import { IDENTITY_PROVIDER_TYPE } from './identity-providers.ts'
+import { checkText } from './oidc-configuration.ts'
+
+/**
+ * Mappings of external groups: whoever an identity provider reports as a member of one of its groups gets a role in the
+ * organization. A mapping never changes. Nobody hands out more than they hold there themselves.
+ */
+
+const TYPE = 'iam.chainguard.dev/ExternalGroupRoleMapping'
+
+const KIND: Kind<'external_group_role_mappings', typeof ExternalGroupRoleMappingSchema> = {
+  collection: 'external_group_role_mappings',
+  schema: ExternalGroupRoleMappingSchema,
+  type: TYPE,
+  toMessage: toMapping,
+}
+
+export function externalGroupRoleMappingsService(store: Store) {
+  const { db, clock, uids } = store
+
+  /** The provider that mappings are made or deleted in, kept from being deleted meanwhile. Throws code 5. */
+  const holdProvider = async (tx: Tx, uid: string): Promise<IdentityProviderRow> => {
+    const row = await lockResource(db, tx, 'identity_providers', uid, 'share')
+    if (row === undefined) throw notFound(IDENTITY_PROVIDER_TYPE, uid)
+    return row
+  }
+
+  return implement(ExternalGroupRoleMappingsService, {
+    async listExternalGroupRoleMappings(request, call) {
+      const provider = request.identityProviderUid
+      if (provider !== '' && parseUid(provider) === undefined)
+        throw invalidArgument('identity_provider_uid', 'must be a uid')
+      const { rows, ...page } = await listPage(store, call, request, {
+        collection: 'external_group_role_mappings',
+        sortFields: {
+          uid: 'uid',
+          created_at: 'created_ms',
+          create_time: 'created_ms',
+          createTime: 'created_ms',
+        },
+        defaultOrder: 'uid',
+        equals: { parent: provider },
+      })
+      return {
+        $typeName: 'chainguard.platform.iam.v2beta1.ListExternalGroupRoleMappingsResponse' as const,
+        externalGroupRoleMappings: rows.map(toMapping),
+        ...page,
+      }
+    },
+
+    async getExternalGroupRoleMapping(_request, call) {
+      const { scope } = allowed(call)
+      const row = await readResource(db, 'external_group_role_mappings', scope)
+      if (row === undefined) throw notFound(TYPE, scope)
+      return toMapping(row)
+    },
+
+    async createExternalGroupRoleMapping(
+      { externalGroupRoleMapping: mapping = create(ExternalGroupRoleMappingSchema) },
+      call,
+    ) {
+      const provider = allowed(call).scope as Uid
+      return mutate(
+        store,
+        call,
+        async (tx) => {
+          const { parent: organization } = await holdProvider(tx, provider)
+          refuseIfAny(...checkMapping(mapping, organization))
+          await holdRole(store, tx, call, organization as Uid, mapping.roleUid)
+          const now = clock()
+          const row: ExternalGroupRoleMappingRow = {
+            root: rootOf(provider),
+            uid: uids.below(provider),
+            parent: provider,
+            external_group_id: mapping.externalGroupId,
+            role_uid: mapping.roleUid,
+            scope: mapping.scope,
+            created_ms: now,
+            updated_ms: now,
+          }
+          await insertResource(db, tx, 'external_group_role_mappings', row)
+          return { uid: row.uid, answer: toMapping(row) }
+        },
+        () => alreadyExists(TYPE, provider, `${provider} maps this group to ${mapping.roleUid} already`),
+      )
+    },
+
+    async deleteExternalGroupRoleMapping(_request, call) {
+      const { scope } = allowed(call)
+      return mutate(store, call, async (tx) => {
+        await holdForChange(db, tx, call, KIND, scope)
+        await deleteResource(db, tx, 'external_group_role_mappings', scope)
+        return { uid: scope, answer: create(EmptySchema) }
+      })
+    },
+
+    async batchDeleteExternalGroupRoleMappings({ names }, call) {
+      const provider = allowed(call).scope
+      return mutate(store, call, async (tx) => {
+        await holdProvider(tx, provider)
+        refuseIfAny(...checkNames(names, provider))
+        const deleted: ExternalGroupRoleMappingRow[] = []
+        // In one order everywhere, so that two batches cannot wait for each other.
+        for (const name of [...new Set(names)].sort()) {
+          const row = await lockResource(db, tx, 'external_group_role_mappings', name, 'update')
+          if (row === undefined) continue
+          await deleteResource(db, tx, 'external_group_role_mappings', name)
+          deleted.push(row)
+        }
+        return {
+          uid: provider,
+          unchanged: deleted.length === 0,
+          answer: {
+            $typeName: 'chainguard.platform.iam.v2beta1.BatchDeleteExternalGroupRoleMappingsResponse',
+            parent: provider,
+            externalGroupRoleMappings: deleted.map(toMapping),
+          },
+        }
+      })
+    },
+  })
+}
+
+function toMapping(row: ExternalGroupRoleMappingRow): ExternalGroupRoleMapping {
+  return {
+    $typeName: 'chainguard.platform.iam.v2beta1.ExternalGroupRoleMapping',
+    uid: row.uid,
+    identityProviderUid: row.parent,
+    externalGroupId: row.external_group_id,
+    roleUid: row.role_uid,
+    scope: row.scope,
+    createTime: timestampOf(row.created_ms),
+  }
+}
+
+function checkMapping(
+  { externalGroupId, roleUid, scope }: ExternalGroupRoleMapping,
+  organization: string,
+): (FieldViolation | undefined)[] {
+  const given = (field: string, value: string) =>
+    value === '' ? { field, description: 'must be given' } : undefined
+  return [
+    given('externalGroupId', externalGroupId) ??
+      checkText('externalGroupId', externalGroupId, limits.externalGroupIdCharsMax),
+    given('roleUid', roleUid) ??
+      (parseUid(roleUid) === undefined ? { field: 'roleUid', description: 'must be a uid' } : undefined),
+    given('scope', scope) ??
+      (scope === organization
+        ? undefined
+        : { field: 'scope', description: 'must be the organization of the identity provider' }),
+  ]
+}
+
+function checkNames(names: readonly string[], provider: string): (FieldViolation | undefined)[] {
+  const { batchDeleteNamesMax } = limits
+  if (names.length === 0 || names.length > batchDeleteNamesMax)
+    return [{ field: 'names', description: `must have between 1 and ${batchDeleteNamesMax} values` }]
+  return names.map((name, at) =>
+    parseUid(name) !== undefined && parentOf(name) === provider
+      ? undefined
+      : { field: `names[${at}]`, description: 'must be the uid of a mapping of this identity provider' },
+  )
+}

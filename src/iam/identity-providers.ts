@@ -1,0 +1,252 @@
+import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { EmptySchema } from '@bufbuild/protobuf/wkt'
+import {
+  IdentityProvider_SCIM_CredentialState as CredentialState,
+  type IdentityProvider,
+  IdentityProvider_OIDCSchema,
+  type IdentityProvider_SCIM,
+  IdentityProvider_SCIMSchema,
+  IdentityProviderSchema,
+  IdentityProvidersService,
+} from '#gen/chainguard/platform/iam/v2beta1/identity_providers_pb.js'
+import { allowed } from '../core/allowed.ts'
+import { implement } from '../core/call.ts'
+import { type FieldViolation, failedPrecondition, invalidArgument, notFound } from '../core/errors.ts'
+import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
+import { timestampOf } from '../core/message.ts'
+import { timeSortFields } from '../core/order-by.ts'
+import { seal } from '../core/sealed.ts'
+import { depthOf, parseUid, rootOf, type Uid } from '../core/uid.ts'
+import type { Tx } from '../storage/db.ts'
+import { listPage } from '../storage/list.ts'
+import { mutate } from '../storage/mutation.ts'
+import {
+  deleteResource,
+  holdForChange,
+  insertResource,
+  type Kind,
+  nextUpdate,
+  readResource,
+  updateResource,
+} from '../storage/rows.ts'
+import type { Store } from '../storage/store.ts'
+import type { IdentityProviderRow } from '../storage/tables.ts'
+import { checkIssuerUrl, type RelationshipRules } from '../trust/relationship.ts'
+import { holdRole } from './hold-role.ts'
+import {
+  checkConfiguration,
+  enablesPkce,
+  oidcOf,
+  providerChange,
+  withoutSecret,
+} from './oidc-configuration.ts'
+import { holdGroup } from './parent-group.ts'
+
+/**
+ * Identity providers: the account systems through which the people of an organization sign in. Whoever decides who can sign in
+ * decides who gets what a sign-in gives, the default role and the roles of mapped groups, so that counts as granting it (R19).
+ */
+
+/** What identity providers are called in errors. */
+export const IDENTITY_PROVIDER_TYPE = 'iam.chainguard.dev/IdentityProvider'
+
+const KIND: Kind<'identity_providers', typeof IdentityProviderSchema> = {
+  collection: 'identity_providers',
+  schema: IdentityProviderSchema,
+  type: IDENTITY_PROVIDER_TYPE,
+  toMessage: toProvider,
+}
+
+/** Whether an issuer says that it takes proof keys. May take seconds; `unknown` when it cannot be asked or does not say. */
+export type PkceSupport = (issuer: string) => Promise<'supported' | 'unsupported' | 'unknown'>
+
+export interface IdentityProviderRules extends RelationshipRules {
+  readonly pkceSupport: PkceSupport
+}
+
+const noOidc = create(IdentityProvider_OIDCSchema)
+
+export function identityProvidersService(store: Store, rules: IdentityProviderRules) {
+  const { db, clock, uids, secretsKey } = store
+
+  const sealed = (uid: string, secret: string) =>
+    secret === '' ? new Uint8Array() : seal(secretsKey, secret, `client secret of ${uid}`)
+
+  /**
+   * The check for proof keys, to be used in the transaction. It is made before, because an issuer may take seconds to answer; should
+   * the provider have got another issuer meanwhile, that one has not been asked.
+   */
+  const pkceCheck = async (before = noOidc, after = noOidc) => {
+    const { issuer } = after
+    const ask = enablesPkce(before, after) && checkIssuerUrl('oidc.issuer', issuer, rules) === undefined
+    const lacking = ask && (await rules.pkceSupport(issuer)) === 'unsupported'
+    return (now: typeof before, next: typeof after): FieldViolation | undefined =>
+      lacking && next.issuer === issuer && enablesPkce(now, next)
+        ? { field: 'oidc.pkceEnabled', description: 'the issuer says that it does not take S256 proof keys' }
+        : undefined
+  }
+
+  return implement(IdentityProvidersService, {
+    async listIdentityProviders(request, call) {
+      const { rows, ...page } = await listPage(store, call, request, {
+        collection: 'identity_providers',
+        sortFields: { uid: 'uid', name: 'name', ...timeSortFields },
+        defaultOrder: 'uid',
+        equals: { name: request.name },
+      })
+      return {
+        $typeName: 'chainguard.platform.iam.v2beta1.ListIdentityProvidersResponse' as const,
+        identityProviders: rows.map((row) => ({ ...toProvider(row), scim: scimOf() })),
+        ...page,
+      }
+    },
+
+    async getIdentityProvider(_request, call) {
+      const { scope } = allowed(call)
+      const row = await readResource(db, 'identity_providers', scope)
+      if (row === undefined) throw notFound(IDENTITY_PROVIDER_TYPE, scope)
+      return toProvider(row)
+    },
+
+    async createIdentityProvider({ identityProvider = create(IdentityProviderSchema) }, call) {
+      const organization = allowed(call).scope as Uid
+      if (depthOf(organization) > 0) throw invalidArgument('parent', 'must be the uid of an organization')
+      const { clientSecret } = oidcOf(identityProvider)
+      const checkPkce = await pkceCheck(noOidc, oidcOf(identityProvider))
+      return mutate(store, call, async (tx) => {
+        await holdGroup(db, tx, organization)
+        refuseIfAny(
+          ...checkProvider(identityProvider),
+          ...checkConfiguration(
+            identityProvider,
+            { secret: clientSecret, hasSecret: clientSecret !== '' },
+            rules,
+          ),
+          checkPkce(noOidc, oidcOf(identityProvider)),
+        )
+        await holdRole(store, tx, call, organization, identityProvider.defaultRole)
+        const now = clock()
+        const uid = uids.below(organization)
+        const row: IdentityProviderRow = {
+          root: organization,
+          uid,
+          parent: organization,
+          name: identityProvider.name,
+          description: identityProvider.description,
+          default_role: identityProvider.defaultRole,
+          configuration: configurationOf(identityProvider),
+          client_secret: sealed(uid, clientSecret),
+          created_ms: now,
+          updated_ms: now,
+        }
+        await insertResource(db, tx, 'identity_providers', row)
+        return { uid, answer: toProvider(row) }
+      })
+    },
+
+    async updateIdentityProvider(
+      { identityProvider: patch = create(IdentityProviderSchema), updateMask },
+      call,
+    ) {
+      const { scope } = allowed(call)
+      const changeOf = (current: IdentityProvider) => providerChange(current, patch, updateMask?.paths)
+      const found = await readResource(db, 'identity_providers', scope)
+      const seen = found && toProvider(found)
+      const checkPkce = await pkceCheck(seen && oidcOf(seen), seen && oidcOf(changeOf(seen).next))
+
+      return mutate(store, call, async (tx) => {
+        const { row, current } = await holdForChange(db, tx, call, KIND, scope)
+        const { next, secret } = changeOf(current)
+        const [before, after] = [oidcOf(current), oidcOf(next)]
+        const hadSecret = row.client_secret.length > 0
+        const hasSecret = secret === undefined ? hadSecret : secret !== ''
+        const secretStays = secret === undefined || !(hadSecret || hasSecret)
+        if (secretStays && equals(IdentityProviderSchema, current, next))
+          return { uid: scope, answer: current, unchanged: true }
+        const reconfigured =
+          next.configuration.case === undefined || !equals(IdentityProvider_OIDCSchema, before, after)
+        refuseIfAny(
+          ...checkProvider(next),
+          ...(reconfigured || !secretStays
+            ? checkConfiguration(next, { before, secret: secret ?? '', hasSecret }, rules)
+            : []),
+          checkPkce(before, after),
+        )
+        const granted = new Set<string>()
+        if (reconfigured || next.defaultRole !== current.defaultRole) granted.add(next.defaultRole)
+        if (reconfigured) for (const role of await mappedRoles(tx, scope)) granted.add(role)
+        for (const role of granted) await holdRole(store, tx, call, row.parent as Uid, role)
+        const changed = {
+          name: next.name,
+          description: next.description,
+          default_role: next.defaultRole,
+          configuration: configurationOf(next),
+          client_secret: secretStays ? row.client_secret : sealed(scope, secret),
+          updated_ms: nextUpdate(store, row),
+        }
+        await updateResource(tx, 'identity_providers', scope, changed)
+        return { uid: scope, answer: toProvider({ ...row, ...changed }) }
+      })
+    },
+
+    async deleteIdentityProvider(_request, call) {
+      const { scope } = allowed(call)
+      return mutate(store, call, async (tx) => {
+        await holdForChange(db, tx, call, KIND, scope)
+        if ((await mappedRoles(tx, scope)).length > 0) {
+          throw failedPrecondition(
+            'RESOURCE_NOT_EMPTY',
+            `identity provider ${scope} still has mappings of external groups`,
+          )
+        }
+        await deleteResource(db, tx, 'identity_providers', scope)
+        return { uid: scope, answer: create(EmptySchema) }
+      })
+    },
+  })
+}
+
+/** A provider as everything but lists shows it. */
+function toProvider(row: IdentityProviderRow): IdentityProvider {
+  return {
+    ...fromBinary(IdentityProviderSchema, row.configuration),
+    uid: row.uid,
+    name: row.name,
+    description: row.description,
+    createTime: timestampOf(row.created_ms),
+    updateTime: timestampOf(row.updated_ms),
+    defaultRole: row.default_role,
+    scim: scimOf(CredentialState.NOT_ISSUED),
+  }
+}
+
+/** Accounts are not provisioned by this server, so no provider ever has a token for that. */
+function scimOf(credentialState = CredentialState.UNSPECIFIED): IdentityProvider_SCIM {
+  return create(IdentityProvider_SCIMSchema, { credentialState })
+}
+
+/** What is stored as a message: all that no column has. */
+function configurationOf(provider: IdentityProvider): Uint8Array {
+  const { configuration } = withoutSecret(provider)
+  return toBinary(IdentityProviderSchema, create(IdentityProviderSchema, { configuration }))
+}
+
+/** The roles that a provider's mappings give. The provider must be held, so that no mapping is added meanwhile. */
+async function mappedRoles(tx: Tx, provider: string): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('external_group_role_mappings')
+    .select('role_uid')
+    .distinct()
+    .where('root', '=', rootOf(provider))
+    .where('parent', '=', provider)
+    .execute()
+  return rows.map((row) => row.role_uid)
+}
+
+function checkProvider({ name, description, defaultRole }: IdentityProvider): (FieldViolation | undefined)[] {
+  const role =
+    parseUid(defaultRole) === undefined
+      ? { field: 'defaultRole', description: defaultRole === '' ? 'must be given' : 'must be a uid' }
+      : undefined
+  return [checkName(name), checkDescription(description), role]
+}

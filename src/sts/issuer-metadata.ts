@@ -1,0 +1,31 @@
+import { type Outbound, OutboundError } from './outbound.ts'
+
+/** What an issuer publishes about itself (OpenID Connect Discovery 1.0). */
+
+/** The discovery document at the issuer, not looked at. Rejects with an OutboundError. */
+export function fetchMetadata(outbound: Outbound, issuer: string): Promise<unknown> {
+  // Section 4.1: a terminating slash is removed before the suffix is added.
+  return outbound.getJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
+}
+
+/**
+ * Whether an issuer says that it takes proof keys of method S256 (RFC 8414, section 2). One that says nothing about them is
+ * `unknown`: large providers take them without saying so. So is one that cannot be asked, because this is about a setting being
+ * sensible and lets nobody in: a provider can be set up before its issuer runs.
+ */
+export async function pkceSupport(
+  outbound: Outbound,
+  issuer: string,
+): Promise<'supported' | 'unsupported' | 'unknown'> {
+  let metadata: unknown
+  try {
+    metadata = await fetchMetadata(outbound, issuer)
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error
+    return 'unknown'
+  }
+  if (typeof metadata !== 'object' || metadata === null) return 'unknown'
+  const { issuer: named, code_challenge_methods_supported: methods } = metadata as Record<string, unknown>
+  if (named !== issuer || !Array.isArray(methods)) return 'unknown'
+  return methods.includes('S256') ? 'supported' : 'unsupported'
+}
