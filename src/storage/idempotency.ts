@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { fromBinary, type Message, toBinary } from '@bufbuild/protobuf'
 import { accessOf } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
@@ -33,7 +33,8 @@ export function attemptOf(
   const key = keyIn(idempotencyKey)
   const caller = accessOf(call).caller.identity
   const context = `answer ${caller} ${key}`
-  const requestHash = createHash('sha256')
+  // Keyed, because a request may hold a secret that could be guessed from a plain hash.
+  const requestHash = createHmac('sha256', secretsKey)
     .update(`${method.parent.typeName}/${method.name}\0`)
     .update(toBinary(method.input, request))
     .digest()

@@ -155,7 +155,7 @@ export interface IdempotencyKeyRow {
   /** uid of the identity. */
   caller: string
   key: string
-  /** SHA-256 of the method and the request. */
+  /** HMAC-SHA-256 of the method and the request. */
   request_hash: Uint8Array
   /** The answer, encrypted with the master key: it may hold what is shown only once. */
   answer: Uint8Array
