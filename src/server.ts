@@ -15,9 +15,11 @@ import { reflectionMethods } from './gateway/grpc-reflection.ts'
 import { restHandler } from './gateway/rest.ts'
 import type { HttpHandler, HttpReply } from './http.ts'
 import { externalGroupRoleMappingsService } from './iam/external-group-role-mappings.ts'
+import { groupInvitesService } from './iam/group-invites.ts'
 import { groupsService } from './iam/groups.ts'
 import { identitiesService } from './iam/identities.ts'
 import { identityProvidersService, type PkceSupport } from './iam/identity-providers.ts'
+import { invitationsService } from './iam/invitations.ts'
 import type { LastSeen } from './iam/last-seen.ts'
 import { roleBindingsService } from './iam/role-bindings.ts'
 import { rolesService } from './iam/roles.ts'
@@ -72,6 +74,8 @@ export function createServer(deps: ServerDeps): BerthServer {
     roleBindingsService(store),
     identityProvidersService(store, deps),
     externalGroupRoleMappingsService(store),
+    groupInvitesService(store),
+    invitationsService(store),
     reposService(store),
     securityTokenService({
       ...deps,

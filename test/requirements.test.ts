@@ -15,7 +15,6 @@ const later: Readonly<Record<string, string>> = {
   R20: 'registry content: overwriting any tag needs the right to update',
   R21: 'registry content: every method of the registry protocol by role',
   R22: 'sign-in: groups of an identity provider replace those of before',
-  R25: 'invites: random codes, bound to group, role and address, single use',
   R29: 'sign-in pages: strict content policy, nothing of a user as HTML',
   R30: 'registry content: an anonymous request for private content learns nothing',
   R31: 'registry content: blobs are reached through a link of their repo only',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from './errors.ts'
-import { checkDescription, checkName, refuseIfAny } from './fields.ts'
+import { checkDescription, checkEmail, checkName, isSameEmail, refuseIfAny } from './fields.ts'
 import { limits } from './limits.ts'
 
 test('names match the pattern, all of them', () => {
@@ -32,6 +32,70 @@ test('descriptions are one line of at most 512 characters, not bytes', () => {
       description: 'must be one line without control characters',
     })
   assert.match(checkDescription('a'.repeat(513))?.description ?? '', /at most 512/)
+})
+
+test('an e-mail address is bare, ASCII, and no longer than RFC 5321 has it (emailCharsMax)', () => {
+  const label = 'a'.repeat(63)
+  const longest = `${'l'.repeat(64)}@${label}.${label}.${'a'.repeat(limits.emailCharsMax - 65 - 2 * 64)}`
+  for (const email of [
+    'ada@example.com',
+    'Ada.Lovelace+berth@Example.COM',
+    "o'neil_{x}|~!#$%&*/=?^`-@a-b.c",
+    'root@localhost',
+    '1@2.3',
+    longest,
+  ])
+    assert.equal(checkEmail(email), undefined, email)
+  for (const email of [
+    '',
+    'ada',
+    '@example.com',
+    'ada@',
+    'ada@@example.com',
+    'ada@b@example.com',
+    ' ada@example.com',
+    'ada@example.com ',
+    'ada @example.com',
+    'ada@example.com\n',
+    'Ada <ada@example.com>',
+    '<ada@example.com>',
+    'mailto:ada@example.com',
+    'ada@example.com,bob@example.com',
+    '"ada lovelace"@example.com',
+    'ada.@example.com',
+    '.ada@example.com',
+    'a..b@example.com',
+    'ada@.example.com',
+    'ada@example..com',
+    'ada@example.com.',
+    'ada@-example.com',
+    'ada@example-.com',
+    'ada@exam_ple.com',
+    'ada@[127.0.0.1]',
+    'jürgen@example.com',
+    'ada@exämple.com',
+    'ada@example.com\u0000',
+    'ada@\u212Aelvin.example',
+    `${'l'.repeat(65)}@example.com`,
+    `ada@${'a'.repeat(64)}.com`,
+    `${longest}a`,
+  ])
+    assert.equal(checkEmail(email)?.field, 'email', email)
+  assert.equal(checkEmail('', 'contact')?.field, 'contact')
+})
+
+test('e-mail addresses are the same whatever the case of their ASCII letters, and only of those', () => {
+  assert.ok(isSameEmail('Ada@Example.com', 'aDA@eXAMPLE.COM'))
+  for (const [a, b] of [
+    ['ada@example.com', 'adb@example.com'],
+    ['ada@example.com', ''],
+    ['ada@example.com', 'ada@example.com '],
+    // The Kelvin sign is a k in lower case, the long s an S in upper case.
+    ['kay@example.com', '\u212Aay@example.com'],
+    ['sue@example.com', '\u017Fue@example.com'],
+    ['ada.l@example.com', 'adal@example.com'],
+  ] as const)
+    assert.ok(!isSameEmail(a, b), `${a} ${b}`)
 })
 
 test('every violation is told in one error, whose message speaks of the first', () => {

@@ -27,6 +27,30 @@ export function checkDescription(description: string, field = 'description'): Fi
   return undefined
 }
 
+/**
+ * The shape of a mailbox in RFC 5321, section 4.1.2: a dot-string at a domain. No display name, no quotes, no address literal,
+ * ASCII only.
+ */
+const emailPattern =
+  /^(?=[^@]{1,64}@)[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i
+
+export function checkEmail(email: string, field = 'email'): FieldViolation | undefined {
+  if (email.length <= limits.emailCharsMax && emailPattern.test(email)) return undefined
+  return {
+    field,
+    description: `must be a bare e-mail address of at most ${limits.emailCharsMax} characters, such as ada@example.com`,
+  }
+}
+
+/**
+ * Whether two addresses are one, whatever the case of their letters. Only ASCII letters have two cases here: there are others
+ * whose lower case is an ASCII letter, and another mailbox.
+ */
+export function isSameEmail(a: string, b: string): boolean {
+  const folded = (email: string) => email.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+  return folded(a) === folded(b)
+}
+
 /** Throws one error with every violation among the checks; does nothing when there is none. */
 export function refuseIfAny(...checks: readonly (FieldViolation | undefined)[]): void {
   const violations = checks.filter((check) => check !== undefined)

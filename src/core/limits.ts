@@ -43,6 +43,12 @@ export const limits = {
   /** Mappings that one call deletes. */
   batchDeleteNamesMax: 100,
   staticKeyLifetimeMsMax: 365 * DAY_MS,
+  /** An e-mail address (RFC 5321, section 4.5.3.1, less the angle brackets of a path). */
+  emailCharsMax: 254,
+  /** How long an invite may stay open; the public contract names no maximum. */
+  inviteLifetimeMsMax: 365 * DAY_MS,
+  /** The code of an invite to the deepest group has about 900. */
+  inviteCodeCharsMax: KIB,
 
   /** An `If-Match` or `If-None-Match` header. */
   etagHeaderCharsMax: 4 * KIB,

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
+import { DurationSchema } from '@bufbuild/protobuf/wkt'
 import { GroupSchema } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { ApiError } from './errors.ts'
-import { timestampMs, timestampOf, updated } from './message.ts'
+import { durationMs, timestampMs, timestampOf, updated } from './message.ts'
 
 test('a time keeps its milliseconds, before 1970 too', () => {
   for (const ms of [0, 1, 999, 1000, 1_735_787_045_678, -1, -1000, -1001]) {
@@ -15,6 +16,22 @@ test('a time keeps its milliseconds, before 1970 too', () => {
 
 test('what is finer than a millisecond is cut off', () => {
   assert.equal(timestampMs({ ...timestampOf(1001), nanos: 1_999_999 }), 1001)
+})
+
+test('a duration is cut to milliseconds, and one of two signs or too many nanoseconds is none', () => {
+  const cases: readonly [seconds: bigint, nanos: number, ms: number | undefined][] = [
+    [0n, 0, 0],
+    [1n, 1_999_999, 1001],
+    [0n, 999_999, 0],
+    [-1n, -1_999_999, -1001],
+    [1n, 999_999_999, 1999],
+    [1n, 1_000_000_000, undefined],
+    [0n, -1_000_000_000, undefined],
+    [1n, -1, undefined],
+    [-1n, 1, undefined],
+  ]
+  for (const [seconds, nanos, ms] of cases)
+    assert.equal(durationMs(create(DurationSchema, { seconds, nanos })), ms, `${seconds} ${nanos}`)
 })
 
 test('an update takes what the mask names from the patch and leaves both as they were', () => {

@@ -1,5 +1,5 @@
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
-import type { Timestamp } from '@bufbuild/protobuf/wkt'
+import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt'
 import { invalidArguments } from './errors.ts'
 import { applyMask, resolveMask } from './field-mask.ts'
 
@@ -18,6 +18,13 @@ export function timestampOf(ms: number): Timestamp {
 /** Milliseconds since 1970; what is finer is cut off. */
 export function timestampMs({ seconds, nanos }: Timestamp): number {
   return Number(seconds) * 1000 + Math.floor(nanos / 1_000_000)
+}
+
+/** Milliseconds; what is finer is cut off. Undefined for what no Duration may hold. */
+export function durationMs({ seconds, nanos }: Duration): number | undefined {
+  const sameSign = seconds === 0n || nanos === 0 || seconds > 0n === nanos > 0
+  if (!sameSign || Math.abs(nanos) > 999_999_999) return undefined
+  return Number(seconds) * 1000 + Math.trunc(nanos / 1_000_000)
 }
 
 /** What an update makes of a resource, still to be checked. Throws code 3 for a bad mask. */

@@ -31,6 +31,7 @@ import type { Store } from '../storage/store.ts'
 import type { RoleBindingRow } from '../storage/tables.ts'
 import { holdRole } from './hold-role.ts'
 import { holdGroup } from './parent-group.ts'
+import { rowsByUid } from './rows-by-uid.ts'
 
 /**
  * Role bindings: an identity holds a role in a group and in everything below it. The group is where the binding lies and never
@@ -47,7 +48,7 @@ const KIND: Kind<'role_bindings', typeof RoleBindingSchema> = {
 }
 
 export function roleBindingsService(store: Store) {
-  const { db, clock, uids } = store
+  const { db } = store
 
   /** One binding in a group that is held already. */
   const insert = async (
@@ -58,19 +59,7 @@ export function roleBindingsService(store: Store) {
   ): Promise<RoleBindingRow> => {
     await holdIdentity(store, tx, group, identityUid)
     await holdRole(store, tx, call, group, roleUid)
-    const now = clock()
-    const row: RoleBindingRow = {
-      root: rootOf(group),
-      uid: uids.below(group),
-      parent: group,
-      identity_uid: identityUid,
-      role_uid: roleUid,
-      automatic: 0,
-      created_ms: now,
-      updated_ms: now,
-    }
-    await insertResource(db, tx, 'role_bindings', row)
-    return row
+    return insertBinding(store, tx, group, { identityUid, roleUid })
   }
 
   return implement(RoleBindingsService, {
@@ -181,6 +170,28 @@ export function roleBindingsService(store: Store) {
   })
 }
 
+/** Binds an identity to a role, both held, in a group that is held. */
+export async function insertBinding(
+  { db, clock, uids }: Store,
+  tx: Tx,
+  group: Uid,
+  { identityUid, roleUid }: Pick<RoleBinding, 'identityUid' | 'roleUid'>,
+): Promise<RoleBindingRow> {
+  const now = clock()
+  const row: RoleBindingRow = {
+    root: rootOf(group),
+    uid: uids.below(group),
+    parent: group,
+    identity_uid: identityUid,
+    role_uid: roleUid,
+    automatic: 0,
+    created_ms: now,
+    updated_ms: now,
+  }
+  await insertResource(db, tx, 'role_bindings', row)
+  return row
+}
+
 /** Gives the founder of an organization the owner role on it. The binding goes with the organization. */
 export async function bindCreator(
   { db, clock, uids }: Store,
@@ -226,21 +237,24 @@ function toRoleBinding(row: RoleBindingRow): RoleBinding {
 }
 
 /** The bindings with what they point at: three statements, however many they are. */
-async function hydrated(db: Reader, rows: readonly RoleBindingRow[]): Promise<RoleBinding[]> {
+export async function hydrated(db: Reader, rows: readonly RoleBindingRow[]): Promise<RoleBinding[]> {
   const [identities, groups, roles] = await Promise.all([
     rowsByUid(
       db,
       'identities',
+      ['name', 'description', 'subject', 'issuer', 'email'],
       rows.map((row) => row.identity_uid),
     ),
     rowsByUid(
       db,
       'groups',
+      ['name', 'description'],
       rows.map((row) => row.parent),
     ),
     rowsByUid(
       db,
       'roles',
+      ['name', 'description'],
       rows.map((row) => row.role_uid),
     ),
   ])
@@ -275,37 +289,7 @@ async function hydrated(db: Reader, rows: readonly RoleBindingRow[]): Promise<Ro
   })
 }
 
-type Pointed = {
-  uid: string
-  name: string
-  description: string
-  subject?: string
-  issuer?: string
-  email?: string
-}
-
-async function rowsByUid(
-  db: Reader,
-  table: 'identities' | 'groups' | 'roles',
-  all: readonly string[],
-): Promise<ReadonlyMap<string, Pointed>> {
-  if (all.length === 0) return new Map()
-  const uids = [...new Set(all)]
-  const roots = [...new Set(uids.map(rootOf))]
-  const query = db.selectFrom(table).where('root', 'in', roots).where('uid', 'in', uids)
-  const rows: Pointed[] =
-    table === 'identities'
-      ? await db
-          .selectFrom('identities')
-          .where('root', 'in', roots)
-          .where('uid', 'in', uids)
-          .select(['uid', 'name', 'description', 'subject', 'issuer', 'email'])
-          .execute()
-      : await query.select(['uid', 'name', 'description']).execute()
-  return new Map(rows.map((row) => [row.uid, row]))
-}
-
-function onlyOne(bindings: readonly RoleBinding[], uid: string): RoleBinding {
+export function onlyOne(bindings: readonly RoleBinding[], uid: string): RoleBinding {
   const [binding] = bindings
   if (binding === undefined) throw notFound(TYPE, uid)
   return binding
@@ -347,16 +331,19 @@ function batchEntry(
   return { ...binding, roleUid: binding.roleUid === '' ? roleUid : binding.roleUid }
 }
 
+/** Whether an identity can have a role in a group: it is of the same organization, or a person's. */
+export function isBindable(identity: string, group: string): boolean {
+  return rootOf(identity) === rootOf(group) || depthOf(identity) === 0
+}
+
 /**
- * The identity that is bound, kept from being deleted meanwhile. It is one of the same organization or a person's; one of
- * another organization looks as if it were not there.
+ * The identity that is bound, kept from being deleted meanwhile; one of another organization looks as if it were not there.
  */
 async function holdIdentity({ db }: Store, tx: Tx, group: Uid, uid: string): Promise<void> {
-  const reachable = rootOf(uid) === rootOf(group) || depthOf(uid) === 0
-  const row = reachable ? await lockResource(db, tx, 'identities', uid, 'share') : undefined
+  const row = isBindable(uid, group) ? await lockResource(db, tx, 'identities', uid, 'share') : undefined
   if (row === undefined) throw notFound('iam.chainguard.dev/Identity', uid)
 }
 
-function taken(group: string, { identityUid, roleUid }: RoleBinding) {
+export function taken(group: string, { identityUid, roleUid }: Pick<RoleBinding, 'identityUid' | 'roleUid'>) {
   return alreadyExists(TYPE, group, `${identityUid} has the role ${roleUid} in ${group} already`)
 }

@@ -162,7 +162,7 @@ function toRole(row: RoleRow): Role {
 }
 
 /** What a stored role grants; numbers that no longer stand for a capability grant nothing. */
-export function capabilitiesOfRole(row: RoleRow): CapabilitySet {
+export function capabilitiesOfRole(row: Pick<RoleRow, 'uid' | 'capabilities'>): CapabilitySet {
   return managedRoleByUid.get(row.uid)?.capabilities ?? setOf(JSON.parse(row.capabilities) as Capability[])
 }
 

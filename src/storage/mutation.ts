@@ -55,7 +55,7 @@ export async function mutate<T extends Message>(
 }
 
 /** As audit events name it: `chainguard.platform.iam.v2beta1.GroupsService/CreateGroup`. */
-function methodName({ method }: Pick<Call, 'method'>): string {
+export function methodName({ method }: Pick<Call, 'method'>): string {
   return `${method.parent.typeName}/${method.name}`
 }
 

@@ -59,8 +59,11 @@ export declare const AcceptGroupInviteResponseSchema: GenMessage<AcceptGroupInvi
 export declare const InvitationsService: GenService<{
   /**
    * Accepts an invite: the caller's own identity gets the role of the invite at its group. A code that
-   * is wrong, expired, used up or meant for another e-mail address is NOT_FOUND, without saying which;
-   * a role that the caller holds there already is ALREADY_EXISTS, and the invite stays as it was.
+   * is wrong, expired, used up or meant for another e-mail address is NOT_FOUND, without saying which,
+   * and so is one of another organization than the caller's identity belongs to. A role that the caller
+   * holds there already is ALREADY_EXISTS, and a role that is gone FAILED_PRECONDITION, type
+   * ROLE_MISSING; the invite then stays as it was. A token that is narrowed to scopes or capabilities
+   * is PERMISSION_DENIED.
    *
    * @generated from rpc berth.iam.v1.InvitationsService.AcceptGroupInvite
    */

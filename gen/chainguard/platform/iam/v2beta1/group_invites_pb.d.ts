@@ -41,15 +41,17 @@ export declare type GroupInvite = Message<"chainguard.platform.iam.v2beta1.Group
   role?: GroupInviteRole | undefined;
 
   /**
-   * The one e-mail address that may accept. Empty lets anyone accept who has the code.
+   * The one e-mail address that may accept, without a display name; upper and lower case count as the
+   * same. Empty lets anyone accept who has the code.
    *
    * @generated from field: string email = 3;
    */
   email: string;
 
   /**
-   * How long the invite stays open, counted from the request that sends it; more than 0. It is never
-   * returned.
+   * How long the invite stays open, counted from the request that sends it: at least a millisecond, at
+   * most 365 days; what is finer than a millisecond is cut off. It is never returned. An update without
+   * it leaves `expiration_time` as it is, unless its mask names `ttl` or is `*`: then it is needed.
    *
    * @generated from field: google.protobuf.Duration ttl = 4;
    */
@@ -372,8 +374,8 @@ export declare const GroupInvitesService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Lists the invites of the groups in which the caller may read invites. The sort keys are
-   * `created_at` and `uid`.
+   * Lists the invites of the groups in which the caller may read invites, also those that have closed.
+   * The sort keys are `created_at` and `uid`.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.GroupInvitesService.ListGroupInvites
    */
@@ -383,8 +385,9 @@ export declare const GroupInvitesService: GenService<{
     output: typeof ListGroupInvitesResponseSchema;
   },
   /**
-   * Changes an invite that is still open and returns it as it is afterwards, without its code. Needs
-   * the same rights as creating one, because it may promise another role.
+   * Changes an invite that is still open and returns it as it is afterwards, without its code, which
+   * stays the same. Needs the same rights as creating one, because it may promise another role. Fails
+   * with FAILED_PRECONDITION, type INVITE_EXPIRED, when the invite has closed.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.GroupInvitesService.UpdateGroupInvite
    */

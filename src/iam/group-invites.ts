@@ -1,0 +1,207 @@
+import { create, equals } from '@bufbuild/protobuf'
+import { EmptySchema } from '@bufbuild/protobuf/wkt'
+import {
+  type GroupInvite,
+  GroupInviteSchema,
+  GroupInvitesService,
+} from '#gen/chainguard/platform/iam/v2beta1/group_invites_pb.js'
+import { allowed } from '../core/allowed.ts'
+import { implement } from '../core/call.ts'
+import { listOf } from '../core/capabilities.ts'
+import { type FieldViolation, failedPrecondition, notFound } from '../core/errors.ts'
+import { resolveMask, touches } from '../core/field-mask.ts'
+import { checkEmail, refuseIfAny } from '../core/fields.ts'
+import { inviteCodeHash, newInviteCode } from '../core/invite-code.ts'
+import { limits } from '../core/limits.ts'
+import { durationMs, timestampOf, updated } from '../core/message.ts'
+import { timeSortFields } from '../core/order-by.ts'
+import { parseUid, rootOf, type Uid } from '../core/uid.ts'
+import type { Reader } from '../storage/db.ts'
+import { listPage } from '../storage/list.ts'
+import { mutate } from '../storage/mutation.ts'
+import {
+  deleteResource,
+  holdForChange,
+  insertResource,
+  type Kind,
+  nextUpdate,
+  readResource,
+  updateResource,
+} from '../storage/rows.ts'
+import type { Store } from '../storage/store.ts'
+import type { GroupInviteRow } from '../storage/tables.ts'
+import { holdRole } from './hold-role.ts'
+import { holdGroup } from './parent-group.ts'
+import { capabilitiesOfRole } from './roles.ts'
+import { rowsByUid } from './rows-by-uid.ts'
+
+/**
+ * Group invites: whoever has the code of one can have its role at its group. Promising a role is granting it, so the same rule
+ * against escalation holds as for bindings. Invites that have run out stay listed until somebody deletes them; whether one may
+ * still be accepted is asked when it is accepted (invitations.ts).
+ */
+
+/** What invites are called in errors. */
+export const GROUP_INVITE_TYPE = 'iam.chainguard.dev/GroupInvite'
+
+const KIND: Kind<'group_invites', typeof GroupInviteSchema> = {
+  collection: 'group_invites',
+  schema: GroupInviteSchema,
+  type: GROUP_INVITE_TYPE,
+  toMessage: async (row, tx) => onlyOne(await hydrated(tx, [row]), row.uid),
+}
+
+const { created_at, create_time, createTime } = timeSortFields
+
+export function groupInvitesService(store: Store) {
+  const { db, clock, uids } = store
+
+  return implement(GroupInvitesService, {
+    async listGroupInvites(request, call) {
+      const { rows, ...page } = await listPage(store, call, request, {
+        collection: 'group_invites',
+        sortFields: { uid: 'uid', created_at, create_time, createTime },
+        defaultOrder: 'created_at desc',
+        equals: { key_id: request.keyId },
+      })
+      return {
+        $typeName: 'chainguard.platform.iam.v2beta1.ListGroupInvitesResponse' as const,
+        groupInvites: await hydrated(db.kysely, rows),
+        ...page,
+      }
+    },
+
+    async getGroupInvite(_request, call) {
+      const { scope } = allowed(call)
+      const row = await readResource(db, 'group_invites', scope)
+      return onlyOne(await hydrated(db.kysely, row === undefined ? [] : [row]), scope)
+    },
+
+    async createGroupInvite({ groupInvite = create(GroupInviteSchema) }, call) {
+      const group = allowed(call).scope as Uid
+      return mutate(store, call, async (tx) => {
+        await holdGroup(db, tx, group)
+        refuseIfAny(checkRoleUid(groupInvite), checkOptionalEmail(groupInvite), checkTtl(groupInvite))
+        await holdRole(store, tx, call, group, groupInvite.roleUid)
+        const { code, keyId } = newInviteCode(group)
+        const now = clock()
+        const row: GroupInviteRow = {
+          root: rootOf(group),
+          uid: uids.below(group),
+          parent: group,
+          role_uid: groupInvite.roleUid,
+          email: groupInvite.email,
+          expires_ms: now + lifetimeMs(groupInvite),
+          single_use: Number(groupInvite.singleUse),
+          key_id: keyId,
+          code_hash: inviteCodeHash(code),
+          created_ms: now,
+          updated_ms: now,
+        }
+        await insertResource(db, tx, 'group_invites', row)
+        return { uid: row.uid, answer: { ...onlyOne(await hydrated(tx, [row]), row.uid), code } }
+      })
+    },
+
+    async updateGroupInvite({ groupInvite: patch = create(GroupInviteSchema), updateMask }, call) {
+      const { scope } = allowed(call)
+      return mutate(store, call, async (tx) => {
+        const { row, current } = await holdForChange(db, tx, call, KIND, scope)
+        const next = updated(GroupInviteSchema, current, patch, updateMask?.paths)
+        const prolonged = touchesTtl(patch, updateMask?.paths)
+        if (!prolonged && equals(GroupInviteSchema, current, next))
+          return { uid: scope, answer: current, unchanged: true }
+        refuseIfAny(checkRoleUid(next), checkOptionalEmail(next), prolonged ? checkTtl(next) : undefined)
+        const now = clock()
+        if (row.expires_ms <= now)
+          throw failedPrecondition('INVITE_EXPIRED', `invite ${scope} has run out`, scope)
+        // Whatever changes, it decides anew who may get the role.
+        await holdRole(store, tx, call, row.parent as Uid, next.roleUid)
+        const changed = {
+          role_uid: next.roleUid,
+          email: next.email,
+          single_use: Number(next.singleUse),
+          expires_ms: prolonged ? now + lifetimeMs(next) : row.expires_ms,
+          updated_ms: nextUpdate(store, row),
+        }
+        await updateResource(tx, 'group_invites', scope, changed)
+        return { uid: scope, answer: onlyOne(await hydrated(tx, [{ ...row, ...changed }]), scope) }
+      })
+    },
+
+    async deleteGroupInvite(_request, call) {
+      const { scope } = allowed(call)
+      return mutate(store, call, async (tx) => {
+        await holdForChange(db, tx, call, KIND, scope)
+        await deleteResource(db, tx, 'group_invites', scope)
+        return { uid: scope, answer: create(EmptySchema) }
+      })
+    },
+  })
+}
+
+/** The invites with their roles, as far as those still exist: one statement, however many they are. */
+async function hydrated(db: Reader, rows: readonly GroupInviteRow[]): Promise<GroupInvite[]> {
+  const roleUids = rows.map((row) => row.role_uid)
+  const roles = await rowsByUid(db, 'roles', ['name', 'description', 'capabilities'], roleUids)
+  return rows.map((row) => {
+    const role = roles.get(row.role_uid)
+    const invite = toGroupInvite(row)
+    if (role === undefined) return invite
+    const { uid, name, description } = role
+    const capabilities = listOf(capabilitiesOfRole(role))
+    const $typeName = 'chainguard.platform.iam.v2beta1.GroupInviteRole'
+    return { ...invite, role: { $typeName, uid, name, description, capabilities } }
+  })
+}
+
+/** Without its code, which nobody knows any more. */
+function toGroupInvite(row: GroupInviteRow): GroupInvite {
+  return {
+    $typeName: 'chainguard.platform.iam.v2beta1.GroupInvite',
+    uid: row.uid,
+    roleUid: row.role_uid,
+    email: row.email,
+    expirationTime: timestampOf(row.expires_ms),
+    singleUse: row.single_use === 1,
+    code: '',
+    keyId: row.key_id,
+    createTime: timestampOf(row.created_ms),
+  }
+}
+
+function onlyOne(invites: readonly GroupInvite[], uid: string): GroupInvite {
+  const [invite] = invites
+  if (invite === undefined) throw notFound(GROUP_INVITE_TYPE, uid)
+  return invite
+}
+
+/** Whether an update says how long the invite stays open. A mask that does, `*` too, has to come with a `ttl`. */
+function touchesTtl(patch: GroupInvite, paths: readonly string[] | undefined): boolean {
+  const resolved = resolveMask(GroupInviteSchema, paths, patch)
+  return 'mask' in resolved && touches(resolved.mask, 'ttl')
+}
+
+function checkRoleUid({ roleUid }: GroupInvite): FieldViolation | undefined {
+  if (roleUid === '') return { field: 'roleUid', description: 'must be given' }
+  return parseUid(roleUid) === undefined ? { field: 'roleUid', description: 'must be a uid' } : undefined
+}
+
+function checkOptionalEmail({ email }: GroupInvite): FieldViolation | undefined {
+  return email === '' ? undefined : checkEmail(email)
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+function checkTtl({ ttl }: GroupInvite): FieldViolation | undefined {
+  if (ttl === undefined) return { field: 'ttl', description: 'must be given' }
+  const ms = durationMs(ttl)
+  if (ms !== undefined && ms > 0 && ms <= limits.inviteLifetimeMsMax) return undefined
+  const days = limits.inviteLifetimeMsMax / DAY_MS
+  return { field: 'ttl', description: `must be at least a millisecond and at most ${days} days` }
+}
+
+/** Of an invite whose ttl was checked. */
+function lifetimeMs({ ttl }: GroupInvite): number {
+  return (ttl && durationMs(ttl)) ?? 0
+}

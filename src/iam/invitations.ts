@@ -1,0 +1,121 @@
+import { InvitationsService } from '#gen/berth/iam/v1/invitations_pb.js'
+import { accessOf } from '../core/allowed.ts'
+import { implement } from '../core/call.ts'
+import { ApiError, Code, failedPrecondition, invalidArgument, permissionDenied } from '../core/errors.ts'
+import { isSameEmail } from '../core/fields.ts'
+import { isInviteCode, readInviteCode } from '../core/invite-code.ts'
+import { rootOf, type Uid } from '../core/uid.ts'
+import type { Tx } from '../storage/db.ts'
+import { type AuditEvent, methodName, mutate, recordEvent } from '../storage/mutation.ts'
+import { deleteResource, lockResource } from '../storage/rows.ts'
+import type { Store } from '../storage/store.ts'
+import type { GroupInviteRow, RoleBindingRow } from '../storage/tables.ts'
+import { GROUP_INVITE_TYPE } from './group-invites.ts'
+import { hydrated, insertBinding, isBindable, onlyOne, taken } from './role-bindings.ts'
+
+/** The other side of group invites: what whoever was invited does. */
+
+export function invitationsService(store: Store) {
+  return implement(InvitationsService, {
+    async acceptGroupInvite({ code }, call) {
+      const { caller } = accessOf(call)
+      // The binding is the identity's own, so it would reach further than such a token.
+      if (caller.scopes !== undefined || caller.capabilities !== undefined)
+        throw permissionDenied('a token that is narrowed to scopes or capabilities accepts no invites')
+      if (code === '') throw invalidArgument('code', 'must be given')
+      const acceptor = {
+        actor: caller.identity,
+        method: methodName(call),
+        requestId: call.requestId,
+        address: call.address,
+      }
+      return mutate(store, call, async (tx) => {
+        const binding = await acceptInvite(store, tx, code, acceptor)
+        const answer = {
+          $typeName: 'berth.iam.v1.AcceptGroupInviteResponse' as const,
+          roleBinding: onlyOne(await hydrated(tx, [binding]), binding.uid),
+        }
+        return { uid: binding.uid, answer }
+      })
+    },
+  })
+}
+
+/** Who accepts, and on which request. `actor` is the uid of an identity. */
+export type Acceptor = Pick<AuditEvent, 'actor' | 'method' | 'requestId' | 'address'>
+
+/**
+ * Gives an identity what the code of an invite promises; a single-use invite goes, with an audit record about it. The record about
+ * the binding is the caller's to make. Nothing is written before all is checked, so a caller may catch what is thrown and go on in
+ * the same transaction.
+ *
+ * Throws code 5, always the same, for a code that is wrong, expired, used up or meant for somebody else; code 6 when the identity
+ * holds the role there already; code 9, type `ROLE_MISSING`, when the role is gone.
+ */
+export async function acceptInvite(
+  store: Store,
+  tx: Tx,
+  code: string,
+  acceptor: Acceptor,
+): Promise<RoleBindingRow> {
+  const { db, clock } = store
+  const invite = await holdInvite(store, tx, code)
+  if (invite === undefined || invite.expires_ms <= clock()) throw noSuchInvite()
+
+  const { uid, parent, role_uid: roleUid } = invite
+  const group = parent as Uid
+  const { actor: identityUid } = acceptor
+  // Whoever else binds this identity waits, so looking whether it holds the role is enough.
+  const identity = await lockResource(db, tx, 'identities', identityUid, 'update')
+  if (identity === undefined || !isBindable(identityUid, group)) throw noSuchInvite()
+  if (invite.email !== '' && !isSameEmail(invite.email, identity.email)) throw noSuchInvite()
+
+  const role = await lockResource(db, tx, 'roles', roleUid, 'share')
+  if (role === undefined)
+    throw failedPrecondition('ROLE_MISSING', 'the role of this invite does not exist any more', uid)
+  if (await isBound(tx, group, identityUid, roleUid)) throw taken(group, { identityUid, roleUid })
+
+  if (invite.single_use === 1) {
+    await deleteResource(db, tx, 'group_invites', uid)
+    await recordEvent(tx, { ...acceptor, timeMs: clock(), uid })
+  }
+  return insertBinding(store, tx, group, { identityUid, roleUid })
+}
+
+/**
+ * The invite of a code, this transaction's alone until it ends, and its group, kept from being deleted meanwhile. Only whoever
+ * has the right code gets to lock anything.
+ */
+async function holdInvite({ db }: Store, tx: Tx, code: string): Promise<GroupInviteRow | undefined> {
+  const named = readInviteCode(code)
+  if (named === undefined) return undefined
+  const found = await tx
+    .selectFrom('group_invites')
+    .select(['uid', 'parent', 'code_hash'])
+    .where('root', '=', rootOf(named.group))
+    .where('key_id', '=', named.keyId)
+    .executeTakeFirst()
+  if (!isInviteCode(code, found?.code_hash) || found === undefined) return undefined
+  const group = await lockResource(db, tx, 'groups', found.parent, 'share')
+  return group && (await lockResource(db, tx, 'group_invites', found.uid, 'update'))
+}
+
+async function isBound(tx: Tx, group: string, identity: string, role: string): Promise<boolean> {
+  const rows = await tx
+    .selectFrom('role_bindings')
+    .select('uid')
+    .where('root', '=', rootOf(group))
+    .where('parent', '=', group)
+    .where('identity_uid', '=', identity)
+    .where('role_uid', '=', role)
+    .execute()
+  return rows.length > 0
+}
+
+/** One answer whatever is wrong with a code, so that nobody learns anything from trying; it does not repeat the code. */
+function noSuchInvite(): ApiError {
+  const description = 'no invite can be accepted with this code'
+  return new ApiError(Code.NOT_FOUND, `Not found: ${description}`, {
+    details: [{ kind: 'ResourceInfo', resourceType: GROUP_INVITE_TYPE, resourceName: '', description }],
+  })
+}

@@ -1,0 +1,415 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { InvitationsService } from '#gen/berth/iam/v1/invitations_pb.js'
+import { setOf } from '../../src/core/capabilities.ts'
+import { Code } from '../../src/core/errors.ts'
+import { newInviteCode } from '../../src/core/invite-code.ts'
+import { limits } from '../../src/core/limits.ts'
+import { managedRoleByName } from '../../src/core/managed-roles.ts'
+import { randomUids, type Uid } from '../../src/core/uid.ts'
+import { acceptInvite } from '../../src/iam/invitations.ts'
+import { inTransaction } from '../../src/storage/db.ts'
+import { insertResource } from '../../src/storage/rows.ts'
+import type { Tables } from '../../src/storage/tables.ts'
+import {
+  type Api,
+  apiOf,
+  assertRefused,
+  badField,
+  claimMatch,
+  denied,
+  managedRole,
+  newName,
+  onEveryDatabase,
+  precondition,
+  type Refusal,
+  taken,
+} from '../support/cast.ts'
+import { rowOf } from '../support/hierarchy.ts'
+
+const viewer = managedRole('viewer')
+const offer = { roleUid: viewer, ttl: '600s' }
+const METHOD = 'berth.iam.v1.InvitationsService/AcceptGroupInvite'
+const refused: Refusal = { status: 404, code: 5, resource: ['iam.chainguard.dev/GroupInvite', '*'] }
+const accept = (api: Api, code: string) => api.post('iam/groupInvites:accept', { code })
+
+onEveryDatabase('accepting invites', (cast) => {
+  const db = () => cast().berth.berth.installation.store.db
+
+  /** Somebody of no organization, whose address is known from a sign-in. */
+  async function person(email = '', unverified = ''): Promise<{ readonly uid: string; readonly api: Api }> {
+    const uid = randomUids.root()
+    const row = rowOf('identities', uid, { name: newName('person') }) as Tables['identities']
+    await inTransaction(db(), (tx) =>
+      insertResource(db(), tx, 'identities', {
+        ...row,
+        email,
+        email_unverified: unverified,
+        relationship: 0,
+      }),
+    )
+    return { uid, api: apiOf(cast().berth, await cast().berth.tokenOf(uid)) }
+  }
+
+  const bindingsOf = async (identity: string) =>
+    (await cast().admin.get('iam/roleBindings', { identity })).body.roleBindings
+
+  test('a person gets the role of the invite at its group, as often as it is for many', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const team = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
+    const { code, uid } = await owner.api.made(`iam/groupInvites/${team.uid}`, offer)
+    for (const { uid: identity, api } of [await person('ada@example.com'), await person()]) {
+      assertRefused(await api.get(`iam/groups/${team.uid}`), denied)
+      const { status, body, text } = await accept(api, code)
+      assert.equal(status, 200, text)
+      const { roleBinding } = body
+      assert.equal(roleBinding.uid.slice(0, -17), team.uid)
+      assert.deepEqual(
+        [roleBinding.identity.uid, roleBinding.group.name, roleBinding.role.name],
+        [identity, 'team', 'viewer'],
+      )
+      assert.deepEqual((await owner.api.get(`iam/roleBindings/${roleBinding.uid}`)).body, roleBinding)
+      assert.equal((await api.get(`iam/groups/${team.uid}`)).status, 200)
+      assertRefused(await api.get(`iam/groups/${root}`), denied)
+      assert.deepEqual(await cast().auditOf(roleBinding.uid), [{ method: METHOD, actor: identity }])
+    }
+    assert.equal((await owner.api.get(`iam/groupInvites/${uid}`)).status, 200)
+    assert.equal((await cast().auditOf(uid)).length, 1, 'only that it was made')
+  })
+
+  test('the same over gRPC', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { code } = await owner.api.made(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
+    const { uid, api } = await person()
+    const { acceptGroupInvite } = InvitationsService.method
+    const { token } = api
+    const { roleBinding } = await cast().grpc.call(acceptGroupInvite, { code }, { token })
+    assert.deepEqual([roleBinding?.identityUid, roleBinding?.roleUid], [uid, viewer])
+    await assert.rejects(cast().grpc.call(acceptGroupInvite, { code }, { token }), { code: 5 })
+    await assert.rejects(cast().grpc.call(acceptGroupInvite, { code }, {}), { code: 16 })
+  })
+
+  test('R25: a single-use invite is gone with the first who accepts, and both are on record', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { code, uid } = await owner.api.made(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
+    const [first, second] = [await person(), await person()]
+    const { body } = await accept(first.api, code)
+    assert.equal((await owner.api.get(`iam/groupInvites/${uid}`)).status, 404)
+    await cast().writesNothing(async () => {
+      for (const { api } of [first, second]) assertRefused(await accept(api, code), refused)
+    })
+    const records = [...(await cast().auditOf(body.roleBinding.uid)), ...(await cast().auditOf(uid)).slice(1)]
+    const record = { method: METHOD, actor: first.uid }
+    assert.deepEqual(records, [record, record])
+  })
+
+  test('R25: a hundred people accept one single-use invite at once: exactly one gets in', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { code, uid } = await owner.api.made(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
+    const people = await Promise.all(Array.from({ length: 100 }, () => person()))
+    const replies = await Promise.all(people.map(({ api }) => accept(api, code)))
+    const winners = people.filter((_, at) => replies[at]?.status === 200)
+    for (const reply of replies) if (reply.status !== 200) assertRefused(reply, refused)
+    assert.equal(winners.length, 1)
+    const { body } = await owner.api.get('iam/roleBindings', { group: root, role: viewer })
+    assert.deepEqual(
+      body.roleBindings.map(({ identityUid }: { identityUid: string }) => identityUid),
+      [winners[0]?.uid],
+    )
+    assert.deepEqual((await cast().auditOf(uid)).slice(1), [{ method: METHOD, actor: winners[0]?.uid }])
+    assert.deepEqual(cast().berth.errors, [])
+  })
+
+  test('an invite for many lets everybody in at once, and each of them once', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { code } = await owner.api.made(`iam/groupInvites/${root}`, offer)
+    const people = await Promise.all(Array.from({ length: 20 }, () => person()))
+    const replies = await Promise.all([...people, ...people, ...people].map(({ api }) => accept(api, code)))
+    assert.equal(replies.filter(({ status }) => status === 200).length, people.length)
+    for (const reply of replies)
+      if (reply.status !== 200) assertRefused(reply, taken('iam.chainguard.dev/RoleBinding', root))
+    for (const { uid } of people) assert.equal((await bindingsOf(uid)).length, 1)
+    assert.deepEqual(cast().berth.errors, [])
+  })
+
+  test('whoever holds the role there already is told so, and the invite is not used up', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const invite = await owner.api.made(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
+    const { uid, api } = await person()
+    await owner.api.made(`iam/roleBindings/${root}`, { identityUid: uid, roleUid: viewer })
+    await cast().writesNothing(async () =>
+      assertRefused(await accept(api, invite.code), taken('iam.chainguard.dev/RoleBinding', root)),
+    )
+    // Another role there, or the same elsewhere, is something else.
+    const other = await owner.api.made(`iam/groupInvites/${root}`, {
+      ...offer,
+      roleUid: managedRole('registry.pull'),
+    })
+    assert.equal((await accept(api, other.code)).status, 200)
+    const team = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
+    const below = await owner.api.made(`iam/groupInvites/${team.uid}`, offer)
+    assert.equal((await accept(api, below.code)).status, 200)
+    assert.equal((await accept((await person()).api, invite.code)).status, 200)
+  })
+
+  test('accepting and binding the same at once makes one binding', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { code } = await owner.api.made(`iam/groupInvites/${root}`, offer)
+    for (let round = 0; round < 5; round++) {
+      const { uid, api } = await person()
+      const body = { identityUid: uid, roleUid: viewer }
+      const replies = await Promise.all([
+        owner.api.post(`iam/roleBindings/${root}`, body),
+        accept(api, code),
+        owner.api.post(`iam/roleBindings/${root}`, body),
+        accept(api, code),
+      ])
+      assert.deepEqual(replies.map(({ status }) => status).sort(), [200, 409, 409, 409])
+      assert.equal((await bindingsOf(uid)).length, 1)
+    }
+    assert.deepEqual(cast().berth.errors, [])
+  })
+
+  test('R25: every code that cannot be accepted gets the same answer, which does not repeat it, and writes nothing', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const theirs = await cast().organization()
+    const { api } = await person('ada@example.com')
+    const made = async (more: object = {}) =>
+      owner.api.made(`iam/groupInvites/${root}`, { ...offer, ...more })
+    const used = await made({ singleUse: true })
+    assert.equal((await accept((await person()).api, used.code)).status, 200)
+    const deleted = await made()
+    await owner.api.delete(`iam/groupInvites/${deleted.uid}`)
+    const elsewhere = await made({ email: 'bob@example.com' })
+    const [good, strangers] = [
+      await made(),
+      await theirs.owner.api.made(`iam/groupInvites/${theirs.uid}`, offer),
+    ]
+    const short = await made({ ttl: '1s' })
+    cast().berth.advance(1000)
+    const parts = (code: string) => JSON.parse(Buffer.from(code, 'base64').toString())
+    const written = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64')
+    const codes: Readonly<Record<string, string>> = {
+      'used up': used.code,
+      expired: short.code,
+      deleted: deleted.code,
+      "for somebody else's address": elsewhere.code,
+      rubbish: 'rubbish',
+      binary: '\u0000\uFFFF',
+      'the name of its key': good.keyId,
+      'the uid of an invite': good.uid,
+      'made up': newInviteCode(root as Uid).code,
+      'of no organization': newInviteCode(randomUids.root()).code,
+      'with the secret of another one': written({ ...parts(good.code), key: parts(strangers.code).key }),
+      'with the key id of another one': written({ ...parts(good.code), kid: parts(elsewhere.code).kid }),
+      'with another group': written({ ...parts(good.code), grp: theirs.uid }),
+      'with a group below': written({ ...parts(good.code), grp: `${root}/0123456789abcdef` }),
+      'with more in it': written({ ...parts(good.code), role: managedRole('owner') }),
+      'without padding, or with more of it': good.code.endsWith('=')
+        ? good.code.replaceAll('=', '')
+        : `${good.code}=`,
+      'with a line break': `${good.code}\n`,
+      'too long (inviteCodeCharsMax)': 'A'.repeat(limits.inviteCodeCharsMax + 1),
+    }
+    const answers = new Set<string>()
+    await cast().writesNothing(async () => {
+      for (const [name, code] of Object.entries(codes)) {
+        const reply = await accept(api, code)
+        assert.equal(reply.status, 404, `${name}: ${reply.text}`)
+        assertRefused(reply, refused)
+        answers.add(reply.text)
+        assert.ok(!reply.text.includes(JSON.stringify(code).slice(1, -1)), name)
+      }
+      for (const body of [{}, { code: '' }])
+        assertRefused(await api.post('iam/groupInvites:accept', body), badField('code'))
+      assertRefused(await api.post('iam/groupInvites:accept', { code: good.code, role: 1 }), badField('role'))
+    })
+    assert.equal(answers.size, 1)
+    assert.equal((await accept(api, good.code)).status, 200)
+  })
+
+  test('R25: no code with a changed character is accepted', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { code } = await owner.api.made(`iam/groupInvites/${root}`, offer)
+    const { api } = await person()
+    const base64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/='
+    const changes = fc
+      .tuple(fc.nat(code.length - 1), fc.constantFrom(...base64))
+      .filter(([at, character]) => code[at] !== character)
+    await cast().writesNothing(() =>
+      fc.assert(
+        fc.asyncProperty(changes, async ([at, character]) => {
+          const reply = await accept(api, code.slice(0, at) + character + code.slice(at + 1))
+          assertRefused(reply, refused)
+        }),
+        { numRuns: 60 },
+      ),
+    )
+    assert.equal((await accept(api, code)).status, 200)
+  })
+
+  test('R16: what has run out is refused from that moment on, and a new ttl counts', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { code, uid } = await owner.api.made(`iam/groupInvites/${root}`, { ...offer, ttl: '30s' })
+    cast().berth.advance(15_000)
+    assert.equal((await accept((await person()).api, code)).status, 200)
+    await owner.api.patch(`iam/groupInvites/${uid}`, { ttl: '60s' })
+    cast().berth.advance(30_000)
+    assert.equal((await accept((await person()).api, code)).status, 200)
+    cast().berth.advance(30_000)
+    const { api } = await person()
+    await cast().writesNothing(async () => assertRefused(await accept(api, code), refused))
+    assert.equal((await owner.api.get(`iam/groupInvites/${uid}`)).status, 200)
+  })
+
+  test('an invite for an address is for the identity whose verified address it is, in any case', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const email = 'Kay.S@Example.com'
+    const { code, uid } = await owner.api.made(`iam/groupInvites/${root}`, {
+      ...offer,
+      email,
+      singleUse: true,
+    })
+    const others = [
+      await person(),
+      await person('', email),
+      await person('kay.t@example.com', email),
+      await person(`${email} `),
+      await person('\u212Aay.s@example.com'),
+      await person('kay.\u017F@example.com'),
+    ]
+    await cast().writesNothing(async () => {
+      for (const { api } of others) assertRefused(await accept(api, code), refused)
+    })
+    const { api } = await person('kAY.s@eXAMPLE.com', 'old@example.com')
+    await owner.api.patch(`iam/groupInvites/${uid}`, { email: 'bob@example.com' })
+    assertRefused(await accept(api, code), refused)
+    await owner.api.patch(`iam/groupInvites/${uid}`, { email })
+    assert.equal((await accept(api, code)).status, 200)
+  })
+
+  test('R17: identities of the organization accept, those of another one do not', async () => {
+    const [mine, theirs] = [await cast().organization(), await cast().organization()]
+    const team = await mine.owner.api.made(`iam/groups/${mine.uid}`, { name: 'team' })
+    const { code } = await mine.owner.api.made(`iam/groupInvites/${team.uid}`, offer)
+    await cast().writesNothing(async () => assertRefused(await accept(theirs.owner.api, code), refused))
+    const robot = await mine.owner.api.made(`iam/identities/${mine.uid}`, { name: 'robot', claimMatch })
+    const api = apiOf(cast().berth, await cast().berth.tokenOf(robot.uid))
+    assert.equal((await accept(api, code)).status, 200)
+    // Nobody of the group's own rights is needed, and none is enough: the code is.
+    assert.equal((await accept(mine.owner.api, code)).status, 200)
+    const { code: stranger } = await theirs.owner.api.made(`iam/groupInvites/${theirs.uid}`, offer)
+    await cast().writesNothing(async () => assertRefused(await accept(api, stranger), refused))
+  })
+
+  test('R19: a narrowed token accepts nothing', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { code } = await owner.api.made(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
+    const { uid, api } = await person()
+    await cast().writesNothing(async () => {
+      for (const options of [
+        { scopes: [root] },
+        { scopes: [] },
+        { capabilities: setOf([]) },
+        { capabilities: managedRoleByName.get('owner')?.capabilities ?? 0n },
+      ]) {
+        const narrowed = apiOf(cast().berth, await cast().berth.tokenOf(uid, options))
+        for (const one of [code, 'rubbish']) assertRefused(await accept(narrowed, one), denied)
+      }
+    })
+    assert.equal((await accept(api, code)).status, 200)
+  })
+
+  test('an invite whose role is gone says so to whoever could have accepted it, and stays', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const role = await owner.api.made(`iam/roles/${root}`, { name: 'r', capabilities: ['CAP_REPO_LIST'] })
+    const invite = await owner.api.made(`iam/groupInvites/${root}`, {
+      ...offer,
+      roleUid: role.uid,
+      singleUse: true,
+      email: 'ada@example.com',
+    })
+    await owner.api.delete(`iam/roles/${role.uid}`)
+    const [ada, bob] = [await person('ada@example.com'), await person('bob@example.com')]
+    await cast().writesNothing(async () => {
+      assertRefused(await accept(ada.api, invite.code), precondition('ROLE_MISSING'))
+      assertRefused(await accept(bob.api, invite.code), refused)
+    })
+    await owner.api.patch(`iam/groupInvites/${invite.uid}`, { roleUid: viewer })
+    assert.equal((await accept(ada.api, invite.code)).status, 200)
+  })
+
+  test('accepting while the invite, its role, its group or the identity is deleted leaves nothing half done', async () => {
+    const { owner, uid: root } = await cast().organization()
+    for (let round = 0; round < 4; round++) {
+      const team = await owner.api.made(`iam/groups/${root}`, { name: `team ${round}` })
+      const role = await owner.api.made(`iam/roles/${root}`, {
+        name: `r${round}`,
+        capabilities: ['CAP_REPO_LIST'],
+      })
+      const invite = await owner.api.made(`iam/groupInvites/${team.uid}`, {
+        ...offer,
+        roleUid: role.uid,
+        singleUse: true,
+      })
+      const { uid: robot } = await owner.api.made(`iam/identities/${root}`, { name: 'robot', claimMatch })
+      const api = apiOf(cast().berth, await cast().berth.tokenOf(robot))
+      const gone = [
+        `iam/groupInvites/${invite.uid}`,
+        `iam/roles/${role.uid}`,
+        `iam/groups/${team.uid}`,
+        `iam/identities/${robot}`,
+      ]
+      // Each round another one goes first.
+      const [accepted, ...deletions] = await Promise.all([
+        accept(api, invite.code),
+        ...[...gone.slice(round), ...gone.slice(0, round)].map((path) => owner.api.delete(path)),
+      ])
+      for (const { status } of [accepted, ...deletions])
+        assert.ok([200, 400, 401, 404].includes(status), String(status))
+      const bindings = await db()
+        .kysely.selectFrom('role_bindings')
+        .selectAll()
+        .where('identity_uid', '=', robot)
+        .execute()
+      assert.equal(bindings.length, accepted.status === 200 ? 1 : 0)
+      for (const binding of bindings)
+        for (const path of [
+          `iam/identities/${binding.identity_uid}`,
+          `iam/roles/${binding.role_uid}`,
+          `iam/groups/${binding.parent}`,
+        ])
+          assert.equal((await owner.api.get(path)).status, 200, path)
+    }
+    assert.deepEqual(cast().berth.errors, [])
+  })
+
+  test('whoever accepts as a part of something larger can be refused and go on', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { store } = cast().berth.berth.installation
+    const { code, uid } = await owner.api.made(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
+    const held = await person()
+    await owner.api.made(`iam/roleBindings/${root}`, { identityUid: held.uid, roleUid: viewer })
+    const { uid: actor } = await person()
+    const request = { method: 'SignIn', requestId: 'r', address: '192.0.2.1' }
+    const { seen, binding } = await inTransaction(store.db, async (tx) => {
+      const codes: (number | undefined)[] = []
+      for (const [who, what] of [
+        [actor, 'rubbish'],
+        [held.uid, code],
+        [randomUids.root(), code],
+      ] as const)
+        await acceptInvite(store, tx, what, { ...request, actor: who }).catch(({ code: refusal }) =>
+          codes.push(refusal),
+        )
+      return { seen: codes, binding: await acceptInvite(store, tx, code, { ...request, actor }) }
+    })
+    assert.deepEqual(seen, [Code.NOT_FOUND, Code.ALREADY_EXISTS, Code.NOT_FOUND])
+    assert.deepEqual(
+      (await bindingsOf(actor)).map(({ uid: one }: { uid: string }) => one),
+      [binding.uid],
+    )
+    assert.deepEqual((await cast().auditOf(uid)).slice(1), [{ method: 'SignIn', actor }])
+  })
+})
