@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import fc from 'fast-check'
 import { InvitationsService } from '#gen/berth/iam/v1/invitations_pb.js'
 import { setOf } from '../../src/core/capabilities.ts'
@@ -10,7 +11,7 @@ import { managedRoleByName } from '../../src/core/managed-roles.ts'
 import { randomUids, type Uid } from '../../src/core/uid.ts'
 import { acceptInvite } from '../../src/iam/invitations.ts'
 import { inTransaction } from '../../src/storage/db.ts'
-import { insertResource } from '../../src/storage/rows.ts'
+import { deleteResource, insertResource, lockResource } from '../../src/storage/rows.ts'
 import type { Tables } from '../../src/storage/tables.ts'
 import {
   type Api,
@@ -383,6 +384,24 @@ onEveryDatabase('accepting invites', (cast) => {
           assert.equal((await owner.api.get(path)).status, 200, path)
     }
     assert.deepEqual(cast().berth.errors, [])
+  })
+
+  test('a group that is being deleted lets nobody in any more', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const team = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
+    const { code, uid } = await owner.api.made(`iam/groupInvites/${team.uid}`, offer)
+    const { uid: identity, api } = await person()
+    const accepted = await inTransaction(db(), async (tx) => {
+      await lockResource(db(), tx, 'groups', team.uid, 'update')
+      const answer = accept(api, code)
+      // Long enough for one that does not wait for the group.
+      await Promise.race([answer, setTimeout(100)])
+      await deleteResource(db(), tx, 'group_invites', uid)
+      await deleteResource(db(), tx, 'groups', team.uid)
+      return { answer }
+    })
+    assertRefused(await accepted.answer, refused)
+    assert.deepEqual(await bindingsOf(identity), [])
   })
 
   test('whoever accepts as a part of something larger can be refused and go on', async () => {
