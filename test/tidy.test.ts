@@ -26,6 +26,8 @@ const arrows: Readonly<Record<string, RegExp>> = {
   iam: /^(#gen\/|iam\/|core\/|storage\/|trust\/|@bufbuild\/protobuf(\/|$)|kysely$)/,
   registry:
     /^(#gen\/|registry\/|core\/|storage\/|trust\/|iam\/parent-group\.ts$|@bufbuild\/protobuf(\/|$)|kysely$)/,
+  limits:
+    /^(#gen\/|limits\/|core\/|storage\/db\.ts$|http\.ts$|node:|@bufbuild\/protobuf(\/|$)|rate-limiter-flexible$|better-sqlite3$|kysely$|ipaddr\.js$|lru-cache$)/,
   gateway: /^(#gen\/|gateway\/|core\/|http\.ts$|port\.ts$|node:|@bufbuild\/protobuf(\/|$))/,
   cli: /^(?!#gen\/|iam\/|registry\/|gateway\/|auth\/|sts\/|trust\/)/,
 }
