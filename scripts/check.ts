@@ -7,6 +7,7 @@ import { join } from 'node:path'
 
 const steps = {
   types: () => command('tsc', '--project', '.'),
+  'types of the client in browsers': () => command('tsc', '--project', 'client'),
   'format and lint': () => command('biome', 'check', '--error-on-warnings'),
   'unused code': () => command('knip'),
   'the contract': () => command('buf', 'lint'),
@@ -39,9 +40,11 @@ function command(program: string, ...args: string[]): string {
 function generatedIsCurrent(): string {
   const directory = mkdtempSync(join(tmpdir(), 'berth-generated-'))
   try {
-    const failure = command('buf', 'generate', '--output', directory)
+    const failure =
+      command('buf', 'generate', '--output', directory) ||
+      command('node', 'scripts/generate-client.ts', join(directory, 'client/generated'))
     if (failure !== '') return failure
-    const filesIn = (root: string) => globSync('gen/**/*.{js,ts}', { cwd: root })
+    const filesIn = (root: string) => globSync('{gen,client/generated}/**/*.{js,ts}', { cwd: root })
     const files = new Set([...filesIn('.'), ...filesIn(directory)])
     const stale = [...files].filter((file) => read(file) !== read(join(directory, file))).sort()
     return stale.length === 0 ? '' : `npm run generate changes ${stale.join(', ')}`

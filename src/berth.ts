@@ -3,12 +3,15 @@ import { ensureFirstOrganization, isFirstStart } from './bootstrap.ts'
 import { type Addresses, addressesOf, type Config } from './config.ts'
 import { unavailable } from './core/errors.ts'
 import { errorBody } from './gateway/error-body.ts'
-import type { HttpHandler } from './http.ts'
+import type { AddressOf, HttpHandler } from './http.ts'
 import { lastSeen } from './iam/last-seen.ts'
 import { type Installation, type InstallationParts, openInstallation, SetupError } from './installation.ts'
+import { clientAddresses } from './limits/client-address.ts'
+import { type Counters, memoryCounters, sharedCounters } from './limits/counters.ts'
+import { rateLimits } from './limits/rate-limits.ts'
 import { type ListenOptions, listen } from './listen.ts'
 import type { Log } from './log.ts'
-import { createMetrics } from './metrics.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
 import { type BerthServer, createServer } from './server.ts'
 import { writeSetting } from './storage/settings.ts'
 import { createIssuerKeys } from './sts/issuer-keys.ts'
@@ -43,7 +46,8 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
   try {
     // The port is bound first: an address that is taken is told at once, and the external addresses may follow from it.
     let server: BerthServer | undefined
-    const port = await listenOn(config, log, () => server, parts.portLimits)
+    const addressOf = clientAddresses(config.trustedProxies)
+    const port = await listenOn(config, log, () => server, addressOf, parts.portLimits)
     closing.unshift(() => port.stop())
 
     const addresses = addressesOf(config, port.url)
@@ -58,6 +62,8 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       () => seen.stop(),
       () => outbound.close(),
     )
+    const counters = await openCounters(config, installation, metrics, log)
+    if (counters !== undefined) closing.splice(1, 0, () => counters.close())
 
     const firstStart = await isFirstStart(installation)
     if (firstStart) await ensureFirstOrganization(installation)
@@ -78,6 +84,8 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       plainHttpIssuers: config.issuerPrivateNetworks.length > 0,
       patternIssuers: config.patternIssuers,
       corsOrigins: config.corsOrigins,
+      limits: counters && rateLimits({ tables: config.rateLimits, counters, onLimited: metrics.limited }),
+      addressOf,
       metrics,
       log,
     })
@@ -91,6 +99,26 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
   }
 }
 
+const LIMIT_WARNING_INTERVAL_MS = 60_000
+
+/** Where calls are counted; undefined when no limit is set. */
+async function openCounters(
+  { rateLimits: tables, rateLimitStore, dataDir }: Config,
+  { store }: Installation,
+  metrics: Metrics,
+  log: Log,
+): Promise<Counters | undefined> {
+  if (Object.values(tables).every((table) => Object.keys(table).length === 0)) return undefined
+  if (rateLimitStore === 'memory') return memoryCounters()
+  let warnedMs = Number.NEGATIVE_INFINITY
+  return sharedCounters(store.db, dataDir, (err) => {
+    metrics.limitStoreFailed()
+    if (performance.now() - warnedMs < LIMIT_WARNING_INTERVAL_MS) return
+    warnedMs = performance.now()
+    log.warn({ err }, 'rate limits are counted by this node alone: the database does not count them')
+  })
+}
+
 async function inTurn(steps: (() => Promise<void>)[]): Promise<void> {
   for (const step of steps.splice(0)) await step()
 }
@@ -100,6 +128,7 @@ async function listenOn(
   config: Config,
   log: Log,
   server: () => BerthServer | undefined,
+  addressOf: AddressOf,
   limits: ListenOptions['limits'],
 ) {
   const errorDomain = config.errorDomain ?? config.listen.host
@@ -127,6 +156,7 @@ async function listenOn(
       },
       errorDomain,
       log,
+      addressOf,
       limits,
     })
   } catch (error) {

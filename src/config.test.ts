@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { addressesOf, readConfig, variables } from './config.ts'
+import { limits } from './core/limits.ts'
 
 function read(env: Record<string, string>) {
   const result = readConfig(env)
@@ -61,6 +62,20 @@ const good: readonly [
     ['https://a.example', 'https://b.example'],
   ],
   ['BERTH_CORS_ORIGINS', 'https://console.example', 'corsOrigins', ['https://console.example']],
+  [
+    'BERTH_RATE_LIMITS',
+    'read=100/1s, exchange=5/2m',
+    'rateLimits',
+    { identity: { read: { points: 100, seconds: 1 }, exchange: { points: 5, seconds: 120 } }, address: {} },
+  ],
+  [
+    'BERTH_RATE_LIMITS_ADDRESS',
+    'write=1/24h',
+    'rateLimits',
+    { identity: {}, address: { write: { points: 1, seconds: limits.rateLimitWindowMsMax / 1000 } } },
+  ],
+  ['BERTH_RATE_LIMIT_STORE', 'database', 'rateLimitStore', 'database'],
+  ['BERTH_TRUSTED_PROXIES', '10.0.0.0/8,fd00::/8', 'trustedProxies', ['10.0.0.0/8', 'fd00::/8']],
   ['BERTH_LOG_LEVEL', 'debug', 'logLevel', 'debug'],
   ['BERTH_ERROR_DOMAIN', 'iam.example.com', 'errorDomain', 'iam.example.com'],
 ]
@@ -83,6 +98,17 @@ const bad: readonly [name: keyof typeof variables, value: string][] = [
   ['BERTH_ISSUER_PRIVATE_NETWORKS', '10.0.0.0'],
   ['BERTH_PATTERN_ISSUERS', 'a.example'],
   ['BERTH_CORS_ORIGINS', 'https://console.example/'],
+  ['BERTH_RATE_LIMITS', '100/1s'],
+  ['BERTH_RATE_LIMITS', 'reads=100/1s'],
+  ['BERTH_RATE_LIMITS', 'read=0/1s'],
+  ['BERTH_RATE_LIMITS', 'read=1/0s'],
+  ['BERTH_RATE_LIMITS', 'read=1/25h'],
+  ['BERTH_RATE_LIMITS', 'read=1/100ms'],
+  ['BERTH_RATE_LIMITS', 'read=1/1s,read=2/1s'],
+  ['BERTH_RATE_LIMITS', 'read=1/1s,'],
+  ['BERTH_RATE_LIMITS_ADDRESS', 'write=1'],
+  ['BERTH_RATE_LIMIT_STORE', 'redis'],
+  ['BERTH_TRUSTED_PROXIES', '10.0.0.1'],
   ['BERTH_LOG_LEVEL', 'loud'],
 ]
 for (const [name, value] of bad) {

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import ipaddr from 'ipaddr.js'
 import { type MasterKey, parseMasterKey } from './core/sealed.ts'
+import { type LimitTable, limitSyntax, parseLimitTable } from './limits/limit-table.ts'
 
 /**
  * The environment as a typed configuration. Every variable is described in `variables`, which `berth serve --help` and
@@ -27,11 +28,19 @@ export interface Config {
   /** Issuers that identities with an issuer pattern may match. */
   readonly patternIssuers: readonly string[]
   readonly corsOrigins: readonly string[]
+  /** Calls that an identity, or an address, may make; empty: as many as it likes. */
+  readonly rateLimits: Readonly<Record<'identity' | 'address', LimitTable>>
+  readonly rateLimitStore: RateLimitStore
+  /** CIDRs of proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[]
   readonly logLevel: LogLevel
 }
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
+
+const rateLimitStores = ['memory', 'database'] as const
+export type RateLimitStore = (typeof rateLimitStores)[number]
 
 /** Every variable of the server, in the order in which help shows them. */
 export const variables = {
@@ -52,6 +61,11 @@ export const variables = {
   BERTH_PATTERN_ISSUERS:
     'token issuers, separated by commas, that identities with an issuer pattern may match (default none)',
   BERTH_CORS_ORIGINS: 'origins, separated by commas, whose pages may call the API (default none)',
+  BERTH_RATE_LIMITS: 'calls that one identity may make, such as read=100/1s,write=20/1s (default no limit)',
+  BERTH_RATE_LIMITS_ADDRESS: 'calls that one IP address may make, in the same form (default no limit)',
+  BERTH_RATE_LIMIT_STORE: 'memory: each node counts by itself (default); database: all nodes count together',
+  BERTH_TRUSTED_PROXIES:
+    'CIDRs, separated by commas, of proxies whose X-Forwarded-For is believed (default none)',
   BERTH_LOG_LEVEL: `one of ${logLevels.join(', ')} (default info)`,
 } as const
 
@@ -143,6 +157,13 @@ export function readConfig(
       (item) => parseOrigin(item) === item,
       'an origin such as https://console.example.com',
     ),
+    rateLimits: {
+      identity: read('BERTH_RATE_LIMITS', parseLimitTable, limitSyntax) ?? {},
+      address: read('BERTH_RATE_LIMITS_ADDRESS', parseLimitTable, limitSyntax) ?? {},
+    },
+    rateLimitStore:
+      read('BERTH_RATE_LIMIT_STORE', parseRateLimitStore, `one of ${rateLimitStores.join(', ')}`) ?? 'memory',
+    trustedProxies: list('BERTH_TRUSTED_PROXIES', ipaddr.isValidCIDR, 'a CIDR such as 10.0.0.0/8'),
     logLevel: read('BERTH_LOG_LEVEL', parseLogLevel, `one of ${logLevels.join(', ')}`) ?? 'info',
   }
   return problems.length > 0 ? { problems } : { config }
@@ -174,6 +195,10 @@ function parseHost(value: string): string | undefined {
 function parseBoolean(value: string): boolean | undefined {
   if (value === 'true' || value === '1') return true
   return value === 'false' || value === '0' ? false : undefined
+}
+
+function parseRateLimitStore(value: string): RateLimitStore | undefined {
+  return rateLimitStores.find((store) => store === value)
 }
 
 function parseLogLevel(value: string): LogLevel | undefined {

@@ -6,7 +6,7 @@ export interface HttpRequest {
   /** Path and query as sent, undecoded: `/iam/v2beta1/groups?page_size=2`. */
   readonly url: string
   readonly headers: IncomingHttpHeaders
-  /** IP address of whoever opened the connection. */
+  /** IP address that the request came from. */
   readonly address: string
   /** Names this request in the log; sent back as `x-request-id`. */
   readonly id: string
@@ -23,5 +23,14 @@ export interface HttpReply {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | undefined
 }
+
+/**
+ * The IP address that a request counts for, from the socket's and from what X-Forwarded-For says: who may be believed is a matter
+ * of configuration (limits/client-address.ts).
+ */
+export type AddressOf = (
+  socketAddress: string | undefined,
+  forwardedFor: string | readonly string[] | undefined,
+) => string
 
 export type HttpHandler = (request: HttpRequest) => HttpReply | Promise<HttpReply>

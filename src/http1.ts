@@ -43,6 +43,7 @@ export function http1Server(context: PortContext): Server {
 class Exchange implements HttpRequest {
   readonly req: IncomingMessage
   readonly res: ServerResponse
+  readonly context: PortContext
   readonly timedOut: WeakSet<Duplex>
   readonly id: string
   readonly method: string
@@ -54,12 +55,14 @@ class Exchange implements HttpRequest {
   reading: Promise<Uint8Array> | undefined = undefined
 
   constructor(
+    context: PortContext,
     req: IncomingMessage,
     res: ServerResponse,
     timedOut: WeakSet<Duplex>,
     id: string,
     awaitsContinue: boolean,
   ) {
+    this.context = context
     this.req = req
     this.res = res
     this.timedOut = timedOut
@@ -75,7 +78,7 @@ class Exchange implements HttpRequest {
   }
 
   get address() {
-    return this.req.socket.remoteAddress ?? ''
+    return this.context.addressOf(this.req.socket.remoteAddress, this.req.headers['x-forwarded-for'])
   }
 
   body(bytesMax: number): Promise<Uint8Array> {
@@ -91,7 +94,7 @@ function serve(
   res: ServerResponse,
   awaitsContinue: boolean,
 ): void {
-  const exchange = new Exchange(req, res, timedOut, context.nextRequestId(), awaitsContinue)
+  const exchange = new Exchange(context, req, res, timedOut, context.nextRequestId(), awaitsContinue)
   const { id } = exchange
   if (req.method === 'POST' && isGrpcContentType(req.headers['content-type'])) {
     send(context, exchange, failureReply(context, id, grpcNeedsHttp2()))

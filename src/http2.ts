@@ -122,6 +122,36 @@ interface Exchange {
   readonly endOfStream: boolean
 }
 
+/** A class, because an accessor in an object literal gives every object a hidden class of its own. */
+class StreamRequest implements HttpRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly id: string
+  readonly #context: PortContext
+  readonly #exchange: Exchange
+  #reading: Promise<Uint8Array> | undefined = undefined
+
+  constructor(context: PortContext, exchange: Exchange, headers: IncomingHttpHeaders) {
+    this.method = exchange.head ? 'GET' : (headers[':method'] ?? '')
+    this.url = headers[':path'] ?? '*'
+    this.headers = headers
+    this.id = exchange.id
+    this.#context = context
+    this.#exchange = exchange
+  }
+
+  get address(): string {
+    const { session } = this.#exchange.stream
+    return this.#context.addressOf(session?.socket.remoteAddress, this.headers['x-forwarded-for'])
+  }
+
+  body(bytesMax: number): Promise<Uint8Array> {
+    this.#reading ??= readBody(this.#context, this.#exchange, this.headers, bytesMax)
+    return this.#reading
+  }
+}
+
 function serve(
   context: PortContext,
   stream: ServerHttp2Stream,
@@ -130,19 +160,8 @@ function serve(
   id: string,
 ): void {
   const exchange: Exchange = { stream, id, head: headers[':method'] === 'HEAD', endOfStream }
-  let reading: Promise<Uint8Array> | undefined
   if (headers.host === undefined && headers[':authority'] !== undefined) headers.host = headers[':authority']
-  const request: HttpRequest = {
-    method: exchange.head ? 'GET' : (headers[':method'] ?? ''),
-    url: headers[':path'] ?? '*',
-    headers,
-    address: stream.session?.socket.remoteAddress ?? '',
-    id,
-    body(bytesMax) {
-      reading ??= readBody(context, exchange, headers, bytesMax)
-      return reading
-    },
-  }
+  const request = new StreamRequest(context, exchange, headers)
   let reply: HttpReply | Promise<HttpReply>
   try {
     reply = context.http(request)

@@ -2,9 +2,10 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { createServer as createTlsServer } from 'node:tls'
 import { limits as productLimits } from './core/limits.ts'
 import type { TransportLog } from './gateway/status.ts'
-import type { HttpHandler } from './http.ts'
+import type { AddressOf, HttpHandler } from './http.ts'
 import { http1Server } from './http1.ts'
 import { http2Side } from './http2.ts'
+import { clientAddresses } from './limits/client-address.ts'
 import { type GrpcHandler, type PortContext, type PortLimits, requestIds } from './port.ts'
 
 export interface ListenOptions {
@@ -19,6 +20,8 @@ export interface ListenOptions {
   /** `domain` of the ErrorInfo in errors that the port itself answers with. */
   readonly errorDomain: string
   readonly log: TransportLog
+  /** Default: no proxy is trusted. */
+  readonly addressOf?: AddressOf | undefined
   /** Replaces single limits of core/limits.ts. */
   readonly limits?: Partial<PortLimits> | undefined
 }
@@ -46,6 +49,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     grpc: options.grpc,
     errorDomain: options.errorDomain,
     log: options.log,
+    addressOf: options.addressOf ?? clientAddresses([]),
     limits: { ...productLimits, ...options.limits },
     nextRequestId: requestIds(),
     stopping: false,

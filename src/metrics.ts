@@ -6,6 +6,10 @@ import type { Db, StatementTimer } from './storage/db.ts'
 export interface Metrics {
   /** A call that ended. `method`: full name; `ms`: how long it took. */
   call(method: string, protocol: 'rest' | 'grpc', code: Code, ms: number): void
+  /** A call that a rate limit refused, and what was counted: its address or its identity. */
+  limited(limitClass: string, by: string): void
+  /** A count in the database that failed. */
+  limitStoreFailed(): void
   readonly statement: StatementTimer
   watchPool(pool: Db['pool']): void
   /** What /metrics answers. */
@@ -40,6 +44,18 @@ export function createMetrics(): Metrics {
     registers,
   })
 
+  const limited = new Counter({
+    name: 'berth_rate_limited_total',
+    help: 'Calls that a rate limit refused, by class of method and by what was counted.',
+    labelNames: ['class', 'by'],
+    registers,
+  })
+  const limitStoreFailures = new Counter({
+    name: 'berth_rate_limit_store_failures_total',
+    help: 'Calls that a node counted by itself because the database did not count them.',
+    registers,
+  })
+
   // Resolved once per combination: finding a child by its labels costs more than counting.
   const children = new Map<string, { readonly count: () => void; readonly time: (seconds: number) => void }>()
   const childOf = (method: string, protocol: string, code: Code) => {
@@ -60,6 +76,8 @@ export function createMetrics(): Metrics {
       child.count()
       child.time(ms / SECOND_MS)
     },
+    limited: (limitClass, by) => limited.inc({ class: limitClass, by }),
+    limitStoreFailed: () => limitStoreFailures.inc(),
     statement: (ms) => statementSeconds.observe(ms / SECOND_MS),
     watchPool(pool) {
       new Gauge({

@@ -3,7 +3,7 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'nod
 import type { limits } from './core/limits.ts'
 import { errorBody, httpStatusOfError } from './gateway/error-body.ts'
 import { type TransportLog, toApiError } from './gateway/status.ts'
-import type { HttpHandler, HttpReply } from './http.ts'
+import type { AddressOf, HttpHandler, HttpReply } from './http.ts'
 
 /** What the adapters of HTTP/1 and HTTP/2 share. */
 
@@ -43,6 +43,7 @@ export interface PortContext {
   readonly grpc: GrpcHandler
   readonly errorDomain: string
   readonly log: TransportLog
+  readonly addressOf: AddressOf
   readonly limits: PortLimits
   /** The id of the next request. */
   readonly nextRequestId: () => string

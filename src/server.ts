@@ -13,7 +13,7 @@ import { grpcHandler } from './gateway/grpc.ts'
 import { healthService } from './gateway/grpc-health.ts'
 import { reflectionMethods } from './gateway/grpc-reflection.ts'
 import { restHandler } from './gateway/rest.ts'
-import type { HttpHandler, HttpReply } from './http.ts'
+import type { AddressOf, HttpHandler, HttpReply } from './http.ts'
 import { externalGroupRoleMappingsService } from './iam/external-group-role-mappings.ts'
 import { groupInvitesService } from './iam/group-invites.ts'
 import { groupsService } from './iam/groups.ts'
@@ -23,6 +23,7 @@ import { invitationsService } from './iam/invitations.ts'
 import type { LastSeen } from './iam/last-seen.ts'
 import { roleBindingsService } from './iam/role-bindings.ts'
 import { rolesService } from './iam/roles.ts'
+import type { RateLimits } from './limits/rate-limits.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { operationsHandlers } from './operations.ts'
@@ -49,6 +50,9 @@ export interface ServerDeps {
   readonly plainHttpIssuers: boolean
   readonly patternIssuers: readonly string[]
   readonly corsOrigins: readonly string[]
+  /** Undefined: nobody is limited. */
+  readonly limits: RateLimits | undefined
+  readonly addressOf: AddressOf
   readonly metrics: Metrics
   readonly log: Log
 }
@@ -83,6 +87,7 @@ export function createServer(deps: ServerDeps): BerthServer {
       issuer: addresses.authUrl,
       audiences: [addresses.baseUrl, addresses.registryHost],
       seen: lastSeen.note,
+      proven: (identity, call) => deps.limits?.byIdentity(call.method, call, identity),
     }),
     implement(PingService, {
       ping: async () => ({
@@ -101,6 +106,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     authenticate: authenticator({ verify: tokens.verify, clock: store.clock }, addresses.baseUrl),
     readGrants: grantsReader(store.db),
     authorize,
+    limits: deps.limits,
     observe: (method: DescMethod, { protocol }, code, ms) => metrics.call(nameOf(method), protocol, code, ms),
   })
 
@@ -140,6 +146,7 @@ export function createServer(deps: ServerDeps): BerthServer {
       ],
       errorDomain,
       log,
+      addressOf: deps.addressOf,
     }),
     setServing(value) {
       serving = value

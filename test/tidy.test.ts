@@ -7,7 +7,9 @@ import { limits } from '../src/core/limits.ts'
 
 /** The rules of the project that no linter knows. */
 
-const files = globSync('{bin,src,test,scripts,examples,bench,docs,proto,.ci}/**/*', { withFileTypes: true })
+const files = globSync('{bin,src,client,test,scripts,examples,bench,docs,proto,.ci}/**/*', {
+  withFileTypes: true,
+})
   .filter((entry) => entry.isFile() && !entry.parentPath.includes('bench/results'))
   .map((entry) => join(entry.parentPath, entry.name))
 const sources = files.filter((file) => file.startsWith('src/') && file.endsWith('.ts'))
@@ -26,6 +28,8 @@ const arrows: Readonly<Record<string, RegExp>> = {
   iam: /^(#gen\/|iam\/|core\/|storage\/|trust\/|@bufbuild\/protobuf(\/|$)|kysely$)/,
   registry:
     /^(#gen\/|registry\/|core\/|storage\/|trust\/|iam\/parent-group\.ts$|@bufbuild\/protobuf(\/|$)|kysely$)/,
+  limits:
+    /^(#gen\/|limits\/|core\/|storage\/db\.ts$|http\.ts$|node:|@bufbuild\/protobuf(\/|$)|rate-limiter-flexible$|better-sqlite3$|kysely$|ipaddr\.js$|lru-cache$)/,
   gateway: /^(#gen\/|gateway\/|core\/|http\.ts$|port\.ts$|node:|@bufbuild\/protobuf(\/|$))/,
   cli: /^(?!#gen\/|iam\/|registry\/|gateway\/|auth\/|sts\/|trust\/)/,
 }
@@ -40,6 +44,20 @@ test('imports point one way', () => {
       .map((name) => `${file} imports ${name}`)
   })
   assert.deepEqual(wrong, [])
+})
+
+test('the client stands alone: it runs in browsers, without this repository', () => {
+  const client = files.filter((file) => file.startsWith('client/') && file.endsWith('.ts'))
+  const imports = client.flatMap((file) =>
+    [...textOf(file).matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g)].map(([, name = '']) =>
+      name.startsWith('.') ? join(dirname(file), name) : name,
+    ),
+  )
+  assert.ok(client.length > 5)
+  assert.deepEqual(
+    imports.filter((name) => !client.includes(name)),
+    [],
+  )
 })
 
 test('the environment is read in the command line only', () => {

@@ -16,6 +16,8 @@ export interface Incoming {
   readonly idempotencyKey: string | undefined
   /** Aborted when the caller went away or its deadline passed; absent where a codec cannot tell. */
   readonly signal?: AbortSignal | undefined
+  /** Headers or metadata that the answer is to have, an error too; lower-case names. */
+  replyHeaders?: Readonly<Record<string, string>> | undefined
 }
 
 /** Who is asking, as proven by the token. */

@@ -56,6 +56,12 @@ export const limits = {
   idempotencyKeyCharsMax: 255,
   idempotencyKeyMaxAgeMs: DAY_MS,
 
+  // Rate limits.
+  /** Longest window in which calls are counted. */
+  rateLimitWindowMsMax: DAY_MS,
+  /** Addresses or identities of one rate limit that are counted in memory. */
+  rateLimitKeysMax: 100_000,
+
   // Tokens.
   accessTokenLifetimeMs: HOUR_MS,
   /** Tolerated difference between an issuer's clock and ours (R8). */

@@ -1,6 +1,9 @@
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 
 const PREFLIGHT_SECONDS = 600
+/** What a page may read of an answer besides its body. */
+const EXPOSED =
+  'etag, ratelimit-limit, ratelimit-remaining, ratelimit-reset, retry-after, www-authenticate, x-request-id'
 
 /**
  * Lets pages of the listed origins call a handler from a browser (the Fetch standard, "CORS protocol"). Origins are compared
@@ -28,7 +31,7 @@ function preflightReply(origin: string): HttpReply {
     headers: {
       'access-control-allow-origin': origin,
       'access-control-allow-methods': 'GET, HEAD, POST, PATCH, DELETE',
-      'access-control-allow-headers': 'authorization, content-type, if-match, if-none-match, idempotency-key',
+      'access-control-allow-headers': 'authorization, content-type, idempotency-key, if-match, if-none-match',
       'access-control-max-age': String(PREFLIGHT_SECONDS),
       vary: 'origin',
     },
@@ -41,7 +44,7 @@ function shared(reply: HttpReply, origin: string | undefined): HttpReply {
   const headers: Record<string, string> = { ...reply.headers, vary: 'origin' }
   if (origin !== undefined) {
     headers['access-control-allow-origin'] = origin
-    headers['access-control-expose-headers'] = 'etag, retry-after, www-authenticate, x-request-id'
+    headers['access-control-expose-headers'] = EXPOSED
   }
   return { ...reply, headers }
 }

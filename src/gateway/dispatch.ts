@@ -18,13 +18,20 @@ export interface WaistOptions<Rule> {
   readonly authenticate: (authorization: string | undefined) => Caller | Promise<Caller>
   readonly readGrants: (caller: Caller) => Grants | undefined | Promise<Grants | undefined>
   readonly authorize: (rule: Rule, request: Message, caller: Caller, grants: Grants) => Access
+  /** Asked once per request: before its token is looked at, and when the caller is known. Each rejects with code 8. */
+  readonly limits?:
+    | {
+        byAddress(method: DescMethod, incoming: Incoming): Promise<void> | undefined
+        byIdentity(method: DescMethod, incoming: Incoming, identity: string): Promise<void> | undefined
+      }
+    | undefined
   /** Told of each call that ended, with its RPC code and how long it took. */
   readonly observe: (method: DescMethod, incoming: Incoming, code: Code, ms: number) => void
 }
 
 export interface Waist {
   readonly dispatch: Dispatch
-  /** The token check alone, for codecs that look at it before they read the rest of a request. Throws code 16. */
+  /** Rate limits and the token alone, for codecs that look at them before they read the rest of a request. Throws code 8 or 16. */
   readonly authenticate: (method: DescMethod, incoming: Incoming) => void | Promise<void>
 }
 
@@ -43,14 +50,42 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
     ]),
   )
 
+  const { limits } = options
+  const counted = new WeakSet<Incoming>()
+  const isFirstLook = (incoming: Incoming) => {
+    const first = !counted.has(incoming)
+    counted.add(incoming)
+    return first
+  }
+  /** Synchronous when the answer is remembered and nothing is counted; waiting for nothing would cost a turn. */
+  const identify = (method: DescMethod, incoming: Incoming): Caller | Promise<Caller> =>
+    limits === undefined || !isFirstLook(incoming)
+      ? options.authenticate(incoming.authorization)
+      : identifyCounting(limits, method, incoming)
+  const identifyCounting = async (
+    { byAddress, byIdentity }: NonNullable<typeof limits>,
+    method: DescMethod,
+    incoming: Incoming,
+  ) => {
+    await byAddress(method, incoming)
+    const caller = await options.authenticate(incoming.authorization)
+    await byIdentity(method, incoming, caller.identity)
+    return caller
+  }
+  /** Open methods know no caller before their handler does. */
+  const admitOpen = (method: DescMethod, incoming: Incoming) =>
+    limits !== undefined && isFirstLook(incoming) ? limits.byAddress(method, incoming) : undefined
+
   const call = async (method: DescMethod, request: Message, incoming: Incoming): Promise<Message> => {
     const entry = entries.get(method)
     if (entry === undefined) throw unimplemented(`${method.name} is not a method of this server`)
     const { rule, handler } = entry
     let access: Access | undefined
-    if (!options.isOpen(rule)) {
-      // Both are synchronous when the answer is remembered; waiting for nothing would cost a turn.
-      const known = options.authenticate(incoming.authorization)
+    if (options.isOpen(rule)) {
+      const admitting = admitOpen(method, incoming)
+      if (admitting !== undefined) await admitting
+    } else {
+      const known = identify(method, incoming)
       const caller = known instanceof Promise ? await known : known
       const found = options.readGrants(caller)
       const grants = found instanceof Promise ? await found : found
@@ -78,8 +113,9 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
 
     authenticate(method, incoming) {
       const entry = entries.get(method)
-      if (entry === undefined || options.isOpen(entry.rule)) return undefined
-      const known = options.authenticate(incoming.authorization)
+      if (entry === undefined) return undefined
+      if (options.isOpen(entry.rule)) return admitOpen(method, incoming)
+      const known = identify(method, incoming)
       return known instanceof Promise ? known.then(() => undefined) : undefined
     },
   }
@@ -122,5 +158,13 @@ class HandledCall implements Call {
 
   get signal(): AbortSignal | undefined {
     return this.#incoming.signal
+  }
+
+  get replyHeaders(): Incoming['replyHeaders'] {
+    return this.#incoming.replyHeaders
+  }
+
+  set replyHeaders(headers: Incoming['replyHeaders']) {
+    this.#incoming.replyHeaders = headers
   }
 }

@@ -41,6 +41,7 @@ export function sendTrailersOnly(
   error: ApiError,
   errorDomain: string,
   requestId: string,
+  replyHeaders?: OutgoingHttpHeaders,
 ): void {
   if (stream.destroyed || stream.closed || stream.headersSent) return
   stream.respond(
@@ -49,6 +50,7 @@ export function sendTrailersOnly(
       'content-type': grpcContentType,
       'grpc-accept-encoding': acceptedEncodings,
       'x-request-id': requestId,
+      ...replyHeaders,
       ...errorTrailers(error, errorDomain),
     },
     { endStream: true },

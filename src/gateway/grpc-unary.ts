@@ -4,6 +4,7 @@ import type { Incoming } from '../core/call.ts'
 import { type ApiError, invalidArgument, unimplemented } from '../core/errors.ts'
 import { etagOf } from '../core/etag.ts'
 import { answersVersion } from '../core/standard-method.ts'
+import type { AddressOf } from '../http.ts'
 import type { GrpcContext } from './grpc.ts'
 import { type Frame, frame, frameReader, timeoutMsOf } from './grpc-frame.ts'
 import {
@@ -30,20 +31,28 @@ class UnaryCall implements Incoming {
   readonly protocol = 'grpc'
   readonly requestId: string
   readonly authorization: string | undefined
+  replyHeaders: Incoming['replyHeaders'] = undefined
+  readonly #addressOf: AddressOf
   readonly #stream: ServerHttp2Stream
   readonly #headers: IncomingHttpHeaders
   #controller: AbortController | undefined = undefined
   #aborted: ApiError | undefined = undefined
 
-  constructor(requestId: string, stream: ServerHttp2Stream, headers: IncomingHttpHeaders) {
+  constructor(
+    requestId: string,
+    addressOf: AddressOf,
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+  ) {
     this.requestId = requestId
     this.authorization = headers.authorization
+    this.#addressOf = addressOf
     this.#stream = stream
     this.#headers = headers
   }
 
   get address(): string {
-    return this.#stream.session?.socket.remoteAddress ?? ''
+    return this.#addressOf(this.#stream.session?.socket.remoteAddress, this.#headers['x-forwarded-for'])
   }
 
   get ifMatch(): string | undefined {
@@ -78,7 +87,7 @@ export function serveUnary(
   requestId: string,
 ): void {
   const { limits } = context
-  const incoming = new UnaryCall(requestId, stream, headers)
+  const incoming = new UnaryCall(requestId, context.addressOf, stream, headers)
   let phase: Phase = 'reading'
   let timer: NodeJS.Timeout | undefined
 
@@ -86,7 +95,8 @@ export function serveUnary(
     if (phase === 'answered') return
     phase = 'answered'
     clearTimeout(timer)
-    sendTrailersOnly(stream, toApiError(failure, requestId, context.log), context.errorDomain, requestId)
+    const error = toApiError(failure, requestId, context.log)
+    sendTrailersOnly(stream, error, context.errorDomain, requestId, incoming.replyHeaders)
   }
   const expire = () => {
     const exceeded = deadlineExceeded()
@@ -131,14 +141,14 @@ export function serveUnary(
       if (bytes.length <= context.gzipAboveBytes || !acceptsGzip(headers['grpc-accept-encoding'])) {
         phase = 'answered'
         clearTimeout(timer)
-        sendReply(stream, frame(bytes, false), replyHeaders(method, reply, requestId))
+        sendReply(stream, frame(bytes, false), replyHeaders(method, reply, incoming))
         return
       }
       gzipFrame(bytes).then((packed) => {
         if (phase === 'answered') return
         phase = 'answered'
         clearTimeout(timer)
-        sendReply(stream, packed, { ...replyHeaders(method, reply, requestId), 'grpc-encoding': 'gzip' })
+        sendReply(stream, packed, { ...replyHeaders(method, reply, incoming), 'grpc-encoding': 'gzip' })
       }, fail)
     } catch (failure) {
       fail(failure)
@@ -195,12 +205,13 @@ function sendReply(stream: ServerHttp2Stream, packed: Buffer, headers: OutgoingH
   stream.end(packed)
 }
 
-function replyHeaders(method: DescMethod, reply: Message, requestId: string): OutgoingHttpHeaders {
+function replyHeaders(method: DescMethod, reply: Message, incoming: Incoming): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {
     ':status': 200,
     'content-type': grpcContentType,
-    'x-request-id': requestId,
+    'x-request-id': incoming.requestId,
   }
+  if (incoming.replyHeaders !== undefined) Object.assign(headers, incoming.replyHeaders)
   if (answersVersion(method)) headers['etag'] = etagOf(method.output, reply)
   return headers
 }

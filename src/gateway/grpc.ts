@@ -3,6 +3,7 @@ import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import type { Dispatch } from '../core/call.ts'
 import { unimplemented } from '../core/errors.ts'
 import { limits as productLimits } from '../core/limits.ts'
+import type { AddressOf } from '../http.ts'
 import type { GrpcHandler } from '../port.ts'
 import { sendHttpError, sendTrailersOnly } from './grpc-reply.ts'
 import { type StreamingMethod, streamingCalls } from './grpc-streaming.ts'
@@ -26,6 +27,8 @@ export interface GrpcOptions {
   readonly streaming?: readonly StreamingMethod[] | undefined
   readonly errorDomain: string
   readonly log: TransportLog
+  /** Default: the socket's address as it is. */
+  readonly addressOf?: AddressOf | undefined
   /**
    * Replies longer than this are packed for clients that take gzip; default 32 KiB. Packing a few KiB costs more CPU
    * than the rest of the call.
@@ -40,6 +43,7 @@ export interface GrpcContext {
   readonly dispatch: Dispatch
   readonly errorDomain: string
   readonly log: TransportLog
+  readonly addressOf: AddressOf
   readonly gzipAboveBytes: number
   readonly limits: GrpcLimits
 }
@@ -54,6 +58,7 @@ export function grpcHandler(options: GrpcOptions): GrpcHandler {
     dispatch: options.dispatch,
     errorDomain: options.errorDomain,
     log: options.log,
+    addressOf: options.addressOf ?? ((socketAddress = '') => socketAddress),
     gzipAboveBytes: options.gzipAboveBytes ?? GZIP_ABOVE_BYTES,
     limits: { ...productLimits, ...options.limits },
   }

@@ -31,6 +31,7 @@ class RestCall implements Incoming {
   readonly protocol = 'rest'
   readonly requestId: string
   readonly authorization: string | undefined
+  replyHeaders: Incoming['replyHeaders'] = undefined
   readonly #request: HttpRequest
 
   constructor(request: HttpRequest) {
@@ -86,11 +87,13 @@ export function restHandler(options: RestOptions): HttpHandler {
     const incoming = new RestCall(request)
     let decoded: DecodedRequest | undefined
     const fail = (error: unknown): HttpReply =>
-      errorReply(inCallersWords(error, endpoint, decoded), request, options)
+      told(errorReply(inCallersWords(error, endpoint, decoded), request, options), incoming)
     const finish = (body: Uint8Array | undefined): Promise<HttpReply> => {
       decoded = endpoint.decode({ values: found.values, query: mark < 0 ? '' : url.slice(mark + 1), body })
       const reply = dispatch(endpoint.method, decoded.message, incoming)
-      return inTime(reply, handlerTimeoutMs).then((message) => render(endpoint, message, request))
+      return inTime(reply, handlerTimeoutMs).then((message) =>
+        told(render(endpoint, message, request), incoming),
+      )
     }
     const run = (): Promise<HttpReply> =>
       endpoint.wantsBody(request.headers['content-type'])
@@ -123,6 +126,10 @@ function inTime(reply: Promise<Message>, ms: number): Promise<Message> {
       },
     )
   })
+}
+
+function told(reply: HttpReply, { replyHeaders }: Incoming): HttpReply {
+  return replyHeaders === undefined ? reply : { ...reply, headers: { ...reply.headers, ...replyHeaders } }
 }
 
 function render(

@@ -39,6 +39,8 @@ export interface ExchangeOptions {
   /** Issuers that identities with an issuer pattern may match; no other is ever asked for keys on their behalf (R1). */
   readonly patternIssuers: readonly string[]
   readonly log: Pick<Log, 'debug'>
+  /** Told who was proven, before a token is made; may reject. */
+  readonly proven: (identity: string, call: Call) => Promise<void> | undefined
   /** Notes that the identity was used. */
   readonly seen: (uid: string) => void
 }
@@ -55,6 +57,7 @@ export function securityTokenService(options: ExchangeOptions) {
       const token = bearerToken(call.authorization)
       const asked = readRequest(request, options.audiences)
       const actor = await assume(token, asked.identity, options, call)
+      await options.proven(asked.identity, call)
       const issued = await options.tokens.issue({ ...asked, actor })
       if (issued.token.length > limits.bearerTokenCharsMax)
         throw invalidArgument('scopes', 'must be fewer: the token would be too long to be used')

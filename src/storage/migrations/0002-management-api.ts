@@ -118,6 +118,18 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     .execute()
   await index('idempotency_keys', 'by_created', ['created_ms']).execute()
 
+  // Counters of rate limits, as rate-limiter-flexible has its table. Each node of a PostgreSQL counts here, and a crash may lose it:
+  // an unlogged row costs no wait for the disk. On SQLite they are in another file (limits/counters.ts).
+  if (engine === 'postgres') {
+    await sql`
+      create unlogged table rate_limits (
+        key text collate "C" primary key,
+        points bigint not null,
+        expire bigint
+      )`.execute(db)
+    await index('rate_limits', 'by_expire', ['expire']).execute()
+  }
+
   // An event becomes a resource of the tree, below what it is about: whoever may see a group's events sees them by their uid. They
   // are kept in the order of time, which is how they come and how they are read; no other index makes every change dearer.
   await db.schema

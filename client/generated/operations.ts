@@ -1,0 +1,541 @@
+// Generated from proto/ by scripts/generate-client.ts: do not edit.
+
+import type { CallOptions, CreateOptions, DeleteOptions, Operation, Reply, UpdateOptions } from '../operation.ts'
+import type * as types from './types.ts'
+
+export const operations = {
+  groups: {
+    get: { kind: 'get', verb: 'GET', path: '/iam/v2beta1/groups/{uid}', repeat: 'always' },
+    delete: { kind: 'delete', verb: 'DELETE', path: '/iam/v2beta1/groups/{uid}', repeat: 'always' },
+    list: { kind: 'list', verb: 'GET', path: '/iam/v2beta1/groups', items: 'groups', repeat: 'always' },
+    create: { kind: 'create', verb: 'POST', path: '/iam/v2beta1/groups/{parent?}', repeat: 'with-key' },
+    update: { kind: 'update', verb: 'PATCH', path: '/iam/v2beta1/groups/{uid}', repeat: 'with-match' },
+    lookupGroup: { kind: 'request', verb: 'GET', path: '/iam/v2beta1/groups:lookupGroup', repeat: 'always' },
+    requestGroupAccess: { kind: 'request', verb: 'POST', path: '/iam/v2beta1/groups/{groupUid}:requestGroupAccess', body: true, repeat: 'never' },
+    checkEligibility: { kind: 'request', verb: 'GET', path: '/iam/v2beta1/groups:checkEligibility', repeat: 'always' },
+  },
+  identities: {
+    create: { kind: 'create', verb: 'POST', path: '/iam/v2beta1/identities/{parent}', repeat: 'with-key' },
+    get: { kind: 'get', verb: 'GET', path: '/iam/v2beta1/identities/{uid}', repeat: 'always' },
+    delete: { kind: 'delete', verb: 'DELETE', path: '/iam/v2beta1/identities/{uid}', repeat: 'always' },
+    update: { kind: 'update', verb: 'PATCH', path: '/iam/v2beta1/identities/{uid}', repeat: 'with-match' },
+    list: { kind: 'list', verb: 'GET', path: '/iam/v2beta1/identities', items: 'identities', repeat: 'always' },
+    lookupIdentity: { kind: 'request', verb: 'GET', path: '/iam/v2beta1/identities:lookupIdentity', repeat: 'always' },
+    updateIdentityMetadata: { kind: 'request', verb: 'PATCH', path: '/iam/v2beta1/identities:updateIdentityMetadata', body: true, repeat: 'never' },
+  },
+  roles: {
+    get: { kind: 'get', verb: 'GET', path: '/iam/v2beta1/roles/{uid}', repeat: 'always' },
+    list: { kind: 'list', verb: 'GET', path: '/iam/v2beta1/roles', items: 'roles', repeat: 'always' },
+    create: { kind: 'create', verb: 'POST', path: '/iam/v2beta1/roles/{parent}', repeat: 'with-key' },
+    update: { kind: 'update', verb: 'PATCH', path: '/iam/v2beta1/roles/{uid}', repeat: 'with-match' },
+    delete: { kind: 'delete', verb: 'DELETE', path: '/iam/v2beta1/roles/{uid}', repeat: 'always' },
+  },
+  roleBindings: {
+    get: { kind: 'get', verb: 'GET', path: '/iam/v2beta1/roleBindings/{uid}', repeat: 'always' },
+    create: { kind: 'create', verb: 'POST', path: '/iam/v2beta1/roleBindings/{parent}', repeat: 'with-key' },
+    delete: { kind: 'delete', verb: 'DELETE', path: '/iam/v2beta1/roleBindings/{uid}', repeat: 'always' },
+    list: { kind: 'list', verb: 'GET', path: '/iam/v2beta1/roleBindings', items: 'roleBindings', repeat: 'always' },
+    batchCreate: { kind: 'request', verb: 'POST', path: '/iam/v2beta1/roleBindings:batchCreate', body: true, repeat: 'with-key' },
+    update: { kind: 'update', verb: 'PATCH', path: '/iam/v2beta1/roleBindings/{uid}', repeat: 'with-match' },
+  },
+  identityProviders: {
+    list: { kind: 'list', verb: 'GET', path: '/iam/v2beta1/identityProviders', items: 'identityProviders', repeat: 'always' },
+    get: { kind: 'get', verb: 'GET', path: '/iam/v2beta1/identityProviders/{uid}', repeat: 'always' },
+    create: { kind: 'create', verb: 'POST', path: '/iam/v2beta1/identityProviders/{parent}', repeat: 'with-key' },
+    update: { kind: 'update', verb: 'PATCH', path: '/iam/v2beta1/identityProviders/{uid}', repeat: 'with-match' },
+    delete: { kind: 'delete', verb: 'DELETE', path: '/iam/v2beta1/identityProviders/{uid}', repeat: 'always' },
+    generateScimToken: { kind: 'request', verb: 'POST', path: '/iam/v2beta1/identityProviders/{identityProviderUid}:generateScimToken', body: true, repeat: 'never' },
+    regenerateScimToken: { kind: 'request', verb: 'POST', path: '/iam/v2beta1/identityProviders/{identityProviderUid}:regenerateScimToken', body: true, repeat: 'never' },
+    revokeScimToken: { kind: 'request', verb: 'POST', path: '/iam/v2beta1/identityProviders/{identityProviderUid}:revokeScimToken', body: true, repeat: 'never' },
+    setScimEnabled: { kind: 'request', verb: 'POST', path: '/iam/v2beta1/identityProviders/{identityProviderUid}:setScimEnabled', body: true, repeat: 'never' },
+  },
+  externalGroupRoleMappings: {
+    get: { kind: 'get', verb: 'GET', path: '/iam/v2beta1/externalGroupRoleMappings/{uid}', repeat: 'always' },
+    create: { kind: 'create', verb: 'POST', path: '/iam/v2beta1/externalGroupRoleMappings/{parent}', repeat: 'with-key' },
+    delete: { kind: 'delete', verb: 'DELETE', path: '/iam/v2beta1/externalGroupRoleMappings/{uid}', repeat: 'always' },
+    batchDelete: { kind: 'request', verb: 'POST', path: '/iam/v2beta1/externalGroupRoleMappings:batchDelete', body: true, repeat: 'always' },
+    list: { kind: 'list', verb: 'GET', path: '/iam/v2beta1/externalGroupRoleMappings', items: 'externalGroupRoleMappings', repeat: 'always' },
+  },
+  accountAssociations: {
+    get: { kind: 'get', verb: 'GET', path: '/iam/v2beta1/accountAssociations/{uid}', repeat: 'always' },
+    create: { kind: 'create', verb: 'POST', path: '/iam/v2beta1/accountAssociations/{parent}', repeat: 'with-key' },
+    delete: { kind: 'delete', verb: 'DELETE', path: '/iam/v2beta1/accountAssociations/{uid}', repeat: 'always' },
+    list: { kind: 'list', verb: 'GET', path: '/iam/v2beta1/accountAssociations', items: 'accountAssociations', repeat: 'always' },
+    update: { kind: 'update', verb: 'PATCH', path: '/iam/v2beta1/accountAssociations/{uid}', repeat: 'with-match' },
+    checkAccountAssociation: { kind: 'request', verb: 'POST', path: '/iam/v2beta1/accountAssociations/{uid}:checkAccountAssociation', body: true, repeat: 'always' },
+  },
+  groupInvites: {
+    create: { kind: 'create', verb: 'POST', path: '/iam/v2beta1/groupInvites/{parent}', repeat: 'with-key' },
+    get: { kind: 'get', verb: 'GET', path: '/iam/v2beta1/groupInvites/{uid}', repeat: 'always' },
+    delete: { kind: 'delete', verb: 'DELETE', path: '/iam/v2beta1/groupInvites/{uid}', repeat: 'always' },
+    list: { kind: 'list', verb: 'GET', path: '/iam/v2beta1/groupInvites', items: 'groupInvites', repeat: 'always' },
+    update: { kind: 'update', verb: 'PATCH', path: '/iam/v2beta1/groupInvites/{uid}', repeat: 'with-match' },
+  },
+  invitations: {
+    acceptGroupInvite: { kind: 'request', verb: 'POST', path: '/iam/v2beta1/groupInvites:accept', body: true, repeat: 'never' },
+  },
+  repos: {
+    get: { kind: 'get', verb: 'GET', path: '/registry/v2beta1/repos/{uid}', repeat: 'always' },
+    create: { kind: 'create', verb: 'POST', path: '/registry/v2beta1/repos/{parent}', repeat: 'with-key' },
+    update: { kind: 'update', verb: 'PATCH', path: '/registry/v2beta1/repos/{uid}', repeat: 'with-match' },
+    delete: { kind: 'delete', verb: 'DELETE', path: '/registry/v2beta1/repos/{uid}', repeat: 'always' },
+    list: { kind: 'list', verb: 'GET', path: '/registry/v2beta1/repos', items: 'repos', repeat: 'always' },
+    getRepoReadme: { kind: 'get', verb: 'GET', path: '/registry/v2beta1/repos/{uid}/readme', repeat: 'always' },
+    updateRepoReadme: { kind: 'update', verb: 'PATCH', path: '/registry/v2beta1/repos/{uid}/readme', repeat: 'with-match' },
+  },
+  tags: {
+    get: { kind: 'get', verb: 'GET', path: '/registry/v2beta1/tags/{uid}', repeat: 'always' },
+    list: { kind: 'list', verb: 'GET', path: '/registry/v2beta1/tags', items: 'tags', repeat: 'always' },
+    create: { kind: 'create', verb: 'POST', path: '/registry/v2beta1/tags/{parent}', repeat: 'with-key' },
+    delete: { kind: 'delete', verb: 'DELETE', path: '/registry/v2beta1/tags/{uid}', repeat: 'always' },
+  },
+  images: {
+    getArchitectures: { kind: 'request', verb: 'GET', path: '/registry/v2beta1/repos/{repoUid}/digests/{digest}/architectures', repeat: 'always' },
+    getSize: { kind: 'request', verb: 'GET', path: '/registry/v2beta1/repos/{repoUid}/digests/{digest}/size', repeat: 'always' },
+  },
+  advisories: {
+    get: { kind: 'get', verb: 'GET', path: '/vulnerabilities/v2beta1/advisories/{uid}', repeat: 'always' },
+    list: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/advisories', items: 'advisories', repeat: 'always' },
+  },
+  ping: {
+    ping: { kind: 'request', verb: 'GET', path: '/ping/v2beta1/ping', repeat: 'always' },
+  },
+  securityToken: {
+    exchange: { kind: 'request', verb: 'POST', path: '/sts/exchange', repeat: 'always' },
+    exchangeRefreshToken: { kind: 'request', verb: 'POST', path: '/sts/exchange_refresh_token', repeat: 'never' },
+  },
+  audit: {
+    list: { kind: 'list', verb: 'GET', path: '/audit/v1/events', items: 'events', repeat: 'always' },
+    get: { kind: 'get', verb: 'GET', path: '/audit/v1/events/{uid}', repeat: 'always' },
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, Operation>>>>
+
+export interface Services {
+  /**
+   * Groups form the tree that everything else hangs on: a root group is an organization, and every
+   * resource belongs to one group. Rights granted at a group hold for all that lies below it.
+   */
+  readonly groups: {
+    /** Reads one group. Fails with NOT_FOUND when there is no such group. */
+    get(uid: string, options?: CallOptions): Reply<types.Group>
+    /**
+     * Removes an empty group. Fails with FAILED_PRECONDITION (`RESOURCE_NOT_EMPTY`) while anything still
+     * belongs to it, and with NOT_FOUND when it is already gone.
+     */
+    delete(uid: string, options?: DeleteOptions): Reply<void>
+    /**
+     * Lists the groups in which the caller may read groups. The sort keys are `uid`, `name`,
+     * `created_at` and `updated_at`.
+     */
+    list(request?: types.ListGroupsRequest, options?: CallOptions): Reply<types.ListGroupsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListGroupsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Group, void>
+    /**
+     * Creates a group below a parent or, with an empty parent, a new organization whose creator becomes
+     * its owner. Creating an organization may be limited to administrators of the platform.
+     */
+    create(parent: string, group: types.GroupInput, options?: CreateOptions): Reply<types.Group>
+    /** Changes a group and returns it as it is afterwards. A group cannot be moved to another parent. */
+    update(uid: string, patch: Partial<types.GroupInput>, options?: UpdateOptions): Reply<types.Group>
+    /**
+     * Finds the verified organization that is named after the domain of the caller's e-mail address.
+     * Fails with the same NOT_FOUND whether none matches, the domain is blocked, or the caller's sign-in
+     * is not trusted for this.
+     */
+    lookupGroup(request?: types.LookupGroupRequest, options?: CallOptions): Reply<types.LookupGroupResponse>
+    /**
+     * Asks the owners of the organization that matches the caller's e-mail domain to let the caller in.
+     * Fails with NOT_FOUND as LookupGroup does, and with RESOURCE_EXHAUSTED when repeated too soon.
+     */
+    requestGroupAccess(request: types.RequestGroupAccessRequest, options?: CallOptions): Reply<types.RequestGroupAccessResponse>
+    /**
+     * Tells whether the caller's e-mail domain is one that LookupGroup and RequestGroupAccess would act
+     * on.
+     */
+    checkEligibility(request?: types.CheckEligibilityRequest, options?: CallOptions): Reply<types.CheckEligibilityResponse>
+  }
+  /**
+   * Identities are who acts: people who signed in, and workloads that prove themselves with a token of
+   * another issuer instead of a stored secret.
+   */
+  readonly identities: {
+    /**
+     * Creates an identity in a group, together with the rule that says which outside party may take it
+     * on.
+     */
+    create(parent: string, identity: types.IdentityInput, options?: CreateOptions): Reply<types.Identity>
+    /** Reads one identity. Fails with NOT_FOUND when there is no such identity. */
+    get(uid: string, options?: CallOptions): Reply<types.Identity>
+    /**
+     * Removes an identity. Fails with FAILED_PRECONDITION (`RESOURCE_IN_USE`) while role bindings name
+     * it, and with NOT_FOUND when it is already gone.
+     */
+    delete(uid: string, options?: DeleteOptions): Reply<void>
+    /**
+     * Changes an identity and returns it as it is afterwards. Who may take the identity on changes with
+     * the next token exchange.
+     */
+    update(uid: string, patch: Partial<types.IdentityInput>, options?: UpdateOptions): Reply<types.Identity>
+    /**
+     * Lists the identities of the groups in which the caller may read identities. The sort keys are
+     * `uid`, `name`, `created_at` and `updated_at`.
+     */
+    list(request?: types.ListIdentitiesRequest, options?: CallOptions): Reply<types.ListIdentitiesResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListIdentitiesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Identity, void>
+    /**
+     * Tells the UID that belongs to a person's issuer and subject, whether or not they have signed in
+     * before. Roles can therefore be granted ahead of a first sign-in.
+     */
+    lookupIdentity(request: types.LookupIdentityRequest, options?: CallOptions): Reply<types.LookupIdentityResponse>
+    /**
+     * Hands over details about the caller's own identity. The values go out with the event; keeping them
+     * is not promised.
+     */
+    updateIdentityMetadata(request: types.UpdateIdentityMetadataRequest, options?: CallOptions): Reply<types.IdentityMetadata>
+  }
+  /**
+   * Roles are named sets of capabilities. Managed roles come with the platform and never change; custom
+   * roles belong to a group.
+   */
+  readonly roles: {
+    /**
+     * Reads one role. Managed roles can be read by everyone who may read roles anywhere; fails with
+     * NOT_FOUND when there is no such role.
+     */
+    get(uid: string, options?: CallOptions): Reply<types.Role>
+    /**
+     * Lists the managed roles and the custom roles of the groups in which the caller may read roles. The
+     * sort keys are `uid`, `name`, `created_at` and `updated_at`.
+     */
+    list(request?: types.ListRolesRequest, options?: CallOptions): Reply<types.ListRolesResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListRolesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Role, void>
+    /**
+     * Creates a custom role in a group. Fails with PERMISSION_DENIED when the role holds a capability
+     * that the caller does not hold there.
+     */
+    create(parent: string, role: types.RoleInput, options?: CreateOptions): Reply<types.Role>
+    /**
+     * Changes a custom role for everyone bound to it, and returns it as it is afterwards. Managed roles
+     * are refused, and so are capabilities that the caller does not hold.
+     */
+    update(uid: string, patch: Partial<types.RoleInput>, options?: UpdateOptions): Reply<types.Role>
+    /**
+     * Removes a custom role. Fails with FAILED_PRECONDITION (`RESOURCE_IN_USE`) while role bindings name
+     * it, and with NOT_FOUND when it is already gone; managed roles are refused.
+     */
+    delete(uid: string, options?: DeleteOptions): Reply<void>
+  }
+  /**
+   * Role bindings give an identity a role at a group, and so at everything below that group. They take
+   * effect, and cease to, at once.
+   */
+  readonly roleBindings: {
+    /** Reads one binding. Fails with NOT_FOUND when there is no such binding. */
+    get(uid: string, options?: CallOptions): Reply<types.RoleBinding>
+    /**
+     * Gives an identity a role at a group. Fails with PERMISSION_DENIED when the role holds a capability
+     * that the caller does not hold there, and with ALREADY_EXISTS when the same binding is already in
+     * place.
+     */
+    create(parent: string, roleBinding: types.RoleBindingInput, options?: CreateOptions): Reply<types.RoleBinding>
+    /** Takes the role away again. Fails with NOT_FOUND when the binding is already gone. */
+    delete(uid: string, options?: DeleteOptions): Reply<void>
+    /**
+     * Lists the bindings of the groups in which the caller may read bindings. The sort keys are `uid`
+     * and `created_at`.
+     */
+    list(request?: types.ListRoleBindingsRequest, options?: CallOptions): Reply<types.ListRoleBindingsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListRoleBindingsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.RoleBinding, void>
+    /**
+     * Creates up to 25 bindings in one group, all of them or none. The rules of CreateRoleBinding hold
+     * for each.
+     */
+    batchCreate(request: types.BatchCreateRoleBindingsRequest, options?: CreateOptions): Reply<types.BatchCreateRoleBindingsResponse>
+    /**
+     * Changes which identity or which role a binding names, and returns it as it is afterwards. Its
+     * group stays; a role beyond what the caller holds is refused.
+     */
+    update(uid: string, patch: Partial<types.RoleBindingInput>, options?: UpdateOptions): Reply<types.RoleBinding>
+  }
+  /**
+   * Identity providers let the people of an organization sign in with the organization's own account
+   * system, and let that system create and remove their accounts (SCIM).
+   */
+  readonly identityProviders: {
+    /**
+     * Lists the providers of the organizations in which the caller may read providers. The sort keys are
+     * `uid`, `name`, `created_at` and `updated_at`.
+     */
+    list(request?: types.ListIdentityProvidersRequest, options?: CallOptions): Reply<types.ListIdentityProvidersResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListIdentityProvidersRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.IdentityProvider, void>
+    /**
+     * Reads one provider, including the state of its provisioning token. Fails with NOT_FOUND when there
+     * is no such provider.
+     */
+    get(uid: string, options?: CallOptions): Reply<types.IdentityProvider>
+    /**
+     * Creates a provider in an organization. Needs the right to bind roles too, because everyone who
+     * signs in through it is given its default role.
+     */
+    create(parent: string, identityProvider: types.IdentityProviderInput, options?: CreateOptions): Reply<types.IdentityProvider>
+    /**
+     * Changes a provider and returns it as it is afterwards. Needs the right to bind roles too, as
+     * CreateIdentityProvider does.
+     */
+    update(uid: string, patch: Partial<types.IdentityProviderInput>, options?: UpdateOptions): Reply<types.IdentityProvider>
+    /**
+     * Removes a provider, after which nobody can sign in through it. Fails with NOT_FOUND when it is
+     * already gone.
+     */
+    delete(uid: string, options?: DeleteOptions): Reply<void>
+    /**
+     * Issues the first provisioning token of a provider and shows it once. Provisioning stays off until
+     * SetScimEnabled; fails with FAILED_PRECONDITION when a token has been issued before.
+     */
+    generateScimToken(request: types.GenerateScimTokenRequest, options?: CallOptions): Reply<types.GenerateScimTokenResponse>
+    /**
+     * Replaces the provisioning token by a new one, shown once, while the old one may work on for a
+     * while. Fails with NOT_FOUND when no token was ever issued.
+     */
+    regenerateScimToken(request: types.RegenerateScimTokenRequest, options?: CallOptions): Reply<types.RegenerateScimTokenResponse>
+    /**
+     * Ends the current provisioning token, and an older one that still works, at once. Leaves the
+     * provisioning switch as it is.
+     */
+    revokeScimToken(request: types.RevokeScimTokenRequest, options?: CallOptions): Reply<types.RevokeScimTokenResponse>
+    /**
+     * Turns provisioning on or off. Turning it on fails with FAILED_PRECONDITION while the organization
+     * has fewer than two owners bound by hand.
+     */
+    setScimEnabled(request: types.SetScimEnabledRequest, options?: CallOptions): Reply<types.SetScimEnabledResponse>
+  }
+  /**
+   * Mappings give a role to everyone whom an identity provider reports as a member of one of its own
+   * groups. A mapping never changes: delete it and create another.
+   */
+  readonly externalGroupRoleMappings: {
+    /** Reads one mapping. Fails with NOT_FOUND when there is no such mapping. */
+    get(uid: string, options?: CallOptions): Reply<types.ExternalGroupRoleMapping>
+    /**
+     * Creates a mapping under an identity provider. Needs the right to bind roles too, and fails with
+     * PERMISSION_DENIED when the role holds a capability that the caller does not hold at the scope.
+     */
+    create(parent: string, externalGroupRoleMapping: types.ExternalGroupRoleMappingInput, options?: CreateOptions): Reply<types.ExternalGroupRoleMapping>
+    /**
+     * Deletes a mapping; members of the group lose the role with their next sign-in or refresh. Fails
+     * with NOT_FOUND when it is already gone.
+     */
+    delete(uid: string, options?: DeleteOptions): Reply<void>
+    /**
+     * Deletes several mappings of one identity provider together. Ones that are already gone are passed
+     * over; one of another provider is INVALID_ARGUMENT and nothing is deleted.
+     */
+    batchDelete(request: types.BatchDeleteExternalGroupRoleMappingsRequest, options?: CallOptions): Reply<types.BatchDeleteExternalGroupRoleMappingsResponse>
+    /**
+     * Lists the mappings of the organizations in which the caller may read identity providers. The sort
+     * keys are `uid` and `created_at`.
+     */
+    list(request?: types.ListExternalGroupRoleMappingsRequest, options?: CallOptions): Reply<types.ListExternalGroupRoleMappingsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListExternalGroupRoleMappingsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.ExternalGroupRoleMapping, void>
+  }
+  /**
+   * Account associations tie a group to its accounts at cloud providers and code hosts, so that the
+   * platform can act there without stored secrets. A group has at most one.
+   */
+  readonly accountAssociations: {
+    /** Reads the association of a group. Fails with NOT_FOUND when the group has none. */
+    get(uid: string, options?: CallOptions): Reply<types.AccountAssociation>
+    /** Creates the association of a group. Fails with ALREADY_EXISTS when the group has one. */
+    create(parent: string, accountAssociation: types.AccountAssociationInput, options?: CreateOptions): Reply<types.AccountAssociation>
+    /** Removes the association of a group. Fails with NOT_FOUND when the group has none. */
+    delete(uid: string, options?: DeleteOptions): Reply<void>
+    /**
+     * Lists the associations of the groups in which the caller may read associations. The sort keys are
+     * `group`, `uid`, `name`, `created_at` and `updated_at`.
+     */
+    list(request?: types.ListAccountAssociationsRequest, options?: CallOptions): Reply<types.ListAccountAssociationsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListAccountAssociationsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.AccountAssociation, void>
+    /**
+     * Changes the association of a group and returns it as it is afterwards. Fails with NOT_FOUND when
+     * the group has none.
+     */
+    update(uid: string, patch: Partial<types.AccountAssociationInput>, options?: UpdateOptions): Reply<types.AccountAssociation>
+    /**
+     * Tries out whether the platform can obtain credentials at one cloud provider. An association that
+     * does not work is an answer, not an error.
+     */
+    checkAccountAssociation(request: types.CheckAccountAssociationRequest, options?: CallOptions): Reply<types.CheckAccountAssociationResponse>
+  }
+  /**
+   * Group invites let people join a group with a code: whoever accepts one is given its role at the
+   * group.
+   */
+  readonly groupInvites: {
+    /**
+     * Creates an invite and shows its code once. Needs the right to bind roles too, and fails with
+     * PERMISSION_DENIED when the role holds a capability that the caller does not hold there.
+     */
+    create(parent: string, groupInvite: types.GroupInviteInput, options?: CreateOptions): Reply<types.GroupInvite>
+    /** Reads one invite, without its code. Fails with NOT_FOUND when there is no such invite. */
+    get(uid: string, options?: CallOptions): Reply<types.GroupInvite>
+    /** Withdraws an invite; its code stops working at once. Fails with NOT_FOUND when it is already gone. */
+    delete(uid: string, options?: DeleteOptions): Reply<void>
+    /**
+     * Lists the invites of the groups in which the caller may read invites, also those that have closed.
+     * The sort keys are `created_at` and `uid`.
+     */
+    list(request?: types.ListGroupInvitesRequest, options?: CallOptions): Reply<types.ListGroupInvitesResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListGroupInvitesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.GroupInvite, void>
+    /**
+     * Changes an invite that is still open and returns it as it is afterwards, without its code, which
+     * stays the same. Needs the same rights as creating one, because it may promise another role. Fails
+     * with FAILED_PRECONDITION, type INVITE_EXPIRED, when the invite has closed.
+     */
+    update(uid: string, patch: Partial<types.GroupInviteInput>, options?: UpdateOptions): Reply<types.GroupInvite>
+  }
+  /** The other side of group invites: what whoever was invited does. */
+  readonly invitations: {
+    /**
+     * Accepts an invite: the caller's own identity gets the role of the invite at its group. A code that
+     * is wrong, expired, used up or meant for another e-mail address is NOT_FOUND, without saying which,
+     * and so is one of another organization than the caller's identity belongs to. A role that the caller
+     * holds there already is ALREADY_EXISTS, and a role that is gone FAILED_PRECONDITION, type
+     * ROLE_MISSING; the invite then stays as it was. A token that is narrowed to scopes or capabilities
+     * is PERMISSION_DENIED.
+     */
+    acceptGroupInvite(request: types.AcceptGroupInviteRequest, options?: CallOptions): Reply<types.AcceptGroupInviteResponse>
+  }
+  /**
+   * Repos hold the images of a group. This service manages what is known about a repo; images themselves
+   * are pushed and pulled through the registry.
+   */
+  readonly repos: {
+    /** Reads one repo. Fails with NOT_FOUND when there is no such repo. */
+    get(uid: string, options?: CallOptions): Reply<types.Repo>
+    /** Creates a repo in a group. Fails with ALREADY_EXISTS when the group has a repo of that name. */
+    create(parent: string, repo: types.RepoInput, options?: CreateOptions): Reply<types.Repo>
+    /**
+     * Changes a repo and returns it as it is afterwards. Some fields are for the operator alone, and
+     * changing one of them without that right is PERMISSION_DENIED.
+     */
+    update(uid: string, patch: Partial<types.RepoInput>, options?: UpdateOptions): Reply<types.Repo>
+    /**
+     * Removes a repo. Fails with FAILED_PRECONDITION (`RESOURCE_NOT_EMPTY`) while it has tags, and with
+     * NOT_FOUND when it is already gone.
+     */
+    delete(uid: string, options?: DeleteOptions): Reply<void>
+    /**
+     * Lists the repos of the groups in which the caller may read repos. The sort keys are `uid`, `name`,
+     * `created_at` and `updated_at`.
+     */
+    list(request?: types.ListReposRequest, options?: CallOptions): Reply<types.ListReposResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListReposRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Repo, void>
+    /** Reads the page that introduces a repo. A repo without one has an empty page. */
+    getRepoReadme(uid: string, options?: CallOptions): Reply<types.RepoReadme>
+    /**
+     * Replaces the page that introduces a repo. Only the operator may, and text that would render to
+     * unsafe HTML is INVALID_ARGUMENT.
+     */
+    updateRepoReadme(uid: string, patch: Partial<types.RepoReadmeInput>, options?: UpdateOptions): Reply<types.RepoReadme>
+  }
+  /**
+   * Tags name the manifests of a repo. A tag points at one digest at a time and may be pointed elsewhere
+   * later.
+   */
+  readonly tags: {
+    /** Reads one tag. Fails with NOT_FOUND when there is no such tag. */
+    get(uid: string, options?: CallOptions): Reply<types.Tag>
+    /**
+     * Lists the tags of the repos in which the caller may read tags; by default without those that only
+     * machines use. The sort keys are `uid`, `name` and `updated_at`.
+     */
+    list(request?: types.ListTagsRequest, options?: CallOptions): Reply<types.ListTagsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListTagsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Tag, void>
+    /**
+     * Creates a tag in a repo, or points the tag of that name at another digest, keeping its UID. Fails
+     * with NOT_FOUND when there is no such repo.
+     */
+    create(parent: string, tag: types.TagInput, options?: CreateOptions): Reply<types.Tag>
+    /** Removes a tag; the manifest it points at stays. Fails with NOT_FOUND when the tag is already gone. */
+    delete(uid: string, options?: DeleteOptions): Reply<void>
+  }
+  /** Answers questions about images without pulling them. */
+  readonly images: {
+    /**
+     * Tells which architectures an image index offers. Fails with NOT_FOUND when the repo holds no such
+     * index.
+     */
+    getArchitectures(request: types.GetArchitecturesRequest, options?: CallOptions): Reply<types.Architectures>
+    /**
+     * Tells how large an image is on one architecture. Fails with NOT_FOUND when the repo holds no such
+     * index, or the index not that architecture.
+     */
+    getSize(request: types.GetSizeRequest, options?: CallOptions): Reply<types.Size>
+  }
+  /**
+   * Advisories say what is known about a vulnerability in one particular artifact: found, fixed, not
+   * affected, and so on. They are read here and written by importing feeds.
+   */
+  readonly advisories: {
+    /**
+     * Reads one advisory by its UID, deleted ones included. Fails with NOT_FOUND when there is no such
+     * advisory.
+     */
+    get(uid: string, options?: CallOptions): Reply<types.Advisory>
+    /**
+     * Lists the advisories of the groups in which the caller may read advisories, without deleted ones.
+     * The sort keys are `uid`, `advisory_id`, `artifact_name`, `component_name`, `created_at` and
+     * `updated_at`.
+     */
+    list(request?: types.ListAdvisoriesRequest, options?: CallOptions): Reply<types.ListAdvisoriesResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListAdvisoriesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Advisory, void>
+  }
+  /** Tells whether the platform can be reached. */
+  readonly ping: {
+    /** Answers whoever asks, signed in or not. */
+    ping(request?: types.PingRequest, options?: CallOptions): Reply<types.PingResponse>
+  }
+  /**
+   * Turns tokens of other issuers into tokens of this platform, so that nobody needs a stored secret.
+   * The token to be exchanged is the bearer value of the call, never a parameter.
+   */
+  readonly securityToken: {
+    /**
+     * Exchanges the bearer token for a platform token that is valid for one hour. Fails with
+     * UNAUTHENTICATED when the bearer token is not genuine, with PERMISSION_DENIED when it does not fit
+     * the identity, and with INVALID_ARGUMENT when no audience is named. Over HTTP the parameters are
+     * those of a query string or a form.
+     */
+    exchange(request?: types.ExchangeRequest, options?: CallOptions): Reply<types.RawToken>
+    /**
+     * Exchanges the bearer value, a refresh token, for a new platform token and a new refresh token. The
+     * old refresh token is used up; fails with UNAUTHENTICATED when it is no longer valid.
+     */
+    exchangeRefreshToken(request?: types.ExchangeRefreshTokenRequest, options?: CallOptions): Reply<types.TokenPair>
+  }
+  /**
+   * The audit log: who did what, who was refused what, and who got a token. Events are written by the
+   * server and never change.
+   */
+  readonly audit: {
+    /**
+     * Lists the events about what lies in the groups whose events the caller may receive. The sort keys
+     * are `created_at` and `uid`.
+     */
+    list(request?: types.ListAuditEventsRequest, options?: CallOptions): Reply<types.ListAuditEventsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListAuditEventsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.AuditEvent, void>
+    /** Reads one event. Fails with NOT_FOUND when there is no such event (any more). */
+    get(uid: string, options?: CallOptions): Reply<types.AuditEvent>
+  }
+}

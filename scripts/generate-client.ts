@@ -1,0 +1,355 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  type DescField,
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  fromBinary,
+  getOption,
+  ScalarType,
+} from '@bufbuild/protobuf'
+import {
+  type DescriptorProto,
+  FeatureSet_FieldPresence,
+  FileDescriptorSetSchema,
+} from '@bufbuild/protobuf/wkt'
+import { mcp } from '#gen/annotations/mcp_pb.js'
+import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.js'
+import { standardMethod } from '../src/core/standard-method.ts'
+import { contractFiles } from '../src/gateway/contract.ts'
+import { type Route, routesOf } from '../src/gateway/routes.ts'
+
+/**
+ * `node scripts/generate-client.ts [directory]`: writes the generated part of the client, client/generated/, from the schema:
+ * types.ts, the messages in their JSON form, and operations.ts, the table of methods with the types of their arguments.
+ */
+
+const [, , directory = 'client/generated'] = process.argv
+const head = '// Generated from proto/ by scripts/generate-client.ts: do not edit.\n'
+
+/** Requests have what callers may set; answers have what the API always writes. */
+type Direction = 'request' | 'answer'
+
+const services = contractFiles.flatMap((file) => file.services)
+const routes = routesOf(services)
+const comments = readComments()
+const usesOf = { request: new Set<DescMessage>(), answer: new Set<DescMessage>() }
+for (const { input, output } of services.flatMap((service) => service.methods)) {
+  collect('request', input)
+  collect('answer', output)
+}
+mkdirSync(directory, { recursive: true })
+writeFileSync(join(directory, 'types.ts'), typesSource())
+writeFileSync(join(directory, 'operations.ts'), operationsSource())
+
+// Messages and fields
+
+function collect(direction: Direction, message: DescMessage): void {
+  if (message.typeName.startsWith('google.protobuf.') || usesOf[direction].has(message)) return
+  usesOf[direction].add(message)
+  for (const field of fieldsOf(direction, message)) if (field.message) collect(direction, field.message)
+}
+
+/** What only the server sets is in no request. */
+function fieldsOf(direction: Direction, message: DescMessage): DescField[] {
+  return message.fields.filter(
+    (field) => direction === 'answer' || !behaves(field, FieldBehavior.OUTPUT_ONLY),
+  )
+}
+
+function behaves(field: DescField, behavior: FieldBehavior): boolean {
+  return getOption(field, field_behavior).includes(behavior)
+}
+
+function typesSource(): string {
+  const blocks = new Map<string, string>()
+  const add = (name: string, source: string) => {
+    if (blocks.has(name)) throw new Error(`two types of the client have the name ${name}`)
+    blocks.set(name, source)
+  }
+  const enums = new Set<NonNullable<DescField['enum']>>()
+  for (const direction of ['request', 'answer'] as const) {
+    for (const message of usesOf[direction]) {
+      add(nameIn(direction, message), interfaceSource(direction, message))
+      for (const field of fieldsOf(direction, message)) if (field.enum) enums.add(field.enum)
+    }
+  }
+  for (const desc of enums) {
+    const name = localName(desc)
+    const values = desc.values.map((value) => `  | '${value.name}'`).join('\n')
+    add(name, `${doc(comments.get(desc.typeName))}export type ${name} =\n${values}\n`)
+  }
+  const sorted = [...blocks].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, source]) => source)
+  return `${head}\n${sorted.join('\n')}`
+}
+
+function interfaceSource(direction: Direction, message: DescMessage): string {
+  const name = nameIn(direction, message)
+  const comment = doc(comments.get(message.typeName))
+  const fields = fieldsOf(direction, message)
+  if (fields.length === 0) return `${comment}export type ${name} = Readonly<Record<string, never>>\n`
+  const members = fields.map((field) => memberSource(direction, message, field)).join('')
+  return `${comment}export interface ${name} {\n${members}}\n`
+}
+
+function memberSource(direction: Direction, message: DescMessage, field: DescField): string {
+  const type = typeIn(direction, field)
+  const text = comments.get(`${message.typeName}.${field.name}`)
+  const comment = doc(text, '  ', field.deprecated)
+  const sure = direction === 'request' ? behaves(field, FieldBehavior.REQUIRED) : isAlwaysWritten(field)
+  const absent = direction === 'request' ? `${type} | undefined` : type
+  return `${comment}  readonly ${field.jsonName}${sure ? `: ${type}` : `?: ${absent}`}\n`
+}
+
+/** Fields without presence are written at their default too. */
+function isAlwaysWritten(field: DescField): boolean {
+  return field.oneof === undefined && field.presence === FeatureSet_FieldPresence.IMPLICIT
+}
+
+function typeIn(direction: Direction, field: DescField): string {
+  switch (field.fieldKind) {
+    case 'list':
+      return `readonly ${bracketed(valueType(direction, field))}[]`
+    case 'map':
+      return `Readonly<Record<string, ${valueType(direction, field)}>>`
+    default:
+      return valueType(direction, field)
+  }
+}
+
+function bracketed(type: string): string {
+  return type.includes(' ') ? `(${type})` : type
+}
+
+/** Of the field, of an element of a list, of a value of a map. */
+function valueType(direction: Direction, field: DescField): string {
+  if (field.message !== undefined) {
+    const { typeName } = field.message
+    if (!typeName.startsWith('google.protobuf.')) return nameIn(direction, field.message)
+    const text = ['Timestamp', 'Duration', 'FieldMask'].map((name) => `google.protobuf.${name}`)
+    if (text.includes(typeName)) return 'string'
+    throw new Error(`the client has no type for ${typeName}`)
+  }
+  if (field.enum !== undefined) return localName(field.enum)
+  switch (field.scalar) {
+    case ScalarType.BOOL:
+      return 'boolean'
+    case ScalarType.STRING:
+    case ScalarType.BYTES:
+    case ScalarType.INT64:
+    case ScalarType.UINT64:
+    case ScalarType.SINT64:
+    case ScalarType.FIXED64:
+    case ScalarType.SFIXED64:
+      return 'string'
+    case ScalarType.DOUBLE:
+    case ScalarType.FLOAT:
+      return "number | 'NaN' | 'Infinity' | '-Infinity'"
+    default:
+      return 'number'
+  }
+}
+
+/** A message in requests and in answers has two names. */
+function nameIn(direction: Direction, message: DescMessage): string {
+  const both = usesOf.request.has(message) && usesOf.answer.has(message)
+  return localName(message) + (direction === 'request' && both ? 'Input' : '')
+}
+
+/** `Identity.ClaimMatch` is IdentityClaimMatch. */
+function localName({ typeName, file }: { typeName: string; file: DescMessage['file'] }): string {
+  return typeName.slice(file.proto.package.length + 1).replaceAll('.', '')
+}
+
+// Methods
+
+/** What a service is about: the resource that it lists. */
+function resourceOf({ methods }: DescService): { readonly one: string; readonly many: string } | undefined {
+  const list = methods.find((method) => standardMethod(method) === 'list')
+  const one = list === undefined ? undefined : itemsOf(list).message?.name
+  return list === undefined || one === undefined ? undefined : { one, many: list.name.slice('List'.length) }
+}
+
+function itemsOf({ output }: DescMethod): DescField {
+  const items = output.fields.find((field) => field.fieldKind === 'list' && field.message !== undefined)
+  if (items === undefined) throw new Error(`${output.typeName} lists nothing`)
+  return items
+}
+
+/** `GroupsService` is `groups`. */
+function memberOf({ name }: DescService): string {
+  const short = name.replace(/Service$/, '')
+  return short.charAt(0).toLowerCase() + short.slice(1)
+}
+
+/** `getGroup` of groups is `get`; what is about anything else keeps its name. */
+function shortName(method: DescMethod): string {
+  const resource = resourceOf(method.parent)
+  const verbs = ['Get', 'List', 'Create', 'Update', 'Delete', 'BatchCreate', 'BatchDelete']
+  const verb = verbs.find(
+    (one) => method.name === `${one}${resource?.one}` || method.name === `${one}${resource?.many}`,
+  )
+  return verb === undefined ? method.localName : verb.charAt(0).toLowerCase() + verb.slice(1)
+}
+
+function kindOf(method: DescMethod): 'get' | 'list' | 'create' | 'update' | 'delete' | 'request' {
+  const kind = standardMethod(method)
+  return kind === 'custom' || kind === 'batchCreate' ? 'request' : kind
+}
+
+function repeatOf(method: DescMethod): string {
+  const verbs = routes.filter((route) => route.method === method).map((route) => route.httpMethod)
+  switch (standardMethod(method)) {
+    case 'create':
+    case 'batchCreate':
+      return 'with-key'
+    case 'update':
+      return 'with-match'
+    default:
+      // A method that a GET may call changes nothing, whatever it is called by.
+      return verbs.includes('GET') || verbs.includes('DELETE') || getOption(method, mcp).idempotent
+        ? 'always'
+        : 'never'
+  }
+}
+
+/** The first binding, with the JSON names of the variables: `{uid}`, `{parent?}`. */
+function pathOf({ method, template }: Route): string {
+  let text = template.text
+  for (const { fieldPath } of template.variables) {
+    const [field, inner] = fieldPath.map((name, index) => {
+      const message =
+        index === 0 ? method.input : method.input.fields.find((f) => f.name === fieldPath[0])?.message
+      return message?.fields.find((candidate) => candidate.name === name)
+    })
+    const last = inner ?? field
+    if (last === undefined) throw new Error(`${method} has no field ${fieldPath.join('.')}`)
+    const sure = inner !== undefined || behaves(last, FieldBehavior.REQUIRED)
+    const pattern = new RegExp(`\\{${fieldPath.join('\\.')}(=[^}]*)?\\}`)
+    text = text.replace(pattern, `{${last.jsonName}${sure ? '' : '?'}}`)
+  }
+  return text
+}
+
+function operationsSource(): string {
+  const table = services.map((service) => {
+    const entries = service.methods.map((method) => `    ${shortName(method)}: ${operationSource(method)},\n`)
+    return `  ${memberOf(service)}: {\n${entries.join('')}  },\n`
+  })
+  const types = services.map((service) => {
+    const members = service.methods.map(signatureSource)
+    return `${doc(comments.get(service.typeName), '  ')}  readonly ${memberOf(service)}: {\n${members.join('')}  }\n`
+  })
+  return `${head}
+import type { CallOptions, CreateOptions, DeleteOptions, Operation, Reply, UpdateOptions } from '../operation.ts'
+import type * as types from './types.ts'
+
+export const operations = {
+${table.join('')}} as const satisfies Readonly<Record<string, Readonly<Record<string, Operation>>>>
+
+export interface Services {
+${types.join('')}}
+`
+}
+
+function operationSource(method: DescMethod): string {
+  const route = routes.find((candidate) => candidate.method === method)
+  if (route === undefined) throw new Error(`${method} has no HTTP binding`)
+  const kind = kindOf(method)
+  const parts = [
+    `kind: '${kind}'`,
+    `verb: '${route.httpMethod}'`,
+    `path: '${pathOf(route)}'`,
+    ...(kind === 'request' && route.body === '*' ? ['body: true'] : []),
+    ...(kind === 'list' ? [`items: '${itemsOf(method).jsonName}'`] : []),
+    `repeat: '${repeatOf(method)}'`,
+  ]
+  return `{ ${parts.join(', ')} }`
+}
+
+function signatureSource(method: DescMethod): string {
+  const comment = doc(comments.get(`${method.parent.typeName}.${method.name}`), '    ')
+  const name = shortName(method)
+  const { input, output } = method
+  const answer = output.typeName === 'google.protobuf.Empty' ? 'void' : `types.${nameIn('answer', output)}`
+  const line = (args: string) => `${comment}    ${name}(${args}): Reply<${answer}>\n`
+  const request = `types.${nameIn('request', input)}`
+  const optional = fieldsOf('request', input).some((field) => behaves(field, FieldBehavior.REQUIRED))
+    ? ''
+    : '?'
+  const body = () => {
+    const field = input.fields.find(
+      (candidate) => candidate.message !== undefined && candidate.name !== 'update_mask',
+    )
+    if (field?.message === undefined) throw new Error(`${method} has no body`)
+    return { name: field.jsonName, type: `types.${nameIn('request', field.message)}` }
+  }
+  switch (kindOf(method)) {
+    case 'get':
+      return line('uid: string, options?: CallOptions')
+    case 'delete':
+      return line('uid: string, options?: DeleteOptions')
+    case 'create':
+      return line(`parent: string, ${body().name}: ${body().type}, options?: CreateOptions`)
+    case 'update':
+      return line(`uid: string, patch: Partial<${body().type}>, options?: UpdateOptions`)
+    case 'list': {
+      const item = itemsOf(method).message
+      if (item === undefined) throw new Error(`${method} lists no messages`)
+      return (
+        line(`request?: ${request}, options?: CallOptions`) +
+        '    /** The same without the pages: they are fetched one after the other as the loop comes to them. */\n' +
+        `    all(request?: Omit<${request}, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.${nameIn('answer', item)}, void>\n`
+      )
+    }
+    case 'request': {
+      const options = repeatOf(method) === 'with-key' ? 'CreateOptions' : 'CallOptions'
+      return line(`request${optional}: ${request}, options?: ${options}`)
+    }
+  }
+}
+
+// Comments
+
+function doc(text: string | undefined, indent = '', deprecated = false): string {
+  const lines = (text ?? '').trim().replaceAll('*/', '* /').split('\n')
+  if (deprecated) lines.push('@deprecated')
+  if (lines.join('') === '') return ''
+  if (lines.length === 1) return `${indent}/** ${lines[0]?.trim()} */\n`
+  return `${indent}/**\n${lines.map((line) => `${indent} * ${line.trim()}`.trimEnd()).join('\n')}\n${indent} */\n`
+}
+
+/** Leading comments of the schema by full name; the generated descriptors have none. */
+function readComments(): ReadonlyMap<string, string> {
+  const image = execFileSync('node_modules/.bin/buf', ['build', '--as-file-descriptor-set', '-o', '-'], {
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  const found = new Map<string, string>()
+  for (const file of fromBinary(FileDescriptorSetSchema, image).file) {
+    const { location = [] } = file.sourceCodeInfo ?? {}
+    const texts = new Map(location.map(({ path, leadingComments }) => [path.join('.'), leadingComments]))
+    // The numbers are those of the lists in google/protobuf/descriptor.proto.
+    const take = (name: string, path: string) => found.set(name, texts.get(path) ?? '')
+    const takeMessage = (message: DescriptorProto, name: string, path: string) => {
+      take(name, path)
+      for (const [index, field] of message.field.entries())
+        take(`${name}.${field.name}`, `${path}.2.${index}`)
+      for (const [index, inner] of message.nestedType.entries())
+        takeMessage(inner, `${name}.${inner.name}`, `${path}.3.${index}`)
+      for (const [index, inner] of message.enumType.entries())
+        take(`${name}.${inner.name}`, `${path}.4.${index}`)
+    }
+    const fullName = ({ name }: { name: string }) => `${file.package}.${name}`
+    for (const [index, message] of file.messageType.entries())
+      takeMessage(message, fullName(message), `4.${index}`)
+    for (const [index, desc] of file.enumType.entries()) take(fullName(desc), `5.${index}`)
+    for (const [index, service] of file.service.entries()) {
+      take(fullName(service), `6.${index}`)
+      for (const [place, method] of service.method.entries())
+        take(`${fullName(service)}.${method.name}`, `6.${index}.2.${place}`)
+    }
+  }
+  return found
+}

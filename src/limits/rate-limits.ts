@@ -1,0 +1,117 @@
+import { type DescMethod, getOption } from '@bufbuild/protobuf'
+import { mcp } from '#gen/annotations/mcp_pb.js'
+import { SecurityTokenService } from '#gen/chainguard/platform/oidc/sts_pb.js'
+import { PingService } from '#gen/chainguard/platform/ping/v2beta1/ping_pb.js'
+import { http } from '#gen/google/api/annotations_pb.js'
+import type { Incoming } from '../core/call.ts'
+import { ApiError, Code } from '../core/errors.ts'
+import { countedAddress } from './client-address.ts'
+import type { Counted, Counter, Counters } from './counters.ts'
+import { type LimitClass, type LimitTable, limitClasses, type Rate } from './limit-table.ts'
+
+/**
+ * Rate limits: how many calls of one class an address, and an identity, may make in a window of time. The waist asks before it
+ * looks at a token, and again when it knows the caller.
+ */
+export interface RateLimits {
+  /** Counts the call for its address. Rejects with code 8; undefined when nothing is to be counted. */
+  byAddress(method: DescMethod, incoming: Incoming): Promise<void> | undefined
+  /** Counts the call for an identity that has proven itself. */
+  byIdentity(method: DescMethod, incoming: Incoming, identity: string): Promise<void> | undefined
+}
+
+export type LimitedBy = 'address' | 'identity'
+
+export interface RateLimitOptions {
+  readonly tables: Readonly<Record<LimitedBy, LimitTable>>
+  readonly counters: Counters
+  /** Told of each call that is refused. */
+  readonly onLimited: (limitClass: LimitClass, by: LimitedBy) => void
+}
+
+interface Limit {
+  readonly by: LimitedBy
+  readonly limitClass: LimitClass
+  readonly rate: Rate
+  readonly counter: Counter
+}
+
+export function rateLimits({ tables, counters, onLimited }: RateLimitOptions): RateLimits {
+  const limitsOf = (by: LimitedBy) => {
+    const byClass: Partial<Record<LimitClass, Limit>> = {}
+    for (const limitClass of limitClasses) {
+      const rate = tables[by][limitClass]
+      if (rate === undefined) continue
+      byClass[limitClass] = { by, limitClass, rate, counter: counters.counter(`${limitClass}/${by}`, rate) }
+    }
+    return byClass
+  }
+  const byAddress = limitsOf('address')
+  const byIdentity = limitsOf('identity')
+
+  const count = async (limit: Limit, key: string, incoming: Incoming) => {
+    const counted = await limit.counter.count(key)
+    tell(incoming, limit.rate, counted)
+    if (!counted.refused) return
+    onLimited(limit.limitClass, limit.by)
+    throw limited(limit, key, counted.resetMs)
+  }
+
+  return {
+    byAddress(method, incoming) {
+      const limit = limitFor(byAddress, method)
+      return limit && count(limit, countedAddress(incoming.address), incoming)
+    },
+    byIdentity(method, incoming, identity) {
+      const limit = limitFor(byIdentity, method)
+      return limit && count(limit, identity, incoming)
+    },
+  }
+}
+
+function limitFor(byClass: Partial<Record<LimitClass, Limit>>, method: DescMethod): Limit | undefined {
+  const limitClass = classOf(method)
+  return limitClass === undefined ? undefined : byClass[limitClass]
+}
+
+const classes = new Map<DescMethod, LimitClass | undefined>()
+
+/** Undefined for what is never limited: monitors call it. */
+function classOf(method: DescMethod): LimitClass | undefined {
+  let limitClass = classes.get(method)
+  if (limitClass === undefined && !classes.has(method)) {
+    if (method.parent.typeName === SecurityTokenService.typeName) limitClass = 'exchange'
+    else if (method.parent.typeName !== PingService.typeName) limitClass = reads(method) ? 'read' : 'write'
+    classes.set(method, limitClass)
+  }
+  return limitClass
+}
+
+function reads(method: DescMethod): boolean {
+  return getOption(method, mcp).readOnly || getOption(method, http).pattern.case === 'get'
+}
+
+/**
+ * The three fields of draft-ietf-httpapi-ratelimit-headers-06, which clients know; later drafts have others. Of two limits the one
+ * that will refuse first is told.
+ */
+function tell(incoming: Incoming, rate: Rate, { refused, remaining, resetMs }: Counted): void {
+  const told = incoming.replyHeaders?.['ratelimit-remaining']
+  if (!refused && told !== undefined && Number(told) <= remaining) return
+  incoming.replyHeaders = {
+    'ratelimit-limit': String(rate.points),
+    'ratelimit-remaining': String(remaining),
+    'ratelimit-reset': String(Math.ceil(resetMs / 1000)),
+  }
+}
+
+function limited({ by, limitClass, rate }: Limit, key: string, retryDelayMs: number): ApiError {
+  const description = `one ${by} may make ${rate.points} ${limitClass} calls in ${rate.seconds} s`
+  return new ApiError(Code.RESOURCE_EXHAUSTED, `Resource exhausted: ${description}`, {
+    reason: 'RATE_LIMITED',
+    details: [
+      { kind: 'RetryInfo', retryDelayMs },
+      { kind: 'QuotaFailure', violations: [{ subject: `${limitClass}/${by}:${key}`, description }] },
+    ],
+  })
+}
