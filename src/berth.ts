@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { recorder } from './audit/recorder.ts'
 import { ensureFirstOrganization, isFirstStart } from './bootstrap.ts'
 import { type Addresses, addressesOf, type Config } from './config.ts'
 import { unavailable } from './core/errors.ts'
@@ -56,10 +57,17 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       ...store,
       onError: (err) => log.error({ err }, 'writing last-seen times failed'),
     })
+    const audit = recorder({
+      db: store.db,
+      onError: (err) => log.error({ err }, 'writing audit events failed; they are kept and tried again'),
+      onWritten: metrics.audited,
+      onDropped: metrics.auditDropped,
+    })
     closing.splice(
       1,
       0,
       () => seen.stop(),
+      () => audit.stop(),
       () => outbound.close(),
     )
     const counters = await openCounters(config, installation, metrics, log)
@@ -80,6 +88,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       keysFor: createIssuerKeys({ outbound, clock: store.clock }).keysFor,
       pkceSupport: (issuer) => pkceSupport(outbound, issuer),
       lastSeen: seen,
+      audit,
       openOrganizations: config.openOrganizations,
       plainHttpIssuers: config.issuerPrivateNetworks.length > 0,
       patternIssuers: config.patternIssuers,

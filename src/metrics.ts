@@ -10,6 +10,9 @@ export interface Metrics {
   limited(limitClass: string, by: string): void
   /** A count in the database that failed. */
   limitStoreFailed(): void
+  /** Refusals and exchanges that reached the audit log, or were too many for it. */
+  audited(events: number): void
+  auditDropped(events: number): void
   readonly statement: StatementTimer
   watchPool(pool: Db['pool']): void
   /** What /metrics answers. */
@@ -56,6 +59,17 @@ export function createMetrics(): Metrics {
     registers,
   })
 
+  const audited = new Counter({
+    name: 'berth_audit_written_total',
+    help: 'Refusals and exchanges that were written to the audit log.',
+    registers,
+  })
+  const auditDropped = new Counter({
+    name: 'berth_audit_dropped_total',
+    help: 'Refusals and exchanges that were too many for the audit log.',
+    registers,
+  })
+
   // Resolved once per combination: finding a child by its labels costs more than counting.
   const children = new Map<string, { readonly count: () => void; readonly time: (seconds: number) => void }>()
   const childOf = (method: string, protocol: string, code: Code) => {
@@ -78,6 +92,8 @@ export function createMetrics(): Metrics {
     },
     limited: (limitClass, by) => limited.inc({ class: limitClass, by }),
     limitStoreFailed: () => limitStoreFailures.inc(),
+    audited: (events) => audited.inc(events),
+    auditDropped: (events) => auditDropped.inc(events),
     statement: (ms) => statementSeconds.observe(ms / SECOND_MS),
     watchPool(pool) {
       new Gauge({

@@ -1,10 +1,12 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { PingService } from '#gen/chainguard/platform/ping/v2beta1/ping_pb.js'
+import { auditService } from './audit/audit.ts'
+import type { Recorder } from './audit/recorder.ts'
 import { authenticator } from './auth/authenticate.ts'
-import { type AccessRule, accessRule, authorize } from './auth/authorize.ts'
+import { type AccessRule, accessRule, authorize, scopeAsked } from './auth/authorize.ts'
 import { grantsReader } from './auth/grants.ts'
 import type { Addresses } from './config.ts'
-import { implement } from './core/call.ts'
+import { type Incoming, implement } from './core/call.ts'
 import { ApiError, Code } from './core/errors.ts'
 import { contractFiles, healthAndReflection } from './gateway/contract.ts'
 import { waist } from './gateway/dispatch.ts'
@@ -29,6 +31,7 @@ import type { Metrics } from './metrics.ts'
 import { operationsHandlers } from './operations.ts'
 import type { GrpcHandler } from './port.ts'
 import { reposService } from './registry/repos.ts'
+import type { AuditEvent } from './storage/audit-events.ts'
 import type { Store } from './storage/store.ts'
 import type { AccessTokens } from './sts/access-token.ts'
 import { discoveryHandler, discoveryPaths } from './sts/discovery.ts'
@@ -46,6 +49,7 @@ export interface ServerDeps {
   readonly keysFor: (issuer: string) => KeySource
   readonly pkceSupport: PkceSupport
   readonly lastSeen: LastSeen
+  readonly audit: Recorder
   readonly openOrganizations: boolean
   readonly plainHttpIssuers: boolean
   readonly patternIssuers: readonly string[]
@@ -68,9 +72,24 @@ export interface BerthServer {
 const namesOf = ({ typeName }: DescService) => [typeName, typeName.replace('.v2beta1.', '.v2.')]
 
 export function createServer(deps: ServerDeps): BerthServer {
-  const { store, addresses, keys, tokens, lastSeen, metrics, log } = deps
+  const { store, addresses, keys, tokens, lastSeen, audit, metrics, log } = deps
   const { errorDomain } = addresses
+  const event = (
+    { requestId, address }: Incoming,
+    method: DescMethod,
+    actor: string,
+    uid: string,
+  ): AuditEvent => ({
+    timeMs: store.clock(),
+    actor,
+    method: nameOf(method),
+    uid,
+    requestId,
+    address,
+  })
 
+  const services = contractFiles.flatMap((file) => file.services)
+  const methods = services.flatMap((service) => service.methods)
   const implementations = [
     groupsService(store, deps),
     identitiesService(store, lastSeen, deps),
@@ -88,7 +107,14 @@ export function createServer(deps: ServerDeps): BerthServer {
       audiences: [addresses.baseUrl, addresses.registryHost],
       seen: lastSeen.note,
       proven: (identity, call) => deps.limits?.byIdentity(call.method, call, identity),
+      audit: {
+        exchanged: (identity, claims, call) =>
+          audit.exchanged(event(call, call.method, identity, identity), claims),
+        refused: (identity, { claims, ...refusal }, call) =>
+          audit.refused(event(call, call.method, identity, identity), { ...refusal, token: claims }),
+      },
     }),
+    auditService(store, methods),
     implement(PingService, {
       ping: async () => ({
         $typeName: 'chainguard.platform.ping.v2beta1.PingResponse' as const,
@@ -97,9 +123,8 @@ export function createServer(deps: ServerDeps): BerthServer {
     }),
   ]
 
-  const services = contractFiles.flatMap((file) => file.services)
   const { dispatch, authenticate } = waist<AccessRule>({
-    methods: services.flatMap((service) => service.methods),
+    methods,
     services: implementations,
     ruleOf: accessRule,
     isOpen: (rule) => rule.kind === 'open',
@@ -107,6 +132,11 @@ export function createServer(deps: ServerDeps): BerthServer {
     readGrants: grantsReader(store.db),
     authorize,
     limits: deps.limits,
+    denied: (method, request, incoming, { identity }, { code, message }) => {
+      // What was denied is about the uid that was asked for; where there is none, about whoever asked.
+      const about = scopeAsked(accessRule(method), request) ?? identity
+      audit.refused(event(incoming, method, identity, about), { code, reason: message })
+    },
     observe: (method: DescMethod, { protocol }, code, ms) => metrics.call(nameOf(method), protocol, code, ms),
   })
 

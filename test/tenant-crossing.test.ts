@@ -24,7 +24,7 @@ import { bind, makeIdentity, makeOrganization } from './support/tenant.ts'
  * of something that is not there, get to see nothing of it, and leave no trace on it.
  */
 
-const SECRET = 'nobody-elses-business'
+const MARK = 'nobody-elses-business'
 type Holder = Record<string, unknown>
 
 let berth: TestBerth
@@ -35,7 +35,7 @@ let token: string
 before(async () => {
   berth = await startTestBerth({ name: 'sqlite', open: undefined })
   client = grpcClient(berth.url)
-  theirs = await makeTenant(berth, await makeOrganization(berth, 'theirs'), SECRET)
+  theirs = await makeTenant(berth, await makeOrganization(berth, 'theirs'), MARK)
   mine = await makeTenant(berth, await makeOrganization(berth, 'mine'), 'ours')
   const owner = await makeIdentity(berth, mine.organization)
   await bind(berth, mine.organization, owner, 'owner')
@@ -126,7 +126,7 @@ test('R17: another tenant’s uid in any field of any method is as good as one t
         for (const uid of strangers) {
           const seen = await ask(uid)
           codes.add(seen.code)
-          if (seen.text.includes(SECRET)) leaks.push(`${shortName(method)} ${field}: shows ${seen.text}`)
+          if (seen.text.includes(MARK)) leaks.push(`${shortName(method)} ${field}: shows ${seen.text}`)
           if (seen.code !== 0 && !expected.some(({ code, text }) => code === seen.code && text === seen.text))
             leaks.push(
               `${shortName(method)} ${field}: ${seen.code} ${seen.text}, missing: ${expected[0]?.code} ${expected[0]?.text}`,

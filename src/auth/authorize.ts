@@ -10,7 +10,7 @@ import { type Access, type Grants, proveAllowed, proveVisible, requireCapabiliti
 import type { Caller } from '../core/call.ts'
 import { type CapabilitySet, setOf } from '../core/capabilities.ts'
 import { invalidArgument } from '../core/errors.ts'
-import { parseUid } from '../core/uid.ts'
+import { parseUid, type Uid } from '../core/uid.ts'
 
 /** What a method asks of its caller, read from its options in the schema. */
 export type AccessRule =
@@ -68,10 +68,19 @@ export function authorize(rule: AccessRule, request: Message, caller: Caller, gr
   }
 }
 
-function scopeOf(request: Message, path: readonly string[]): string {
+/** The uid at which a call is judged, where its request has a well-formed one. */
+export function scopeAsked(rule: AccessRule, request: Message): Uid | undefined {
+  return rule.kind === 'scoped' ? parseUid(textAt(request, rule.path)) : undefined
+}
+
+function textAt(request: Message, path: readonly string[]): string {
   let value: unknown = request
   for (const name of path) value = (value as Record<string, unknown> | undefined)?.[name]
-  const text = typeof value === 'string' ? value : ''
+  return typeof value === 'string' ? value : ''
+}
+
+function scopeOf(request: Message, path: readonly string[]): string {
+  const text = textAt(request, path)
   const uid = parseUid(text)
   if (uid === undefined) {
     const field = path.at(-1) ?? ''

@@ -71,6 +71,13 @@ export const limits = {
   verifiedTokensMax: 10_000,
   verifiedTokensCharsMax: 16 * MIB,
 
+  // The audit log: refusals and exchanges wait in memory for a second.
+  /** Exchanges that wait to be written; more are dropped while the database does not take them. */
+  auditExchangesMax: 10_000,
+  /** Different refusals in one second, of all and about one organization; equal ones are counted as one. */
+  auditRefusalsMax: 1000,
+  auditRefusalsPerOrganizationMax: 100,
+
   // Outbound requests to issuers (R1-R3, R15).
   outboundBodyBytesMax: 100 * KIB,
   outboundTimeoutMs: 5 * SECOND_MS,

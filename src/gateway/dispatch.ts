@@ -25,6 +25,14 @@ export interface WaistOptions<Rule> {
         byIdentity(method: DescMethod, incoming: Incoming, identity: string): Promise<void> | undefined
       }
     | undefined
+  /** Told of each call that a known caller was denied (code 7). */
+  readonly denied?: (
+    method: DescMethod,
+    request: Message,
+    incoming: Incoming,
+    caller: Caller,
+    why: ApiError,
+  ) => void
   /** Told of each call that ended, with its RPC code and how long it took. */
   readonly observe: (method: DescMethod, incoming: Incoming, code: Code, ms: number) => void
 }
@@ -96,6 +104,13 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
     return handler(request, new HandledCall(incoming, method, request, access))
   }
 
+  /** Open methods have no caller; whoever is refused there is for their handlers to know. */
+  const tellDenied = async (method: DescMethod, request: Message, incoming: Incoming, why: ApiError) => {
+    const rule = entries.get(method)?.rule
+    if (options.denied === undefined || rule === undefined || options.isOpen(rule)) return
+    options.denied(method, request, incoming, await options.authenticate(incoming.authorization), why)
+  }
+
   return {
     async dispatch(method, request, incoming) {
       const startMs = performance.now()
@@ -107,6 +122,7 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
         // What is no ApiError is a bug: the codec logs it and answers with code 13.
         const code = failure instanceof ApiError ? failure.code : Code.INTERNAL
         options.observe(method, incoming, code, performance.now() - startMs)
+        if (code === Code.PERMISSION_DENIED) await tellDenied(method, request, incoming, failure as ApiError)
         throw failure
       }
     },

@@ -25,6 +25,8 @@ import { runLongText, runText, runTextOnce, sqlText } from './sql-text.ts'
 import type { Store } from './store.ts'
 import type { Listed, Tables } from './tables.ts'
 
+export type { Condition } from './list-sql.ts'
+
 /**
  * The one way to list a collection. It takes the scopes that the caller may see, so that no list can forget them, and answers
  * a page in at most three statements whatever the collection holds: keyset pagination (a page costs the same at row 50 and at
@@ -309,7 +311,7 @@ async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<
   // Few rows are sorted faster than an index on another column is walked in search of them; SQLite has no statistics to know.
   const few = db.engine === 'sqlite' && !inUidOrder && page.scanned <= db.sizes.rowsInlineMax
   // Rows that are only passed over need not be fetched: the indexes hold all that the order needs.
-  const deep = offset > db.sizes.rowsInlineMax
+  const deep = isCounted(collection) && offset > db.sizes.rowsInlineMax
   const columns = deep ? [...new Set(['root', 'uid', ...order.map((key) => key.column)])].join(', ') : '*'
   const groups = split(db, branches)
   const parts = groups.map((part) => {

@@ -3,7 +3,7 @@ import { type ExchangeRequest, SecurityTokenService } from '#gen/chainguard/plat
 import { bearerToken } from '../auth/authenticate.ts'
 import { type Call, implement } from '../core/call.ts'
 import { type CapabilitySet, capabilityByName, setOf } from '../core/capabilities.ts'
-import { invalidArgument, permissionDenied, unauthenticated, unavailable } from '../core/errors.ts'
+import { ApiError, Code, invalidArgument, unauthenticated, unavailable } from '../core/errors.ts'
 import { refuseIfAny } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
 import { timestampOf } from '../core/message.ts'
@@ -43,6 +43,18 @@ export interface ExchangeOptions {
   readonly proven: (identity: string, call: Call) => Promise<void> | undefined
   /** Notes that the identity was used. */
   readonly seen: (uid: string) => void
+  /** For the audit log: who got a token, and who was refused one for an identity that exists. */
+  readonly audit: {
+    exchanged(identity: string, claims: SubjectClaims, call: Call): void
+    refused(identity: string, refusal: RefusedExchange, call: Call): void
+  }
+}
+
+export interface RefusedExchange {
+  readonly code: Code
+  readonly reason: string
+  /** Of the token, once it was verified. */
+  readonly claims: SubjectClaims | undefined
 }
 
 type Relationship = Identity['relationship']
@@ -56,12 +68,14 @@ export function securityTokenService(options: ExchangeOptions) {
     async exchange(request, call) {
       const token = bearerToken(call.authorization)
       const asked = readRequest(request, options.audiences)
-      const actor = await assume(token, asked.identity, options, call)
+      const claims = await assume(token, asked.identity, options, call)
       await options.proven(asked.identity, call)
+      const actor = { iss: claims.issuer, sub: claims.subject, aud: claims.audience[0] ?? '' }
       const issued = await options.tokens.issue({ ...asked, actor })
       if (issued.token.length > limits.bearerTokenCharsMax)
         throw invalidArgument('scopes', 'must be fewer: the token would be too long to be used')
       options.seen(asked.identity)
+      options.audit.exchanged(asked.identity, claims, call)
       return {
         $typeName: 'chainguard.platform.oidc.RawToken' as const,
         token: issued.token,
@@ -134,40 +148,79 @@ function withoutSlash(address: string): string {
 }
 
 /** One answer for every reason that has to do with the identity, so that nobody can find out which exist; the log knows why. */
-function refused(identity: Uid, why: string, { log }: ExchangeOptions, call: Call) {
+function refused(identity: Uid, why: string, { log }: ExchangeOptions, call: Call): ApiError {
   log.debug({ requestId: call.requestId, identity, why }, 'an exchange was refused')
-  return permissionDenied(
-    'the token may not assume this identity: it does not exist, or asks for another issuer, subject, audience or claim',
+  return new ApiError(
+    Code.PERMISSION_DENIED,
+    'Permission denied: the token may not assume this identity: it does not exist, or asks for another issuer, subject, audience or claim',
+    { cause: why },
   )
 }
 
 /** Proves that the bearer of `token` may act as the identity; returns who that is upstream. */
-async function assume(token: string, identity: Uid, options: ExchangeOptions, call: Call) {
+async function assume(
+  token: string,
+  identity: Uid,
+  options: ExchangeOptions,
+  call: Call,
+): Promise<SubjectClaims> {
   const read = readUnverified(token)
   if (!read.ok) throw unauthenticated(read.reason)
   const row = await readResource(options.db, 'identities', identity)
-  const relationship = row === undefined ? undefined : relationshipOf(row.relationship_data)
-  if (row === undefined || relationship === undefined)
-    throw refused(identity, 'the identity does not exist', options, call)
+  if (row === undefined) throw refused(identity, 'the identity does not exist', options, call)
+  let claims: SubjectClaims | undefined
+  const verified = (known: SubjectClaims) => {
+    claims = known
+  }
+  try {
+    return await prove({ token, issuer: read.issuer, row, verified }, options, call)
+  } catch (error) {
+    const { code, cause, message } = error as ApiError
+    if (error instanceof ApiError && (code === Code.PERMISSION_DENIED || code === Code.UNAUTHENTICATED)) {
+      options.audit.refused(
+        identity,
+        { code, reason: typeof cause === 'string' ? cause : message, claims },
+        call,
+      )
+    }
+    throw error
+  }
+}
 
-  const trust = trustOf(relationship, row, options)
-  if (trust === undefined || !trust.issuerMatches(read.issuer)) {
+interface Presented {
+  readonly token: string
+  /** As the token says, not yet verified. */
+  readonly issuer: string
+  readonly row: IdentityRow
+  /** Told the claims as soon as they are known to be true. */
+  readonly verified: (claims: SubjectClaims) => void
+}
+
+async function prove(
+  { token, issuer, row, verified }: Presented,
+  options: ExchangeOptions,
+  call: Call,
+): Promise<SubjectClaims> {
+  const identity = row.uid as Uid
+  const trust = trustOf(relationshipOf(row.relationship_data), row, options)
+  if (trust === undefined || !trust.issuerMatches(issuer)) {
     throw refused(identity, 'the identity trusts another issuer', options, call)
   }
-  const verified = await verifySubjectToken(token, { keys: trust.keys(read.issuer), clock: options.clock })
-  if (!verified.ok) {
-    throw verified.kind === 'unavailable'
-      ? unavailable(verified.reason, RETRY_MS)
-      : unauthenticated(verified.reason)
+  const checked = await verifySubjectToken(token, { keys: trust.keys(issuer), clock: options.clock })
+  if (!checked.ok) {
+    throw checked.kind === 'unavailable'
+      ? unavailable(checked.reason, RETRY_MS)
+      : unauthenticated(checked.reason)
   }
-  const { claims } = verified
+  const { claims } = checked
+  verified(claims)
   if (claims.issuedAtMs !== undefined && options.clock() - claims.issuedAtMs > SUBJECT_TOKEN_AGE_MS_MAX) {
     throw unauthenticated('the token was issued more than 24 hours ago')
   }
   const mismatch = trust.mismatch(claims)
   if (mismatch !== undefined)
     throw refused(identity, `the identity asks for another ${mismatch}`, options, call)
-  return { iss: claims.issuer, sub: claims.subject, aud: claims.audience[0] ?? '' }
+  return claims
 }
 
 /** How a relationship is checked, step by step. */

@@ -1,0 +1,126 @@
+import { limits } from '../core/limits.ts'
+import { type AuditEvent, eventRow, insertEvents, type NewAuditEventRow } from '../storage/audit-events.ts'
+import { type Db, inTransaction } from '../storage/db.ts'
+
+/**
+ * What is recorded without a change to go with: who was refused what, and who got a token. That must not cost whoever asks a wait
+ * for the disk, nor give anybody a way to fill it: events wait in memory for a second, equal refusals become one, and there is a
+ * bound to how many there may be. A crash loses what waits; changes have their record in their own transaction.
+ */
+export interface Recorder {
+  refused(event: AuditEvent, refusal: Refusal): void
+  exchanged(event: AuditEvent, token: ForeignToken): void
+  /** Writes what waits, and no more after that. */
+  stop(): Promise<void>
+}
+
+export interface Refusal {
+  /** RPC code. */
+  readonly code: number
+  /** In words. */
+  readonly reason: string
+  readonly token?: ForeignToken | undefined
+}
+
+/** Of a workload's own token that was verified. */
+export interface ForeignToken {
+  readonly issuer: string
+  readonly subject: string
+}
+
+export interface RecorderOptions {
+  readonly db: Db
+  readonly onError: (error: unknown) => void
+  /** Told how many events reached the log, or will not. */
+  readonly onWritten: (events: number) => void
+  readonly onDropped: (events: number) => void
+}
+
+const FLUSH_INTERVAL_MS = 1000
+/** Events of one transaction: its statements hold up other requests for about a millisecond. */
+const BATCH_ROWS = 96
+
+export function recorder({ db, onError, onWritten, onDropped }: RecorderOptions): Recorder {
+  let exchanges: NewAuditEventRow[] = []
+  let refusals = new Map<string, NewAuditEventRow>()
+  let perRoot = new Map<string, number>()
+
+  const take = (): NewAuditEventRow[] => {
+    const rows = [...exchanges, ...refusals.values()]
+    exchanges = []
+    refusals = new Map()
+    perRoot = new Map()
+    return rows
+  }
+  /** Puts back what could not be written, as far as there is room. */
+  const giveBack = (rows: readonly NewAuditEventRow[]) => {
+    const room = Math.max(0, limits.auditExchangesMax - exchanges.length)
+    exchanges = [...rows.slice(0, room), ...exchanges]
+    if (rows.length > room) onDropped(rows.length - room)
+  }
+
+  const write = async () => {
+    const rows = take()
+    for (let at = 0; at < rows.length; at += BATCH_ROWS) {
+      const batch = rows.slice(at, at + BATCH_ROWS)
+      try {
+        await inTransaction(db, (tx) => insertEvents(tx, db.engine, batch))
+      } catch (error) {
+        giveBack(rows.slice(at))
+        onError(error)
+        return
+      }
+      onWritten(batch.length)
+      // Other requests first.
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  let running: Promise<void> | undefined
+  const flush = async () => {
+    await running
+    if (exchanges.length === 0 && refusals.size === 0) return
+    running = write().finally(() => {
+      running = undefined
+    })
+    await running
+  }
+  const timer = setInterval(() => void flush(), FLUSH_INTERVAL_MS)
+  timer.unref()
+
+  return {
+    exchanged(event, { issuer, subject }) {
+      if (exchanges.length >= limits.auditExchangesMax) onDropped(1)
+      else exchanges.push({ ...eventRow(event), issuer, subject })
+    },
+    refused(event, { code, reason, token }) {
+      const { issuer = '', subject = '' } = token ?? {}
+      const key = JSON.stringify([
+        event.actor,
+        event.method,
+        event.uid,
+        event.address,
+        code,
+        reason,
+        issuer,
+        subject,
+      ])
+      const known = refusals.get(key)
+      if (known !== undefined) {
+        known.n++
+        return
+      }
+      const row = { ...eventRow(event), code, reason, issuer, subject }
+      const about = perRoot.get(row.root) ?? 0
+      if (refusals.size >= limits.auditRefusalsMax || about >= limits.auditRefusalsPerOrganizationMax) {
+        onDropped(1)
+        return
+      }
+      perRoot.set(row.root, about + 1)
+      refusals.set(key, row)
+    },
+    async stop() {
+      clearInterval(timer)
+      await flush()
+    },
+  }
+}

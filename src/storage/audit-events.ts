@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto'
+import { Code } from '../core/errors.ts'
+import { rootOf } from '../core/uid.ts'
+import type { Db, Engine, Tx } from './db.ts'
+import { prepared, preparedRead } from './prepared.ts'
+import { runInTransaction, sqlText } from './sql-text.ts'
+import type { AuditEventRow } from './tables.ts'
+
+/** Rows of the audit log: how they come about. Reading them is like reading any list. */
+
+export interface AuditEvent {
+  readonly timeMs: number
+  /** uid of an identity, or `system`. */
+  readonly actor: string
+  readonly method: string
+  /** What the event is about. */
+  readonly uid: string
+  readonly requestId: string
+  readonly address: string
+}
+
+export type NewAuditEventRow = Omit<AuditEventRow, 'uid'>
+
+/** The row of something that was done; what was refused, or done with a foreign token, adds to it. */
+export function eventRow({ timeMs, actor, method, uid, requestId, address }: AuditEvent): NewAuditEventRow {
+  return {
+    root: rootOf(uid),
+    id: eventId(timeMs),
+    parent: uid,
+    created_ms: timeMs,
+    actor,
+    method,
+    code: Code.OK,
+    reason: '',
+    request_id: requestId,
+    address,
+    issuer: '',
+    subject: '',
+    n: 1,
+  }
+}
+
+const TIME_DIGITS = 11
+const CHANCE_DIGITS = 5
+const GREATEST_TIME_MS = 16 ** TIME_DIGITS - 1
+
+/** Sorts by time, until the year 2527. Two events of one millisecond are told apart by what they are about, and by chance. */
+function eventId(timeMs: number): string {
+  return timeDigits(timeMs) + randomBytes(3).toString('hex').slice(0, CHANCE_DIGITS)
+}
+
+/** The least id of an event at or after a time. */
+export function firstEventId(timeMs: number): string {
+  return timeDigits(Math.min(Math.max(timeMs, 0), GREATEST_TIME_MS)).padEnd(TIME_DIGITS + CHANCE_DIGITS, '0')
+}
+
+function timeDigits(timeMs: number): string {
+  return timeMs.toString(16).padStart(TIME_DIGITS, '0')
+}
+
+/** Records something that was done, in the transaction that does it. */
+export async function recordEvent(tx: Tx, event: AuditEvent): Promise<void> {
+  await insertEvent(tx, eventRow(event))
+}
+
+const insertEvent = prepared((db, row: NewAuditEventRow) =>
+  db.insertInto('audit_events').values(row as AuditEventRow),
+)
+
+/** Rows in one statement. Its text is always the same, since preparing it anew would cost more than it saves. */
+const ROWS_AT_ONCE = 32
+
+/** Inserts any number of events. */
+export async function insertEvents(tx: Tx, engine: Engine, rows: readonly NewAuditEventRow[]): Promise<void> {
+  let at = 0
+  for (; at + ROWS_AT_ONCE <= rows.length; at += ROWS_AT_ONCE) {
+    const sql = sqlText(engine)
+    const tuples = rows.slice(at, at + ROWS_AT_ONCE).map((row) => `(${sql.bindAll(Object.values(row))})`)
+    const columns = Object.keys(rows[at] as NewAuditEventRow).join(', ')
+    await runInTransaction(tx, `insert into audit_events (${columns}) values ${tuples.join(', ')}`, sql)
+  }
+  for (const row of rows.slice(at)) await insertEvent(tx, row)
+}
+
+const eventByUid = preparedRead((db, { root, id, parent }: Pick<AuditEventRow, 'root' | 'id' | 'parent'>) =>
+  db
+    .selectFrom('audit_events')
+    .selectAll()
+    .where('root', '=', root)
+    .where('id', '=', id)
+    .where('parent', '=', parent),
+)
+
+export async function readEvent(db: Db, uid: string): Promise<AuditEventRow | undefined> {
+  const cut = uid.lastIndexOf('/')
+  const [row] = await eventByUid(db, {
+    root: rootOf(uid),
+    id: uid.slice(cut + 1),
+    parent: uid.slice(0, Math.max(cut, 0)),
+  })
+  return row
+}
