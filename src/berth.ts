@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { ensureFirstOrganization, isFirstStart } from './bootstrap.ts'
+import { cloudProbes } from './cloud/probes.ts'
 import { type Addresses, addressesOf, type Config } from './config.ts'
 import { unavailable } from './core/errors.ts'
 import { errorBody } from './gateway/error-body.ts'
@@ -11,6 +12,7 @@ import type { Log } from './log.ts'
 import { createMetrics } from './metrics.ts'
 import { type BerthServer, createServer } from './server.ts'
 import { writeSetting } from './storage/settings.ts'
+import { accountTokens } from './sts/account-token.ts'
 import { createIssuerKeys } from './sts/issuer-keys.ts'
 import { createOutbound } from './sts/outbound.ts'
 
@@ -47,6 +49,8 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
 
     const addresses = addressesOf(config, port.url)
     const outbound = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
+    // A client of its own: a provider that is slow must not keep exchanges from their turn.
+    const clouds = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
     const seen = lastSeen({
       ...store,
       onError: (err) => log.error({ err }, 'writing last-seen times failed'),
@@ -56,6 +60,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       0,
       () => seen.stop(),
       () => outbound.close(),
+      () => clouds.close(),
     )
 
     const firstStart = await isFirstStart(installation)
@@ -71,6 +76,13 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       keys,
       tokens: installation.tokensFor(addresses),
       keysFor: createIssuerKeys({ outbound, clock: store.clock }).keysFor,
+      probes: cloudProbes(
+        {
+          outbound: clouds,
+          tokens: accountTokens({ keys, issuer: addresses.authUrl, clock: store.clock }),
+        },
+        config.clouds,
+      ),
       lastSeen: seen,
       openOrganizations: config.openOrganizations,
       plainHttpIssuers: config.issuerPrivateNetworks.length > 0,

@@ -3,6 +3,7 @@ import { PingService } from '#gen/chainguard/platform/ping/v2beta1/ping_pb.js'
 import { authenticator } from './auth/authenticate.ts'
 import { type AccessRule, accessRule, authorize } from './auth/authorize.ts'
 import { grantsReader } from './auth/grants.ts'
+import type { CloudProbes } from './cloud/probe.ts'
 import type { Addresses } from './config.ts'
 import { implement } from './core/call.ts'
 import { ApiError, Code } from './core/errors.ts'
@@ -14,6 +15,7 @@ import { healthService } from './gateway/grpc-health.ts'
 import { reflectionMethods } from './gateway/grpc-reflection.ts'
 import { restHandler } from './gateway/rest.ts'
 import type { HttpHandler, HttpReply } from './http.ts'
+import { accountAssociationsService } from './iam/account-associations.ts'
 import { groupsService } from './iam/groups.ts'
 import { identitiesService } from './iam/identities.ts'
 import type { LastSeen } from './iam/last-seen.ts'
@@ -39,6 +41,7 @@ export interface ServerDeps {
   readonly keys: SigningKeys
   readonly tokens: AccessTokens
   readonly keysFor: (issuer: string) => KeySource
+  readonly probes: CloudProbes
   readonly lastSeen: LastSeen
   readonly openOrganizations: boolean
   readonly plainHttpIssuers: boolean
@@ -67,6 +70,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     identitiesService(store, lastSeen, deps),
     rolesService(store),
     roleBindingsService(store),
+    accountAssociationsService(store, deps.probes),
     reposService(store),
     securityTokenService({
       ...deps,

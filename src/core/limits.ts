@@ -32,6 +32,9 @@ export const limits = {
   /** Entries of one batch (the public contract of BatchCreateRoleBindings). */
   batchEntriesMax: 25,
   staticKeyLifetimeMsMax: 365 * DAY_MS,
+  /** Entries of one map or list in an account association, and characters of one text in it. */
+  associationEntriesMax: 50,
+  associationTextCharsMax: 255,
 
   /** An `If-Match` or `If-None-Match` header. */
   etagHeaderCharsMax: 4 * KIB,
@@ -41,6 +44,8 @@ export const limits = {
 
   // Tokens.
   accessTokenLifetimeMs: HOUR_MS,
+  /** Tokens that cloud providers get to see. */
+  accountTokenLifetimeMs: 5 * MINUTE_MS,
   /** Tolerated difference between an issuer's clock and ours (R8). */
   clockSkewMs: 60 * SECOND_MS,
   bearerTokenCharsMax: 16 * KIB,

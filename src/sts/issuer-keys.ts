@@ -62,7 +62,7 @@ export function createIssuerKeys({
   outbound,
   clock,
 }: {
-  outbound: Outbound
+  outbound: Pick<Outbound, 'getJson'>
   clock: () => number
 }): IssuerKeys {
   const entries = new LRUCache<string, Entry>({ max: limits.issuersRememberedMax })
@@ -131,7 +131,7 @@ export function createIssuerKeys({
 }
 
 async function fetchKeys(
-  outbound: Outbound,
+  outbound: Pick<Outbound, 'getJson'>,
   issuer: string,
 ): Promise<{ keys: readonly VerificationKey[] } | Failure> {
   try {
