@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { recorder } from './audit/recorder.ts'
 import { ensureFirstOrganization, isFirstStart } from './bootstrap.ts'
+import { cloudProbes } from './cloud/probes.ts'
 import { type Addresses, addressesOf, type Config } from './config.ts'
 import { unavailable } from './core/errors.ts'
 import { errorBody } from './gateway/error-body.ts'
@@ -15,6 +16,7 @@ import type { Log } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { type BerthServer, createServer } from './server.ts'
 import { writeSetting } from './storage/settings.ts'
+import { accountTokens } from './sts/account-token.ts'
 import { createIssuerKeys } from './sts/issuer-keys.ts'
 import { pkceSupport } from './sts/issuer-metadata.ts'
 import { createOutbound } from './sts/outbound.ts'
@@ -53,6 +55,8 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
 
     const addresses = addressesOf(config, port.url)
     const outbound = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
+    // A client of its own: a provider that is slow must not keep exchanges from their turn.
+    const clouds = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
     const seen = lastSeen({
       ...store,
       onError: (err) => log.error({ err }, 'writing last-seen times failed'),
@@ -69,6 +73,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       () => seen.stop(),
       () => audit.stop(),
       () => outbound.close(),
+      () => clouds.close(),
     )
     const counters = await openCounters(config, installation, metrics, log)
     if (counters !== undefined) closing.splice(1, 0, () => counters.close())
@@ -87,6 +92,13 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       tokens: installation.tokensFor(addresses),
       keysFor: createIssuerKeys({ outbound, clock: store.clock }).keysFor,
       pkceSupport: (issuer) => pkceSupport(outbound, issuer),
+      probes: cloudProbes(
+        {
+          outbound: clouds,
+          tokens: accountTokens({ keys, issuer: addresses.authUrl, clock: store.clock }),
+        },
+        config.clouds,
+      ),
       lastSeen: seen,
       audit,
       openOrganizations: config.openOrganizations,

@@ -24,6 +24,14 @@ test('nothing set is a server on this machine alone, with its data below', () =>
     [config.tls, config.databaseUrl, config.masterKey, config.openOrganizations, config.logLevel],
     [undefined, undefined, undefined, false, 'info'],
   )
+  assert.deepEqual(config.clouds, {
+    awsStsEndpoint: 'https://sts.amazonaws.com',
+    awsRole: 'berth',
+    googleStsEndpoint: 'https://sts.googleapis.com',
+    googlePool: 'berth',
+    googleProvider: 'berth',
+    azureLoginEndpoint: 'https://login.microsoftonline.com',
+  })
   assert.deepEqual([config.issuerPrivateNetworks, config.patternIssuers, config.corsOrigins], [[], [], []])
 })
 
@@ -76,11 +84,30 @@ const good: readonly [
   ],
   ['BERTH_RATE_LIMIT_STORE', 'database', 'rateLimitStore', 'database'],
   ['BERTH_TRUSTED_PROXIES', '10.0.0.0/8,fd00::/8', 'trustedProxies', ['10.0.0.0/8', 'fd00::/8']],
+  ['BERTH_AWS_STS_ENDPOINT', 'https://sts.example/', 'clouds', { awsStsEndpoint: 'https://sts.example' }],
+  ['BERTH_AWS_ROLE', 'platform/berth+1', 'clouds', { awsRole: 'platform/berth+1' }],
+  [
+    'BERTH_GOOGLE_STS_ENDPOINT',
+    'http://127.0.0.1:81',
+    'clouds',
+    { googleStsEndpoint: 'http://127.0.0.1:81' },
+  ],
+  ['BERTH_GOOGLE_PROVIDER', 'pool/name', 'clouds', { googlePool: 'pool', googleProvider: 'name' }],
+  [
+    'BERTH_AZURE_LOGIN_ENDPOINT',
+    'https://login.example',
+    'clouds',
+    { azureLoginEndpoint: 'https://login.example' },
+  ],
   ['BERTH_LOG_LEVEL', 'debug', 'logLevel', 'debug'],
   ['BERTH_ERROR_DOMAIN', 'iam.example.com', 'errorDomain', 'iam.example.com'],
 ]
 for (const [name, value, member, wanted] of good) {
-  test(`${name}=${value} is read`, () => assert.deepEqual(read({ [name]: value })[member], wanted))
+  test(`${name}=${value} is read`, () => {
+    const unset = read({})[member]
+    const expected = member === 'clouds' ? { ...(unset as object), ...(wanted as object) } : wanted
+    assert.deepEqual(read({ [name]: value })[member], expected)
+  })
 }
 
 const bad: readonly [name: keyof typeof variables, value: string][] = [
@@ -109,6 +136,13 @@ const bad: readonly [name: keyof typeof variables, value: string][] = [
   ['BERTH_RATE_LIMITS_ADDRESS', 'write=1'],
   ['BERTH_RATE_LIMIT_STORE', 'redis'],
   ['BERTH_TRUSTED_PROXIES', '10.0.0.1'],
+  ['BERTH_AWS_STS_ENDPOINT', 'https://sts.example/path'],
+  ['BERTH_AWS_ROLE', 'arn:aws:iam::123456789012:role/berth'],
+  ['BERTH_AWS_ROLE', '../berth/'],
+  ['BERTH_GOOGLE_STS_ENDPOINT', 'sts.example'],
+  ['BERTH_GOOGLE_PROVIDER', 'berth'],
+  ['BERTH_GOOGLE_PROVIDER', 'berth/../berth'],
+  ['BERTH_AZURE_LOGIN_ENDPOINT', 'ftp://login.example'],
   ['BERTH_LOG_LEVEL', 'loud'],
 ]
 for (const [name, value] of bad) {

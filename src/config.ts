@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import ipaddr from 'ipaddr.js'
+import type { CloudSettings } from './cloud/probes.ts'
 import { type MasterKey, parseMasterKey } from './core/sealed.ts'
 import { type LimitTable, limitSyntax, parseLimitTable } from './limits/limit-table.ts'
 
@@ -33,6 +34,7 @@ export interface Config {
   readonly rateLimitStore: RateLimitStore
   /** CIDRs of proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[]
+  readonly clouds: CloudSettings
   readonly logLevel: LogLevel
 }
 
@@ -66,6 +68,13 @@ export const variables = {
   BERTH_RATE_LIMIT_STORE: 'memory: each node counts by itself (default); database: all nodes count together',
   BERTH_TRUSTED_PROXIES:
     'CIDRs, separated by commas, of proxies whose X-Forwarded-For is believed (default none)',
+  BERTH_AWS_STS_ENDPOINT: 'address of the token service of Amazon (default https://sts.amazonaws.com)',
+  BERTH_AWS_ROLE: 'name of the role that checks of Amazon accounts assume (default berth)',
+  BERTH_GOOGLE_STS_ENDPOINT: 'address of the token service of Google (default https://sts.googleapis.com)',
+  BERTH_GOOGLE_PROVIDER:
+    'workload identity pool and provider that checks of Google projects use (default berth/berth)',
+  BERTH_AZURE_LOGIN_ENDPOINT:
+    'address of the token service of Azure (default https://login.microsoftonline.com)',
   BERTH_LOG_LEVEL: `one of ${logLevels.join(', ')} (default info)`,
 } as const
 
@@ -132,8 +141,8 @@ export function readConfig(
       parseDatabaseUrl,
       'an address such as postgres://user@host/database',
     ),
-    baseUrl: read('BERTH_BASE_URL', parseOrigin, 'an http or https address without path'),
-    authUrl: read('BERTH_AUTH_URL', parseOrigin, 'an http or https address without path'),
+    baseUrl: read('BERTH_BASE_URL', parseOrigin, originExpected),
+    authUrl: read('BERTH_AUTH_URL', parseOrigin, originExpected),
     registryHost: read('BERTH_REGISTRY_HOST', parseHost, 'a host name, with a port if need be'),
     masterKey: read(
       'BERTH_MASTER_KEY',
@@ -164,6 +173,25 @@ export function readConfig(
     rateLimitStore:
       read('BERTH_RATE_LIMIT_STORE', parseRateLimitStore, `one of ${rateLimitStores.join(', ')}`) ?? 'memory',
     trustedProxies: list('BERTH_TRUSTED_PROXIES', ipaddr.isValidCIDR, 'a CIDR such as 10.0.0.0/8'),
+    clouds: {
+      awsStsEndpoint:
+        read('BERTH_AWS_STS_ENDPOINT', parseOrigin, originExpected) ?? 'https://sts.amazonaws.com',
+      awsRole:
+        read('BERTH_AWS_ROLE', parseAwsRole, 'the name of a role, with its path if it has one') ?? 'berth',
+      googleStsEndpoint:
+        read('BERTH_GOOGLE_STS_ENDPOINT', parseOrigin, originExpected) ?? 'https://sts.googleapis.com',
+      ...(read(
+        'BERTH_GOOGLE_PROVIDER',
+        parseGoogleProvider,
+        'the names of a pool and a provider: berth/berth',
+      ) ?? {
+        googlePool: 'berth',
+        googleProvider: 'berth',
+      }),
+      azureLoginEndpoint:
+        read('BERTH_AZURE_LOGIN_ENDPOINT', parseOrigin, originExpected) ??
+        'https://login.microsoftonline.com',
+    },
     logLevel: read('BERTH_LOG_LEVEL', parseLogLevel, `one of ${logLevels.join(', ')}`) ?? 'info',
   }
   return problems.length > 0 ? { problems } : { config }
@@ -182,6 +210,20 @@ function parseOrigin(value: string): string | undefined {
   const bare =
     url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === ''
   return bare && (url.protocol === 'http:' || url.protocol === 'https:') ? url.origin : undefined
+}
+
+const originExpected = 'an http or https address without path'
+
+/** As IAM names roles: `berth`, or `platform/berth` under a path. */
+function parseAwsRole(value: string): string | undefined {
+  return /^([\w+=,.@-]{1,64}\/){0,4}[\w+=,.@-]{1,64}$/.test(value) ? value : undefined
+}
+
+function parseGoogleProvider(
+  value: string,
+): Pick<CloudSettings, 'googlePool' | 'googleProvider'> | undefined {
+  const [, googlePool, googleProvider] = /^([a-z0-9-]{4,32})\/([a-z0-9-]{4,32})$/.exec(value) ?? []
+  return googlePool === undefined || googleProvider === undefined ? undefined : { googlePool, googleProvider }
 }
 
 function parseDatabaseUrl(value: string): string | undefined {

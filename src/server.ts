@@ -5,6 +5,7 @@ import type { Recorder } from './audit/recorder.ts'
 import { authenticator } from './auth/authenticate.ts'
 import { type AccessRule, accessRule, authorize, scopeAsked } from './auth/authorize.ts'
 import { grantsReader } from './auth/grants.ts'
+import type { CloudProbes } from './cloud/probe.ts'
 import type { Addresses } from './config.ts'
 import { type Incoming, implement } from './core/call.ts'
 import { ApiError, Code } from './core/errors.ts'
@@ -16,6 +17,7 @@ import { healthService } from './gateway/grpc-health.ts'
 import { reflectionMethods } from './gateway/grpc-reflection.ts'
 import { restHandler } from './gateway/rest.ts'
 import type { AddressOf, HttpHandler, HttpReply } from './http.ts'
+import { accountAssociationsService } from './iam/account-associations.ts'
 import { externalGroupRoleMappingsService } from './iam/external-group-role-mappings.ts'
 import { groupInvitesService } from './iam/group-invites.ts'
 import { groupsService } from './iam/groups.ts'
@@ -48,6 +50,7 @@ export interface ServerDeps {
   readonly tokens: AccessTokens
   readonly keysFor: (issuer: string) => KeySource
   readonly pkceSupport: PkceSupport
+  readonly probes: CloudProbes
   readonly lastSeen: LastSeen
   readonly audit: Recorder
   readonly openOrganizations: boolean
@@ -99,6 +102,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     externalGroupRoleMappingsService(store),
     groupInvitesService(store),
     invitationsService(store),
+    accountAssociationsService(store, deps.probes),
     reposService(store),
     securityTokenService({
       ...deps,

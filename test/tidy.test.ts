@@ -26,7 +26,8 @@ const arrows: Readonly<Record<string, RegExp>> = {
   audit: /^(#gen\/|audit\/|core\/|storage\/|@bufbuild\/protobuf(\/|$))/,
   auth: /^(#gen\/|auth\/|core\/|storage\/|@bufbuild\/protobuf(\/|$)|lru-cache$)/,
   sts: /^(#gen\/|sts\/|core\/|storage\/|trust\/|auth\/|(http|log)\.ts$|node:|jose$|undici$|ipaddr\.js$|lru-cache$|@bufbuild\/protobuf(\/|$))/,
-  iam: /^(#gen\/|iam\/|core\/|storage\/|trust\/|@bufbuild\/protobuf(\/|$)|kysely$)/,
+  cloud: /^(#gen\/|cloud\/|core\/|sts\/(account-token|outbound)\.ts$)/,
+  iam: /^(#gen\/|iam\/|cloud\/probe\.ts$|core\/|storage\/|trust\/|@bufbuild\/protobuf(\/|$)|kysely$)/,
   registry:
     /^(#gen\/|registry\/|core\/|storage\/|trust\/|iam\/parent-group\.ts$|@bufbuild\/protobuf(\/|$)|kysely$)/,
   limits:

@@ -663,9 +663,12 @@ export interface CheckAccountAssociationRequest {
 export interface CheckAccountAssociationResponse {
   /** Whether the association works. */
   readonly status: CheckStatus
-  /** The reason in a few words, such as `not configured`. Empty when it works. */
+  /**
+   * The reason in a few words: `not configured`, `refused by the provider`, `unreachable` or
+   * `unexpected answer`. Empty when it works.
+   */
   readonly reason: string
-  /** What the provider answered, when it refused. */
+  /** What is wrong and, where that is known, what would mend it. Empty when it works. */
   readonly message: string
 }
 

@@ -49,6 +49,9 @@ export const limits = {
   inviteLifetimeMsMax: 365 * DAY_MS,
   /** The code of an invite to the deepest group has about 900. */
   inviteCodeCharsMax: KIB,
+  /** Entries of one map or list in an account association, and characters of one text in it. */
+  associationEntriesMax: 50,
+  associationTextCharsMax: 255,
 
   /** An `If-Match` or `If-None-Match` header. */
   etagHeaderCharsMax: 4 * KIB,
@@ -64,6 +67,8 @@ export const limits = {
 
   // Tokens.
   accessTokenLifetimeMs: HOUR_MS,
+  /** Tokens that cloud providers get to see. */
+  accountTokenLifetimeMs: 5 * MINUTE_MS,
   /** Tolerated difference between an issuer's clock and ours (R8). */
   clockSkewMs: 60 * SECOND_MS,
   bearerTokenCharsMax: 16 * KIB,

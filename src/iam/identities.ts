@@ -30,6 +30,7 @@ import {
 import type { Store } from '../storage/store.ts'
 import type { IdentityRow } from '../storage/tables.ts'
 import { checkRelationship, type RelationshipRules, relationshipOf } from '../trust/relationship.ts'
+import { refuseIfServiceBound } from './account-associations.ts'
 import type { LastSeen } from './last-seen.ts'
 import { holdGroup } from './parent-group.ts'
 import { capabilitiesOfRole } from './roles.ts'
@@ -147,6 +148,7 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
         if (await administersPlatform(tx, scope)) {
           throw failedPrecondition('RESOURCE_IN_USE', `identity ${scope} administers this platform`)
         }
+        await refuseIfServiceBound(tx, scope)
         await deleteResource(db, tx, 'identities', scope)
         return { uid: scope, answer: create(EmptySchema) }
       })

@@ -28,6 +28,7 @@ export interface AccessTokens {
 }
 
 const SECOND_MS = 1000
+const TYPE = 'JWT'
 
 /** `issuer`: the address of the token service, `{auth_url}`. */
 export function accessTokens({
@@ -59,7 +60,7 @@ export function accessTokens({
         ...(actor === undefined ? {} : { act: actor }),
         ...(Object.keys(narrowing).length === 0 ? {} : { berth: narrowing }),
       })
-        .setProtectedHeader({ alg: ALGORITHM, kid, typ: 'JWT' })
+        .setProtectedHeader({ alg: ALGORITHM, kid, typ: TYPE })
         .sign(key)
       return { token, expiresAtMs: expiresAt * SECOND_MS }
     },
@@ -77,6 +78,8 @@ export function accessTokens({
           {
             algorithms: [ALGORITHM],
             issuer,
+            // Not our tokens for cloud accounts, which are signed with the same keys.
+            typ: TYPE,
             currentDate: new Date(clock()),
             requiredClaims: ['sub', 'aud', 'exp'],
           },

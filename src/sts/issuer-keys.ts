@@ -63,7 +63,7 @@ export function createIssuerKeys({
   outbound,
   clock,
 }: {
-  outbound: Outbound
+  outbound: Pick<Outbound, 'getJson'>
   clock: () => number
 }): IssuerKeys {
   const entries = new LRUCache<string, Entry>({ max: limits.issuersRememberedMax })
@@ -132,7 +132,7 @@ export function createIssuerKeys({
 }
 
 async function fetchKeys(
-  outbound: Outbound,
+  outbound: Pick<Outbound, 'getJson'>,
   issuer: string,
 ): Promise<{ keys: readonly VerificationKey[] } | Failure> {
   try {

@@ -3,7 +3,7 @@ import { type Outbound, OutboundError } from './outbound.ts'
 /** What an issuer publishes about itself (OpenID Connect Discovery 1.0). */
 
 /** The discovery document at the issuer, not looked at. Rejects with an OutboundError. */
-export function fetchMetadata(outbound: Outbound, issuer: string): Promise<unknown> {
+export function fetchMetadata(outbound: Pick<Outbound, 'getJson'>, issuer: string): Promise<unknown> {
   // Section 4.1: a terminating slash is removed before the suffix is added.
   return outbound.getJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
 }
@@ -14,7 +14,7 @@ export function fetchMetadata(outbound: Outbound, issuer: string): Promise<unkno
  * sensible and lets nobody in: a provider can be set up before its issuer runs.
  */
 export async function pkceSupport(
-  outbound: Outbound,
+  outbound: Pick<Outbound, 'getJson'>,
   issuer: string,
 ): Promise<'supported' | 'unsupported' | 'unknown'> {
   let metadata: unknown

@@ -40,13 +40,28 @@ export type OutboundLimits = Record<
   number
 >
 
-/** Fetches documents from servers that somebody else named. */
+/** What a server answered to a form. */
+export interface FormAnswer {
+  /** HTTP status: any but a redirect. */
+  readonly status: number
+  readonly text: string
+}
+
+/** Fetches documents from servers that somebody else named. Rejects with an OutboundError and nothing else. */
 export interface Outbound {
   /**
-   * The JSON value at `url`. Rejects with an OutboundError and nothing else; a caller's abort counts as a
-   * timeout. The body is looked at only with status 200.
+   * The JSON value at `url`. A caller's abort counts as a timeout. The body is looked at only with status 200.
    */
   getJson(url: string, signal?: AbortSignal): Promise<unknown>
+  /**
+   * Sends a form to `url`; an answer of any status is one. Redirects are refused: what a form holds is for the
+   * server that was named, and for no other.
+   */
+  postForm(
+    url: string,
+    form: Readonly<Record<string, string>>,
+    options: { readonly accept: string; readonly signal?: AbortSignal | undefined },
+  ): Promise<FormAnswer>
   /** Ends running fetches and closes all connections. */
   close(): Promise<void>
 }
@@ -66,7 +81,7 @@ const KEEP_ALIVE_MS = 2000
 const HEADER_BYTES_MAX = 16 * 1024
 
 /**
- * A client for GET requests whose every connection is checked at the moment it is made: the address that
+ * A client for requests whose every connection is checked at the moment it is made: the address that
  * passed the check is the address connected to, so neither a redirect nor a second DNS answer leads
  * elsewhere. Environment proxies are not used: a proxy would resolve names out of our sight.
  */
@@ -77,7 +92,11 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const closing = new AbortController()
   let agent: Promise<Dispatcher> | undefined
 
-  async function getJson(url: string, signal?: AbortSignal): Promise<unknown> {
+  /** Does the work within its time and in its turn. */
+  async function bounded<T>(
+    signal: AbortSignal | undefined,
+    work: (agent: Dispatcher, stop: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const timeout = new AbortController()
     const timer = setTimeout(() => timeout.abort(), bounds.outboundTimeoutMs)
     const signals = [timeout.signal, closing.signal, ...(signal === undefined ? [] : [signal])]
@@ -86,7 +105,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     try {
       release = await turns.take(stop)
       agent ??= loadAgent(guard, options.resolve ?? resolveBySystem, bounds.outboundTimeoutMs)
-      return await fetchJson(await agent, url, bounds, stop)
+      return await work(await agent, stop)
     } catch (error) {
       throw toOutboundError(error, stop.aborted)
     } finally {
@@ -96,7 +115,9 @@ export function createOutbound(options: OutboundOptions): Outbound {
   }
 
   return {
-    getJson,
+    getJson: (url, signal) => bounded(signal, (agent, stop) => fetchJson(agent, url, bounds, stop)),
+    postForm: (url, form, { accept, signal }) =>
+      bounded(signal, (agent, stop) => sendForm(agent, { url, form, accept }, bounds, stop)),
     async close() {
       closing.abort()
       await (await agent)?.destroy()
@@ -130,14 +151,11 @@ async function fetchJson(agent: Dispatcher, start: string, bounds: OutboundLimit
     })
     const { statusCode: status, headers, body } = response
     if (status === 200) {
-      const encoding = headers['content-encoding']
-      if (encoding === undefined || encoding === 'identity')
-        return await readJson(body, bounds.outboundBodyBytesMax)
-      discard(body)
-      throw new OutboundError('bad_body', 'the answer is compressed although that was not asked for')
+      requirePlain(response)
+      return await readJson(body, bounds.outboundBodyBytesMax)
     }
     discard(body)
-    if (![301, 302, 303, 307, 308].includes(status)) {
+    if (!redirectStatuses.includes(status)) {
       throw new OutboundError('bad_status', 'the server did not answer with status 200', { status })
     }
     if (redirects === bounds.outboundRedirectsMax) throw new OutboundError('redirect', 'too many redirects')
@@ -149,9 +167,65 @@ async function fetchJson(agent: Dispatcher, start: string, bounds: OutboundLimit
   }
 }
 
+const redirectStatuses: readonly number[] = [301, 302, 303, 307, 308]
+
+interface Form {
+  readonly url: string
+  readonly form: Readonly<Record<string, string>>
+  readonly accept: string
+}
+
+async function sendForm(
+  agent: Dispatcher,
+  { url: target, form, accept }: Form,
+  bounds: OutboundLimits,
+  signal: AbortSignal,
+): Promise<FormAnswer> {
+  const url = checkTarget(target)
+  if ('error' in url) throw new OutboundError('refused', `URL refused: ${url.error}`)
+  const response = await agent.request({
+    origin: url.origin,
+    path: url.pathname + url.search,
+    method: 'POST',
+    headers: {
+      accept,
+      'accept-encoding': 'identity',
+      'content-type': 'application/x-www-form-urlencoded',
+      'user-agent': 'berth',
+    },
+    body: new URLSearchParams(form).toString(),
+    signal,
+  })
+  const { statusCode: status, body } = response
+  if (redirectStatuses.includes(status)) {
+    discard(body)
+    throw new OutboundError('redirect', 'a form is not sent on to where a redirect leads')
+  }
+  requirePlain(response)
+  const bytes = await readBytes(body, bounds.outboundBodyBytesMax)
+  try {
+    return { status, text: decode(bytes) }
+  } catch {
+    throw new OutboundError('bad_body', 'the answer is not text in UTF-8')
+  }
+}
+
 type Body = Dispatcher.ResponseData['body']
 
-async function readJson(body: Body, bytesMax: number): Promise<unknown> {
+/** Refuses an answer whose size on arrival says nothing of the size that it would unpack to. */
+function requirePlain({ headers, body }: Dispatcher.ResponseData): void {
+  const encoding = headers['content-encoding']
+  if (encoding === undefined || encoding === 'identity') return
+  discard(body)
+  throw new OutboundError('bad_body', 'the answer is compressed although that was not asked for')
+}
+
+/** Throws a TypeError on bytes that are not UTF-8. */
+function decode(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+}
+
+async function readBytes(body: Body, bytesMax: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
@@ -159,8 +233,13 @@ async function readJson(body: Body, bytesMax: number): Promise<unknown> {
     if (bytes > bytesMax) throw new OutboundError('too_large', 'the answer is too large')
     chunks.push(chunk)
   }
+  return Buffer.concat(chunks)
+}
+
+async function readJson(body: Body, bytesMax: number): Promise<unknown> {
+  const bytes = await readBytes(body, bytesMax)
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)))
+    return JSON.parse(decode(bytes))
   } catch {
     // The parser's own error quotes the text, so it is not passed on as the cause.
     throw new OutboundError('bad_body', 'the answer is not JSON')

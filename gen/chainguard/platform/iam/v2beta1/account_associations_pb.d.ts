@@ -493,14 +493,15 @@ export declare type CheckAccountAssociationResponse = Message<"chainguard.platfo
   status: CheckStatus;
 
   /**
-   * The reason in a few words, such as `not configured`. Empty when it works.
+   * The reason in a few words: `not configured`, `refused by the provider`, `unreachable` or
+   * `unexpected answer`. Empty when it works.
    *
    * @generated from field: string reason = 2;
    */
   reason: string;
 
   /**
-   * What the provider answered, when it refused.
+   * What is wrong and, where that is known, what would mend it. Empty when it works.
    *
    * @generated from field: string message = 3;
    */

@@ -1,0 +1,85 @@
+import type { AccountTokens } from '../sts/account-token.ts'
+import { type FormAnswer, type Outbound, OutboundError } from '../sts/outbound.ts'
+import { notReady, type ProbeResult } from './probe.ts'
+
+/** One request to a provider's token service, and the outcomes that all providers have in common. */
+
+/** What every probe works with. */
+export interface ProbeDeps {
+  readonly outbound: Pick<Outbound, 'postForm'>
+  readonly tokens: AccountTokens
+  /** Address of the token service, without a slash at the end. */
+  readonly endpoint: string
+}
+
+export interface ExchangeRequest {
+  /** As messages call it. */
+  readonly provider: string
+  readonly url: string
+  readonly form: Readonly<Record<string, string>>
+  readonly accept: string
+  readonly signal: AbortSignal | undefined
+}
+
+/** The provider's answer, as long as it is one: the outcome, where nothing can be learned from it. */
+export async function exchange(
+  outbound: ProbeDeps['outbound'],
+  { provider, url, form, accept, signal }: ExchangeRequest,
+): Promise<{ readonly answer: FormAnswer } | { readonly outcome: ProbeResult }> {
+  try {
+    const answer = await outbound.postForm(url, form, { accept, signal })
+    return answer.status === 429 || answer.status >= 500 ? { outcome: busy(provider) } : { answer }
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error
+    return { outcome: failed(provider, error) }
+  }
+}
+
+/** The provider cannot answer now, by its own account. */
+export function busy(provider: string): ProbeResult {
+  return notReady('unreachable', `${provider} cannot answer at the moment; try again later`)
+}
+
+/** Neither credentials nor an error that the provider is known to give. */
+export function unexpected(provider: string): ProbeResult {
+  return notReady(
+    'unexpected answer',
+    `${provider} gave neither credentials nor an error that Berth can read; the operator should check the address that Berth asks`,
+  )
+}
+
+function failed(provider: string, { kind }: OutboundError): ProbeResult {
+  switch (kind) {
+    case 'refused':
+      return notReady('unreachable', `Berth may not connect to the address that it has for ${provider}`)
+    case 'timeout':
+      return notReady('unreachable', `${provider} did not answer in time`)
+    case 'network':
+      return notReady('unreachable', `Berth could not connect to ${provider}, or the connection broke`)
+    case 'too_large':
+    case 'redirect':
+    case 'bad_status':
+    case 'bad_body':
+      return unexpected(provider)
+    default:
+      return kind satisfies never
+  }
+}
+
+/** The members of a JSON object; undefined for any other text. */
+export function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether an OAuth token response (RFC 6749, section 5.1) holds an access token. */
+export function hasAccessToken(text: string): boolean {
+  const token = jsonObject(text)?.['access_token']
+  return typeof token === 'string' && token !== ''
+}
