@@ -529,8 +529,8 @@ export interface Services {
    */
   readonly audit: {
     /**
-     * Lists the events about what lies in the groups whose events the caller may receive. The sort keys
-     * are `created_at` and `uid`.
+     * Lists the events about what lies in the groups whose events the caller may receive. The sort key
+     * is `created_at`.
      */
     list(request?: types.ListAuditEventsRequest, options?: CallOptions): Reply<types.ListAuditEventsResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */

@@ -275,8 +275,8 @@ export declare const ListAuditEventsResponseSchema: GenMessage<ListAuditEventsRe
  */
 export declare const AuditService: GenService<{
   /**
-   * Lists the events about what lies in the groups whose events the caller may receive. The sort keys
-   * are `created_at` and `uid`.
+   * Lists the events about what lies in the groups whose events the caller may receive. The sort key
+   * is `created_at`.
    *
    * @generated from rpc berth.audit.v1.AuditService.ListAuditEvents
    */
