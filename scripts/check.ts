@@ -41,7 +41,7 @@ function generatedIsCurrent(): string {
   try {
     const failure = command('buf', 'generate', '--output', directory)
     if (failure !== '') return failure
-    const filesIn = (root: string) => globSync('gen/**/*.{js,ts}', { cwd: root })
+    const filesIn = (root: string) => globSync('gen/**/*.{js,ts,json}', { cwd: root })
     const files = new Set([...filesIn('.'), ...filesIn(directory)])
     const stale = [...files].filter((file) => read(file) !== read(join(directory, file))).sort()
     return stale.length === 0 ? '' : `npm run generate changes ${stale.join(', ')}`

@@ -27,6 +27,7 @@ const arrows: Readonly<Record<string, RegExp>> = {
   registry:
     /^(#gen\/|registry\/|core\/|storage\/|trust\/|iam\/parent-group\.ts$|@bufbuild\/protobuf(\/|$)|kysely$)/,
   gateway: /^(#gen\/|gateway\/|core\/|http\.ts$|port\.ts$|node:|@bufbuild\/protobuf(\/|$))/,
+  reference: /^(#gen\/|reference\/|core\/|gateway\/|http\.ts$|node:|@bufbuild\/protobuf(\/|$))/,
   cli: /^(?!#gen\/|iam\/|registry\/|gateway\/|auth\/|sts\/|trust\/)/,
 }
 
