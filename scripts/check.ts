@@ -44,7 +44,7 @@ function generatedIsCurrent(): string {
       command('buf', 'generate', '--output', directory) ||
       command('node', 'scripts/generate-client.ts', join(directory, 'client/generated'))
     if (failure !== '') return failure
-    const filesIn = (root: string) => globSync('{gen,client/generated}/**/*.{js,ts}', { cwd: root })
+    const filesIn = (root: string) => globSync('{gen,client/generated}/**/*.{js,ts,json}', { cwd: root })
     const files = new Set([...filesIn('.'), ...filesIn(directory)])
     const stale = [...files].filter((file) => read(file) !== read(join(directory, file))).sort()
     return stale.length === 0 ? '' : `npm run generate changes ${stale.join(', ')}`

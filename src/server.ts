@@ -32,6 +32,7 @@ import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { operationsHandlers } from './operations.ts'
 import type { GrpcHandler } from './port.ts'
+import { isReferencePath, referenceHandler } from './reference/handler.ts'
 import { reposService } from './registry/repos.ts'
 import type { AuditEvent } from './storage/audit-events.ts'
 import type { Store } from './storage/store.ts'
@@ -160,10 +161,12 @@ export function createServer(deps: ServerDeps): BerthServer {
   // Documents that are only read, beside the API.
   const documents = new Map(Object.entries(operations))
   for (const path of discoveryPaths) documents.set(path, discovery)
+  const reference = referenceHandler({ ...addresses, ...deps, files: contractFiles })
 
   return {
     http: (request) => {
-      const document = documents.get(pathOf(request.url))
+      const path = pathOf(request.url)
+      const document = documents.get(path) ?? (isReferencePath(path) ? reference : undefined)
       if (document === undefined) return rest(request)
       return request.method === 'GET' || request.method === 'HEAD' ? document(request) : readOnly(errorDomain)
     },

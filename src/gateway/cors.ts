@@ -41,7 +41,11 @@ function preflightReply(origin: string): HttpReply {
 
 function shared(reply: HttpReply, origin: string | undefined): HttpReply {
   // A cache must not give one origin what another was answered.
-  const headers: Record<string, string> = { ...reply.headers, vary: 'origin' }
+  const { vary } = reply.headers
+  const headers: Record<string, string> = {
+    ...reply.headers,
+    vary: vary === undefined ? 'origin' : `${vary}, origin`,
+  }
   if (origin !== undefined) {
     headers['access-control-allow-origin'] = origin
     headers['access-control-expose-headers'] = EXPOSED

@@ -642,8 +642,8 @@ test('a token of a real identity provider is exchanged', async (t) => {
   issuer.answer = provider.callback()
   const berth = await startTestBerth({ name: 'sqlite', open: undefined })
   t.after(() => berth.stop())
-  const granted = await call('POST', `${issuer.name}/token`, {
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  const granted = await fetch(`${issuer.name}/token`, {
+    method: 'POST',
     body: parameters({
       grant_type: 'client_credentials',
       client_id: 'ci',
@@ -651,9 +651,10 @@ test('a token of a real identity provider is exchanged', async (t) => {
       id_token_signed_response_alg: 'ES256',
       resource: 'https://berth.example',
       scope: 'build',
-    }).toString(),
+    }),
   })
-  assert.equal(granted.status, 200, granted.text)
+  assert.equal(granted.status, 200)
+  const { access_token: token } = (await granted.json()) as { access_token: string }
   const identity = await makeIdentity(berth, berth.organization, {
     claimMatch: {
       issuer: issuer.name,
@@ -663,7 +664,7 @@ test('a token of a real identity provider is exchanged', async (t) => {
       claims: { client_id: 'ci', scope: 'build' },
     },
   })
-  const reply = await exchange(berth.url, granted.body.access_token, { aud: berth.url, identity })
+  const reply = await exchange(berth.url, token, { aud: berth.url, identity })
   assert.equal(reply.status, 200, reply.text)
 })
 

@@ -1,3 +1,5 @@
+import { assertDescribed } from './openapi.ts'
+
 /** A REST call in a test: what came back, body and all. */
 export interface RestReply {
   readonly status: number
@@ -14,7 +16,10 @@ export interface RestRequest {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** `call('GET', url)`: JSON in, JSON out; a body that is a string is sent as it is. */
+/**
+ * `call('GET', url)`: JSON in, JSON out; a body that is a string is sent as it is. Fails when the answer is another than openapi.json
+ * says, whatever it is.
+ */
 export async function call(method: string, url: string, request: RestRequest = {}): Promise<RestReply> {
   const { token, body, headers } = request
   const response = await fetch(url, {
@@ -28,6 +33,7 @@ export async function call(method: string, url: string, request: RestRequest = {
     redirect: 'manual',
   })
   const text = await response.text()
+  assertDescribed({ method, url, status: response.status, headers: response.headers, text })
   return {
     status: response.status,
     headers: response.headers,

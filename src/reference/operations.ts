@@ -1,0 +1,386 @@
+import { type DescField, type DescMessage, type DescMethod, getOption } from '@bufbuild/protobuf'
+import { iam, iam_scope } from '#gen/annotations/auth_pb.js'
+import { SecurityTokenService } from '#gen/chainguard/platform/oidc/sts_pb.js'
+import { FieldBehavior } from '#gen/google/api/field_behavior_pb.js'
+import { nameOf } from '../core/capabilities.ts'
+import { isLeafMessage } from '../core/field-mask.ts'
+import { limits } from '../core/limits.ts'
+import { answersVersion, standardMethod } from '../core/standard-method.ts'
+import type { Route } from '../gateway/routes.ts'
+import type { Comments } from './comments.ts'
+import { type Answer, type ErrorStatus, errorAnswer, headersOf, rateHeaders } from './error-answers.ts'
+import { exampleOf, exampleOfParameter } from './examples.ts'
+import { behaves, isNeeded, type Schema, type SchemaBook, type Use } from './schemas.ts'
+
+/** Routes of the gateway as operations of OpenAPI. */
+
+export interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly description: string
+  readonly required?: boolean
+  readonly deprecated?: boolean
+  readonly schema: Schema
+  readonly example?: unknown
+}
+
+export interface Operation {
+  readonly operationId: string
+  readonly tags: readonly string[]
+  readonly summary: string
+  readonly description?: string
+  readonly deprecated?: boolean
+  readonly parameters?: readonly (Parameter | { readonly $ref: string })[]
+  readonly requestBody?: {
+    readonly required: boolean
+    readonly content: Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>
+  }
+  readonly responses: Readonly<Record<string, Answer | { readonly $ref: string }>>
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+}
+
+/** An operation and where it is found. */
+export interface PlacedOperation {
+  readonly route: Route
+  /** With variables as OpenAPI has them: `/iam/v2beta1/groups/{uid}`. */
+  readonly path: string
+  /** Lower case. */
+  readonly httpMethod: string
+  readonly operation: Operation
+}
+
+/** What operations are made with. `inWords` gives a text its names as REST spells them in a call. */
+export interface OperationParts {
+  readonly book: SchemaBook
+  readonly comments: Comments
+  readonly inWords: (text: string) => string
+}
+
+/** Header parameters, by the name that references to them end in. Without examples, which readers' calls would begin with. */
+export const headerParameters: Readonly<Record<string, Parameter>> = {
+  IfMatch: {
+    name: 'If-Match',
+    in: 'header',
+    description: 'Entity tags: does nothing unless the resource still is one of these versions.',
+    schema: { type: 'string' },
+  },
+  IfNoneMatch: {
+    name: 'If-None-Match',
+    in: 'header',
+    description: 'Entity tags: answers 304 without a body while the resource still is one of these versions.',
+    schema: { type: 'string' },
+  },
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description:
+      'A word that only this request has. Sent again with it, within 24 hours, the request is answered as the first time.',
+    schema: { type: 'string', maxLength: limits.idempotencyKeyCharsMax },
+  },
+}
+
+/** The operations of routes, in their order. A create that may leave out its parent is found without it, too. */
+export function operationsOf(routes: readonly Route[], parts: OperationParts): PlacedOperation[] {
+  const names = variableNames(routes)
+  return routes.flatMap((route, index) => {
+    const { method } = route
+    const isFirst = routes.findIndex((other) => other.method === method) === index
+    const way = isFirst ? '' : `By${capitalized(route.httpMethod.toLowerCase())}`
+    const place = { route, httpMethod: route.httpMethod.toLowerCase() }
+    const whole: PlacedOperation = {
+      ...place,
+      path: pathOf(route, names.get(route)!),
+      operation: operationOf(route, names.get(route)!, method.name + way, parts),
+    }
+    const short = withoutVariable(route)
+    if (short === undefined) return [whole]
+    return [
+      { ...place, path: short, operation: operationOf(route, [], `${method.name}AtRoot`, parts) },
+      whole,
+    ]
+  })
+}
+
+/**
+ * The names of a route's variables. OpenAPI takes paths that differ in those alone for one path, so a resource's path has the one
+ * name that its Get has.
+ */
+function variableNames(routes: readonly Route[]): Map<Route, readonly string[]> {
+  const ownNames = ({ template }: Route) => template.variables.map(({ fieldPath }) => fieldPath.at(-1)!)
+  const byShape = Map.groupBy(routes, (route) =>
+    pathOf(
+      route,
+      ownNames(route).map(() => ''),
+    ),
+  )
+  const entries = [...byShape.values()].flatMap((same) => {
+    const names = ownNames(same.find(({ httpMethod }) => httpMethod === 'GET') ?? same[0]!)
+    return same.map((route) => [route, names] as const)
+  })
+  return new Map(entries)
+}
+
+function pathOf({ template }: Route, names: readonly string[]): string {
+  const { segments, variables, verb } = template
+  let path = ''
+  for (let index = 0; index < segments.length; index++) {
+    const variable = variables.findIndex(({ start, end }) => index >= start && index < end)
+    const segment = segments[index]!
+    if (variable < 0) path += `/${typeof segment === 'object' ? segment.literal : segment}`
+    else if (variables[variable]!.start === index) path += `/{${names[variable]}}`
+  }
+  return verb === '' ? path : `${path}:${verb}`
+}
+
+/** The path of a route whose one variable is at the end and may be empty. */
+function withoutVariable({ method, template }: Route): string | undefined {
+  const [variable, ...more] = template.variables
+  const { segments, rest, verb } = template
+  if (variable === undefined || more.length > 0 || rest !== segments.length - 1 || verb !== '')
+    return undefined
+  const field = method.input.fields.find(({ name }) => name === variable.fieldPath[0])
+  if (field === undefined || field.message !== undefined || behaves(field, FieldBehavior.REQUIRED))
+    return undefined
+  return `/${segments
+    .slice(0, -1)
+    .map((segment) => (typeof segment === 'object' ? segment.literal : segment))
+    .join('/')}`
+}
+
+function operationOf(
+  route: Route,
+  names: readonly string[],
+  operationId: string,
+  parts: OperationParts,
+): Operation {
+  const { method } = route
+  const { comments, inWords } = parts
+  const text = inWords(comments.of(method))
+  const summary = /^.*?[.](?=\s|$)/s.exec(text)?.[0] ?? text
+  const parameters = parametersOf(route, names, parts)
+  const requestBody = requestBodyOf(route, parts)
+  return {
+    operationId,
+    tags: [tagOf(method)],
+    summary: summary.replace(/\.$/, ''),
+    description: [text.slice(summary.length).trim(), parentText(route, names), needsText(method)]
+      .filter((part) => part !== '')
+      .join('\n\n'),
+    ...(method.deprecated ? { deprecated: true } : {}),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(requestBody === undefined ? {} : { requestBody }),
+    responses: { ...successOf(method, parts), ...errorsOf(route) },
+    security: securityOf(method),
+  }
+}
+
+/** `IdentityProvidersService` is `Identity providers`. */
+export function tagOf({ parent }: Pick<DescMethod, 'parent'>): string {
+  const words = parent.name.replace(/Service$/, '').replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
+  return capitalized(words.toLowerCase())
+}
+
+function capitalized(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1)
+}
+
+/** A path that leaves out a variable of its route gives it empty. */
+function parentText({ template }: Route, names: readonly string[]): string {
+  return names.length < template.variables.length ? 'Called like this, the parent is empty.' : ''
+}
+
+/** Who may call it, from the options of the method. */
+function needsText(method: DescMethod): string {
+  const { mode } = getOption(method, iam)
+  if (mode.case !== 'enabled')
+    return judgesBearer(method) ? 'The bearer token is what is exchanged.' : 'Needs no token.'
+  const { capabilities, unscoped } = mode.value
+  const needed = capabilities.map((capability) => `\`${nameOf(capability)}\``).join(' and ')
+  if (needed === '') return 'Needs a token, and no capability.'
+  if (unscoped && standardMethod(method) === 'list')
+    return `Shows the groups in which the caller holds ${needed}.`
+  if (unscoped) return `Needs ${needed} where it acts.`
+  return `Needs ${needed} at ${scopeText(method.input)}.`
+}
+
+function scopeText(input: DescMessage): string {
+  const field = input.fields.find((candidate) => getOption(candidate, iam_scope))
+  if (field?.name === 'parent') return 'the parent'
+  return field?.message === undefined && field?.name !== 'uid' ? `\`${field?.jsonName}\`` : 'the resource'
+}
+
+/** Methods that are open because they look at the bearer token themselves. */
+function judgesBearer({ parent }: DescMethod): boolean {
+  return parent.typeName === SecurityTokenService.typeName
+}
+
+function securityOf(method: DescMethod): Operation['security'] {
+  if (getOption(method, iam).mode.case === 'enabled') return [{ token: [] }]
+  return judgesBearer(method) ? [{ exchanged: [] }] : []
+}
+
+function parametersOf(
+  route: Route,
+  names: readonly string[],
+  parts: OperationParts,
+): (Parameter | { readonly $ref: string })[] {
+  const { method, template, body } = route
+  const bound = template.variables.map(({ fieldPath }) => fieldPath.join('.'))
+  const inPath = template.variables
+    .slice(0, names.length)
+    .map(({ fieldPath, start, end }, index): Parameter => {
+      const field = fieldAt(method.input, fieldPath)
+      const spansSegments = template.segments.slice(start, end).includes('**')
+      const slashes = spansSegments ? ' Its slashes may stay slashes.' : ''
+      return {
+        name: names[index]!,
+        in: 'path',
+        description: describe(field, parts) + slashes,
+        required: true,
+        schema: parts.book.value(field, 'create'),
+        example: exampleOfParameter(field),
+      }
+    })
+  const inQuery = body === '*' ? [] : queryParameters(method.input, [...bound, body], '', parts)
+  return [...inPath, ...inQuery, ...headersFor(method).map(($ref) => ({ $ref }))]
+}
+
+/** What the schema says of a field, where it is a parameter. */
+function describe(field: DescField, { comments, inWords }: OperationParts): string {
+  return inWords(comments.of(field))
+}
+
+function queryParameters(
+  desc: DescMessage,
+  bound: readonly string[],
+  prefix: string,
+  parts: OperationParts,
+): Parameter[] {
+  return desc.fields.flatMap((field): Parameter[] => {
+    const path = prefix + field.name
+    if (bound.includes(path) || field.fieldKind === 'map') return []
+    if (field.fieldKind === 'message' && !isLeafMessage(field.message))
+      return queryParameters(field.message, bound, `${path}.`, parts)
+    const value = parts.book.value(field, 'create')
+    return [
+      {
+        // The specification writes parameters in snake_case, this one excepted.
+        name: path === 'update_mask' ? 'updateMask' : path,
+        in: 'query',
+        description: describe(field, parts),
+        ...(behaves(field, FieldBehavior.REQUIRED) ? { required: true } : {}),
+        ...(field.deprecated ? { deprecated: true } : {}),
+        schema: field.fieldKind === 'list' ? { type: 'array', items: value } : value,
+      },
+    ]
+  })
+}
+
+function headersFor(method: DescMethod): string[] {
+  const reference = (name: keyof typeof headerParameters) => `#/components/parameters/${name}`
+  switch (standardMethod(method)) {
+    case 'get':
+      return [reference('IfNoneMatch')]
+    case 'create':
+    case 'batchCreate':
+      return [reference('IdempotencyKey')]
+    case 'update':
+    case 'delete':
+      return [reference('IfMatch')]
+    default:
+      return []
+  }
+}
+
+function requestBodyOf(
+  { method, body, httpMethod, template }: Route,
+  { book }: OperationParts,
+): Operation['requestBody'] {
+  const { input } = method
+  if (body === '') {
+    if (httpMethod !== 'POST' || input.fields.length === 0) return undefined
+    // The parameters of the query may come as a form instead.
+    const properties = Object.fromEntries(
+      input.fields.map((field): [string, Schema] => {
+        const value = book.value(field, 'create')
+        return [field.name, field.fieldKind === 'list' ? { type: 'array', items: value } : value]
+      }),
+    )
+    return {
+      required: false,
+      content: { 'application/x-www-form-urlencoded': { schema: { type: 'object', properties } } },
+    }
+  }
+  const inPath = template.variables.map(({ fieldPath }) => fieldPath[0]!)
+  const desc = body === '*' ? input : fieldAt(input, [body]).message!
+  const except = body === '*' ? inPath : []
+  const use: Use = body !== '*' && standardMethod(method) === 'update' ? 'update' : 'create'
+  const fields = desc.fields.filter(({ name }) => !except.includes(name))
+  if (fields.length === 0) return undefined
+  const schema = book.message(desc, use, except)
+  return {
+    required: use === 'create' && fields.some((field) => isNeeded(field, 'create')),
+    content: { 'application/json': { schema, example: exampleOf(desc, use, except) } },
+  }
+}
+
+function successOf(method: DescMethod, { book }: OperationParts): Operation['responses'] {
+  const { output } = method
+  if (output.typeName === 'google.protobuf.Empty')
+    return { 200: { description: 'Done. The answer has no body.', headers: headersOf(...rateHeaders) } }
+  const headers = headersOf(...(answersVersion(method) ? (['ETag'] as const) : []), ...rateHeaders)
+  const content = { schema: book.message(output, 'answer'), example: exampleOf(output, 'answer') }
+  return {
+    200: { description: answerText(method), headers, content: { 'application/json': content } },
+    ...(standardMethod(method) === 'get'
+      ? { 304: { description: 'The resource still is the version that the caller has.', headers } }
+      : {}),
+  }
+}
+
+function answerText(method: DescMethod): string {
+  switch (standardMethod(method)) {
+    case 'list':
+      return 'One page.'
+    case 'create':
+      return 'What was created.'
+    case 'update':
+      return 'The resource after the change.'
+    case 'get':
+      return 'The resource.'
+    default:
+      return 'The answer.'
+  }
+}
+
+function errorsOf({ method, httpMethod, body }: Route): Operation['responses'] {
+  const kind = standardMethod(method)
+  const isOpen = securityOf(method).length === 0
+  const changes = httpMethod !== 'GET'
+  const statuses: [ErrorStatus, boolean][] = [
+    [400, true],
+    [401, !isOpen],
+    [403, !isOpen],
+    [404, !isOpen && kind !== 'list'],
+    [408, changes && kind !== 'delete'],
+    [409, changes && !judgesBearer(method)],
+    [412, kind === 'update' || kind === 'delete'],
+    [413, body !== '' || judgesBearer(method)],
+    [422, kind === 'create' || kind === 'batchCreate'],
+    [429, true],
+    [500, true],
+    [501, !isOpen],
+    [503, true],
+    [504, true],
+  ]
+  return Object.fromEntries(
+    statuses.filter(([, applies]) => applies).map(([status]) => [status, errorAnswer(status)]),
+  )
+}
+
+function fieldAt(desc: DescMessage, path: readonly string[]): DescField {
+  const [name, ...rest] = path
+  const field = desc.fields.find((candidate) => candidate.name === name)
+  if (field === undefined) throw new Error(`${desc.typeName} has no field ${name}, which its route names`)
+  return rest.length === 0 ? field : fieldAt(field.message!, rest)
+}

@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
+import { ApiError, Code } from '../core/errors.ts'
+import { lists } from '../core/etag.ts'
+import { errorBody } from '../gateway/error-body.ts'
+import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
+import { readComments } from './comments.ts'
+import type { ReferencePagesOptions } from './handler.ts'
+import { describeApi } from './openapi.ts'
+
+/** The description and its pages, ready to be sent. */
+
+const zip = promisify(gzip)
+const unzip = promisify(gunzip)
+
+/** Programs may keep the description this long before they ask again. */
+const DESCRIPTION_SECONDS = 300
+const YEAR_SECONDS = 365 * 24 * 3600
+
+/**
+ * What the page may do: its own files, calls of its own server, and nothing from anywhere else. The renderer's stylesheet has its icons
+ * as `data:` images. Styles that scripts set one by one are no inline styles, so none are allowed.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** A file as it is kept: compressed, because nearly every client takes it so. */
+interface Kept {
+  readonly zipped: Uint8Array
+  readonly headers: Readonly<Record<string, string>>
+  readonly etag: string
+}
+
+/** The renderer's files that the page loads, and ours beside them. */
+const assets: Readonly<Record<string, { readonly file: string; readonly type: string }>> = {
+  'swagger-ui-bundle.js': { file: 'swagger-ui-dist/swagger-ui-bundle.js', type: 'text/javascript' },
+  'swagger-ui.css': { file: 'swagger-ui-dist/swagger-ui.css', type: 'text/css' },
+  'start.js': { file: './page/start.js', type: 'text/javascript' },
+  'berth.css': { file: './page/berth.css', type: 'text/css' },
+  'icon.svg': { file: './page/icon.svg', type: 'image/svg+xml' },
+}
+
+/** Answers /openapi.json, /docs and what lies below it. */
+export async function referencePages(options: ReferencePagesOptions): Promise<HttpHandler> {
+  const { version } = JSON.parse(await text('../../package.json')) as { version: string }
+  const revision = await revisionOf(version)
+  const makers: Readonly<Record<string, () => Promise<Kept>>> = {
+    '/openapi.json': async () => {
+      const { document } = describeApi({ ...options, comments: readComments(), version })
+      return keep(JSON.stringify(document), {
+        'content-type': 'application/json',
+        'cache-control': `public, max-age=${DESCRIPTION_SECONDS}`,
+      })
+    },
+    '/docs': async () =>
+      keep((await text('./page/docs.html')).replaceAll('{revision}', revision), {
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'no-cache',
+        'content-security-policy': POLICY,
+        'cross-origin-opener-policy': 'same-origin',
+      }),
+    ...Object.fromEntries(
+      Object.entries(assets).map(([name, { file, type }]) => [
+        `/docs/${revision}/${name}`,
+        async () =>
+          keep(await text(file), {
+            'content-type': `${type}; charset=utf-8`,
+            'cache-control': `public, max-age=${YEAR_SECONDS}, immutable`,
+          }),
+      ]),
+    ),
+  }
+  const kept = new Map<string, Promise<Kept>>()
+
+  return async (request) => {
+    const path = request.url.replace(/\?.*$/s, '')
+    if (path === '/docs/') return { status: 308, headers: { location: '/docs' }, body: undefined }
+    const make = Object.hasOwn(makers, path) ? makers[path] : undefined
+    if (make === undefined) return noSuchPath(options.errorDomain)
+    const made = kept.get(path) ?? make()
+    kept.set(path, made)
+    return send(await made, request)
+  }
+}
+
+/** Changes whenever a file of the page does, so that browsers may keep them for ever. */
+async function revisionOf(version: string): Promise<string> {
+  const renderer = JSON.parse(await text('swagger-ui-dist/package.json')) as { version: string }
+  const hash = createHash('sha256').update(`${version} ${renderer.version}`)
+  for (const { file } of Object.values(assets)) if (file.startsWith('./')) hash.update(await text(file))
+  return `${renderer.version}-${hash.digest('hex').slice(0, 8)}`
+}
+
+/** A file of ours, by its path from here, or of a package. */
+function text(file: string): Promise<string> {
+  return readFile(fileURLToPath(import.meta.resolve(file)), 'utf8')
+}
+
+async function keep(content: string, headers: Readonly<Record<string, string>>): Promise<Kept> {
+  const etag = `W/"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
+  return {
+    zipped: await zip(content),
+    headers: {
+      ...headers,
+      etag,
+      vary: 'accept-encoding',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+    },
+    etag,
+  }
+}
+
+async function send({ zipped, headers, etag }: Kept, request: HttpRequest): Promise<HttpReply> {
+  const seen = request.headers['if-none-match']
+  if (seen !== undefined && lists(seen, etag)) return { status: 304, headers, body: undefined }
+  if (takesGzip(request.headers['accept-encoding']))
+    return { status: 200, headers: { ...headers, 'content-encoding': 'gzip' }, body: zipped }
+  return { status: 200, headers, body: await unzip(zipped) }
+}
+
+/** RFC 9110, section 12.5.3: a coding with the weight 0 is refused. */
+function takesGzip(header: string | string[] | undefined): boolean {
+  return String(header ?? '')
+    .split(',')
+    .map((coding) =>
+      coding
+        .trim()
+        .toLowerCase()
+        .split(/\s*;\s*/),
+    )
+    .some(([name, weight]) => name === 'gzip' && !/^q=0(?:\.0*)?$/.test(weight ?? ''))
+}
+
+function noSuchPath(errorDomain: string): HttpReply {
+  const error = new ApiError(Code.NOT_FOUND, 'Not found: no such path')
+  return {
+    status: 404,
+    headers: {
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    },
+    body: errorBody(error, errorDomain),
+  }
+}

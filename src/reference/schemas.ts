@@ -1,0 +1,258 @@
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  getOption,
+  hasOption,
+  ScalarType,
+} from '@bufbuild/protobuf'
+import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt'
+import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.js'
+import { resource } from '#gen/google/api/resource_pb.js'
+import { isLeafMessage } from '../core/field-mask.ts'
+import type { Comments } from './comments.ts'
+
+/** A schema of JSON Schema 2020-12, as OpenAPI 3.1 has it; only the keywords that are used here. */
+export interface Schema {
+  readonly $ref?: string
+  readonly type?: string | readonly string[]
+  readonly description?: string
+  readonly format?: string
+  readonly pattern?: string
+  readonly contentEncoding?: string
+  readonly const?: unknown
+  readonly enum?: readonly unknown[]
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly maxLength?: number
+  readonly minItems?: number
+  readonly items?: Schema
+  readonly prefixItems?: readonly Schema[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly additionalProperties?: boolean | Schema
+  readonly propertyNames?: Schema
+  readonly allOf?: readonly Schema[]
+  readonly oneOf?: readonly Schema[]
+  readonly readOnly?: boolean
+  readonly writeOnly?: boolean
+  readonly deprecated?: boolean
+}
+
+/**
+ * What a message is written for. An answer has every member that JSON always shows; what a caller sends needs only what the schema
+ * marks as required, and an update not even that, because it sends what changes.
+ */
+export type Use = 'answer' | 'create' | 'update'
+
+/** The schemas of messages and enums, which become components as they are first asked for. */
+export interface SchemaBook {
+  /** A reference to the schema of a message, without the fields of these proto names. */
+  readonly message: (desc: DescMessage, use: Use, except?: readonly string[]) => Schema
+  /** The schema of one value of a field, whatever the field holds many of, without a description. */
+  readonly value: (field: DescField, use: Use) => Schema
+  /** What the schema says of a field, with names as REST has them. */
+  readonly describe: (field: DescField) => string
+  /** Every schema so far, by the name that references to it end in. */
+  readonly components: () => Readonly<Record<string, Schema>>
+}
+
+/** A uid of a stored resource. */
+export const UID_PATTERN = '^[0-9a-f]{40}(/[0-9a-f]{16})*$'
+/** Answers have times in UTC with three digits of a second. */
+const TIME_PATTERN = '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$'
+const DURATION_PATTERN = '^-?\\d+(\\.\\d{1,9})?s$'
+const INTEGER_PATTERN = '^-?\\d+$'
+const UNSIGNED_PATTERN = '^\\d+$'
+
+const suffixes: Readonly<Record<Use, string>> = { answer: '', create: 'Input', update: 'Update' }
+
+/** `inWords` gives a text its names as REST spells them. Throws an Error for a type that has no JSON here, such as Any. */
+export function schemaBook(comments: Comments, inWords: (text: string) => string): SchemaBook {
+  const components = new Map<string, Schema>()
+  /** Whose name a component has: short names stay free of their package unless two types would share one. */
+  const owners = new Map<string, DescMessage | DescEnum>()
+
+  const nameOf = (desc: DescMessage | DescEnum, suffix: string): string => {
+    const own = desc.typeName.slice(desc.file.proto.package.length + 1)
+    const short = own.endsWith('Request') ? own : own + suffix
+    const owner = owners.get(short)
+    if (owner !== undefined && owner !== desc) return desc.typeName + suffix
+    owners.set(short, desc)
+    return short
+  }
+
+  const component = (name: string, make: () => Schema): Schema => {
+    if (!components.has(name)) {
+      // Before it is made, because a type may contain itself.
+      components.set(name, {})
+      components.set(name, make())
+    }
+    return { $ref: `#/components/schemas/${name}` }
+  }
+
+  const message = (desc: DescMessage, use: Use, except: readonly string[] = []): Schema => {
+    if (isLeafMessage(desc)) return wellKnown(desc, use)
+    if (desc.typeName.startsWith('google.protobuf.') && desc.fields.length > 0)
+      throw new Error(`${desc.typeName} has no schema`)
+    // An update is only another type where a create has to give something.
+    const kind = use === 'update' && !needsSomething(desc) ? 'create' : use
+    return component(nameOf(desc, suffixes[kind]), () => object(desc, kind, except))
+  }
+
+  const object = (desc: DescMessage, use: Use, except: readonly string[]): Schema => {
+    const fields = desc.fields
+      .filter(({ name }) => !except.includes(name))
+      .filter((field) => use !== 'answer' || isShown(field))
+    const needed = fields.filter((field) => isNeeded(field, use))
+    return {
+      type: 'object',
+      description: [inWords(comments.of(desc)), ...choices(desc)].join('\n\n'),
+      properties: Object.fromEntries(fields.map((field) => [field.jsonName, property(field, use)])),
+      ...(needed.length === 0 ? {} : { required: needed.map(({ jsonName }) => jsonName) }),
+      additionalProperties: false,
+    }
+  }
+
+  const choices = ({ oneofs }: DescMessage) =>
+    oneofs.map((oneof) => {
+      const names = oneof.fields.map(({ jsonName }) => `\`${jsonName}\``).join(', ')
+      return `At most one of ${names}: ${inWords(comments.of(oneof))}`
+    })
+
+  const describe = (field: DescField) => {
+    const fixed = behaves(field, FieldBehavior.IMMUTABLE) ? ' It stays as it was created.' : ''
+    return inWords(comments.of(field)) + fixed
+  }
+
+  const property = (field: DescField, use: Use): Schema => {
+    const schema = whole(field, use)
+    const isSecret = isKeptSecret(field)
+    return {
+      ...schema,
+      ...(use === 'answer' && isSecret ? { maxLength: 0 } : {}),
+      ...(use === 'answer' && isOwnUid(field) ? { pattern: UID_PATTERN } : {}),
+      description: describe(field) + (use === 'answer' && isSecret ? ' Always empty in an answer.' : ''),
+      ...(use !== 'answer' && behaves(field, FieldBehavior.OUTPUT_ONLY) ? { readOnly: true } : {}),
+      ...(use !== 'answer' && isSecret ? { writeOnly: true } : {}),
+      ...(field.deprecated ? { deprecated: true } : {}),
+    }
+  }
+
+  const whole = (field: DescField, use: Use): Schema => {
+    if (field.fieldKind === 'list') return { type: 'array', items: value(field, use) }
+    if (field.fieldKind !== 'map') return value(field, use)
+    const isText = field.mapKey === ScalarType.STRING
+    return {
+      type: 'object',
+      ...(isText ? {} : { propertyNames: { pattern: mapKeyPattern(field.mapKey) } }),
+      additionalProperties: value(field, use),
+    }
+  }
+
+  const value = (field: DescField, use: Use): Schema => {
+    if (field.message !== undefined) return message(field.message, use)
+    if (field.enum !== undefined) return enumeration(field.enum)
+    return scalar(field.scalar ?? ScalarType.STRING)
+  }
+
+  const enumeration = (desc: DescEnum): Schema =>
+    component(nameOf(desc, ''), () => ({
+      type: 'string',
+      description: [
+        inWords(comments.of(desc)),
+        desc.values.map((one) => `- \`${one.name}\`: ${inWords(comments.ofValue(one))}`).join('\n'),
+      ].join('\n\n'),
+      enum: desc.values.map(({ name }) => name),
+    }))
+
+  return { message, value, describe, components: () => Object.fromEntries(components) }
+}
+
+function wellKnown({ typeName }: DescMessage, use: Use): Schema {
+  switch (typeName) {
+    case 'google.protobuf.Timestamp':
+      return { type: 'string', format: 'date-time', ...(use === 'answer' ? { pattern: TIME_PATTERN } : {}) }
+    case 'google.protobuf.Duration':
+      return { type: 'string', pattern: DURATION_PATTERN }
+    case 'google.protobuf.FieldMask':
+      return { type: 'string' }
+    default:
+      throw new Error(`${typeName} has no schema`)
+  }
+}
+
+function scalar(type: ScalarType): Schema {
+  switch (type) {
+    case ScalarType.STRING:
+      return { type: 'string' }
+    case ScalarType.BOOL:
+      return { type: 'boolean' }
+    case ScalarType.BYTES:
+      return { type: 'string', contentEncoding: 'base64' }
+    case ScalarType.INT64:
+    case ScalarType.SINT64:
+    case ScalarType.SFIXED64:
+      return { type: 'string', format: 'int64', pattern: INTEGER_PATTERN }
+    case ScalarType.UINT64:
+    case ScalarType.FIXED64:
+      return { type: 'string', format: 'uint64', pattern: UNSIGNED_PATTERN }
+    case ScalarType.UINT32:
+    case ScalarType.FIXED32:
+      return { type: 'integer', format: 'int64', minimum: 0, maximum: 2 ** 32 - 1 }
+    case ScalarType.FLOAT:
+    case ScalarType.DOUBLE:
+      return { oneOf: [{ type: 'number' }, { enum: ['NaN', 'Infinity', '-Infinity'] }] }
+    default:
+      return { type: 'integer', format: 'int32' }
+  }
+}
+
+function mapKeyPattern(key: ScalarType): string {
+  if (key === ScalarType.BOOL) return '^(true|false)$'
+  const schema = scalar(key)
+  return schema.pattern ?? (schema.minimum === 0 ? UNSIGNED_PATTERN : INTEGER_PATTERN)
+}
+
+export function behaves(field: DescField, behavior: FieldBehavior): boolean {
+  return getOption(field, field_behavior).includes(behavior)
+}
+
+/** What a caller sets and no answer repeats. */
+export function isKeptSecret(field: DescField): boolean {
+  if (behaves(field, FieldBehavior.INPUT_ONLY)) return true
+  const isSent = behaves(field, FieldBehavior.OPTIONAL) || behaves(field, FieldBehavior.REQUIRED)
+  return field.proto.options?.debugRedact === true && isSent
+}
+
+/** JSON always shows what has no presence; the rest of a secret is never there. */
+export function isShown(field: DescField): boolean {
+  return !isKeptSecret(field) || isAlwaysThere(field)
+}
+
+function isAlwaysThere(field: DescField): boolean {
+  if (field.oneof !== undefined) return false
+  if (field.fieldKind === 'list' || field.fieldKind === 'map') return true
+  return field.presence === FeatureSet_FieldPresence.IMPLICIT
+}
+
+export function isNeeded(field: DescField, use: Use): boolean {
+  if (use === 'answer') return isAlwaysThere(field)
+  return use === 'create' && behaves(field, FieldBehavior.REQUIRED)
+}
+
+/** Whether a create of the message, or of one inside it, needs a member. */
+function needsSomething(desc: DescMessage, seen: ReadonlySet<DescMessage> = new Set()): boolean {
+  if (seen.has(desc)) return false
+  const inside = new Set(seen).add(desc)
+  return desc.fields.some(
+    (field) =>
+      isNeeded(field, 'create') || (field.message !== undefined && needsSomething(field.message, inside)),
+  )
+}
+
+function isOwnUid(field: DescField): boolean {
+  return (
+    field.name === 'uid' && hasOption(field.parent, resource) && behaves(field, FieldBehavior.OUTPUT_ONLY)
+  )
+}

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, before, describe, test } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { contractFiles } from '../src/gateway/contract.ts'
+import { routesOf } from '../src/gateway/routes.ts'
+import { readComments } from '../src/reference/comments.ts'
+import { otherDocuments } from '../src/reference/other-documents.ts'
+import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { expectGolden } from './support/golden.ts'
+import { assertDescribed, describedApi, pointerTo, schemaChecks } from './support/openapi.ts'
+
+const version = '0.0.0'
+const { document, operations } = describedApi('https://berth.example.com', version)
+const everyOperation = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
+)
+
+test('the description is the one on record', () => {
+  expectGolden('openapi.json', `${JSON.stringify(document, null, 1)}\n`)
+})
+
+test('the description is valid OpenAPI 3.1', async () => {
+  const validator = new Validator()
+  const result = await validator.validate(structuredClone(document) as never)
+  assert.deepEqual(result, { valid: true })
+  assert.equal(validator.version, '3.1')
+})
+
+test('every route of the server is described, and nothing else is', () => {
+  const services = contractFiles.flatMap((file) => file.services)
+  const routes = routesOf(services).map(({ httpMethod, template }) => `${httpMethod} ${template.text}`)
+  const described = operations.map(({ route }) => `${route.httpMethod} ${route.template.text}`)
+  assert.deepEqual([...new Set(described)].sort(), routes.sort())
+
+  const placed = [
+    ...operations.map(({ path, httpMethod }) => `${httpMethod} ${path}`),
+    ...Object.keys(otherDocuments).map((path) => `get ${path}`),
+  ]
+  assert.deepEqual(everyOperation.map(({ path, method }) => `${method} ${path}`).sort(), placed.sort())
+})
+
+test('operations have names of their own, and a create that needs no parent is found without one', () => {
+  const names = everyOperation.map(({ operation }) => operation.operationId)
+  assert.equal(new Set(names).size, names.length)
+  assert.equal(document.paths['/iam/v2beta1/groups']?.['post']?.operationId, 'CreateGroupAtRoot')
+  assert.equal(document.paths['/iam/v2beta1/groups/{uid}']?.['post']?.operationId, 'CreateGroup')
+})
+
+test('every operation, parameter, member and value is explained', () => {
+  const bare: string[] = []
+  const explained = (name: string, text: string | undefined) => {
+    if (text === undefined || text.trim() === '') bare.push(name)
+  }
+  for (const { operation } of everyOperation) {
+    explained(operation.operationId, operation.summary)
+    for (const parameter of operation.parameters ?? [])
+      if ('name' in parameter) explained(`${operation.operationId} ${parameter.name}`, parameter.description)
+  }
+  for (const [name, { description, properties }] of Object.entries(document.components.schemas)) {
+    explained(name, description)
+    for (const [member, schema] of Object.entries(properties ?? {}))
+      if (schema.const === undefined) explained(`${name}.${member}`, schema.description)
+  }
+  for (const { name, description } of document.tags) explained(name, description)
+  assert.deepEqual(bare, [])
+  // What the schema of the reader would see as a hole: an element without its comment.
+  const comments = readComments()
+  for (const file of contractFiles)
+    for (const service of file.services) explained(service.typeName, comments.of(service))
+})
+
+test('texts spell names as REST does: members in lowerCamelCase, parameters as in the query', () => {
+  const list = document.paths['/iam/v2beta1/groups']?.['get']
+  const token = list?.parameters?.find((parameter) => 'name' in parameter && parameter.name === 'page_token')
+  assert.match(JSON.stringify(token), /`nextPageToken`/)
+  const identity = document.components.schemas['Identity.ClaimMatch']
+  assert.match(identity?.description ?? '', /`issuerPattern`/)
+})
+
+test('every example is valid against its schema', () => {
+  const checks = schemaChecks(document)
+  const problems: string[] = []
+  let count = 0
+  const check = (example: unknown, ...at: (string | number)[]) => {
+    if (example === undefined) return
+    count += 1
+    const wrong = checks.problems(pointerTo(...at), example)
+    if (wrong !== '') problems.push(`${at.join(' ')}: ${wrong}`)
+  }
+  for (const { path, method, operation } of everyOperation) {
+    const at = ['paths', path, method]
+    for (const [type, { example }] of Object.entries(operation.requestBody?.content ?? {}))
+      check(example, ...at, 'requestBody', 'content', type, 'schema')
+    for (const [status, answer] of Object.entries(operation.responses)) {
+      const content = 'content' in answer ? answer.content : undefined
+      for (const [type, { example }] of Object.entries(content ?? {}))
+        check(example, ...at, 'responses', status, 'content', type, 'schema')
+    }
+    for (const [index, parameter] of (operation.parameters ?? []).entries())
+      if ('example' in parameter) check(parameter.example, ...at, 'parameters', index, 'schema')
+  }
+  for (const [name, answer] of Object.entries(document.components.responses))
+    for (const [type, { example }] of Object.entries(answer.content ?? {}))
+      check(example, 'components', 'responses', name, 'content', type, 'schema')
+  assert.deepEqual(problems, [])
+  assert.ok(count > 100, `${count} examples`)
+})
+
+test('secrets are never part of an answer', () => {
+  const { IdentityProvider, 'IdentityProvider.OIDC': oidc, GroupInvite } = document.components.schemas
+  assert.ok(IdentityProvider)
+  assert.equal(oidc?.properties?.['clientSecret']?.maxLength, 0)
+  assert.equal(GroupInvite?.properties?.['ttl'], undefined)
+  assert.equal(
+    document.components.schemas['IdentityProvider.OIDCInput']?.properties?.['clientSecret']?.writeOnly,
+    true,
+  )
+})
+
+describe('answers are held against the description', () => {
+  const group = {
+    uid: 'a'.repeat(40),
+    name: 'x',
+    description: '',
+    resourceLimits: {},
+    verified: false,
+    createTime: '2025-01-02T03:04:05.000Z',
+    updateTime: '2025-01-02T03:04:05.000Z',
+    kind: 'ORG_KIND_UNSPECIFIED',
+    status: 'ORG_STATUS_READY',
+  }
+  const good = {
+    method: 'GET',
+    url: `http://127.0.0.1/iam/v2beta1/groups/${group.uid}`,
+    status: 200,
+    headers: { 'content-type': 'application/json', etag: 'W/"1"', 'x-request-id': '1' },
+    body: group as unknown,
+  }
+  const answered = (change: Partial<typeof good>) => {
+    const { body, headers, ...rest } = { ...good, ...change }
+    const text = body === undefined ? '' : JSON.stringify(body)
+    return () => assertDescribed({ ...rest, headers: new Headers(headers), text })
+  }
+
+  test('one that fits passes, under both names of the version', () => {
+    answered({})()
+    answered({ url: good.url.replace('v2beta1', 'v2') })()
+    answered({ url: `${good.url}/${'b'.repeat(16)}?x=1` })()
+    answered({ method: 'DELETE', body: undefined })()
+  })
+
+  const wrong: Record<string, [Partial<typeof good>, RegExp]> = {
+    'a member too many': [{ body: { ...group, secret: '' } }, /additional properties/],
+    'a member too few': [{ body: { ...group, description: undefined } }, /required property 'description'/],
+    'a time with other digits': [{ body: { ...group, createTime: '2025-01-02T03:04:05Z' } }, /createTime/],
+    'an enum as a number': [{ body: { ...group, kind: 1 } }, /kind/],
+    'a uid that is none': [{ body: { ...group, uid: 'x' } }, /uid/],
+    'no entity tag': [{ headers: { ...good.headers, etag: undefined as never } }, /ETag/],
+    'another type of content': [{ headers: { ...good.headers, 'content-type': 'text/html' } }, /text\/html/],
+    'a status that is not described': [{ status: 418 }, /no answer 418/],
+    'an error in another form': [{ status: 404, body: { error: 'no' } }, /required property/],
+    'the code of another status': [
+      { status: 404, body: { code: 3, message: '', details: [] } },
+      /allowed values/,
+    ],
+    'a body where none belongs': [{ method: 'DELETE' }, /no body/],
+    'an answer to what is not there': [{ url: 'http://127.0.0.1/nothing' }, /no operation/],
+  }
+  for (const [name, [change, message]] of Object.entries(wrong)) {
+    test(`${name} fails`, () => assert.throws(answered(change), message))
+  }
+})
+
+describe('/openapi.json', () => {
+  let berth: TestBerth
+  before(async () => {
+    berth = await startTestBerth(
+      { name: 'sqlite', open: undefined },
+      { env: { BERTH_CORS_ORIGINS: 'https://console.example.com' } },
+    )
+  })
+  after(() => berth.stop())
+  const get = (headers: Record<string, string> = {}, method = 'GET') =>
+    fetch(`${berth.url}/openapi.json`, { method, headers })
+
+  test('is the description of this server, for everyone, to be kept and asked for again', async () => {
+    const reply = await get()
+    assert.equal(reply.status, 200)
+    assert.equal(reply.headers.get('content-type'), 'application/json')
+    assert.equal(reply.headers.get('cache-control'), 'public, max-age=300')
+    const packageJson = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+    const own = describedApi(berth.url, packageJson.version).document
+    assert.deepEqual(await reply.json(), JSON.parse(JSON.stringify(own)))
+
+    const etag = reply.headers.get('etag') ?? ''
+    const again = await get({ 'if-none-match': etag })
+    assert.deepEqual([again.status, await again.text()], [304, ''])
+    assert.equal((await get({ 'if-none-match': 'W/"other"' })).status, 200)
+    const head = await get({}, 'HEAD')
+    assert.deepEqual([head.status, await head.text(), head.headers.get('etag')], [200, '', etag])
+    assert.equal((await get({}, 'POST')).status, 405)
+  })
+
+  test('is sent compressed to those who take it', async () => {
+    const plain = await get({ 'accept-encoding': 'identity, gzip;q=0' })
+    assert.equal(plain.headers.get('content-encoding'), null)
+    const zipped = await get({ 'accept-encoding': 'br;q=1, gzip' })
+    assert.equal(zipped.headers.get('content-encoding'), 'gzip')
+    assert.equal(zipped.headers.get('vary'), 'accept-encoding, origin')
+    assert.equal(await zipped.text(), await plain.text())
+  })
+
+  test('may be read by pages of the origins in BERTH_CORS_ORIGINS alone', async () => {
+    const allowed = async (origin: string) =>
+      (await get({ origin })).headers.get('access-control-allow-origin')
+    assert.equal(await allowed('https://console.example.com'), 'https://console.example.com')
+    assert.equal(await allowed('https://evil.example.com'), null)
+  })
+
+  test('what it says besides the API is there', async () => {
+    for (const path of Object.keys(otherDocuments)) {
+      const reply = await fetch(berth.url + path)
+      const text = await reply.text()
+      assert.equal(reply.status, 200, path)
+      assertDescribed({ method: 'GET', url: berth.url + path, status: 200, headers: reply.headers, text })
+    }
+  })
+})

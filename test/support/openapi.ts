@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { contractFiles } from '../../src/gateway/contract.ts'
+import { type Lookup, type Route, routeLookup } from '../../src/gateway/routes.ts'
+import { readComments } from '../../src/reference/comments.ts'
+import { describeApi, type OpenApi, type Reference } from '../../src/reference/openapi.ts'
+
+/** The description of the API, and the answers of servers held against it. */
+
+/** The description that a server at `baseUrl` gives of itself. */
+export function describedApi(baseUrl: string, version: string): Reference {
+  const errorDomain = new URL(baseUrl).hostname
+  return describeApi({ files: contractFiles, comments: readComments(), baseUrl, errorDomain, version })
+}
+
+/** Checks values against schemas of one document, which it compiles as they are asked for. */
+export interface SchemaChecks {
+  /** `pointer`: where the schema is in the document, e.g. `#/components/schemas/Group`. What is wrong, '' when nothing is. */
+  problems(pointer: string, value: unknown): string
+}
+
+export function schemaChecks(document: OpenApi): SchemaChecks {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })
+  addFormats.default(ajv)
+  ajv.addSchema(document, 'openapi.json')
+  const compiled = new Map<string, ValidateFunction>()
+  return {
+    problems(pointer, value) {
+      let check = compiled.get(pointer)
+      if (check === undefined) {
+        check = ajv.compile({ $ref: `openapi.json${pointer}` })
+        compiled.set(pointer, check)
+      }
+      return check(value) ? '' : ajv.errorsText(check.errors, { dataVar: 'body', separator: '\n' })
+    },
+  }
+}
+
+/** A part of the document by its pointer. */
+type Pointer = `#/${string}`
+
+export function pointerTo(...names: readonly (string | number)[]): Pointer {
+  return `#/${names.map((name) => encodeURIComponent(String(name).replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`
+}
+
+interface Described extends Reference {
+  readonly checks: SchemaChecks
+  readonly find: Lookup
+  readonly pathOf: ReadonlyMap<Route, string>
+}
+
+let described: Described | undefined
+
+/** Made when the first answer is checked. */
+function theDescription(): Described {
+  if (described === undefined) {
+    const reference = describedApi('http://127.0.0.1', '0')
+    const routes = [...new Set(reference.operations.map(({ route }) => route))]
+    described = {
+      ...reference,
+      checks: schemaChecks(reference.document),
+      find: routeLookup(routes, { v2beta1: 'v2' }),
+      pathOf: new Map(reference.operations.map(({ route, path }) => [route, path])),
+    }
+  }
+  return described
+}
+
+export interface Answered {
+  readonly method: string
+  readonly url: string
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+/** Errors that any request can end in, before it is known what it asks for. */
+const anywhere: Readonly<Record<number, string>> = {
+  400: 'Refused',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+}
+
+/** Fails unless the description has this answer: its status, its headers, its type of content and its body. */
+export function assertDescribed(answered: Answered): void {
+  const { method, url, status } = answered
+  const { document } = theDescription()
+  // A preflight of CORS is no call.
+  if (method === 'OPTIONS') return
+  const problems = problemsOf(answered, document)
+  assert.equal(
+    problems,
+    '',
+    `${method} ${url} answered ${status}, not as openapi.json says: ${problems}\n${answered.text}`,
+  )
+}
+
+function problemsOf(answered: Answered, document: OpenApi): string {
+  const place = placeOf(answered)
+  const { status } = answered
+  if (place === undefined) {
+    const name = anywhere[status]
+    return name === undefined
+      ? 'no operation is there'
+      : answerProblems(answered, ['components', 'responses', name])
+  }
+  const [path, method] = place
+  const answer = document.paths[path]?.[method]?.responses[status]
+  if (answer === undefined) return `${method} ${path} has no answer ${status}`
+  return answerProblems(
+    answered,
+    '$ref' in answer ? answer.$ref.slice(2).split('/') : ['paths', path, method, 'responses', status],
+  )
+}
+
+/** Path and method of the operation in the document. */
+function placeOf({ method, url }: Answered): readonly [path: string, method: string] | undefined {
+  const { document, find, pathOf } = theDescription()
+  const { pathname } = new URL(url)
+  const known = method === 'HEAD' ? 'get' : method.toLowerCase()
+  if (document.paths[pathname]?.[known] !== undefined) return [pathname, known]
+  const found = find(method, pathname)
+  return found.kind === 'route' ? [pathOf.get(found.route)!, known] : undefined
+}
+
+interface AnswerParts {
+  readonly headers?: Readonly<Record<string, { readonly $ref: string }>>
+  readonly content?: Readonly<Record<string, object>>
+}
+
+function answerProblems(answered: Answered, at: readonly (string | number)[]): string {
+  const { document } = theDescription()
+  const { headers, content } = at.reduce<unknown>(
+    (node, name) => (node as Record<string, unknown>)[String(name)],
+    document,
+  ) as AnswerParts
+  return [headerProblems(answered, headers ?? {}), contentProblems(answered, content, at)]
+    .filter((text) => text !== '')
+    .join('\n')
+}
+
+function headerProblems({ headers }: Answered, expected: AnswerParts['headers'] & {}): string {
+  const { document, checks } = theDescription()
+  const problems = Object.keys(expected).map((name) => {
+    const { required, schema } = document.components.headers[name]!
+    const sent = headers.get(name)
+    if (sent === null) return required === true ? `the header ${name} is missing` : ''
+    const value = schema.type === 'integer' ? Number(sent) : sent
+    const wrong = checks.problems(pointerTo('components', 'headers', name, 'schema'), value)
+    return wrong === '' ? '' : `${name}: ${wrong}`
+  })
+  return problems.filter((text) => text !== '').join('\n')
+}
+
+function contentProblems(
+  { method, headers, text }: Answered,
+  content: AnswerParts['content'],
+  at: readonly (string | number)[],
+): string {
+  if (content === undefined) return text === '' ? '' : 'there should be no body'
+  const type = headers.get('content-type')?.replace(/;.*$/, '') ?? ''
+  if (content[type] === undefined) return `the content type is ${type}`
+  if (method === 'HEAD' || type !== 'application/json') return ''
+  return theDescription().checks.problems(pointerTo(...at, 'content', type, 'schema'), JSON.parse(text))
+}
