@@ -9,6 +9,7 @@ import type { CloudProbes } from './cloud/probe.ts'
 import type { Addresses } from './config.ts'
 import { type Incoming, implement } from './core/call.ts'
 import { ApiError, Code } from './core/errors.ts'
+import { fullNameOf } from './core/method-name.ts'
 import { contractFiles, healthAndReflection } from './gateway/contract.ts'
 import { waist } from './gateway/dispatch.ts'
 import { errorBody } from './gateway/error-body.ts'
@@ -86,7 +87,7 @@ export function createServer(deps: ServerDeps): BerthServer {
   ): AuditEvent => ({
     timeMs: store.clock(),
     actor,
-    method: nameOf(method),
+    method: fullNameOf(method),
     uid,
     requestId,
     address,
@@ -142,7 +143,8 @@ export function createServer(deps: ServerDeps): BerthServer {
       const about = scopeAsked(accessRule(method), request) ?? identity
       audit.refused(event(incoming, method, identity, about), { code, reason: message })
     },
-    observe: (method: DescMethod, { protocol }, code, ms) => metrics.call(nameOf(method), protocol, code, ms),
+    observe: (method: DescMethod, { protocol }, code, ms) =>
+      metrics.call(fullNameOf(method), protocol, code, ms),
   })
 
   const health = healthService(services.map((service) => service.typeName))
@@ -199,18 +201,6 @@ function readOnly(errorDomain: string): HttpReply {
     headers: { 'content-type': 'application/json', allow: 'GET, HEAD' },
     body: errorBody(error, errorDomain),
   }
-}
-
-const names = new Map<DescMethod, string>()
-
-/** `chainguard.platform.iam.v2beta1.GroupsService/GetGroup`, made once per method. */
-function nameOf(method: DescMethod): string {
-  let name = names.get(method)
-  if (name === undefined) {
-    name = `${method.parent.typeName}/${method.name}`
-    names.set(method, name)
-  }
-  return name
 }
 
 function pathOf(url: string): string {

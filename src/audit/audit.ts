@@ -5,6 +5,7 @@ import { implement } from '../core/call.ts'
 import { type FieldViolation, notFound } from '../core/errors.ts'
 import { refuseIfAny } from '../core/fields.ts'
 import { timestampMs, timestampOf } from '../core/message.ts'
+import { fullNameOf } from '../core/method-name.ts'
 import { parseUid } from '../core/uid.ts'
 import { firstEventId, readEvent } from '../storage/audit-events.ts'
 import { type Condition, listPage } from '../storage/list.ts'
@@ -21,8 +22,8 @@ const sortFields = { created_at: 'id', create_time: 'id', createTime: 'id' }
 /** `methods`: all there are, for filters by a method's own name. */
 export function auditService(store: Store, methods: readonly DescMethod[]) {
   const fullNames = new Map<string, string[]>()
-  for (const { name, parent } of methods)
-    fullNames.set(name, [...(fullNames.get(name) ?? []), `${parent.typeName}/${name}`])
+  for (const method of methods)
+    fullNames.set(method.name, [...(fullNames.get(method.name) ?? []), fullNameOf(method)])
 
   return implement(AuditService, {
     async listAuditEvents(request, call) {

@@ -4,10 +4,11 @@ import { implement } from '../core/call.ts'
 import { ApiError, Code, failedPrecondition, invalidArgument, permissionDenied } from '../core/errors.ts'
 import { isSameEmail } from '../core/fields.ts'
 import { isInviteCode, readInviteCode } from '../core/invite-code.ts'
+import { fullNameOf } from '../core/method-name.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import { type AuditEvent, recordEvent } from '../storage/audit-events.ts'
 import type { Tx } from '../storage/db.ts'
-import { methodName, mutate } from '../storage/mutation.ts'
+import { mutate } from '../storage/mutation.ts'
 import { deleteResource, lockResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { GroupInviteRow, RoleBindingRow } from '../storage/tables.ts'
@@ -26,7 +27,7 @@ export function invitationsService(store: Store) {
       if (code === '') throw invalidArgument('code', 'must be given')
       const acceptor = {
         actor: caller.identity,
-        method: methodName(call),
+        method: fullNameOf(call.method),
         requestId: call.requestId,
         address: call.address,
       }

@@ -4,6 +4,7 @@ import { accessOf } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
 import { ApiError, Code, invalidArgument } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
+import { fullNameOf } from '../core/method-name.ts'
 import { seal, unseal } from '../core/sealed.ts'
 import { standardMethod } from '../core/standard-method.ts'
 import type { Tx } from './db.ts'
@@ -35,7 +36,7 @@ export function attemptOf(
   const context = `answer ${caller} ${key}`
   // Keyed, because a request may hold a secret that could be guessed from a plain hash.
   const requestHash = createHmac('sha256', secretsKey)
-    .update(`${method.parent.typeName}/${method.name}\0`)
+    .update(`${fullNameOf(method)}\0`)
     .update(toBinary(method.input, request))
     .digest()
 

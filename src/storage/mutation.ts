@@ -2,6 +2,7 @@ import type { Message } from '@bufbuild/protobuf'
 import { accessOf } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
 import type { ApiError } from '../core/errors.ts'
+import { fullNameOf } from '../core/method-name.ts'
 import { recordEvent } from './audit-events.ts'
 import { inTransaction, type Tx } from './db.ts'
 import { attemptOf } from './idempotency.ts'
@@ -36,7 +37,7 @@ export async function mutate<T extends Message>(
         await recordEvent(tx, {
           timeMs: clock(),
           actor: accessOf(call).caller.identity,
-          method: methodName(call),
+          method: fullNameOf(call.method),
           uid,
           requestId: call.requestId,
           address: call.address,
@@ -49,9 +50,4 @@ export async function mutate<T extends Message>(
     if (taken !== undefined && db.rules.isUniqueViolation(error)) throw taken()
     throw error
   }
-}
-
-/** As audit events name it: `chainguard.platform.iam.v2beta1.GroupsService/CreateGroup`. */
-export function methodName({ method }: Pick<Call, 'method'>): string {
-  return `${method.parent.typeName}/${method.name}`
 }
