@@ -9,6 +9,7 @@ import { type Installation, type InstallationParts, openInstallation, SetupError
 import { type ListenOptions, listen } from './listen.ts'
 import type { Log } from './log.ts'
 import { createMetrics } from './metrics.ts'
+import { applyGeneralLimits } from './organization-settings.ts'
 import { type BerthServer, createServer } from './server.ts'
 import { writeSetting } from './storage/settings.ts'
 import { createIssuerKeys } from './sts/issuer-keys.ts'
@@ -62,6 +63,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     if (firstStart) await ensureFirstOrganization(installation)
     await writeSetting(store.db.kysely, ADDRESS_SETTINGS.baseUrl, addresses.baseUrl)
     await writeSetting(store.db.kysely, ADDRESS_SETTINGS.authUrl, addresses.authUrl)
+    await applyGeneralLimits(installation, config.resourceLimits)
     await keys.current() // there is one to publish before anybody asks
     metrics.watchPool(store.db.pool)
 
@@ -73,6 +75,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       keysFor: createIssuerKeys({ outbound, clock: store.clock }).keysFor,
       lastSeen: seen,
       openOrganizations: config.openOrganizations,
+      blockedEmailDomains: config.blockedEmailDomains,
       plainHttpIssuers: config.issuerPrivateNetworks.length > 0,
       patternIssuers: config.patternIssuers,
       corsOrigins: config.corsOrigins,

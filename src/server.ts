@@ -41,6 +41,7 @@ export interface ServerDeps {
   readonly keysFor: (issuer: string) => KeySource
   readonly lastSeen: LastSeen
   readonly openOrganizations: boolean
+  readonly blockedEmailDomains: readonly string[]
   readonly plainHttpIssuers: boolean
   readonly patternIssuers: readonly string[]
   readonly corsOrigins: readonly string[]

@@ -29,6 +29,10 @@ export const limits = {
   issuerCharsMax: 255,
   jwksCharsMax: 64 * KIB,
   claimsMax: 50,
+  /** A subject, an audience, the name or the value of a claim, an ARN or user id of AWS. */
+  claimCharsMax: 1024,
+  /** Addresses of pages in what people tell about themselves. */
+  pageAddressCharsMax: 2048,
   /** Entries of one batch (the public contract of BatchCreateRoleBindings). */
   batchEntriesMax: 25,
   staticKeyLifetimeMsMax: 365 * DAY_MS,
@@ -38,6 +42,9 @@ export const limits = {
   /** An `Idempotency-Key`, and how long the first answer is repeated for it. */
   idempotencyKeyCharsMax: 255,
   idempotencyKeyMaxAgeMs: DAY_MS,
+
+  /** Somebody may ask to be let into an organization again after so long. */
+  accessRequestIntervalMs: DAY_MS,
 
   // Tokens.
   accessTokenLifetimeMs: HOUR_MS,

@@ -191,7 +191,7 @@ export async function bindCreator(
   const owner = managedRoleByName.get('owner')
   if (owner === undefined) throw new Error('there is no owner role')
   const now = clock()
-  await insertResource(db, tx, 'role_bindings', {
+  const row: RoleBindingRow = {
     root: organization,
     uid: uids.below(organization),
     parent: organization,
@@ -200,7 +200,8 @@ export async function bindCreator(
     automatic: 1,
     created_ms: now,
     updated_ms: now,
-  })
+  }
+  await insertResource(db, tx, 'role_bindings', row, { unlimited: true })
 }
 
 /** Removes what bindCreator made, when the organization goes. */
@@ -349,7 +350,8 @@ function batchEntry(
 
 /**
  * The identity that is bound, kept from being deleted meanwhile. It is one of the same organization or a person's; one of
- * another organization looks as if it were not there.
+ * another organization looks as if it were not there. A person must have signed in once: until then nothing tells the uid that
+ * LookupIdentity foretells from any other.
  */
 async function holdIdentity({ db }: Store, tx: Tx, group: Uid, uid: string): Promise<void> {
   const reachable = rootOf(uid) === rootOf(group) || depthOf(uid) === 0

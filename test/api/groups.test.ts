@@ -166,7 +166,9 @@ onEveryDatabase('groups', (cast) => {
       assertRefused(await owner.api.get(`iam/groups/${bad}`), badField('uid'))
       assertRefused(await owner.api.delete(`iam/groups/${bad}`), badField('uid'))
       assertRefused(await owner.api.patch(`iam/groups/${bad}`, {}), badField('uid'))
-      assertRefused(await owner.api.post(`iam/groups/${bad}`, { name: 'a' }), badField('parent'))
+      // As a parent, what a group can be named is a name.
+      if (bad.length > 39 || bad.includes('/'))
+        assertRefused(await owner.api.post(`iam/groups/${bad}`, { name: 'a' }), badField('parent'))
       for (const filter of ['descendants_of', 'children_of', 'ancestors_of', 'ids'])
         assertRefused(
           await owner.api.get('iam/groups', { [`uidp.${filter}`]: bad }),
