@@ -74,7 +74,7 @@ describe('who may call what', () => {
   })
 
   test('each managed role, bound at an organization, may call exactly the methods of the reviewed table', async () => {
-    const organization = await makeOrganization(berth, 'matrix')
+    const organization = await makeOrganization(berth, 'matrix.example')
     const identity = () => makeIdentity(berth, organization)
     const custom = await makeRole(berth, organization, ['groups.list'])
     const shared = {
@@ -102,6 +102,7 @@ describe('who may call what', () => {
       'Groups.CreateGroup': () => ({ parent: organization, group: named() }),
       'Groups.UpdateGroup': () => masked('group', shared.group),
       'Groups.DeleteGroup': async () => ({ uid: await makeGroup(berth, organization, unique()) }),
+      'Groups.RequestGroupAccess': () => ({ groupUid: organization }),
       'Identities.GetIdentity': () => ({ uid: shared.identity }),
       'Identities.CreateIdentity': () => ({
         parent: organization,
@@ -109,6 +110,7 @@ describe('who may call what', () => {
       }),
       'Identities.UpdateIdentity': () => masked('identity', shared.identity),
       'Identities.DeleteIdentity': async () => ({ uid: await identity() }),
+      'Identities.LookupIdentity': () => ({ issuer: 'https://ci.example.com', subject: 'x' }),
       'Roles.GetRole': () => ({ uid: shared.role }),
       'Roles.CreateRole': () => ({
         parent: organization,
@@ -149,6 +151,13 @@ describe('who may call what', () => {
     }
     callers.push({ name: '(none)', token: await berth.tokenOf(await identity()) })
     callers.push({ name: '(platform administrator)', token: berth.token })
+    // All of them work for the organization, by their e-mail address.
+    await call('PATCH', `${berth.url}/iam/v2beta1/groups/${organization}`, {
+      token: berth.token,
+      body: { verified: true, kind: 'ORG_KIND_CUSTOMER' },
+    })
+    const { kysely } = berth.berth.installation.store.db
+    await kysely.updateTable('identities').set({ email: 'somebody@matrix.example' }).execute()
 
     const rows: string[] = []
     for (const method of guarded) {
