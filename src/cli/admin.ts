@@ -74,15 +74,14 @@ export function addAdminCommands(program: Command): void {
     .option(
       '--limit <kind=n>',
       'how many of a kind it may hold; none takes its own limit away (repeatable)',
-      (text: string, earlier: readonly string[]) => [...earlier, text],
-      [],
+      (text: string, earlier: readonly string[] = []) => [...earlier, text],
     )
     .option('--json', 'print JSON', false)
     .addHelpText('after', organizationHelp)
     .action(
       (
         organization: string,
-        { status, limit, json }: { status?: StatusName; limit: readonly string[]; json: boolean },
+        { status, limit = [], json }: { status?: StatusName; limit?: readonly string[]; json: boolean },
       ) =>
         withInstallation(configOrExit(), async (installation) => {
           const limits = new Map(limit.map(limitIn))

@@ -118,15 +118,15 @@ export function roleBindingsService(store: Store) {
       const bindings = requests.map((entry, at) =>
         batchEntry(entry.parent, entry.roleBinding, { group, roleUid, at }),
       )
-      refuseIfAny(
-        checkBatchSize(bindings.length),
-        ...bindings.flatMap((binding, at) => checkUids(binding, `requests[${at}].roleBinding.`)),
-      )
       return mutate(
         store,
         call,
         async (tx) => {
           await holdGroup(db, tx, group)
+          refuseIfAny(
+            checkBatchSize(bindings.length),
+            ...bindings.flatMap((binding, at) => checkUids(binding, `requests[${at}].roleBinding.`)),
+          )
           const rows: RoleBindingRow[] = []
           for (const binding of bindings) rows.push(await insert(tx, call, group, binding))
           return {
