@@ -14,6 +14,7 @@ import { rateLimits } from './limits/rate-limits.ts'
 import { type ListenOptions, listen } from './listen.ts'
 import type { Log } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
+import { applyGeneralLimits } from './organization-settings.ts'
 import { type BerthServer, createServer } from './server.ts'
 import { writeSetting } from './storage/settings.ts'
 import { accountTokens } from './sts/account-token.ts'
@@ -82,6 +83,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     if (firstStart) await ensureFirstOrganization(installation)
     await writeSetting(store.db.kysely, ADDRESS_SETTINGS.baseUrl, addresses.baseUrl)
     await writeSetting(store.db.kysely, ADDRESS_SETTINGS.authUrl, addresses.authUrl)
+    await applyGeneralLimits(installation, config.resourceLimits)
     await keys.current() // there is one to publish before anybody asks
     metrics.watchPool(store.db.pool)
 
@@ -102,6 +104,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       lastSeen: seen,
       audit,
       openOrganizations: config.openOrganizations,
+      blockedEmailDomains: config.blockedEmailDomains,
       plainHttpIssuers: config.issuerPrivateNetworks.length > 0,
       patternIssuers: config.patternIssuers,
       corsOrigins: config.corsOrigins,

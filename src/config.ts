@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import ipaddr from 'ipaddr.js'
 import type { CloudSettings } from './cloud/probes.ts'
+import { parseResourceLimit, type ResourceLimits, resourceKinds } from './core/resource-limits.ts'
 import { type MasterKey, parseMasterKey } from './core/sealed.ts'
 import { type LimitTable, limitSyntax, parseLimitTable } from './limits/limit-table.ts'
 
@@ -24,6 +25,10 @@ export interface Config {
   readonly masterKey: MasterKey | undefined
   readonly errorDomain: string | undefined
   readonly openOrganizations: boolean
+  /** How many resources of a kind an organization may hold that has no limit of its own. */
+  readonly resourceLimits: ResourceLimits
+  /** Domains that say nothing about who somebody works for, besides those of public providers. */
+  readonly blockedEmailDomains: readonly string[]
   /** CIDRs whose addresses issuers may have. */
   readonly issuerPrivateNetworks: readonly string[]
   /** Issuers that identities with an issuer pattern may match. */
@@ -58,6 +63,10 @@ export const variables = {
   BERTH_TLS_KEY_FILE: 'PEM file with its private key',
   BERTH_ERROR_DOMAIN: 'domain in the ErrorInfo of errors (default: host name of the base URL)',
   BERTH_OPEN_ORGANIZATIONS: 'true: every signed-in identity may create organizations (default false)',
+  BERTH_RESOURCE_LIMITS:
+    'how many resources an organization may hold, e.g. groups=100,identities=500 (default: no limits)',
+  BERTH_BLOCKED_EMAIL_DOMAINS:
+    'e-mail domains, separated by commas, by which nobody finds an organization, besides public providers (default none)',
   BERTH_ISSUER_PRIVATE_NETWORKS:
     'CIDRs, separated by commas, in which token issuers may lie, over http too (default none)',
   BERTH_PATTERN_ISSUERS:
@@ -151,6 +160,19 @@ export function readConfig(
     ),
     errorDomain: read('BERTH_ERROR_DOMAIN', parseHost, 'a domain name'),
     openOrganizations: read('BERTH_OPEN_ORGANIZATIONS', parseBoolean, 'true or false') ?? false,
+    resourceLimits: Object.fromEntries(
+      list(
+        'BERTH_RESOURCE_LIMITS',
+        (item) => parseResourceLimit(item)?.n !== undefined,
+        `KIND=NUMBER, where KIND is one of ${resourceKinds.join(', ')}`,
+      ).flatMap((item) => {
+        const limit = parseResourceLimit(item)
+        return limit === undefined ? [] : [[limit.kind, limit.n]]
+      }),
+    ),
+    blockedEmailDomains: list('BERTH_BLOCKED_EMAIL_DOMAINS', isDomain, 'a domain such as example.com').map(
+      (domain) => domain.toLowerCase(),
+    ),
     issuerPrivateNetworks: list(
       'BERTH_ISSUER_PRIVATE_NETWORKS',
       ipaddr.isValidCIDR,
@@ -232,6 +254,10 @@ function parseDatabaseUrl(value: string): string | undefined {
 
 function parseHost(value: string): string | undefined {
   return /^[a-z0-9.-]+(:[0-9]+)?$|^\[[0-9a-f:]+\](:[0-9]+)?$/i.test(value) ? value.toLowerCase() : undefined
+}
+
+function isDomain(value: string): boolean {
+  return /^[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(value)
 }
 
 function parseBoolean(value: string): boolean | undefined {

@@ -56,6 +56,7 @@ export interface ServerDeps {
   readonly lastSeen: LastSeen
   readonly audit: Recorder
   readonly openOrganizations: boolean
+  readonly blockedEmailDomains: readonly string[]
   readonly plainHttpIssuers: boolean
   readonly patternIssuers: readonly string[]
   readonly corsOrigins: readonly string[]

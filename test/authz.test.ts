@@ -75,7 +75,7 @@ describe('who may call what', () => {
   })
 
   test('each managed role, bound at an organization, may call exactly the methods of the reviewed table', async () => {
-    const organization = await makeOrganization(berth, 'matrix')
+    const organization = await makeOrganization(berth, 'matrix.example')
     const identity = () => makeIdentity(berth, organization)
     const tenant = await makeTenant(berth, organization)
     const callers: { name: string; token: string }[] = []
@@ -86,6 +86,13 @@ describe('who may call what', () => {
     }
     callers.push({ name: '(none)', token: await berth.tokenOf(await identity()) })
     callers.push({ name: '(platform administrator)', token: berth.token })
+    // All of them work for the organization, by their e-mail address.
+    await call('PATCH', `${berth.url}/iam/v2beta1/groups/${organization}`, {
+      token: berth.token,
+      body: { verified: true, kind: 'ORG_KIND_CUSTOMER' },
+    })
+    const { kysely } = berth.berth.installation.store.db
+    await kysely.updateTable('identities').set({ email: 'somebody@matrix.example' }).execute()
 
     const rows: string[] = []
     for (const method of guarded) {

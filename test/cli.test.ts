@@ -12,7 +12,7 @@ import { rawConnection } from './support/port.ts'
 import { freePort, startPostgres, withoutPostgres } from './support/postgres.ts'
 import { type Finished, runBerth, serveBerth, temporaryDirectory } from './support/process.ts'
 import { call } from './support/rest.ts'
-import { makeIdentity } from './support/tenant.ts'
+import { bind, makeIdentity } from './support/tenant.ts'
 
 /** Exactly these lines on standard error, nothing on standard output, and exit code 1. */
 function assertRefused(finished: Finished, ...lines: (string | RegExp)[]): void {
@@ -67,6 +67,8 @@ test('every mistake in the settings is told at once, unknown names with the one 
     BERTH_BASE_URL: 'https://berth.example/path',
     BERTH_MASTER_KEY: 'short',
     BERTH_OPEN_ORGANIZATIONS: 'yes',
+    BERTH_RESOURCE_LIMITS: 'groups=1,ships=2',
+    BERTH_BLOCKED_EMAIL_DOMAINS: 'example.com,everybody',
     BERTH_ISSUER_PRIVATE_NETWORKS: '10.0.0.0/8,nowhere',
     BERTH_TLS_CERT_FILE: '/cert.pem',
     BERTH_LOG_LEVEL: 'loud',
@@ -84,6 +86,8 @@ test('every mistake in the settings is told at once, unknown names with the one 
       /^berth: BERTH_BASE_URL must be /,
       /^berth: BERTH_MASTER_KEY must be 32 bytes in base64/,
       /^berth: BERTH_OPEN_ORGANIZATIONS must be true or false$/,
+      /^berth: BERTH_RESOURCE_LIMITS: "ships=2" must be KIND=NUMBER/,
+      /^berth: BERTH_BLOCKED_EMAIL_DOMAINS: "everybody" must be a domain/,
       /^berth: BERTH_ISSUER_PRIVATE_NETWORKS: "nowhere" must be /,
       /^berth: BERTH_LOG_LEVEL must be one of /,
     )
@@ -291,6 +295,63 @@ test('admin token prints a token and no newline, for the running server and with
   assert.equal(decodeJwt(await token()).aud, url)
 })
 
+test('admin organization shows and changes what holds for an organization, at once for the running server', async (t) => {
+  const env = { BERTH_DATA_DIR: temporaryDirectory(t), BERTH_RESOURCE_LIMITS: 'repos=9' }
+  const { url } = await serveBerth(t, env)
+  const run = (...args: string[]) => runBerth(t, ['admin', 'organization', ...args], env)
+  const { organization, token } = JSON.parse(
+    (await runBerth(t, ['admin', 'bootstrap', '--name', 'acme', '--json'], env)).stdout,
+  )
+  const { uid } = organization
+  const shown = await run('acme')
+  assert.deepEqual(
+    [shown.code, shown.stdout],
+    [0, `organization  ${uid}  acme\nstatus        ready\nlimits        repos=9\n`],
+  )
+  const member = await makeIdentity({ url, token }, uid)
+  await bind({ url, token }, uid, member, 'viewer')
+  const { stdout: theirs } = await runBerth(t, ['admin', 'token', '--identity', member], env)
+  const get = async () => (await call('GET', `${url}/iam/v2beta1/groups/${uid}`, { token: theirs })).status
+  assert.equal(await get(), 200)
+
+  const changed = await run(
+    uid,
+    '--status',
+    'suspended',
+    '--limit',
+    'identities=2',
+    '--limit',
+    'roles=0',
+    '--json',
+  )
+  assert.deepEqual(JSON.parse(changed.stdout), {
+    uid,
+    name: 'acme',
+    status: 'suspended',
+    resourceLimits: { identities: 2, repos: 9, roles: 0 },
+  })
+  assert.equal(await get(), 403)
+  const more = () =>
+    call('POST', `${url}/iam/v2beta1/identities/${uid}`, {
+      token,
+      body: { name: 'more', claimMatch: { issuer: 'https://ci.example.com', subject: 'x' } },
+    })
+  assert.deepEqual([(await more()).status, (await more()).status], [200, 429])
+  const opened = await run('acme', '--status', 'ready', '--limit', 'identities=none')
+  assert.match(opened.stdout, /^status {8}ready\nlimits {8}repos=9 roles=0$/m)
+  assert.deepEqual([await get(), (await more()).status], [200, 200])
+
+  assertRefused(await run('nobody'), 'berth: organization nobody does not exist')
+  for (const limit of ['repos', 'repos=-1', 'repos=x', 'ships=1', 'repos=2147483648'])
+    assertExit(
+      2,
+      await run('acme', '--limit', limit),
+      /^berth: --limit: ".*" must be KIND=NUMBER or KIND=none/,
+    )
+  assert.equal((await run('acme', '--status', 'closed')).code, 2)
+  assert.equal((await run()).code, 2)
+})
+
 test('after the first organization was deleted its owner still gets tokens, and bootstrap says why it has nothing to print', async (t) => {
   const env = { BERTH_DATA_DIR: temporaryDirectory(t) }
   const server = await serveBerth(t, env)
@@ -371,7 +432,15 @@ test('wrong usage is exit code 2 and a line, help and version are exit code 0', 
 })
 
 test('help is as reviewed', async (t) => {
-  const commands = [[], ['serve'], ['migrate'], ['admin'], ['admin', 'bootstrap'], ['admin', 'token']]
+  const commands = [
+    [],
+    ['serve'],
+    ['migrate'],
+    ['admin'],
+    ['admin', 'bootstrap'],
+    ['admin', 'token'],
+    ['admin', 'organization'],
+  ]
   const pages = await Promise.all(
     commands.map(async (command) => {
       const { code, stdout, stderr } = await runBerth(t, [...command, '--help'])

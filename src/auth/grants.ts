@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { OrgStatus } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import type { Grants } from '../core/allowed.ts'
 import type { Caller } from '../core/call.ts'
 import {
@@ -32,7 +33,10 @@ interface BindingFact {
   readonly capabilities: string | null
 }
 
-/** One row per binding, and one without a scope that says that the identity exists. */
+/**
+ * One row per binding, and one without a scope that says that the identity exists. An organization that is suspended is closed to
+ * its members: what is bound in it grants nothing.
+ */
 function bindingFacts(db: Db, identity: string): Promise<BindingFact[]> | BindingFact[] {
   const sql = sqlText(db.engine)
   const text = `
@@ -41,6 +45,7 @@ function bindingFacts(db: Db, identity: string): Promise<BindingFact[]> | Bindin
     union all select b.parent, b.role_uid, r.capabilities
       from role_bindings b left join roles r on r.root = substr(b.role_uid, 1, 40) and r.uid = b.role_uid
       where b.identity_uid = ${sql.bind(identity)}
+        and coalesce((select o.status from groups o where o.root = b.root and o.uid = b.root), 0) <> ${OrgStatus.SUSPENDED}
     union all select '', role_uid, null from platform_bindings where identity_uid = ${sql.bind(identity)}`
   return runText(db, text, sql)
 }

@@ -1,9 +1,11 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { ADDRESS_SETTINGS } from '../berth.ts'
 import { bootstrap, ensureFirstOrganization } from '../bootstrap.ts'
 import type { Config } from '../config.ts'
+import { parseResourceLimit, type ResourceKind, resourceKinds } from '../core/resource-limits.ts'
 import { parseUid, rootOf } from '../core/uid.ts'
 import { type Installation, SetupError, UsageError } from '../installation.ts'
+import { organizationSettings, type StatusName, statusNames } from '../organization-settings.ts'
 import { readSetting } from '../storage/settings.ts'
 import { configOrExit, withInstallation } from './operator.ts'
 
@@ -59,6 +61,58 @@ export function addAdminCommands(program: Command): void {
         process.stdout.write(token)
       }),
     )
+
+  admin
+    .command('organization')
+    .description('print what holds for an organization, after changing what is given')
+    .argument('<organization>', 'its uid or name')
+    .addOption(
+      new Option('--status <status>', 'suspended closes it to its members, ready opens it again').choices(
+        statusNames,
+      ),
+    )
+    .option(
+      '--limit <kind=n>',
+      'how many of a kind it may hold; none takes its own limit away (repeatable)',
+      (text: string, earlier: readonly string[] = []) => [...earlier, text],
+    )
+    .option('--json', 'print JSON', false)
+    .addHelpText('after', organizationHelp)
+    .action(
+      (
+        organization: string,
+        { status, limit = [], json }: { status?: StatusName; limit?: readonly string[]; json: boolean },
+      ) =>
+        withInstallation(configOrExit(), async (installation) => {
+          const limits = new Map(limit.map(limitIn))
+          const settings = await organizationSettings(installation, organization, { status, limits })
+          const { uid, name, resourceLimits } = settings
+          const shown = Object.entries(resourceLimits).map(([kind, n]) => `${kind}=${n}`)
+          process.stdout.write(
+            json
+              ? `${JSON.stringify(settings)}\n`
+              : `organization  ${uid}  ${name}\nstatus        ${settings.status}\nlimits        ${shown.join(' ') || 'none'}\n`,
+          )
+        }),
+    )
+}
+
+const organizationHelp = `
+Kinds: ${resourceKinds.join(', ')}
+
+Examples:
+  berth admin organization my-org
+  berth admin organization my-org --status suspended
+  berth admin organization my-org --limit identities=500 --limit repos=none --json
+`
+
+function limitIn(text: string): [kind: ResourceKind, n: number | undefined] {
+  const limit = parseResourceLimit(text)
+  if (limit === undefined)
+    throw new UsageError(
+      `--limit: ${JSON.stringify(text)} must be KIND=NUMBER or KIND=none, where KIND is one of ${resourceKinds.join(', ')}`,
+    )
+  return [limit.kind, limit.n]
 }
 
 async function existing({ store }: Installation, identity: string): Promise<string> {

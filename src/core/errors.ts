@@ -135,6 +135,20 @@ export function unimplemented(description: string): ApiError {
   return new ApiError(Code.UNIMPLEMENTED, `Unimplemented: ${description}`)
 }
 
+/** Code 8: an organization holds as many resources of a kind as it may. `subject` is its uid. */
+export function quotaExceeded(subject: string, description: string): ApiError {
+  return new ApiError(Code.RESOURCE_EXHAUSTED, `Resource exhausted: ${description}`, {
+    details: [{ kind: 'QuotaFailure', violations: [{ subject, description }] }],
+  })
+}
+
+/** Code 8: done too often; again after `retryDelayMs`. */
+export function tooSoon(description: string, retryDelayMs: number): ApiError {
+  return new ApiError(Code.RESOURCE_EXHAUSTED, `Resource exhausted: ${description}`, {
+    details: [{ kind: 'RetryInfo', retryDelayMs }],
+  })
+}
+
 /** Code 10: a concurrent change won; the caller may try again. */
 export function aborted(description: string, cause?: unknown): ApiError {
   return new ApiError(Code.ABORTED, `Aborted: ${description}`, { cause })

@@ -38,6 +38,10 @@ export const limits = {
   oidcScopeCharsMax: 255,
   /** A group as an identity provider names it: part of an index key. */
   externalGroupIdCharsMax: 512,
+  /** A subject, an audience, the name or the value of a claim, an ARN or user id of AWS. */
+  claimCharsMax: 1024,
+  /** Addresses of pages in what people tell about themselves. */
+  pageAddressCharsMax: 2048,
   /** Entries of one batch (the public contract of BatchCreateRoleBindings). */
   batchEntriesMax: 25,
   /** Mappings that one call deletes. */
@@ -64,6 +68,8 @@ export const limits = {
   rateLimitWindowMsMax: DAY_MS,
   /** Addresses or identities of one rate limit that are counted in memory. */
   rateLimitKeysMax: 100_000,
+  /** Somebody may ask to be let into an organization again after so long. */
+  accessRequestIntervalMs: DAY_MS,
 
   // Tokens.
   accessTokenLifetimeMs: HOUR_MS,

@@ -1,6 +1,5 @@
 import { create, equals } from '@bufbuild/protobuf'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
-import { Capability } from '#gen/capabilities/capabilities_pb.js'
 import {
   type Group,
   GroupSchema,
@@ -8,24 +7,24 @@ import {
   OrgKind,
   OrgStatus,
 } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { accessOf, allowed, isPlatformAdministrator, requireCapabilities } from '../core/allowed.ts'
+import { accessOf, allowed, isPlatformAdministrator } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
-import { setOf } from '../core/capabilities.ts'
 import {
   alreadyExists,
+  type FieldViolation,
   failedPrecondition,
   invalidArgument,
   notFound,
   permissionDenied,
 } from '../core/errors.ts'
 import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
-import { limits } from '../core/limits.ts'
-import { timestampOf, updated } from '../core/message.ts'
+import { updated } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
-import { depthOf, parentOf, parseUid, rootOf, type Uid } from '../core/uid.ts'
+import { parentOf, rootOf, type Uid } from '../core/uid.ts'
 import type { Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
+import { deleteLimits } from '../storage/resource-limits.ts'
 import {
   deleteResource,
   holdForChange,
@@ -37,6 +36,10 @@ import {
 } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { Collection, GroupRow } from '../storage/tables.ts'
+import { groupAccess } from './group-access.ts'
+import { groupMessage, groupMessages } from './group-message.ts'
+import { namedParent } from './named-parent.ts'
+import { spread } from './organization.ts'
 import { GROUP_TYPE, holdGroup } from './parent-group.ts'
 import { bindCreator, unbindCreators } from './role-bindings.ts'
 
@@ -45,20 +48,27 @@ import { bindCreator, unbindCreators } from './role-bindings.ts'
  * below it. Siblings differ in name, and a group can only go when nothing is left in it.
  */
 
-const KIND: Kind<'groups', typeof GroupSchema> = {
-  collection: 'groups',
-  schema: GroupSchema,
-  type: GROUP_TYPE,
-  toMessage: toGroup,
-}
-
 const sortFields = { uid: 'uid', name: 'name', ...timeSortFields }
 
-/** `openOrganizations`: whether every signed-in identity may found an organization (decision 16). */
-export function groupsService(store: Store, { openOrganizations }: { readonly openOrganizations: boolean }) {
+export interface GroupRules {
+  /** Whether every signed-in identity may found an organization (decision 16). */
+  readonly openOrganizations: boolean
+  /** Domains of e-mail addresses, besides those of public providers, that say nothing about who somebody works for. */
+  readonly blockedEmailDomains: readonly string[]
+}
+
+export function groupsService(store: Store, { openOrganizations, blockedEmailDomains }: GroupRules) {
   const { db } = store
+  const KIND: Kind<'groups', typeof GroupSchema> = {
+    collection: 'groups',
+    schema: GroupSchema,
+    type: GROUP_TYPE,
+    toMessage: (row, tx) => groupMessage(db, row, tx),
+  }
 
   return implement(GroupsService, {
+    ...groupAccess(store, blockedEmailDomains),
+
     async listGroups(request, call) {
       const { rows, ...page } = await listPage(store, call, request, {
         collection: 'groups',
@@ -68,7 +78,7 @@ export function groupsService(store: Store, { openOrganizations }: { readonly op
       })
       return {
         $typeName: 'chainguard.platform.iam.v2beta1.ListGroupsResponse' as const,
-        groups: rows.map(toGroup),
+        groups: await groupMessages(db, rows),
         ...page,
       }
     },
@@ -77,27 +87,29 @@ export function groupsService(store: Store, { openOrganizations }: { readonly op
       const { scope } = allowed(call)
       const row = await readResource(db, 'groups', scope)
       if (row === undefined) throw notFound(GROUP_TYPE, scope)
-      return toGroup(row)
+      return groupMessage(db, row)
     },
 
     async createGroup({ parent, group = create(GroupSchema) }, call) {
-      const under = parentGroup(parent)
+      const under = parent === '' ? undefined : await namedParent(store, call, parent)
       if (under === undefined) requireMayFound(call, openOrganizations)
-      else requireCapabilities(accessOf(call).grants, under, mayCreate, 'create a group')
       refuseOperatorFields(call, create(GroupSchema), group, under === undefined)
 
       return mutate(
         store,
         call,
         async (tx) => {
+          // Here, since a repeat of a create that was answered must not fail on the group that it made.
+          if (under === 'several')
+            throw invalidArgument('parent', 'is ambiguous: several groups go by it; give the uid of one')
           // Whether the parent exists is told before what is wrong with the group.
           const held = under === undefined ? undefined : await holdGroup(db, tx, under)
-          refuseIfAny(checkName(group.name), checkDescription(group.description))
+          refuseIfAny(checkName(group.name), checkDescription(group.description), checkKind(group.kind))
           const row =
             held === undefined
               ? await foundOrganization(store, tx, group, accessOf(call).caller.identity)
               : await addGroup(store, tx, held, group)
-          return { uid: row.uid, answer: toGroup(row) }
+          return { uid: row.uid, answer: await groupMessage(db, row, tx) }
         },
         () => nameTaken(parent, group.name),
       )
@@ -113,7 +125,7 @@ export function groupsService(store: Store, { openOrganizations }: { readonly op
           const { row, current } = await holdForChange(db, tx, call, KIND, scope)
           const next = updated(GroupSchema, current, patch, updateMask?.paths)
           if (equals(GroupSchema, current, next)) return { uid: scope, answer: current, unchanged: true }
-          refuseIfAny(checkName(next.name), checkDescription(next.description))
+          refuseIfAny(checkName(next.name), checkDescription(next.description), checkKind(next.kind))
           refuseOperatorFields(call, current, next, row.parent === '')
           name = next.name
           const changed = {
@@ -125,15 +137,8 @@ export function groupsService(store: Store, { openOrganizations }: { readonly op
           }
           await updateResource(tx, 'groups', scope, changed)
           if (row.parent === '') await claimOrganizationName(tx, scope, name)
-          // Subgroups report the kind of their organization.
-          if (next.kind !== row.kind) {
-            await tx
-              .updateTable('groups')
-              .set({ kind: next.kind, updated_ms: changed.updated_ms })
-              .where('root', '=', row.root)
-              .execute()
-          }
-          return { uid: scope, answer: toGroup({ ...row, ...changed }) }
+          if (next.kind !== row.kind) await spread(tx, row.root, { kind: next.kind }, changed.updated_ms)
+          return { uid: scope, answer: await groupMessage(db, { ...row, ...changed }, tx) }
         },
         () => nameTaken(parentOf(scope), name),
       )
@@ -150,6 +155,8 @@ export function groupsService(store: Store, { openOrganizations }: { readonly op
         if (row.parent === '') {
           await unbindCreators(store, tx, scope)
           await tx.deleteFrom('organization_names').where('uid', '=', scope).execute()
+          await tx.deleteFrom('access_requests').where('root', '=', scope).execute()
+          await deleteLimits(tx, scope)
         }
         for (const uid of await expiredInvites(tx, scope)) await deleteResource(db, tx, 'group_invites', uid)
         await deleteResource(db, tx, 'groups', scope)
@@ -157,21 +164,6 @@ export function groupsService(store: Store, { openOrganizations }: { readonly op
       })
     },
   })
-}
-
-function toGroup(row: GroupRow): Group {
-  return {
-    $typeName: 'chainguard.platform.iam.v2beta1.Group',
-    uid: row.uid,
-    name: row.name,
-    description: row.description,
-    resourceLimits: {},
-    verified: row.verified === 1,
-    createTime: timestampOf(row.created_ms),
-    updateTime: timestampOf(row.updated_ms),
-    kind: row.kind,
-    status: row.status,
-  }
 }
 
 type NewGroup = Pick<Group, 'name' | 'description' | 'verified' | 'kind'>
@@ -227,21 +219,6 @@ async function claimOrganizationName(tx: Tx, uid: string, name: string): Promise
   await tx.insertInto('organization_names').values({ name, uid }).execute()
 }
 
-const mayCreate = setOf([Capability.CAP_IAM_GROUPS_CREATE])
-
-function parentGroup(parent: string): Uid | undefined {
-  if (parent === '') return undefined
-  const uid = parseUid(parent)
-  if (uid === undefined) throw invalidArgument('parent', 'must be the uid of a group')
-  if (depthOf(uid) >= limits.groupDepthMax) {
-    throw invalidArgument(
-      'parent',
-      `must lie at most ${limits.groupDepthMax - 1} levels below its organization`,
-    )
-  }
-  return uid
-}
-
 /** A narrowed token founds nothing: an organization lies outside every scope, and its founder gets more than any `cap`. */
 function requireMayFound(call: Call, openOrganizations: boolean): void {
   const { caller, grants } = accessOf(call)
@@ -250,17 +227,27 @@ function requireMayFound(call: Call, openOrganizations: boolean): void {
   throw permissionDenied('only the administrators of this platform may create organizations')
 }
 
-/** `verified` and `kind` are the operator's to set, on organizations only; restating what they are is fine (decision 20). */
+/**
+ * `verified` and `kind` are the operator's to set, on organizations only; so is the name of one that is verified, which stands for
+ * it elsewhere. Restating what they are is fine (decision 20).
+ */
 function refuseOperatorFields(call: Call, current: Group, next: Group, organization: boolean): void {
-  if (next.verified === current.verified && next.kind === current.kind) return
-  const field = next.verified === current.verified ? 'kind' : 'verified'
+  const renamed = current.verified && next.name !== current.name
+  if (!renamed && next.verified === current.verified && next.kind === current.kind) return
+  const field = next.verified !== current.verified ? 'verified' : renamed ? 'name' : 'kind'
   if (!isPlatformAdministrator(accessOf(call).grants)) {
-    throw permissionDenied(`${field} can only be set by the administrators of this platform`)
+    const of = field === 'name' ? ' of a verified organization' : ''
+    throw permissionDenied(`${field}${of} can only be set by the administrators of this platform`)
   }
   if (!organization) throw invalidArgument(field, 'can only be set on an organization')
   if (next.verified && next.kind === OrgKind.UNSPECIFIED) {
     throw invalidArgument('kind', 'must be set on an organization that is verified')
   }
+}
+
+/** Enums are open: a number that stands for nothing arrives as it is. */
+function checkKind(kind: OrgKind): FieldViolation | undefined {
+  return OrgKind[kind] === undefined ? { field: 'kind', description: `${kind} is not a kind` } : undefined
 }
 
 function nameTaken(parent: string, name: string) {

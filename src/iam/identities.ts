@@ -9,7 +9,7 @@ import {
 import { accessOf, allowed, requireCapabilities } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
 import { everyCapability } from '../core/capabilities.ts'
-import { failedPrecondition, notFound } from '../core/errors.ts'
+import { failedPrecondition, invalidArgument, notFound } from '../core/errors.ts'
 import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
 import { timestampOf, updated } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
@@ -31,9 +31,11 @@ import type { Store } from '../storage/store.ts'
 import type { IdentityRow } from '../storage/tables.ts'
 import { checkRelationship, type RelationshipRules, relationshipOf } from '../trust/relationship.ts'
 import { refuseIfServiceBound } from './account-associations.ts'
+import { deleteMetadata, updateMetadata } from './identity-metadata.ts'
 import type { LastSeen } from './last-seen.ts'
 import { holdGroup } from './parent-group.ts'
 import { capabilitiesOfRole } from './roles.ts'
+import { lookupUser } from './user-lookup.ts'
 
 /**
  * Identities: who can act. Each says in its relationship which foreign tokens may assume it; the token service asks that of the
@@ -54,6 +56,8 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
 
   return implement(IdentitiesService, {
     async listIdentities(request, call) {
+      if (RelationshipType[request.relationshipType] === undefined)
+        throw invalidArgument('relationship_type', `${request.relationshipType} is not a relationship`)
       const { rows, ...page } = await listPage(store, call, request, {
         collection: 'identities',
         sortFields: { uid: 'uid', name: 'name', ...timeSortFields },
@@ -124,7 +128,8 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
           name: next.name,
           description: next.description,
           company: next.company,
-          ...relationshipColumns(next),
+          // Left as it is otherwise: the identity of a person keeps its issuer and subject without a relationship.
+          ...(reassigned ? relationshipColumns(next) : {}),
           updated_ms: nextUpdate(store, row),
         }
         await updateResource(tx, 'identities', scope, changed)
@@ -149,10 +154,21 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
           throw failedPrecondition('RESOURCE_IN_USE', `identity ${scope} administers this platform`)
         }
         await refuseIfServiceBound(tx, scope)
+        await deleteMetadata(tx, scope)
+        await tx.deleteFrom('access_requests').where('identity_uid', '=', scope).execute()
         await deleteResource(db, tx, 'identities', scope)
         return { uid: scope, answer: create(EmptySchema) }
       })
     },
+
+    async lookupIdentity({ issuer, subject }) {
+      return {
+        $typeName: 'chainguard.platform.iam.v2beta1.LookupIdentityResponse' as const,
+        uid: await lookupUser(db, issuer, subject),
+      }
+    },
+
+    updateIdentityMetadata: (request, call) => updateMetadata(store, call, request),
   })
 }
 

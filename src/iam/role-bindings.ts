@@ -107,15 +107,15 @@ export function roleBindingsService(store: Store) {
       const bindings = requests.map((entry, at) =>
         batchEntry(entry.parent, entry.roleBinding, { group, roleUid, at }),
       )
-      refuseIfAny(
-        checkBatchSize(bindings.length),
-        ...bindings.flatMap((binding, at) => checkUids(binding, `requests[${at}].roleBinding.`)),
-      )
       return mutate(
         store,
         call,
         async (tx) => {
           await holdGroup(db, tx, group)
+          refuseIfAny(
+            checkBatchSize(bindings.length),
+            ...bindings.flatMap((binding, at) => checkUids(binding, `requests[${at}].roleBinding.`)),
+          )
           const rows: RoleBindingRow[] = []
           for (const binding of bindings) rows.push(await insert(tx, call, group, binding))
           return {
@@ -202,7 +202,7 @@ export async function bindCreator(
   const owner = managedRoleByName.get('owner')
   if (owner === undefined) throw new Error('there is no owner role')
   const now = clock()
-  await insertResource(db, tx, 'role_bindings', {
+  const row: RoleBindingRow = {
     root: organization,
     uid: uids.below(organization),
     parent: organization,
@@ -211,7 +211,8 @@ export async function bindCreator(
     automatic: 1,
     created_ms: now,
     updated_ms: now,
-  })
+  }
+  await insertResource(db, tx, 'role_bindings', row, { unlimited: true })
 }
 
 /** Removes what bindCreator made, when the organization goes. */
@@ -337,7 +338,9 @@ export function isBindable(identity: string, group: string): boolean {
 }
 
 /**
- * The identity that is bound, kept from being deleted meanwhile; one of another organization looks as if it were not there.
+ * The identity that is bound, kept from being deleted meanwhile. It is one of the same organization or a person's; one of
+ * another organization looks as if it were not there. A person must have signed in once: until then nothing tells the uid that
+ * LookupIdentity foretells from any other.
  */
 async function holdIdentity({ db }: Store, tx: Tx, group: Uid, uid: string): Promise<void> {
   const row = isBindable(uid, group) ? await lockResource(db, tx, 'identities', uid, 'share') : undefined

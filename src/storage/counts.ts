@@ -72,6 +72,14 @@ async function lockBucket(db: Db, tx: Tx, collection: Collection, uid: string): 
   }
 }
 
+/**
+ * Lets no other transaction that calls it count rows of this kind in this organization until this one ends. Where nothing is
+ * counted yet there is nothing to hold: who comes second waits in countInserted.
+ */
+export async function holdCount(db: Db, tx: Tx, collection: Collection, root: string): Promise<void> {
+  await lockBucket(db, tx, collection, root)
+}
+
 const setCount = prepared((db, { root, collection, start, n }: CountRow) =>
   db
     .updateTable('counts')

@@ -17,7 +17,7 @@ export interface Question {
   readonly order: readonly OrderKey[]
 }
 
-/** A column equals one of some values, or lies on one side of one. */
+/** A column equals one of some values, lies on one side of one, or ends with one (of letters that stand for themselves). */
 export type Condition =
   | { readonly column: string; readonly values: readonly (string | number)[] }
   | {
@@ -25,6 +25,7 @@ export type Condition =
       readonly comparison: '<' | '<=' | '>' | '>='
       readonly value: string | number
     }
+  | { readonly column: string; readonly ending: string }
 
 /** What is left of the branches after a uid, in uid order. */
 export function beyond(branches: readonly Branch[], uid: string, descending: boolean): Branch[] {
@@ -109,6 +110,7 @@ export function whereOf(
     const { column } = condition
     if ('comparison' in condition)
       return ` and ${column} ${condition.comparison} ${sql.bind(condition.value)}`
+    if ('ending' in condition) return ` and ${column} like ${sql.bind(`%${condition.ending}`)}`
     const { values } = condition
     if (values.length === 0) return ' and 1 = 0'
     return values.length === 1

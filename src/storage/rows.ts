@@ -3,9 +3,10 @@ import type { Call } from '../core/call.ts'
 import { notFound } from '../core/errors.ts'
 import { requireMatch } from '../core/etag.ts'
 import { rootOf } from '../core/uid.ts'
-import { countDeleted, countInserted } from './counts.ts'
+import { countDeleted, countInserted, holdCount } from './counts.ts'
 import type { Db, Tx } from './db.ts'
 import { prepared, preparedRead } from './prepared.ts'
+import { limitOf, refuseBeyond } from './resource-limits.ts'
 import { runInTransaction, sqlText } from './sql-text.ts'
 import type { Store } from './store.ts'
 import { type Collection, collections, type Tables, type TombstoneRow } from './tables.ts'
@@ -91,20 +92,29 @@ export async function updateResource<C extends Collection>(
     .execute()
 }
 
-/** Inserts a resource and counts it. Fails on a uid that was in use before (R23). */
+/**
+ * Inserts a resource and counts it. Fails on a uid that was in use before (R23), and with code 8 when its organization holds as
+ * many of its kind as it may; `unlimited`: it belongs to the founding of the organization.
+ */
 export async function insertResource<C extends Collection>(
   db: Db,
   tx: Tx,
   collection: C,
   row: Tables[NoInfer<C>],
+  { unlimited = false }: { readonly unlimited?: boolean } = {},
 ): Promise<void> {
   const { root, uid } = row
   if (ownsUid(collection)) {
     const buried = await tombstone(tx, { root, uid })
     if (buried.length > 0) throw new Error(`uid ${uid} was in use before`)
   }
+  // Organizations, people and managed roles lie in no organization.
+  const inOrganization = uid !== root || !ownsUid(collection)
+  const limit = inOrganization && !unlimited ? await limitOf(tx, collection, root) : undefined
+  if (limit !== undefined) await holdCount(db, tx, collection, root)
   await inserts[collection](tx, row)
   await countInserted(db, tx, collection, row.uid)
+  if (limit !== undefined) await refuseBeyond(tx, limit, collection, root)
 }
 
 /** Deletes a resource, counts it out and buries its uid. False when it was not there. */

@@ -1,13 +1,16 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import {
   type Identity,
+  type Identity_AWSIdentity,
   type Identity_ClaimMatch,
   type Identity_StaticKeys,
   IdentitySchema,
+  ServicePrincipal,
 } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import type { FieldViolation } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { timestampMs } from '../core/message.ts'
+import { checkArn } from './aws-arn.ts'
 import { checkIssuer } from './issuer-url.ts'
 import { compilePattern, lintIssuerPattern } from './patterns.ts'
 import { checkStaticKeys } from './static-keys.ts'
@@ -46,19 +49,9 @@ export function checkRelationship(
     case 'staticKeys':
       return checkStatic(relationship.value, rules, times)
     case 'awsIdentity':
-      return [
-        /^[0-9]{12}$/.test(relationship.value.awsAccount)
-          ? undefined
-          : violation('awsIdentity.awsAccount', 'must be the 12 digits of an AWS account'),
-        relationship.value.awsArn.case === 'arnPattern'
-          ? checkPattern('awsIdentity.arnPattern', relationship.value.awsArn.value)
-          : undefined,
-        relationship.value.awsUserId.case === 'userIdPattern'
-          ? checkPattern('awsIdentity.userIdPattern', relationship.value.awsUserId.value)
-          : undefined,
-      ]
+      return checkAws(relationship.value)
     case 'servicePrincipal':
-      return [relationship.value === 0 ? violation('servicePrincipal', 'must name a service') : undefined]
+      return [checkServicePrincipal(relationship.value)]
     default:
       return relationship satisfies never
   }
@@ -74,15 +67,22 @@ function checkClaimMatch(
   if (iss.case === 'issuer') checks.push(checkIssuerUrl(at('issuer'), iss.value, rules))
   if (iss.case === 'issuerPattern') checks.push(reason(at('issuerPattern'), lintIssuerPattern(iss.value)))
   if (sub.case === undefined) checks.push(violation(at('subject'), 'subject or subjectPattern must be given'))
-  if (sub.case === 'subject') checks.push(checkPresent(at('subject'), sub.value))
-  if (sub.case === 'subjectPattern') checks.push(checkPattern(at('subjectPattern'), sub.value))
-  if (aud.case === 'audience') checks.push(checkPresent(at('audience'), aud.value))
-  if (aud.case === 'audiencePattern') checks.push(checkPattern(at('audiencePattern'), aud.value))
+  if (sub.case === 'subject') checks.push(checkText(at('subject'), sub.value))
+  if (sub.case === 'subjectPattern') checks.push(checkGivenPattern(at('subjectPattern'), sub.value))
+  if (aud.case === 'audience') checks.push(checkText(at('audience'), aud.value))
+  if (aud.case === 'audiencePattern') checks.push(checkGivenPattern(at('audiencePattern'), aud.value))
   const count = Object.keys(claims).length + Object.keys(claimPatterns).length
   if (count > limits.claimsMax)
     checks.push(violation(at('claims'), `must be at most ${limits.claimsMax}, patterns included`))
-  for (const [name, pattern] of Object.entries(claimPatterns))
-    checks.push(checkPattern(at(`claimPatterns[${name}]`), pattern))
+  for (const [name, value] of Object.entries(claims)) {
+    const field = at(`claims[${name}]`)
+    checks.push(checkClaimName(field, name), checkLength(field, value))
+  }
+  for (const [name, pattern] of Object.entries(claimPatterns)) {
+    const field = at(`claimPatterns[${name}]`)
+    checks.push(checkClaimName(field, name), checkPattern(field, pattern))
+    if (Object.hasOwn(claims, name)) checks.push(violation(field, 'must not be among claims as well'))
+  }
   return checks
 }
 
@@ -96,7 +96,7 @@ function checkStatic(
   const latestMs = createdMs + limits.staticKeyLifetimeMsMax
   return [
     checkIssuerUrl(at('issuer'), issuer, rules),
-    checkPresent(at('subject'), subject),
+    checkText(at('subject'), subject),
     reason(at('issuerKeys'), checkStaticKeys(issuerKeys)),
     expiresMs !== undefined && expiresMs > latestMs
       ? violation(at('expirationTime'), 'must be at most 365 days after the identity is created')
@@ -105,8 +105,36 @@ function checkStatic(
       ? violation(at('expirationTime'), 'must be in the future')
       : undefined,
     audiences.length > 1 ? violation(at('audiences'), 'must have at most one value') : undefined,
-    ...audiences.map((audience, index) => checkPresent(at(`audiences[${index}]`), audience)),
+    ...audiences.map((audience, index) => checkText(at(`audiences[${index}]`), audience)),
   ]
+}
+
+/** Both the ARN and the user id must be given: a role that is made anew under its old name has another user id. */
+function checkAws({ awsAccount, awsArn, awsUserId }: Identity_AWSIdentity): Violation[] {
+  const at = (field: string) => `awsIdentity.${field}`
+  const checks = [
+    /^[0-9]{12}$/.test(awsAccount)
+      ? undefined
+      : violation(at('awsAccount'), 'must be the 12 digits of an AWS account'),
+  ]
+  if (awsArn.case === undefined) checks.push(violation(at('arn'), 'arn or arnPattern must be given'))
+  if (awsArn.case === 'arn') {
+    checks.push(checkText(at('arn'), awsArn.value) ?? reason(at('arn'), checkArn(awsArn.value, awsAccount)))
+  }
+  if (awsArn.case === 'arnPattern') checks.push(checkGivenPattern(at('arnPattern'), awsArn.value))
+  if (awsUserId.case === undefined)
+    checks.push(violation(at('userId'), 'userId or userIdPattern must be given'))
+  if (awsUserId.case === 'userId') checks.push(checkText(at('userId'), awsUserId.value))
+  if (awsUserId.case === 'userIdPattern') checks.push(checkGivenPattern(at('userIdPattern'), awsUserId.value))
+  return checks
+}
+
+function checkServicePrincipal(principal: ServicePrincipal): Violation {
+  if (principal === ServicePrincipal.UNSPECIFIED) return violation('servicePrincipal', 'must name a service')
+  // Enums are open: a number that stands for nothing arrives as it is.
+  if (ServicePrincipal[principal] === undefined)
+    return violation('servicePrincipal', `${principal} is not a service`)
+  return undefined
 }
 
 /** Who may assume an identity, from the form in which it is stored. */
@@ -138,8 +166,23 @@ function checkPattern(field: string, pattern: string): Violation {
   return 'error' in compiled ? violation(field, compiled.error) : undefined
 }
 
-function checkPresent(field: string, value: string): Violation {
-  return value === '' ? violation(field, 'must not be empty') : undefined
+/** A pattern that is empty matches the empty text alone, which nothing has. */
+function checkGivenPattern(field: string, pattern: string): Violation {
+  return pattern === '' ? violation(field, 'must not be empty') : checkPattern(field, pattern)
+}
+
+function checkText(field: string, value: string): Violation {
+  return value.trim() === '' ? violation(field, 'must not be empty') : checkLength(field, value)
+}
+
+function checkClaimName(field: string, name: string): Violation {
+  return name.trim() === '' ? violation(field, 'must name a claim') : checkLength(field, name)
+}
+
+function checkLength(field: string, value: string): Violation {
+  return value.length > limits.claimCharsMax
+    ? violation(field, `must have at most ${limits.claimCharsMax} characters`)
+    : undefined
 }
 
 function reason(field: string, problem: string | undefined): Violation {

@@ -123,7 +123,11 @@ onEveryDatabase('groups', (cast) => {
     ['a newline after the name', { name: 'team\n' }, 'name'],
     ['letters beyond ASCII', { name: 'größe' }, 'name'],
     ['a name of more characters than the index holds', { name: 'a'.repeat(limits.nameCharsMax + 1) }, 'name'],
-    ['a description that is too long', { name: 'a', description: 'd'.repeat(513) }, 'description'],
+    [
+      'a description that is too long',
+      { name: 'a', description: 'd'.repeat(limits.descriptionCharsMax + 1) },
+      'description',
+    ],
     ['a description of two lines', { name: 'a', description: 'one\ntwo' }, 'description'],
     ['a control character', { name: 'a', description: '\u0007' }, 'description'],
     ['two bad fields', { name: '', description: '\t' }, 'name', 'description'],
@@ -148,7 +152,10 @@ onEveryDatabase('groups', (cast) => {
 
   test('names and descriptions reach to their limits', async () => {
     const { owner, uid: root } = await cast().organization()
-    const longest = { name: 'a .-_9'.padEnd(limits.nameCharsMax, 'x'), description: '🛳'.repeat(512) }
+    const longest = {
+      name: 'a .-_9'.padEnd(limits.nameCharsMax, 'x'),
+      description: '🛳'.repeat(limits.descriptionCharsMax),
+    }
     const made = await owner.api.made(`iam/groups/${root}`, longest)
     assert.deepEqual([made.name, made.description], [longest.name, longest.description])
   })
@@ -166,7 +173,9 @@ onEveryDatabase('groups', (cast) => {
       assertRefused(await owner.api.get(`iam/groups/${bad}`), badField('uid'))
       assertRefused(await owner.api.delete(`iam/groups/${bad}`), badField('uid'))
       assertRefused(await owner.api.patch(`iam/groups/${bad}`, {}), badField('uid'))
-      assertRefused(await owner.api.post(`iam/groups/${bad}`, { name: 'a' }), badField('parent'))
+      // As a parent, what a group can be named is a name.
+      if (bad.length > 39 || bad.includes('/'))
+        assertRefused(await owner.api.post(`iam/groups/${bad}`, { name: 'a' }), badField('parent'))
       for (const filter of ['descendants_of', 'children_of', 'ancestors_of', 'ids'])
         assertRefused(
           await owner.api.get('iam/groups', { [`uidp.${filter}`]: bad }),
@@ -343,6 +352,8 @@ onEveryDatabase('groups', (cast) => {
       // Verified says what kind of organization was verified.
       assertRefused(await admin.patch(`iam/groups/${root}`, { verified: true }), badField('kind'))
       assertRefused(await admin.post('iam/groups', { name: newName('v'), verified: true }), badField('kind'))
+      assertRefused(await admin.post('iam/groups', { name: newName('v'), kind: 99 }), badField('kind'))
+      assertRefused(await admin.patch(`iam/groups/${root}`, { kind: 99 }), badField('kind'))
     })
     const verified = await admin.patch(`iam/groups/${root}`, { verified: true, kind: 'ORG_KIND_CUSTOMER' })
     assert.deepEqual([verified.body.verified, verified.body.kind], [true, 'ORG_KIND_CUSTOMER'])
@@ -355,6 +366,132 @@ onEveryDatabase('groups', (cast) => {
     assert.deepEqual([restated.status, restated.body.description], [200, 'd'], restated.text)
     assertRefused(await owner.api.patch(`iam/groups/${root}`, { name: 'gone' }, '*'), denied)
     assertRefused(await owner.api.patch(`iam/groups/${root}`, { verified: false }), denied)
+  })
+
+  test("T1: the name of a verified organization is the operator's; restating it is anybody's", async () => {
+    const { owner, uid: root, name } = await cast().organization()
+    const { admin, grpc } = cast()
+    await admin.patch(`iam/groups/${root}`, { verified: true, kind: 'ORG_KIND_CUSTOMER' })
+    const update = (group: object) =>
+      grpc.call(
+        GroupsService.method.updateGroup,
+        { group: { uid: root, ...group }, updateMask: { paths: ['name', 'description', 'verified'] } },
+        { token: owner.api.token },
+      )
+    const kept = await update({ name, description: 'new', verified: true })
+    assert.deepEqual([kept.name, kept.description, kept.verified], [name, 'new', true])
+    const other = newName('other')
+    await cast().writesNothing(async () => {
+      await assert.rejects(update({ name: other, description: 'new', verified: true }), { code: 7 })
+      for (const mask of [undefined, 'name', '*'])
+        assertRefused(
+          await owner.api.patch(
+            `iam/groups/${root}`,
+            { name: other, verified: true, kind: 'ORG_KIND_CUSTOMER' },
+            mask,
+          ),
+          denied,
+        )
+    })
+    // A group in it is its members' to name.
+    const { uid } = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
+    assert.equal((await owner.api.patch(`iam/groups/${uid}`, { name: 'crew' })).status, 200)
+    assert.equal((await admin.patch(`iam/groups/${root}`, { name: other })).body.name, other)
+    await admin.patch(`iam/groups/${root}`, { verified: false })
+    assert.equal((await owner.api.patch(`iam/groups/${root}`, { name })).body.name, name)
+  })
+
+  test('a parent goes by its uid, the end of it, or its name', async () => {
+    const { owner, uid: root, name } = await cast().organization()
+    const { api } = owner
+    const team = await api.made(`iam/groups/${root}`, { name: newName('my team') })
+    const inner = await api.made(`iam/groups/${team.uid}`, { name: newName('inner') })
+    const ending = (uid: string, segments: number) => uid.split('/').slice(-segments).join('/')
+    for (const [parent, wanted] of [
+      [root, root],
+      [name, root],
+      [inner.uid, inner.uid],
+      [ending(inner.uid, 1), inner.uid],
+      [ending(inner.uid, 2), inner.uid],
+      [ending(team.uid, 1), team.uid],
+      [encodeURIComponent(team.name), team.uid],
+      [inner.name, inner.uid],
+    ]) {
+      const { uid } = await api.made(`iam/groups/${parent}`, { name: newName('new') })
+      assert.equal(uid.slice(0, -17), wanted, parent)
+    }
+    const { createGroup } = GroupsService.method
+    const request = { parent: team.name, group: { name: newName('new') } }
+    const { uid } = await cast().grpc.call(createGroup, request, { token: api.token })
+    assert.equal(uid.slice(0, -17), team.uid)
+  })
+
+  test('a parent that several groups could be is refused, and says so', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { api } = owner
+    const [a, b] = [
+      await api.made(`iam/groups/${root}`, { name: 'a' }),
+      await api.made(`iam/groups/${root}`, { name: 'b' }),
+    ]
+    for (const { uid } of [a, b]) await api.made(`iam/groups/${uid}`, { name: 'twin' })
+    // Looks like a segment of a uid, and is the name of another group as well.
+    const segment = a.uid.slice(-16)
+    await api.made(`iam/groups/${root}`, { name: segment })
+    for (const parent of ['twin', segment]) {
+      const refused = await cast().writesNothing(() => api.post(`iam/groups/${parent}`, { name: 'new' }))
+      assertRefused(refused, badField('parent'))
+      assert.match(refused.body.message, /ambiguous/)
+    }
+    await api.made(`iam/groups/${a.uid}`, { name: 'new' })
+  })
+
+  test('a create with a key is answered again although its parent has become ambiguous', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const name = newName('team')
+    await owner.api.made(`iam/groups/${root}`, { name })
+    const send = () =>
+      fetch(`${cast().berth.url}/iam/v2beta1/groups/${name}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${owner.api.token}`, 'idempotency-key': name },
+        body: JSON.stringify({ name }),
+      }).then(async (reply) => [reply.status, await reply.text()])
+    const first = await send()
+    assert.equal(first[0], 200)
+    assert.deepEqual(await send(), first)
+  })
+
+  test('R17: a name or the end of a uid finds nothing where the caller may not create groups', async () => {
+    const [mine, theirs] = [await cast().organization(), await cast().organization()]
+    const hidden = await theirs.owner.api.made(`iam/groups/${theirs.uid}`, { name: newName('hidden') })
+    const beside = await mine.owner.api.made(`iam/groups/${mine.uid}`, { name: newName('beside') })
+    const team = await mine.owner.api.made(`iam/groups/${mine.uid}`, { name: newName('team') })
+    const lead = await mine.member('owner', team.uid)
+    const viewer = await mine.member('viewer')
+    const answers = new Set<string>()
+    await cast().writesNothing(async () => {
+      for (const api of [mine.owner.api, lead.api, viewer.api]) {
+        for (const parent of [
+          hidden.name,
+          hidden.uid.slice(-16),
+          theirs.name,
+          newName('nobody'),
+          '0'.repeat(16),
+        ]) {
+          const refused = await api.post(`iam/groups/${parent}`, { name: 'new' })
+          assertRefused(refused, denied)
+          answers.add(refused.text.replaceAll(parent, '<parent>'))
+        }
+      }
+      for (const parent of [beside.name, beside.uid.slice(-16), mine.name])
+        assertRefused(await lead.api.post(`iam/groups/${parent}`, { name: 'new' }), denied)
+    })
+    assert.equal(answers.size, 1)
+    await lead.api.made(`iam/groups/${team.name}`, { name: 'new' })
+    // Who may create groups everywhere is told that there is none.
+    const nobody = newName('nobody')
+    assertRefused(await cast().admin.post(`iam/groups/${nobody}`, { name: 'new' }), missing(TYPE, nobody))
+    await cast().admin.made(`iam/groups/${hidden.name}`, { name: 'new' })
+    await cast().admin.made(`iam/groups/${hidden.uid.slice(-16)}`, { name: 'other' })
   })
 
   test('subgroups report the kind of their organization', async () => {
@@ -392,7 +529,8 @@ onEveryDatabase('groups', (cast) => {
     let at = root
     for (let depth = 1; depth <= limits.groupDepthMax; depth++)
       at = (await owner.api.made(`iam/groups/${at}`, { name: 'a'.repeat(depth) })).uid
-    assertRefused(await owner.api.post(`iam/groups/${at}`, { name: 'a' }), badField('parent'))
+    for (const parent of [at, at.slice(-16), 'a'.repeat(limits.groupDepthMax)])
+      assertRefused(await owner.api.post(`iam/groups/${parent}`, { name: 'a' }), badField('parent'))
     const { body } = await owner.api.get('iam/groups', { 'uidp.ancestors_of': at })
     assert.equal(body.totalCount, String(limits.groupDepthMax))
   })
@@ -467,4 +605,33 @@ onEveryDatabase(
     })
   },
   { env: { BERTH_OPEN_ORGANIZATIONS: 'true' } },
+)
+
+onEveryDatabase(
+  'a parent among more groups than are looked through at once',
+  (cast) => {
+    test('is found by its name and the end of its uid, whatever the caller is bound to', async () => {
+      const organization = await cast().organization()
+      const { owner, uid: root } = organization
+      const made = []
+      for (let at = 0; at < 12; at++)
+        made.push(await owner.api.made(`iam/groups/${root}`, { name: newName('team') }))
+      const lead = await organization.member('owner', made[0].uid)
+      for (const group of made.slice(1, 10))
+        await cast().admin.made(`iam/roleBindings/${group.uid}`, {
+          identityUid: lead.uid,
+          roleUid: managedRole('owner'),
+        })
+      for (const [at, { uid, name }] of made.entries()) {
+        for (const parent of [name, uid.slice(-16)]) {
+          for (const api of [owner.api, cast().admin, lead.api]) {
+            const reply = await api.post(`iam/groups/${parent}`, { name: newName('new') })
+            if (api === lead.api && at >= 10) assertRefused(reply, denied)
+            else assert.equal(reply.body.uid?.slice(0, -17), uid, reply.text)
+          }
+        }
+      }
+    })
+  },
+  { sizes: { bucketRowsMax: 4, rowsInlineMax: 3, branchesMax: 2 } },
 )

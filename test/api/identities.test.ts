@@ -133,6 +133,11 @@ onEveryDatabase('identities', (cast) => {
     const { owner, uid: root } = await cast().organization()
     const { uid } = await owner.api.made(`iam/identities/${root}`, { name: 'robot', claimMatch })
     const [issuer, subject] = ['https://a.example', 's']
+    const [awsAccount, arn] = ['123456789012', 'arn:aws:iam::123456789012:user/alice']
+    const tooLong = 'x'.repeat(limits.claimCharsMax + 1)
+    const tooMany = Object.fromEntries(
+      Array.from({ length: limits.claimsMax + 1 }, (_, at) => [`claim${at}`, 'x']),
+    )
     const cases: readonly [body: object, ...fields: string[]][] = [
       [{}, 'claimMatch'],
       [{ claimMatch: {} }, 'claimMatch.issuer', 'claimMatch.subject'],
@@ -159,10 +164,42 @@ onEveryDatabase('identities', (cast) => {
       [{ staticKeys: { ...staticKeys, expirationTime: inDays(-1) } }, 'staticKeys.expirationTime'],
       [{ staticKeys: { ...staticKeys, audiences: ['a', 'b'] } }, 'staticKeys.audiences'],
       [{ staticKeys: { ...staticKeys, audiences: [''] } }, 'staticKeys.audiences[0]'],
-      [{ awsIdentity: { arn: 'a', userId: 'b' } }, 'awsIdentity.awsAccount'],
-      [{ awsIdentity: { awsAccount: '12345678901', arn: 'a', userId: 'b' } }, 'awsIdentity.awsAccount'],
+      [{ claimMatch: { issuer, subject: ' ' } }, 'claimMatch.subject'],
+      [{ claimMatch: { issuer, subject: tooLong } }, 'claimMatch.subject'],
+      [{ claimMatch: { issuer, subjectPattern: '' } }, 'claimMatch.subjectPattern'],
+      [{ claimMatch: { issuer, subject, audience: ' ' } }, 'claimMatch.audience'],
+      [{ claimMatch: { issuer, subject, audience: tooLong } }, 'claimMatch.audience'],
+      [{ claimMatch: { issuer, subject, audiencePattern: '' } }, 'claimMatch.audiencePattern'],
+      [{ claimMatch: { issuer, subject, claims: { '': 'x' } } }, 'claimMatch.claims[]'],
+      [{ claimMatch: { issuer, subject, claims: { a: tooLong } } }, 'claimMatch.claims[a]'],
+      [{ claimMatch: { issuer, subject, claims: { [tooLong]: 'a' } } }, `claimMatch.claims[${tooLong}]`],
+      [{ claimMatch: { issuer, subject, claimPatterns: { ' ': 'x' } } }, 'claimMatch.claimPatterns[ ]'],
+      [
+        { claimMatch: { issuer, subject, claims: { a: 'x', b: '' }, claimPatterns: { a: 'x' } } },
+        'claimMatch.claimPatterns[a]',
+      ],
+      [{ claimMatch: { issuer, subject, claims: tooMany } }, 'claimMatch.claims'],
+      [{ staticKeys: { ...staticKeys, subject: ' ' } }, 'staticKeys.subject'],
+      [{ staticKeys: { ...staticKeys, audiences: [tooLong] } }, 'staticKeys.audiences[0]'],
+      [{ awsIdentity: {} }, 'awsIdentity.awsAccount', 'awsIdentity.arn', 'awsIdentity.userId'],
+      [{ awsIdentity: { awsAccount, userId: 'b' } }, 'awsIdentity.arn'],
+      [{ awsIdentity: { awsAccount, arn } }, 'awsIdentity.userId'],
+      [{ awsIdentity: { arn, userId: 'b' } }, 'awsIdentity.awsAccount', 'awsIdentity.arn'],
+      [
+        { awsIdentity: { awsAccount: '12345678901', arn, userId: 'b' } },
+        'awsIdentity.awsAccount',
+        'awsIdentity.arn',
+      ],
+      [{ awsIdentity: { awsAccount: '210987654321', arn, userId: 'b' } }, 'awsIdentity.arn'],
+      [{ awsIdentity: { awsAccount, arn: 'user/alice', userId: 'b' } }, 'awsIdentity.arn'],
+      [{ awsIdentity: { awsAccount, arn: '', userId: '' } }, 'awsIdentity.arn', 'awsIdentity.userId'],
+      [{ awsIdentity: { awsAccount, arn: arn + tooLong, userId: 'b' } }, 'awsIdentity.arn'],
+      [{ awsIdentity: { awsAccount, arn, userId: tooLong } }, 'awsIdentity.userId'],
+      [{ awsIdentity: { awsAccount, arn, userIdPattern: '(' } }, 'awsIdentity.userIdPattern'],
+      [{ awsIdentity: { awsAccount, arnPattern: '', userId: 'b' } }, 'awsIdentity.arnPattern'],
       [{ awsIdentity: { ...relationships.awsIdentity, arnPattern: '(' } }, 'awsIdentity.arnPattern'],
       [{ servicePrincipal: 'SERVICE_PRINCIPAL_UNSPECIFIED' }, 'servicePrincipal'],
+      [{ servicePrincipal: 99 }, 'servicePrincipal'],
     ]
     await cast().writesNothing(async () => {
       for (const [relationship, ...fields] of cases) {
@@ -179,6 +216,9 @@ onEveryDatabase('identities', (cast) => {
       { claimMatch, staticKeys },
       { claimMatch: { ...claimMatch, issuerPattern: 'https://a\\.example' } },
       { claimMatch: { ...claimMatch, subjectPattern: 'a' } },
+      { claimMatch: { ...claimMatch, audience: 'a', audiencePattern: 'a' } },
+      { awsIdentity: { ...relationships.awsIdentity, arn: 'arn:aws:iam::123456789012:root' } },
+      { awsIdentity: { ...relationships.awsIdentity, userIdPattern: 'a' } },
     ]) {
       const reply = await cast().writesNothing(() =>
         owner.api.post(`iam/identities/${uid}`, { name: 'a', ...both }),
@@ -202,6 +242,64 @@ onEveryDatabase('identities', (cast) => {
       for (const [body, ...fields] of cases)
         assertRefused(await owner.api.post(`iam/identities/${root}`, body), badField(...fields))
     })
+  })
+
+  test('V8: keys have an end within 365 days of the identity, to the millisecond', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const at = (ms: number) => ({
+      name: 'robot',
+      staticKeys: { ...staticKeys, expirationTime: new Date(ms).toISOString() },
+    })
+    const made = await owner.api.made(`iam/identities/${root}`, { name: 'robot', staticKeys })
+    // Not filled in: what was given comes back, and the end follows from the creation.
+    assert.equal('expirationTime' in made.staticKeys, false)
+    const late = Date.now() + limits.staticKeyLifetimeMsMax + 60_000
+    assertRefused(
+      await owner.api.post(`iam/identities/${root}`, at(late)),
+      badField('staticKeys.expirationTime'),
+    )
+  })
+
+  test('a list by a relationship that there is not is refused', async () => {
+    const { owner } = await cast().organization()
+    const refused = await owner.api.get('iam/identities', { relationship_type: '99' })
+    assertRefused(refused, badField('relationship_type'))
+  })
+
+  test('T2: the mask * switches between relationships in place, and what is stored comes back unfilled', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { api } = owner
+    const made = await api.made(`iam/identities/${root}`, { name: 'robot', description: 'd', claimMatch })
+    assert.deepEqual(made.claimMatch, { ...claimMatch, claims: {}, claimPatterns: {} })
+    const steps: object[] = [
+      { awsIdentity: relationships.awsIdentity },
+      { claimMatch: { issuerPattern: 'https://a\\.example', subjectPattern: '.*@example.com' } },
+      { staticKeys: relationships.staticKeys },
+      { servicePrincipal: 'SERVICE_PRINCIPAL_COSIGNED' },
+      { servicePrincipal: 'SERVICE_PRINCIPAL_INGESTER' },
+      { claimMatch },
+    ]
+    for (const relationship of steps) {
+      const body = { name: 'robot', description: 'd', ...relationship }
+      const { status, body: updated, text } = await api.patch(`iam/identities/${made.uid}`, body, '*')
+      assert.equal(status, 200, text)
+      assert.equal(updated.createTime, made.createTime)
+      const names = Object.keys(updated).filter((name) => name in relationships)
+      assert.deepEqual(names, Object.keys(relationship))
+      assert.deepEqual((await api.get(`iam/identities/${made.uid}`)).body, updated)
+      const hydrated = await api.post(`iam/roleBindings/${root}`, {
+        identityUid: made.uid,
+        roleUid: managedRole('viewer'),
+      })
+      const exact = 'claimMatch' in relationship && 'issuer' in (relationship.claimMatch as object)
+      const { issuer, subject } = exact
+        ? claimMatch
+        : 'staticKeys' in relationship
+          ? staticKeys
+          : { issuer: '', subject: '' }
+      assert.deepEqual([hydrated.body.identity.issuer, hydrated.body.identity.subject], [issuer, subject])
+      await api.delete(`iam/roleBindings/${hydrated.body.uid}`)
+    }
   })
 
   test('R10: a misspelt audience is refused, never ignored', async () => {

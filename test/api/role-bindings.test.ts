@@ -372,6 +372,13 @@ onEveryDatabase('role bindings', (cast) => {
         await batch({ roleUid: viewer, requests: [otherRole] }),
         badField('requests[0].roleBinding.roleUid'),
       )
+      const [first, second] = within
+      // Twice in one batch, also when the role stands elsewhere.
+      assertRefused(await batch({ roleUid: viewer, requests: [first, second, first] }), taken(TYPE, root))
+      const explicit = { roleBinding: { ...first?.roleBinding, roleUid: viewer } }
+      assertRefused(await batch({ roleUid: viewer, requests: [first, explicit] }), taken(TYPE, root))
+      const gone = `${root}/fedcba9876543210`
+      assertRefused(await batch({ parent: gone, roleUid: viewer, requests: [] }), missing(GROUP, gone))
       const unknown = `${root}/0123456789abcdef`
       const last = { roleBinding: { identityUid: unknown } }
       assertRefused(

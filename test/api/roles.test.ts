@@ -159,6 +159,36 @@ onEveryDatabase('roles', (cast) => {
     const twice = ['CAP_REPO_LIST', 'CAP_IAM_GROUPS_LIST', 'CAP_REPO_LIST', Capability.CAP_IAM_GROUPS_LIST]
     const made = await owner.api.made(`iam/roles/${root}`, { name: 'reader', capabilities: twice })
     assert.deepEqual(made.capabilities, ['CAP_IAM_GROUPS_LIST', 'CAP_REPO_LIST'])
+    const { body } = await owner.api.patch(`iam/roles/${made.uid}`, {
+      capabilities: [...twice, 'CAP_APK_LIST'],
+    })
+    assert.deepEqual(body.capabilities, ['CAP_IAM_GROUPS_LIST', 'CAP_REPO_LIST', 'CAP_APK_LIST'])
+  })
+
+  test("V15: the platform's administrators may still put deprecated capabilities into a role", async () => {
+    const { uid: root } = await cast().organization()
+    const deprecated = ['CAP_SIGSTORE_LIST']
+    const made = await cast().admin.made(`iam/roles/${root}`, { name: 'old', capabilities: deprecated })
+    assert.deepEqual(made.capabilities, deprecated)
+  })
+
+  test('T3: the mask * replaces the set by exactly what was sent, and never by nothing', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const made = await owner.api.made(`iam/roles/${root}`, { name: 'reader', description: 'd', capabilities })
+    const { body } = await owner.api.patch(
+      `iam/roles/${made.uid}`,
+      { name: 'reader', description: 'd', capabilities: ['CAP_TAG_LIST', 'CAP_REPO_LIST'] },
+      '*',
+    )
+    assert.deepEqual(body.capabilities, ['CAP_REPO_LIST', 'CAP_TAG_LIST'])
+    for (const mask of ['*', 'capabilities'])
+      assertRefused(
+        await owner.api.patch(`iam/roles/${made.uid}`, { name: 'reader' }, mask),
+        badField('capabilities'),
+      )
+    // Left out, they stay.
+    const { body: kept } = await owner.api.patch(`iam/roles/${made.uid}`, { name: 'other' })
+    assert.deepEqual(kept.capabilities, body.capabilities)
   })
 
   test('an update changes what it names and nothing else', async () => {

@@ -194,6 +194,8 @@ export interface Refusal {
   readonly fields?: readonly string[]
   /** Type of the PreconditionFailure. */
   readonly violation?: string
+  /** Subject of the QuotaFailure. */
+  readonly quota?: string
   /** Type and name of the ResourceInfo; `'*'` is any name. */
   readonly resource?: readonly [type: string, name: string]
 }
@@ -203,6 +205,7 @@ const reasons: Readonly<Record<number, string>> = {
   5: 'NOT_FOUND',
   6: 'ALREADY_EXISTS',
   7: 'PERMISSION_DENIED',
+  8: 'RESOURCE_EXHAUSTED',
   9: 'FAILED_PRECONDITION',
   13: 'INTERNAL',
   16: 'UNAUTHENTICATED',
@@ -210,7 +213,7 @@ const reasons: Readonly<Record<number, string>> = {
 
 /** Fails unless the reply is exactly this error, with an ErrorInfo first and no detail besides those told. */
 export function assertRefused(reply: RestReply, refusal: Refusal): void {
-  const { status, code, fields, violation, resource } = refusal
+  const { status, code, fields, violation, quota, resource } = refusal
   assert.deepEqual([reply.status, reply.body?.code], [status, code], reply.text)
   const [info, ...details] = reply.body.details
   assert.deepEqual(info, {
@@ -224,13 +227,20 @@ export function assertRefused(reply: RestReply, refusal: Refusal): void {
         return { fields: (detail['fieldViolations'] as { field: string }[]).map(({ field }) => field) }
       case 'type.googleapis.com/google.rpc.PreconditionFailure':
         return { violation: (detail['violations'] as { type: string }[])[0]?.type }
+      case 'type.googleapis.com/google.rpc.QuotaFailure':
+        return { quota: (detail['violations'] as { subject: string }[])[0]?.subject }
       case 'type.googleapis.com/google.rpc.ResourceInfo':
         return { resource: [detail['resourceType'], resource?.[1] === '*' ? '*' : detail['resourceName']] }
       default:
         return detail
     }
   })
-  const wanted = [fields && { fields }, violation && { violation }, resource && { resource }]
+  const wanted = [
+    fields && { fields },
+    violation && { violation },
+    quota && { quota },
+    resource && { resource },
+  ]
   assert.deepEqual(
     seen,
     wanted.filter((detail) => detail !== undefined),
@@ -250,6 +260,7 @@ export const taken = (type: string, name: string): Refusal => ({
   resource: [type, name],
 })
 export const denied: Refusal = { status: 403, code: 7 }
+export const beyondQuota = (organization: string): Refusal => ({ status: 429, code: 8, quota: organization })
 export const precondition = (violation: string): Refusal => ({ status: 400, code: 9, violation })
 
 /** A database whose limits are so small that a handful of rows already goes the ways of a million. */

@@ -107,6 +107,7 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     .addColumn('requested_ms', int, (c) => c.notNull())
     .addPrimaryKeyConstraint('access_requests_pk', ['root', 'identity_uid'])
     .execute()
+  await index('access_requests', 'by_identity', ['identity_uid']).execute()
   await db.schema
     .createTable('idempotency_keys')
     .addColumn('caller', text, (c) => c.notNull())

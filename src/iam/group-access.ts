@@ -1,0 +1,103 @@
+import { OrgStatus } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { accessOf } from '../core/allowed.ts'
+import type { Call } from '../core/call.ts'
+import { invalidArgument, notFound, tooSoon } from '../core/errors.ts'
+import { limits } from '../core/limits.ts'
+import { parseUid } from '../core/uid.ts'
+import type { Tx } from '../storage/db.ts'
+import { mutate } from '../storage/mutation.ts'
+import { readResource } from '../storage/rows.ts'
+import type { Store } from '../storage/store.ts'
+import type { GroupRow } from '../storage/tables.ts'
+import { employerDomain } from './email-domains.ts'
+import { groupMessage } from './group-message.ts'
+import { GROUP_TYPE } from './parent-group.ts'
+
+/**
+ * How people find the organization that they work for: it is verified, named after the domain of their e-mail address, and in
+ * service. All reasons for finding none have one answer, so that nobody can find out which organizations there are.
+ */
+export function groupAccess(store: Store, blockedDomains: readonly string[]) {
+  const { db } = store
+
+  const domainOf = async (call: Call): Promise<string | undefined> => {
+    const identity = await readResource(db, 'identities', accessOf(call).caller.identity)
+    return employerDomain(identity?.email ?? '', blockedDomains)
+  }
+
+  /** The caller's organization. Throws code 5. */
+  const employer = async (call: Call): Promise<GroupRow> => {
+    const domain = await domainOf(call)
+    const named =
+      domain === undefined
+        ? undefined
+        : await db.kysely
+            .selectFrom('organization_names')
+            .select('uid')
+            .where('name', '=', domain)
+            .executeTakeFirst()
+    const row = named === undefined ? undefined : await readResource(db, 'groups', named.uid)
+    if (row?.verified !== 1 || row.status === OrgStatus.SUSPENDED) throw none()
+    return row
+  }
+
+  return {
+    async lookupGroup(_request: object, call: Call) {
+      return {
+        $typeName: 'chainguard.platform.iam.v2beta1.LookupGroupResponse' as const,
+        group: await groupMessage(db, await employer(call)),
+      }
+    },
+
+    async checkEligibility(_request: object, call: Call) {
+      return {
+        $typeName: 'chainguard.platform.iam.v2beta1.CheckEligibilityResponse' as const,
+        eligible: (await domainOf(call)) !== undefined,
+      }
+    },
+
+    async requestGroupAccess({ groupUid }: { groupUid: string }, call: Call) {
+      if (groupUid === '') throw invalidArgument('groupUid', 'must be given')
+      if (parseUid(groupUid) === undefined) throw invalidArgument('groupUid', 'must be the uid of a group')
+      const { uid } = await employer(call)
+      if (uid !== groupUid) throw none()
+      return mutate(store, call, async (tx) => {
+        await noteRequest(store, tx, uid, accessOf(call).caller.identity)
+        return {
+          uid,
+          answer: { $typeName: 'chainguard.platform.iam.v2beta1.RequestGroupAccessResponse' as const },
+        }
+      })
+    },
+  }
+}
+
+function none() {
+  return notFound(GROUP_TYPE, 'of your e-mail domain')
+}
+
+/** One statement decides, so of several requests at once one counts. Throws code 8 when the last one is too short ago. */
+async function noteRequest({ clock }: Store, tx: Tx, root: string, identity: string): Promise<void> {
+  const now = clock()
+  const { numInsertedOrUpdatedRows = 0n } = await tx
+    .insertInto('access_requests')
+    .values({ root, identity_uid: identity, requested_ms: now })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['root', 'identity_uid'])
+        .doUpdateSet({ requested_ms: now })
+        .where('access_requests.requested_ms', '<=', now - limits.accessRequestIntervalMs),
+    )
+    .executeTakeFirstOrThrow()
+  if (numInsertedOrUpdatedRows > 0n) return
+  const { requested_ms } = await tx
+    .selectFrom('access_requests')
+    .select('requested_ms')
+    .where('root', '=', root)
+    .where('identity_uid', '=', identity)
+    .executeTakeFirstOrThrow()
+  throw tooSoon(
+    'you have asked this organization already; its owners can let you in',
+    requested_ms + limits.accessRequestIntervalMs - now,
+  )
+}

@@ -1,0 +1,111 @@
+import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf'
+import {
+  type IdentityMetadata,
+  IdentityMetadataSchema,
+  type UpdateIdentityMetadataRequest,
+} from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { accessOf } from '../core/allowed.ts'
+import type { Call } from '../core/call.ts'
+import { type FieldViolation, unauthenticated } from '../core/errors.ts'
+import { checkDescription, refuseIfAny } from '../core/fields.ts'
+import { limits } from '../core/limits.ts'
+import { updated } from '../core/message.ts'
+import { rootOf } from '../core/uid.ts'
+import type { Tx } from '../storage/db.ts'
+import { mutate } from '../storage/mutation.ts'
+import { lockResource, nextUpdate, updateResource } from '../storage/rows.ts'
+import type { Store } from '../storage/store.ts'
+import type { IdentityRow } from '../storage/tables.ts'
+
+/**
+ * What callers tell about themselves. Only the company is seen elsewhere, on the identity. The mark of a customer relations
+ * system that may come along is dropped.
+ */
+export async function updateMetadata(
+  store: Store,
+  call: Call,
+  { identityMetadata: patch = create(IdentityMetadataSchema), updateMask }: UpdateIdentityMetadataRequest,
+): Promise<IdentityMetadata> {
+  const { db } = store
+  const uid = accessOf(call).caller.identity
+  return mutate(store, call, async (tx) => {
+    const row = await lockResource(db, tx, 'identities', uid, 'update')
+    if (row === undefined) throw unauthenticated('the identity of this token does not exist any more')
+    const current = await readMetadata(tx, row)
+    const next = {
+      ...updated(IdentityMetadataSchema, current, patch, updateMask?.paths),
+      hubspotUtk: '',
+    }
+    if (equals(IdentityMetadataSchema, current, next)) return { uid, answer: current, unchanged: true }
+    refuseIfAny(...checkMetadata(next))
+    const { company } = next
+    if (company !== row.company)
+      await updateResource(tx, 'identities', uid, { company, updated_ms: nextUpdate(store, row) })
+    await writeMetadata(tx, uid, next)
+    return { uid, answer: next }
+  })
+}
+
+/** Forgets what an identity told, when it goes. */
+export async function deleteMetadata(tx: Tx, uid: string): Promise<void> {
+  await tx.deleteFrom('identity_metadata').where('root', '=', rootOf(uid)).where('uid', '=', uid).execute()
+}
+
+async function readMetadata(tx: Tx, row: IdentityRow): Promise<IdentityMetadata> {
+  const stored = await tx
+    .selectFrom('identity_metadata')
+    .select('metadata')
+    .where('root', '=', row.root)
+    .where('uid', '=', row.uid)
+    .executeTakeFirst()
+  const { uid, name, company } = row
+  const words = name.split(' ').filter((word) => word !== '')
+  return {
+    ...(stored === undefined
+      ? create(IdentityMetadataSchema)
+      : fromBinary(IdentityMetadataSchema, stored.metadata)),
+    uid,
+    name,
+    givenName: words[0] ?? '',
+    familyName: words.slice(1).join(' '),
+    company,
+  }
+}
+
+/** Without what the identity has itself. */
+async function writeMetadata(tx: Tx, uid: string, next: IdentityMetadata): Promise<void> {
+  const own = { ...next, uid: '', name: '', givenName: '', familyName: '', company: '', hubspotUtk: '' }
+  const metadata = toBinary(IdentityMetadataSchema, own)
+  await tx
+    .insertInto('identity_metadata')
+    .values({ root: rootOf(uid), uid, metadata })
+    .onConflict((conflict) => conflict.columns(['root', 'uid']).doUpdateSet({ metadata }))
+    .execute()
+}
+
+const texts = [
+  'company',
+  'product',
+  'jobTitle',
+  'utmCampaign',
+  'utmContent',
+  'utmMedium',
+  'utmSource',
+  'utmTerm',
+] as const
+const addresses = ['latestFormSubmitUrl', 'latestInternalReferringUrl'] as const
+
+/** Fields relative to the request, whose body is the whole of it. */
+function checkMetadata(metadata: IdentityMetadata): (FieldViolation | undefined)[] {
+  return [
+    ...texts.map((name) => checkDescription(metadata[name], `identityMetadata.${name}`)),
+    ...addresses.map((name) => checkAddress(metadata[name], `identityMetadata.${name}`)),
+  ]
+}
+
+function checkAddress(address: string, field: string): FieldViolation | undefined {
+  if (address.length > limits.pageAddressCharsMax)
+    return { field, description: `must have at most ${limits.pageAddressCharsMax} characters` }
+  if (address === '' || /^https?:\/\/\S+$/.test(address)) return undefined
+  return { field, description: 'must be an http or https address' }
+}

@@ -1,0 +1,40 @@
+import { refuseIfAny } from '../core/fields.ts'
+import { limits } from '../core/limits.ts'
+import type { Uid } from '../core/uid.ts'
+import { userUid } from '../core/user-uid.ts'
+import type { Db } from '../storage/db.ts'
+import { checkIssuer } from '../trust/issuer-url.ts'
+
+/** Generations of one person that are looked at in one statement: few are ever deleted and come back. */
+const GENERATIONS_AT_ONCE = 16
+
+/**
+ * The uid of a person's identity, or the one that it will get: the first of theirs that was not in use by somebody who is gone.
+ * Throws code 3 for what cannot be an issuer or a subject.
+ */
+export async function lookupUser(db: Db, issuer: string, subject: string): Promise<Uid> {
+  refuseIfAny(checkIssuerName(issuer), checkSubject(subject))
+  for (let from = 0; ; from += GENERATIONS_AT_ONCE) {
+    const uids = Array.from({ length: GENERATIONS_AT_ONCE }, (_, at) => userUid(issuer, subject, from + at))
+    const gone = await db.kysely
+      .selectFrom('tombstones')
+      .select('uid')
+      .where('root', 'in', uids)
+      .where('uid', 'in', uids)
+      .execute()
+    const free = uids.find((uid) => !gone.some((row) => row.uid === uid))
+    if (free !== undefined) return free
+  }
+}
+
+function checkIssuerName(issuer: string) {
+  const problem = issuer === '' ? 'must be given' : checkIssuer(issuer)
+  return problem === undefined ? undefined : { field: 'issuer', description: problem }
+}
+
+function checkSubject(subject: string) {
+  if (subject === '') return { field: 'subject', description: 'must be given' }
+  return subject.length > limits.claimCharsMax
+    ? { field: 'subject', description: `must have at most ${limits.claimCharsMax} characters` }
+    : undefined
+}

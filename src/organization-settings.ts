@@ -1,0 +1,94 @@
+import { OrgStatus } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import type { ResourceKind, ResourceLimits } from './core/resource-limits.ts'
+import { depthOf, parseUid } from './core/uid.ts'
+import { changeOrganization } from './iam/organization.ts'
+import { type Installation, makeOnce, SetupError } from './installation.ts'
+import { recordEvent } from './storage/audit-events.ts'
+import { inTransaction, type Tx } from './storage/db.ts'
+import { hasGeneralLimits, limitsIn, setGeneralLimits } from './storage/resource-limits.ts'
+import { lockResource } from './storage/rows.ts'
+import type { Store } from './storage/store.ts'
+import type { GroupRow } from './storage/tables.ts'
+
+/** What the operator decides about organizations, with access to the database and no token. */
+
+const statuses = { ready: OrgStatus.READY, suspended: OrgStatus.SUSPENDED } as const
+export type StatusName = keyof typeof statuses
+export const statusNames = Object.keys(statuses) as StatusName[]
+
+export interface OrganizationSettings {
+  readonly uid: string
+  readonly name: string
+  readonly status: string
+  /** Those that hold: its own, and the installation's where it has none. */
+  readonly resourceLimits: ResourceLimits
+}
+
+/**
+ * The settings of an organization, by its uid or name, after these changes, if there are any. Throws a SetupError when there is no
+ * such organization.
+ */
+export async function organizationSettings(
+  { store }: Pick<Installation, 'store'>,
+  uidOrName: string,
+  changes: {
+    readonly status?: StatusName | undefined
+    /** undefined takes a limit away. */
+    readonly limits: ReadonlyMap<ResourceKind, number | undefined>
+  },
+): Promise<OrganizationSettings> {
+  return inTransaction(store.db, async (tx) => {
+    const row = await hold(store, tx, uidOrName)
+    if (changes.status === undefined && changes.limits.size === 0) return describe(store, tx, row)
+    const status = changes.status === undefined ? undefined : statuses[changes.status]
+    await changeOrganization(store, tx, row, { status, limits: changes.limits })
+    await recordEvent(tx, {
+      timeMs: store.clock(),
+      actor: 'system',
+      method: 'berth admin organization',
+      uid: row.uid,
+      requestId: '',
+      address: '',
+    })
+    return describe(store, tx, { ...row, status: status ?? row.status })
+  })
+}
+
+/** At the start of a server: what its configuration says holds on all nodes from now on. */
+export async function applyGeneralLimits(
+  { store: { db } }: Pick<Installation, 'store'>,
+  limits: ResourceLimits,
+): Promise<void> {
+  if (await hasGeneralLimits(db.kysely, limits)) return
+  // Nodes that start at once write the same.
+  await makeOnce(db, () => inTransaction(db, (tx) => setGeneralLimits(tx, limits)))
+}
+
+async function hold({ db }: Store, tx: Tx, uidOrName: string): Promise<GroupRow> {
+  // A uid first: a name may look like one.
+  const uid = parseUid(uidOrName) ?? (await uidNamed(tx, uidOrName))
+  const row =
+    uid === undefined || depthOf(uid) > 0 ? undefined : await lockResource(db, tx, 'groups', uid, 'update')
+  if (row === undefined) throw new SetupError(`organization ${uidOrName} does not exist`)
+  return row
+}
+
+async function uidNamed(tx: Tx, name: string): Promise<string | undefined> {
+  const row = await tx
+    .selectFrom('organization_names')
+    .select('uid')
+    .where('name', '=', name)
+    .executeTakeFirst()
+  return row?.uid
+}
+
+async function describe({ db }: Store, tx: Tx, row: GroupRow): Promise<OrganizationSettings> {
+  const { uid, name, status } = row
+  const limits = await limitsIn(db, [uid], tx)
+  return {
+    uid,
+    name,
+    status: (OrgStatus[status] ?? '').toLowerCase(),
+    resourceLimits: limits.get(uid) ?? {},
+  }
+}

@@ -1,0 +1,116 @@
+import { quotaExceeded } from '../core/errors.ts'
+import { type ResourceKind, type ResourceLimits, resourceKinds } from '../core/resource-limits.ts'
+import type { Db, Reader, Tx } from './db.ts'
+import { prepared } from './prepared.ts'
+import { runInTransaction, runTextOnce, sqlText } from './sql-text.ts'
+import type { Collection, ResourceLimitRow } from './tables.ts'
+
+/**
+ * How many resources of a kind organizations may hold. The limits of the installation stand beside those of the organizations,
+ * under a root that none has, so that all nodes go by the same.
+ */
+
+const EVERY_ORGANIZATION = ''
+
+const kindOf: Readonly<Record<Collection, ResourceKind>> = {
+  groups: 'groups',
+  identities: 'identities',
+  roles: 'roles',
+  role_bindings: 'role_bindings',
+  identity_providers: 'idps',
+  account_associations: 'account_associations',
+  group_invites: 'group_invites',
+  repos: 'repos',
+  tags: 'tags',
+  external_group_role_mappings: 'external_group_role_mappings',
+}
+
+/** The limits that hold in each of these organizations: its own, and those of the installation where it has none. */
+export async function limitsIn(
+  db: Db,
+  roots: readonly string[],
+  tx?: Tx,
+): Promise<ReadonlyMap<string, ResourceLimits>> {
+  if (roots.length === 0) return new Map()
+  const sql = sqlText(db.engine)
+  const text = `select root, kind, n from resource_limits where root in (${sql.bindAll([EVERY_ORGANIZATION, ...roots])})`
+  const rows =
+    tx === undefined
+      ? await runTextOnce<ResourceLimitRow>(db, text, sql)
+      : await runInTransaction<ResourceLimitRow>(tx, text, sql)
+  const of = (root: string) =>
+    Object.fromEntries(rows.filter((row) => row.root === root).map(({ kind, n }) => [kind, n]))
+  const general = of(EVERY_ORGANIZATION)
+  return new Map(roots.map((root) => [root, { ...general, ...of(root) }]))
+}
+
+/** Sets limits of one organization; undefined takes one away. */
+export async function setLimits(
+  tx: Tx,
+  root: string,
+  changes: ReadonlyMap<ResourceKind, number | undefined>,
+): Promise<void> {
+  for (const [kind, n] of changes) {
+    await tx.deleteFrom('resource_limits').where('root', '=', root).where('kind', '=', kind).execute()
+    if (n !== undefined) await tx.insertInto('resource_limits').values({ root, kind, n }).execute()
+  }
+}
+
+/** Makes these the limits of the installation. */
+export function setGeneralLimits(tx: Tx, limits: ResourceLimits): Promise<void> {
+  return setLimits(tx, EVERY_ORGANIZATION, new Map(resourceKinds.map((kind) => [kind, limits[kind]])))
+}
+
+/** Forgets the limits of an organization that goes. */
+export async function deleteLimits(tx: Tx, root: string): Promise<void> {
+  await tx.deleteFrom('resource_limits').where('root', '=', root).execute()
+}
+
+/** Whether the installation has exactly these limits. */
+export async function hasGeneralLimits(db: Reader, limits: ResourceLimits): Promise<boolean> {
+  const rows = await db
+    .selectFrom('resource_limits')
+    .select(['kind', 'n'])
+    .where('root', '=', EVERY_ORGANIZATION)
+    .execute()
+  return (
+    rows.length === Object.keys(limits).length &&
+    rows.every(({ kind, n }) => limits[kind as ResourceKind] === n)
+  )
+}
+
+const limitRows = prepared((db, { root, kind }: { root: string; kind: string }) =>
+  db
+    .selectFrom('resource_limits')
+    .select(['root', 'n'])
+    .where('root', 'in', [root, EVERY_ORGANIZATION])
+    .where('kind', '=', kind),
+)
+
+/** How many there may be, if there is a limit. */
+export async function limitOf(tx: Tx, collection: Collection, root: string): Promise<number | undefined> {
+  const rows = await limitRows(tx, { root, kind: kindOf[collection] })
+  return (rows.find((row) => row.root === root) ?? rows[0])?.n
+}
+
+const counted = prepared((db, { root, collection }: { root: string; collection: string }) =>
+  db
+    .selectFrom('counts')
+    .select((eb) => eb.fn.coalesce(eb.fn.sum<number | string>('n'), eb.lit(0)).as('n'))
+    .where('root', '=', root)
+    .where('collection', '=', collection),
+)
+
+/** Throws code 8 when more than `limit` are counted. */
+export async function refuseBeyond(
+  tx: Tx,
+  limit: number,
+  collection: Collection,
+  root: string,
+): Promise<void> {
+  const [row] = await counted(tx, { root, collection })
+  // The organization itself is none of the groups in it.
+  const n = Number(row?.n ?? 0) - (collection === 'groups' ? 1 : 0)
+  if (n <= limit) return
+  throw quotaExceeded(root, `organization ${root} may hold ${limit} ${collection.replaceAll('_', ' ')}`)
+}

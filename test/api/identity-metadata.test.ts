@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fromBinary } from '@bufbuild/protobuf'
+import {
+  IdentitiesService,
+  IdentityMetadataSchema,
+} from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { limits } from '../../src/core/limits.ts'
+import { apiOf, assertRefused, badField, claimMatch, onEveryDatabase } from '../support/cast.ts'
+
+const empty = {
+  company: '',
+  updatesOptIn: false,
+  product: '',
+  jobTitle: '',
+  utmCampaign: '',
+  utmContent: '',
+  utmMedium: '',
+  utmSource: '',
+  utmTerm: '',
+  latestFormSubmitUrl: '',
+  latestInternalReferringUrl: '',
+  hubspotUtk: '',
+  selfServe: false,
+}
+
+onEveryDatabase('what callers tell about themselves', (cast) => {
+  /** Somebody without any rights. */
+  const somebody = async (name = 'ada king lovelace') => {
+    const { owner, uid: root } = await cast().organization()
+    const { uid } = await owner.api.made(`iam/identities/${root}`, { name, company: 'Engines', claimMatch })
+    const api = apiOf(cast().berth, await cast().berth.tokenOf(uid))
+    const tell = (identityMetadata: unknown, updateMask?: string) =>
+      api.patch('iam/identities:updateIdentityMetadata', {
+        identityMetadata,
+        ...(updateMask === undefined ? {} : { updateMask }),
+      })
+    const get = async () => (await owner.api.get(`iam/identities/${uid}`)).body
+    return { uid, api, tell, get, owner }
+  }
+  const storedOf = async (uid: string) => {
+    const { kysely } = cast().berth.berth.installation.store.db
+    const row = await kysely
+      .selectFrom('identity_metadata')
+      .selectAll()
+      .where('uid', '=', uid)
+      .executeTakeFirst()
+    return row === undefined ? undefined : fromBinary(IdentityMetadataSchema, row.metadata)
+  }
+
+  test('the whole of it comes back, the names from the identity', async () => {
+    const { uid, tell, get } = await somebody()
+    const own = { uid, name: 'ada king lovelace', givenName: 'ada', familyName: 'king lovelace' }
+    const { status, body } = await tell({ jobTitle: 'Analyst', updatesOptIn: true })
+    assert.equal(status, 200)
+    assert.deepEqual(body, { ...empty, ...own, company: 'Engines', jobTitle: 'Analyst', updatesOptIn: true })
+    const before = await get()
+    const more = await tell({ company: 'Analytical Engines', product: 'images', utmSource: 'letter' })
+    assert.deepEqual(more.body, {
+      ...body,
+      company: 'Analytical Engines',
+      product: 'images',
+      utmSource: 'letter',
+    })
+    const after = await get()
+    assert.equal(after.company, 'Analytical Engines')
+    assert.ok(after.updateTime > before.updateTime)
+    const { length } = (await cast().auditOf(uid)).filter(
+      ({ method, actor }) => method.endsWith('IdentitiesService/UpdateIdentityMetadata') && actor === uid,
+    )
+    assert.equal(length, 2)
+    await cast().writesNothing(() => tell({ product: 'images' }))
+  })
+
+  test('the same over gRPC, and a mask says what is cleared', async () => {
+    const { api, tell } = await somebody()
+    await tell({ jobTitle: 'Analyst', product: 'images' })
+    const { updateIdentityMetadata } = IdentitiesService.method
+    const request = {
+      identityMetadata: { product: 'charts' },
+      updateMask: { paths: ['job_title', 'product'] },
+    }
+    const { jobTitle, product } = await cast().grpc.call(updateIdentityMetadata, request, {
+      token: api.token,
+    })
+    assert.deepEqual([jobTitle, product], ['', 'charts'])
+    const starred = await tell({ utmTerm: 'engines' }, '*')
+    assert.deepEqual([starred.body.product, starred.body.utmTerm, starred.body.company], ['', 'engines', ''])
+    assertRefused(await tell({}, 'nope'), badField('updateMask'))
+  })
+
+  test('R18: uid and names cannot be told, and the mark of a CRM is never kept', async () => {
+    const { uid, tell } = await somebody('ada')
+    const own = { uid: 'f'.repeat(40), name: 'x', givenName: 'y', familyName: 'z', hubspotUtk: 'mark' }
+    const { body } = await tell({ ...own, jobTitle: 'Analyst' }, '*')
+    assert.deepEqual(body, {
+      ...empty,
+      uid,
+      name: 'ada',
+      givenName: 'ada',
+      familyName: '',
+      jobTitle: 'Analyst',
+    })
+    const stored = await storedOf(uid)
+    assert.deepEqual(
+      [stored?.jobTitle, stored?.hubspotUtk, stored?.uid, stored?.name, stored?.company],
+      ['Analyst', '', '', '', ''],
+    )
+    await cast().writesNothing(() => tell({ hubspotUtk: 'mark' }))
+  })
+
+  test('what is too long or no address is refused, field by field', async () => {
+    const { tell } = await somebody()
+    const long = 'x'.repeat(limits.descriptionCharsMax + 1)
+    const address = 'https://example.com/'
+    const cases: readonly [metadata: object, ...fields: string[]][] = [
+      ...[
+        'company',
+        'product',
+        'jobTitle',
+        'utmCampaign',
+        'utmContent',
+        'utmMedium',
+        'utmSource',
+        'utmTerm',
+      ].map((name) => [{ [name]: long }, `identityMetadata.${name}`] as [object, string]),
+      [{ company: 'a\nb', product: '\u0007' }, 'identityMetadata.company', 'identityMetadata.product'],
+      ...['latestFormSubmitUrl', 'latestInternalReferringUrl'].flatMap((name) =>
+        [
+          address.padEnd(limits.pageAddressCharsMax + 1, 'x'),
+          'javascript:alert(1)',
+          'https://a b',
+          '/path',
+        ].map((bad) => [{ [name]: bad }, `identityMetadata.${name}`] as [object, string]),
+      ),
+    ]
+    await cast().writesNothing(async () => {
+      for (const [metadata, ...fields] of cases) assertRefused(await tell(metadata), badField(...fields))
+    })
+    const longest = address.padEnd(limits.pageAddressCharsMax, 'x')
+    assert.equal((await tell({ latestFormSubmitUrl: longest })).body.latestFormSubmitUrl, longest)
+  })
+
+  test('it goes with the identity', async () => {
+    const { uid, tell, owner } = await somebody()
+    await tell({ jobTitle: 'Analyst' })
+    assert.notEqual(await storedOf(uid), undefined)
+    assert.equal((await owner.api.delete(`iam/identities/${uid}`)).status, 200)
+    assert.equal(await storedOf(uid), undefined)
+    assertRefused(await tell({ jobTitle: 'Ghost' }), { status: 401, code: 16 })
+  })
+})

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { IdentitiesService } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { limits } from '../../src/core/limits.ts'
+import { userUid } from '../../src/core/user-uid.ts'
+import { inTransaction } from '../../src/storage/db.ts'
+import { deleteResource, insertResource } from '../../src/storage/rows.ts'
+import {
+  apiOf,
+  assertRefused,
+  badField,
+  claimMatch,
+  managedRole,
+  missing,
+  newName,
+  onEveryDatabase,
+} from '../support/cast.ts'
+
+const issuer = 'https://accounts.example'
+
+onEveryDatabase('the uid of a person', (cast) => {
+  const lookup = async (subject: string) =>
+    (await cast().admin.get('iam/identities:lookupIdentity', { issuer, subject })).body
+
+  /** As signing in for the first time makes one. */
+  const register = async (uid: string, subject: string) => {
+    const { store } = cast().berth.berth.installation
+    const now = store.clock()
+    await inTransaction(store.db, (tx) =>
+      insertResource(store.db, tx, 'identities', {
+        root: uid,
+        uid,
+        parent: '',
+        name: 'ada lovelace',
+        description: '',
+        email: 'ada@example.com',
+        email_unverified: '',
+        company: '',
+        relationship: 0,
+        relationship_data: new Uint8Array(0),
+        issuer,
+        subject,
+        last_seen_ms: now,
+        created_ms: now,
+        updated_ms: now,
+      }),
+    )
+  }
+  const leave = (uid: string) => {
+    const { db } = cast().berth.berth.installation.store
+    return inTransaction(db, (tx) => deleteResource(db, tx, 'identities', uid))
+  }
+
+  test('anybody who is signed in may ask for it, also before that person came', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { uid } = await owner.api.made(`iam/identities/${root}`, { name: 'nobody', claimMatch })
+    const nobody = apiOf(cast().berth, await cast().berth.tokenOf(uid))
+    const { status, body } = await nobody.get('iam/identities:lookupIdentity', { issuer, subject: 'ada' })
+    assert.deepEqual([status, body], [200, { uid: userUid(issuer, 'ada', 0) }])
+    const { lookupIdentity } = IdentitiesService.method
+    const { token } = nobody
+    const found = await cast().grpc.call(lookupIdentity, { issuer, subject: 'ada' }, { token })
+    assert.equal(found.uid, body.uid)
+  })
+
+  test('it stays when the person comes, and a new one follows when they were deleted (R23)', async () => {
+    const subject = newName('ada')
+    const first = await lookup(subject)
+    await register(first.uid, subject)
+    assert.deepEqual(await lookup(subject), first)
+    const seen = new Set<string>()
+    for (let generation = 0; generation < 20; generation++) {
+      const { uid } = await lookup(subject)
+      assert.equal(uid, userUid(issuer, subject, generation))
+      seen.add(uid)
+      if (generation > 0) await register(uid, subject)
+      await leave(uid)
+    }
+    assert.equal(seen.size, 20)
+  })
+
+  test('issuer and subject must be given, and be such', async () => {
+    const ask = (query: Record<string, string>) => cast().admin.get('iam/identities:lookupIdentity', query)
+    assertRefused(await ask({}), badField('issuer', 'subject'))
+    assertRefused(await ask({ subject: 'ada' }), badField('issuer'))
+    assertRefused(await ask({ issuer }), badField('subject'))
+    for (const bad of [
+      'accounts.example',
+      'ftp://accounts.example',
+      `https://${'a'.repeat(limits.issuerCharsMax)}`,
+    ])
+      assertRefused(await ask({ issuer: bad, subject: 'ada' }), badField('issuer'))
+    const subject = 's'.repeat(limits.claimCharsMax)
+    assert.equal((await ask({ issuer, subject })).status, 200)
+    assertRefused(await ask({ issuer, subject: `${subject}s` }), badField('subject'))
+  })
+
+  test('a person can be bound from when they came, not before', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const subject = newName('bob')
+    const { uid } = await lookup(subject)
+    const body = { identityUid: uid, roleUid: managedRole('viewer') }
+    assertRefused(
+      await owner.api.post(`iam/roleBindings/${root}`, body),
+      missing('iam.chainguard.dev/Identity', uid),
+    )
+    await register(uid, subject)
+    assert.equal((await owner.api.post(`iam/roleBindings/${root}`, body)).status, 200)
+  })
+
+  test('a person who is renamed keeps the issuer and subject they sign in with', async () => {
+    const subject = newName('eve')
+    const { uid } = await lookup(subject)
+    await register(uid, subject)
+    const { status, body } = await cast().admin.patch(
+      `iam/identities/${uid}`,
+      { name: 'eve', description: 'd' },
+      '*',
+    )
+    assert.deepEqual([status, body.name, body.email], [200, 'eve', 'ada@example.com'])
+    const { kysely } = cast().berth.berth.installation.store.db
+    const row = await kysely
+      .selectFrom('identities')
+      .selectAll()
+      .where('uid', '=', uid)
+      .executeTakeFirstOrThrow()
+    assert.deepEqual([row.issuer, row.subject, row.relationship], [issuer, subject, 0])
+  })
+})
