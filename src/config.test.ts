@@ -57,6 +57,13 @@ const good: readonly [
   ['BERTH_DATABASE_URL', 'postgresql://h/d', 'databaseUrl', 'postgresql://h/d'],
   ['BERTH_OPEN_ORGANIZATIONS', 'true', 'openOrganizations', true],
   ['BERTH_OPEN_ORGANIZATIONS', '0', 'openOrganizations', false],
+  ['BERTH_RESOURCE_LIMITS', 'groups=100, idps=0', 'resourceLimits', { groups: 100, idps: 0 }],
+  [
+    'BERTH_BLOCKED_EMAIL_DOMAINS',
+    'Example.com,b.example',
+    'blockedEmailDomains',
+    ['example.com', 'b.example'],
+  ],
   [
     'BERTH_ISSUER_PRIVATE_NETWORKS',
     '10.0.0.0/8, fd00::/8,',

@@ -6,7 +6,7 @@ import { limits } from '../core/limits.ts'
 import { parseUid } from '../core/uid.ts'
 import type { Tx } from '../storage/db.ts'
 import { mutate } from '../storage/mutation.ts'
-import { readResource } from '../storage/rows.ts'
+import { lockResource, readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { GroupRow } from '../storage/tables.ts'
 import { employerDomain } from './email-domains.ts'
@@ -62,6 +62,8 @@ export function groupAccess(store: Store, blockedDomains: readonly string[]) {
       const { uid } = await employer(call)
       if (uid !== groupUid) throw none()
       return mutate(store, call, async (tx) => {
+        // It may be gone by now, and what was asked of it with it.
+        if ((await lockResource(db, tx, 'groups', uid, 'share')) === undefined) throw none()
         await noteRequest(store, tx, uid, accessOf(call).caller.identity)
         return {
           uid,
