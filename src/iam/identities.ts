@@ -123,7 +123,11 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
           checkDescription(next.company, 'company'),
           ...(reassigned ? checkRelationship(next, rules, times) : []),
         )
-        if (reassigned) await requireWhatItHolds(store, tx, call, scope)
+        if (reassigned) {
+          await requireWhatItHolds(store, tx, call, scope)
+          // An association names it as the service that it would no longer be.
+          if (current.relationship.case === 'servicePrincipal') await refuseIfServiceBound(tx, scope)
+        }
         const changed = {
           name: next.name,
           description: next.description,

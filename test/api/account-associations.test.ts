@@ -399,7 +399,7 @@ onEveryDatabase(
       assert.deepEqual(updated.body.chainguard.serviceBindings, both)
     })
 
-    test('an identity that a service is bound to stays until it is bound no more', async () => {
+    test('an identity that a service is bound to stays that service until it is bound no more', async () => {
       const { owner, uid: root } = await cast().organization()
       const { api } = owner
       const group = await newGroup(api, root)
@@ -412,6 +412,9 @@ onEveryDatabase(
       await cast().writesNothing(async () =>
         assertRefused(await api.delete(`iam/identities/${bound}`), precondition('RESOURCE_IN_USE')),
       )
+      for (const other of [{ servicePrincipal: 'SERVICE_PRINCIPAL_COSIGNED' }, { claimMatch }])
+        assertRefused(await api.patch(`iam/identities/${bound}`, other), precondition('RESOURCE_IN_USE'))
+      assert.equal((await api.patch(`iam/identities/${bound}`, { description: 'still it' })).status, 200)
       await api.patch(at(group), { chainguard: { serviceBindings: { INGESTER: spare } } })
       assert.equal((await api.delete(`iam/identities/${bound}`)).status, 200)
       assertRefused(await api.delete(`iam/identities/${spare}`), precondition('RESOURCE_IN_USE'))
