@@ -34,7 +34,9 @@ import type { Metrics } from './metrics.ts'
 import { operationsHandlers } from './operations.ts'
 import type { GrpcHandler } from './port.ts'
 import { isReferencePath, referenceHandler } from './reference/handler.ts'
+import { imagesService } from './registry/images.ts'
 import { reposService } from './registry/repos.ts'
+import { tagsService } from './registry/tags.ts'
 import type { AuditEvent } from './storage/audit-events.ts'
 import type { Store } from './storage/store.ts'
 import type { AccessTokens } from './sts/access-token.ts'
@@ -107,6 +109,8 @@ export function createServer(deps: ServerDeps): BerthServer {
     invitationsService(store),
     accountAssociationsService(store, deps.probes),
     reposService(store),
+    tagsService(store),
+    imagesService(store),
     securityTokenService({
       ...deps,
       ...store,

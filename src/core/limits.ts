@@ -57,6 +57,8 @@ export const limits = {
   associationEntriesMax: 50,
   associationTextCharsMax: 255,
 
+  /** An architecture that the size of an image is asked for. */
+  architectureCharsMax: 64,
   /** An `If-Match` or `If-None-Match` header. */
   etagHeaderCharsMax: 4 * KIB,
   /** An `Idempotency-Key`, and how long the first answer is repeated for it. */

@@ -5,7 +5,7 @@ import { type Repo, RepoSchema, ReposService } from '#gen/chainguard/platform/re
 import { accessOf, allowed, requireCapabilities } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
 import { setOf } from '../core/capabilities.ts'
-import { alreadyExists, notFound } from '../core/errors.ts'
+import { alreadyExists, failedPrecondition, notFound } from '../core/errors.ts'
 import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
 import { timestampOf, updated } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
@@ -24,6 +24,7 @@ import {
 } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { RepoRow } from '../storage/tables.ts'
+import { hasTags } from './tags.ts'
 
 /**
  * Repos: where images of a group live. A group's repos differ in name. What describes an image in the catalogue is for the
@@ -123,6 +124,8 @@ export function reposService(store: Store) {
       const { scope } = allowed(call)
       return mutate(store, call, async (tx) => {
         await holdForChange(db, tx, call, KIND, scope)
+        if (await hasTags(tx, scope))
+          throw failedPrecondition('RESOURCE_NOT_EMPTY', `repo ${scope} still contains tags`)
         await deleteResource(db, tx, 'repos', scope)
         return { uid: scope, answer: create(EmptySchema) }
       })

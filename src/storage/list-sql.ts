@@ -67,6 +67,7 @@ export function wholeOrganization(branches: readonly Branch[]): boolean {
 const indexed: Readonly<Record<string, string>> = {
   name: 'by_name',
   parent: 'by_parent',
+  digest: 'by_digest',
   created_ms: 'by_created',
   updated_ms: 'by_updated',
 }
