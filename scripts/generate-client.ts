@@ -1,20 +1,14 @@
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   type DescField,
   type DescMessage,
   type DescMethod,
   type DescService,
-  fromBinary,
   getOption,
   ScalarType,
 } from '@bufbuild/protobuf'
-import {
-  type DescriptorProto,
-  FeatureSet_FieldPresence,
-  FileDescriptorSetSchema,
-} from '@bufbuild/protobuf/wkt'
+import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt'
 import { mcp } from '#gen/annotations/mcp_pb.js'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.js'
 import { standardMethod } from '../src/core/standard-method.ts'
@@ -34,7 +28,10 @@ type Direction = 'request' | 'answer'
 
 const services = contractFiles.flatMap((file) => file.services)
 const routes = routesOf(services)
-const comments = readComments()
+/** By full name, as `buf generate` has just written them. */
+const comments = new Map<string, string>(
+  Object.entries(JSON.parse(readFileSync('gen/comments.json', 'utf8'))),
+)
 const usesOf = { request: new Set<DescMessage>(), answer: new Set<DescMessage>() }
 for (const { input, output } of services.flatMap((service) => service.methods)) {
   collect('request', input)
@@ -319,37 +316,4 @@ function doc(text: string | undefined, indent = '', deprecated = false): string 
   if (lines.join('') === '') return ''
   if (lines.length === 1) return `${indent}/** ${lines[0]?.trim()} */\n`
   return `${indent}/**\n${lines.map((line) => `${indent} * ${line.trim()}`.trimEnd()).join('\n')}\n${indent} */\n`
-}
-
-/** Leading comments of the schema by full name; the generated descriptors have none. */
-function readComments(): ReadonlyMap<string, string> {
-  const image = execFileSync('node_modules/.bin/buf', ['build', '--as-file-descriptor-set', '-o', '-'], {
-    maxBuffer: 64 * 1024 * 1024,
-  })
-  const found = new Map<string, string>()
-  for (const file of fromBinary(FileDescriptorSetSchema, image).file) {
-    const { location = [] } = file.sourceCodeInfo ?? {}
-    const texts = new Map(location.map(({ path, leadingComments }) => [path.join('.'), leadingComments]))
-    // The numbers are those of the lists in google/protobuf/descriptor.proto.
-    const take = (name: string, path: string) => found.set(name, texts.get(path) ?? '')
-    const takeMessage = (message: DescriptorProto, name: string, path: string) => {
-      take(name, path)
-      for (const [index, field] of message.field.entries())
-        take(`${name}.${field.name}`, `${path}.2.${index}`)
-      for (const [index, inner] of message.nestedType.entries())
-        takeMessage(inner, `${name}.${inner.name}`, `${path}.3.${index}`)
-      for (const [index, inner] of message.enumType.entries())
-        take(`${name}.${inner.name}`, `${path}.4.${index}`)
-    }
-    const fullName = ({ name }: { name: string }) => `${file.package}.${name}`
-    for (const [index, message] of file.messageType.entries())
-      takeMessage(message, fullName(message), `4.${index}`)
-    for (const [index, desc] of file.enumType.entries()) take(fullName(desc), `5.${index}`)
-    for (const [index, service] of file.service.entries()) {
-      take(fullName(service), `6.${index}`)
-      for (const [place, method] of service.method.entries())
-        take(`${fullName(service)}.${method.name}`, `6.${index}.2.${place}`)
-    }
-  }
-  return found
 }

@@ -18,7 +18,8 @@ import {
 
 /**
  * A plugin of `buf generate`, which writes gen/comments.json: the comment of every element of our schema, by the element's full name.
- * The generated code has none of them, and the API's description (src/reference/) needs them while the server runs.
+ * The generated code has none of them; the API's description (src/reference/) needs them while the server runs, and so does the
+ * generator of the client.
  */
 
 const request = fromBinary(CodeGeneratorRequestSchema, readFileSync(0))
@@ -69,13 +70,8 @@ const response = create(CodeGeneratorResponseSchema, {
 })
 writeSync(1, toBinary(CodeGeneratorResponseSchema, response))
 
-/** The comment above an element: lines of a paragraph joined, paragraphs apart by an empty line. */
+/** The comment above an element, its lines as they are. */
 function textOf(location: SourceCodeInfo_Location | undefined): string {
   const lines = (location?.leadingComments ?? '').split('\n').map((line) => line.trim())
-  return lines
-    .join('\n')
-    .trim()
-    .split(/\n{2,}/)
-    .map((paragraph) => paragraph.replaceAll('\n', ' '))
-    .join('\n\n')
+  return lines.join('\n').trim()
 }

@@ -116,11 +116,11 @@ export function describeApi(options: ReferenceOptions): Reference {
       parameters: headerParameters,
       headers,
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'A token of this installation.' },
-        exchanged: {
+        token: {
           type: 'http',
           scheme: 'bearer',
-          description: 'The token that is exchanged: one of a trusted issuer, or a refresh token.',
+          description:
+            'A token of this installation. For the calls that exchange tokens: the one that is exchanged, of a trusted issuer, or a refresh token.',
         },
       },
     },

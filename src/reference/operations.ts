@@ -198,7 +198,7 @@ function needsText(method: DescMethod): string {
   const needed = capabilities.map((capability) => `\`${nameOf(capability)}\``).join(' and ')
   if (needed === '') return 'Needs a token, and no capability.'
   if (unscoped && standardMethod(method) === 'list')
-    return `Shows the groups in which the caller holds ${needed}.`
+    return `Shows what lies in the groups where the caller holds ${needed}.`
   if (unscoped) return `Needs ${needed} where it acts.`
   return `Needs ${needed} at ${scopeText(method.input)}.`
 }
@@ -215,8 +215,7 @@ function judgesBearer({ parent }: DescMethod): boolean {
 }
 
 function securityOf(method: DescMethod): Operation['security'] {
-  if (getOption(method, iam).mode.case === 'enabled') return [{ token: [] }]
-  return judgesBearer(method) ? [{ exchanged: [] }] : []
+  return getOption(method, iam).mode.case === 'enabled' || judgesBearer(method) ? [{ token: [] }] : []
 }
 
 function parametersOf(

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import { ApiError, Code } from '../core/errors.ts'
@@ -42,18 +41,26 @@ interface Kept {
   readonly etag: string
 }
 
+/** Where the renderer is, and where our own files are. */
+const rendererAt = import.meta.resolve('swagger-ui-dist/package.json')
+const pageAt = new URL('page/', import.meta.url)
+const renderer = (name: string) => new URL(name, rendererAt)
+const ours = (name: string) => new URL(name, pageAt)
+
 /** The renderer's files that the page loads, and ours beside them. */
-const assets: Readonly<Record<string, { readonly file: string; readonly type: string }>> = {
-  'swagger-ui-bundle.js': { file: 'swagger-ui-dist/swagger-ui-bundle.js', type: 'text/javascript' },
-  'swagger-ui.css': { file: 'swagger-ui-dist/swagger-ui.css', type: 'text/css' },
-  'start.js': { file: './page/start.js', type: 'text/javascript' },
-  'berth.css': { file: './page/berth.css', type: 'text/css' },
-  'icon.svg': { file: './page/icon.svg', type: 'image/svg+xml' },
+const assets: Readonly<Record<string, { readonly file: URL; readonly type: string }>> = {
+  'swagger-ui-bundle.js': { file: renderer('swagger-ui-bundle.js'), type: 'text/javascript' },
+  'swagger-ui.css': { file: renderer('swagger-ui.css'), type: 'text/css' },
+  'start.js': { file: ours('start.js'), type: 'text/javascript' },
+  'berth.css': { file: ours('berth.css'), type: 'text/css' },
+  'icon.svg': { file: ours('icon.svg'), type: 'image/svg+xml' },
 }
 
 /** Answers /openapi.json, /docs and what lies below it. */
 export async function referencePages(options: ReferencePagesOptions): Promise<HttpHandler> {
-  const { version } = JSON.parse(await text('../../package.json')) as { version: string }
+  const { version } = JSON.parse(await text(new URL('../../package.json', import.meta.url))) as {
+    version: string
+  }
   const revision = await revisionOf(version)
   const makers: Readonly<Record<string, () => Promise<Kept>>> = {
     '/openapi.json': async () => {
@@ -64,7 +71,7 @@ export async function referencePages(options: ReferencePagesOptions): Promise<Ht
       })
     },
     '/docs': async () =>
-      keep((await text('./page/docs.html')).replaceAll('{revision}', revision), {
+      keep((await text(ours('docs.html'))).replaceAll('{revision}', revision), {
         'content-type': 'text/html; charset=utf-8',
         'cache-control': 'no-cache',
         'content-security-policy': POLICY,
@@ -96,15 +103,15 @@ export async function referencePages(options: ReferencePagesOptions): Promise<Ht
 
 /** Changes whenever a file of the page does, so that browsers may keep them for ever. */
 async function revisionOf(version: string): Promise<string> {
-  const renderer = JSON.parse(await text('swagger-ui-dist/package.json')) as { version: string }
-  const hash = createHash('sha256').update(`${version} ${renderer.version}`)
-  for (const { file } of Object.values(assets)) if (file.startsWith('./')) hash.update(await text(file))
-  return `${renderer.version}-${hash.digest('hex').slice(0, 8)}`
+  const { version: rendererVersion } = JSON.parse(await text(renderer('package.json'))) as { version: string }
+  const hash = createHash('sha256').update(`${version} ${rendererVersion}`)
+  for (const { file } of Object.values(assets))
+    if (file.href.startsWith(pageAt.href)) hash.update(await text(file))
+  return `${rendererVersion}-${hash.digest('hex').slice(0, 8)}`
 }
 
-/** A file of ours, by its path from here, or of a package. */
-function text(file: string): Promise<string> {
-  return readFile(fileURLToPath(import.meta.resolve(file)), 'utf8')
+function text(file: URL): Promise<string> {
+  return readFile(file, 'utf8')
 }
 
 async function keep(content: string, headers: Readonly<Record<string, string>>): Promise<Kept> {

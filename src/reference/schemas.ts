@@ -58,7 +58,7 @@ export interface SchemaBook {
 }
 
 /** A uid of a stored resource. */
-export const UID_PATTERN = '^[0-9a-f]{40}(/[0-9a-f]{16})*$'
+const UID_PATTERN = '^[0-9a-f]{40}(/[0-9a-f]{16})*$'
 /** Answers have times in UTC with three digits of a second. */
 const TIME_PATTERN = '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$'
 const DURATION_PATTERN = '^-?\\d+(\\.\\d{1,9})?s$'
