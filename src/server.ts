@@ -80,7 +80,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     externalGroupRoleMappingsService(store),
     groupInvitesService(store),
     invitationsService(store),
-    reposService(store),
+    reposService(store, addresses),
     securityTokenService({
       ...deps,
       ...store,
