@@ -144,6 +144,7 @@ export async function checkReadme(content: string): Promise<FieldViolation | und
   const refused = (description: string) => ({ field: 'content', description })
   if (Buffer.byteLength(content) > limits.readmeBytesMax)
     return refused(`must have at most ${limits.readmeBytesMax} bytes`)
+  if (content.includes('\0')) return refused('must not contain a zero byte')
   const [{ default: MarkdownIt }, { default: sanitize }] = await Promise.all([
     import('markdown-it'),
     import('sanitize-html'),

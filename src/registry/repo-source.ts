@@ -13,7 +13,7 @@ import type { RepoRow } from '../storage/tables.ts'
 export const REPO_TYPE = 'registry.chainguard.dev/Repo'
 
 /** What a source may be named by. */
-export type SourceName =
+type SourceName =
   | { readonly uid: string }
   /** A repo that lies directly in an organization. */
   | { readonly organization: string; readonly repo: string }
@@ -24,7 +24,7 @@ const suffixPattern = /(?::\w[\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/
  * Reads a uid, `<organization>/<repo>`, or an image reference at this installation's registry, such as
  * `cr.example.com/acme/nginx:1.27`; tag and digest say nothing here. Undefined for anything else.
  */
-export function parseSource(text: string, registryHost: string): SourceName | undefined {
+function parseSource(text: string, registryHost: string): SourceName | undefined {
   const uid = parseUid(text)
   if (uid !== undefined) return { uid }
   const parts = text.split('/')
