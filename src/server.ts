@@ -108,7 +108,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     groupInvitesService(store),
     invitationsService(store),
     accountAssociationsService(store, deps.probes),
-    reposService(store),
+    reposService(store, addresses),
     tagsService(store),
     imagesService(store),
     securityTokenService({

@@ -56,6 +56,21 @@ export const limits = {
   /** Entries of one map or list in an account association, and characters of one text in it. */
   associationEntriesMax: 50,
   associationTextCharsMax: 255,
+  /** Aliases and active tags of a repo, and the length of an alias: a page of a list has 200 repos. */
+  repoAliasesMax: 100,
+  repoAliasCharsMax: 512,
+  repoActiveTagsMax: 500,
+  /** Each further destination of a repo that copies another one. */
+  syncDestinationCharsMax: 512,
+  /** How long a repo copies another one (the public contract). */
+  syncLifetimeMs: 14 * DAY_MS,
+  /** A whole overlay, and each list and map in it. */
+  overlayBytesMax: 128 * KIB,
+  overlayEntriesMax: 500,
+  /** A README, in UTF-8: the worst of this length takes a second to check. */
+  readmeBytesMax: 128 * KIB,
+  /** Sources that are gone through, one copying the next, for a README to show. */
+  readmeSourcesMax: 8,
 
   /** An architecture that the size of an image is asked for. */
   architectureCharsMax: 64,

@@ -1,16 +1,24 @@
 import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import { Capability } from '#gen/capabilities/capabilities_pb.js'
-import { type Repo, RepoSchema, ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import {
+  CatalogTierSchema,
+  CustomOverlaySchema,
+  type Repo,
+  RepoSchema,
+  ReposService,
+} from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
 import { accessOf, allowed, requireCapabilities } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
 import { setOf } from '../core/capabilities.ts'
-import { alreadyExists, failedPrecondition, notFound } from '../core/errors.ts'
+import { alreadyExists, type FieldViolation, failedPrecondition, notFound } from '../core/errors.ts'
 import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
+import { limits } from '../core/limits.ts'
 import { timestampOf, updated } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { parentOf, rootOf, type Uid } from '../core/uid.ts'
 import { holdGroup } from '../iam/parent-group.ts'
+import type { Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import {
@@ -24,26 +32,65 @@ import {
 } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { RepoRow } from '../storage/tables.ts'
+import { checkBundles } from './bundles.ts'
+import { checkCustomOverlay } from './custom-overlay.ts'
+import { REPO_TYPE } from './parent-repo.ts'
+import { deleteReadme, readmeHandlers } from './readme.ts'
+import { findSource } from './repo-source.ts'
 import { hasTags } from './tags.ts'
 
 /**
  * Repos: where images of a group live. A group's repos differ in name. What describes an image in the catalogue is for the
- * operator to write.
+ * operator to write, and a repo that copies another one has it from there.
  */
-
-const TYPE = 'registry.chainguard.dev/Repo'
 
 const KIND: Kind<'repos', typeof RepoSchema> = {
   collection: 'repos',
   schema: RepoSchema,
-  type: TYPE,
+  type: REPO_TYPE,
   toMessage: toRepo,
 }
 
-export function reposService(store: Store) {
+/** `registryHost`: where images are pulled from, e.g. `cr.example.com`. */
+export function reposService(store: Store, { registryHost }: { readonly registryHost: string }) {
   const { db, clock, uids } = store
 
+  /**
+   * What was asked of a repo, with its source as a uid, and its catalogue fields as the source has them when it begins to copy that
+   * one. What cannot be is among the violations.
+   */
+  const synced = async (tx: Tx, call: Call, uid: string, current: Repo, asked: Repo): Promise<Synced> => {
+    const { syncConfig } = asked
+    if (syncConfig === undefined) return { next: asked, origin: current, violations: [] }
+    let [origin, source] = [current, syncConfig.source]
+    if (source !== current.syncConfig?.source) {
+      const row = await findSource(tx, call, source, registryHost)
+      if (row === undefined || row.uid === uid)
+        return { next: asked, origin, violations: [checkSource(source)] }
+      if (row.uid !== current.syncConfig?.source) origin = toRepo(row)
+      source = row.uid
+    }
+    const expirationTime =
+      syncConfig.expirationTime ??
+      (origin === current ? undefined : timestampOf(clock() + limits.syncLifetimeMs))
+    const { catalogTier, bundles, aliases, activeTags } = origin
+    const next = {
+      ...asked,
+      catalogTier,
+      bundles,
+      aliases,
+      activeTags,
+      syncConfig: { ...syncConfig, source, ...(expirationTime && { expirationTime }) },
+    }
+    const violations = catalogueFields
+      .filter((field) => differs(field, asked, current) && differs(field, asked, next))
+      .map((field) => ({ field, description: 'a repo that copies another one has what its source has' }))
+    return { next, origin, violations }
+  }
+
   return implement(ReposService, {
+    ...readmeHandlers(store),
+
     async listRepos(request, call) {
       const { rows, ...page } = await listPage(store, call, request, {
         collection: 'repos',
@@ -61,28 +108,33 @@ export function reposService(store: Store) {
     async getRepo(_request, call) {
       const { scope } = allowed(call)
       const row = await readResource(db, 'repos', scope)
-      if (row === undefined) throw notFound(TYPE, scope)
+      if (row === undefined) throw notFound(REPO_TYPE, scope)
       return toRepo(row)
     },
 
     async createRepo({ repo = create(RepoSchema) }, call) {
       const group = allowed(call).scope as Uid
-      requireOperator(call, group, create(RepoSchema), repo)
+      const nothing = create(RepoSchema)
+      const asked = updated(RepoSchema, nothing, repo, ['*'])
+      requireOperator(call, group, nothing, asked)
       return mutate(
         store,
         call,
         async (tx) => {
           await holdGroup(db, tx, group)
-          refuseIfAny(checkName(repo.name), checkDescription(repo.description))
+          const uid = uids.below(group)
+          const { next, origin, violations } = await synced(tx, call, uid, nothing, asked)
+          refuseIfAny(...checkRepo(nothing, asked), ...violations)
+          requireCustomAssembly(nothing, next)
           const now = clock()
           const row: RepoRow = {
             root: rootOf(group),
-            uid: uids.below(group),
+            uid,
             parent: group,
-            name: repo.name,
-            description: repo.description,
-            catalog_tier: repo.catalogTier,
-            configuration: configurationOf(repo),
+            name: next.name,
+            description: next.description === '' ? origin.description : next.description,
+            catalog_tier: next.catalogTier,
+            configuration: configurationOf(next),
             created_ms: now,
             updated_ms: now,
           }
@@ -101,10 +153,13 @@ export function reposService(store: Store) {
         call,
         async (tx) => {
           const { row, current } = await holdForChange(db, tx, call, KIND, scope)
-          const next = updated(RepoSchema, current, patch, updateMask?.paths)
-          if (equals(RepoSchema, current, next)) return { uid: scope, answer: current, unchanged: true }
-          refuseIfAny(checkName(next.name), checkDescription(next.description))
-          requireOperator(call, scope, current, next)
+          const asked = updated(RepoSchema, current, patch, updateMask?.paths)
+          const { next, violations } = await synced(tx, call, scope, current, asked)
+          if (violations.length === 0 && equals(RepoSchema, current, next))
+            return { uid: scope, answer: current, unchanged: true }
+          requireOperator(call, scope, current, violations.length === 0 ? next : asked)
+          refuseIfAny(...checkRepo(current, asked), ...violations)
+          requireCustomAssembly(current, next)
           name = next.name
           const changed = {
             name: next.name,
@@ -126,6 +181,7 @@ export function reposService(store: Store) {
         await holdForChange(db, tx, call, KIND, scope)
         if (await hasTags(tx, scope))
           throw failedPrecondition('RESOURCE_NOT_EMPTY', `repo ${scope} still contains tags`)
+        await deleteReadme(tx, scope)
         await deleteResource(db, tx, 'repos', scope)
         return { uid: scope, answer: create(EmptySchema) }
       })
@@ -153,6 +209,103 @@ function configurationOf({ bundles, aliases, activeTags, syncConfig, customOverl
   return toBinary(RepoSchema, configuration)
 }
 
+interface Synced {
+  readonly next: Repo
+  /** The repo that the catalogue fields are from. */
+  readonly origin: Repo
+  readonly violations: readonly FieldViolation[]
+}
+
+/** What a repo that copies another one has from there. */
+const catalogueFields = ['catalogTier', 'bundles', 'aliases', 'activeTags'] as const
+
+function differs(field: (typeof catalogueFields)[number], a: Repo, b: Repo): boolean {
+  return JSON.stringify(a[field]) !== JSON.stringify(b[field])
+}
+
+/** Of a source that is not to be had: why is not told, so that nobody learns what there is elsewhere (R17). */
+function checkSource(source: string): FieldViolation {
+  const description =
+    'must name another repo that you may read: its uid, organization/repo, or an image reference at this registry'
+  return { field: 'syncConfig.source', description: source === '' ? 'must be given' : description }
+}
+
+/** An image reference with a tag, as other registries have it. */
+const aliasPattern = /^[a-zA-Z0-9_.\-/]*[a-zA-Z0-9_.-]:[a-zA-Z0-9_.-]+$/
+/** The distribution specification of OCI, "Pulling manifests". */
+const tagPattern = /^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$/
+const destinations = ['google', 'amazon', 'azure'] as const
+const destinationPattern = /^[^\s\p{Cc}]*$/u
+
+/** What is stored already passes: rules may have come after it. */
+function checkRepo(current: Repo, asked: Repo): (FieldViolation | undefined)[] {
+  const changed = new Set(catalogueFields.filter((field) => differs(field, current, asked)))
+  const { name, description, catalogTier, bundles, aliases, activeTags, syncConfig, customOverlay } = asked
+  return [
+    checkName(name),
+    checkDescription(description),
+    changed.has('catalogTier') && CatalogTierSchema.value[catalogTier] === undefined
+      ? { field: 'catalogTier', description: `${catalogTier} is not a tier` }
+      : undefined,
+    changed.has('bundles') ? checkBundles(bundles) : undefined,
+    ...(changed.has('aliases') ? checkAliases(aliases) : []),
+    ...(changed.has('activeTags') ? checkTags(activeTags) : []),
+    ...destinations.map((field) => {
+      const destination = syncConfig?.[field] ?? ''
+      return destination === current.syncConfig?.[field]
+        ? undefined
+        : checkDestination(destination, `syncConfig.${field}`)
+    }),
+    ...(customOverlay !== undefined && overlayDiffers(current, asked)
+      ? checkCustomOverlay(customOverlay)
+      : []),
+  ]
+}
+
+function checkAliases(aliases: readonly string[]): (FieldViolation | undefined)[] {
+  const field = 'aliases'
+  const { repoAliasesMax, repoAliasCharsMax } = limits
+  if (aliases.length > repoAliasesMax)
+    return [{ field, description: `must have at most ${repoAliasesMax} entries` }]
+  const description = `must be an image reference with a tag, of at most ${repoAliasCharsMax} characters`
+  return aliases.map((alias, at) =>
+    alias.length <= repoAliasCharsMax && aliasPattern.test(alias)
+      ? undefined
+      : { field: `${field}[${at}]`, description },
+  )
+}
+
+function checkTags(tags: readonly string[]): (FieldViolation | undefined)[] {
+  const field = 'activeTags'
+  if (tags.length > limits.repoActiveTagsMax)
+    return [{ field, description: `must have at most ${limits.repoActiveTagsMax} entries` }]
+  return tags.map((tag, at) =>
+    tagPattern.test(tag)
+      ? undefined
+      : { field: `${field}[${at}]`, description: `must match "${tagPattern.source}"` },
+  )
+}
+
+function checkDestination(text: string, field: string): FieldViolation | undefined {
+  const { syncDestinationCharsMax: max } = limits
+  if (text.length <= max && destinationPattern.test(text)) return undefined
+  return { field, description: `must have at most ${max} characters, and no spaces` }
+}
+
+function overlayDiffers({ customOverlay: a }: Repo, { customOverlay: b }: Repo): boolean {
+  return a === undefined || b === undefined ? a !== b : !equals(CustomOverlaySchema, a, b)
+}
+
+/** Throws code 9 for an overlay of a repo that copies nothing: there is no image that could be built anew with it (decision 6). */
+function requireCustomAssembly(current: Repo, next: Repo): void {
+  if (next.customOverlay === undefined || next.syncConfig !== undefined) return
+  if (current.syncConfig === undefined && !overlayDiffers(current, next)) return
+  throw failedPrecondition(
+    'CUSTOM_ASSEMBLY_DISABLED',
+    'a custom overlay needs a repo that copies another one (sync_config)',
+  )
+}
+
 const operatorOnly = setOf([Capability.CAP_REPO_INTERNAL_ADMIN])
 
 /** Throws code 7 when a caller who is not the operator would change what only the operator writes. */
@@ -174,5 +327,5 @@ function requireOperator(call: Call, scope: string, current: Repo, next: Repo): 
 }
 
 function nameTaken(group: string, name: string) {
-  return alreadyExists(TYPE, name, `a repo in ${group} is named ${name} already`)
+  return alreadyExists(REPO_TYPE, name, `a repo in ${group} is named ${name} already`)
 }

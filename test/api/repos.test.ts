@@ -1,12 +1,41 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { assertRefused, badField, denied, missing, onEveryDatabase, taken } from '../support/cast.ts'
+import { limits } from '../../src/core/limits.ts'
+import {
+  type Api,
+  apiOf,
+  assertRefused,
+  badField,
+  type Cast,
+  denied,
+  missing,
+  newName,
+  onEveryDatabase,
+  precondition,
+  taken,
+} from '../support/cast.ts'
 import { expectGolden } from '../support/golden.ts'
 import { stable } from '../support/stable.ts'
 
 const TYPE = 'registry.chainguard.dev/Repo'
 const customOverlay = { environment: { LANG: 'C' }, annotations: { 'com.example.team': 'one' } }
+const catalogue = {
+  catalogTier: 'CATALOG_TIER_APPLICATION',
+  bundles: ['base', 'featured'],
+  aliases: ['docker.io/library/nginx:latest'],
+  activeTags: ['1.27', 'latest'],
+}
+const noCatalogue = { catalogTier: 'CATALOG_TIER_UNSPECIFIED', bundles: [], aliases: [], activeTags: [] }
+
+/** A repo to copy, made by the operator. */
+async function makeSource({ admin }: Pick<Cast, 'admin'>, group: string, body: object = {}) {
+  return admin.made(`registry/repos/${group}`, { name: newName('source'), ...body })
+}
+
+async function makeCopy(api: Api, group: string, source: string, body: object = {}) {
+  return api.made(`registry/repos/${group}`, { name: newName('copy'), sync_config: { source }, ...body })
+}
 
 onEveryDatabase('repos', (cast) => {
   test('create, get, list, update and delete answer in the exact shape', async () => {
@@ -20,7 +49,13 @@ onEveryDatabase('repos', (cast) => {
     const listed = await api.get('registry/repos', { 'uidp.descendants_of': root })
     assert.deepEqual(listed.body.repos, [created.body])
     cast().berth.advance(5)
+    const source = await makeSource(cast(), root, catalogue)
+    const synced = await cast().admin.patch(`registry/repos/${uid}`, {
+      sync_config: { source: source.uid, google: 'pkg.example/one' },
+    })
+    assert.equal(synced.status, 200, synced.text)
     const updated = await api.patch(`registry/repos/${uid}`, { customOverlay })
+    assert.equal(updated.status, 200, updated.text)
     assert.ok(updated.body.updateTime > created.body.updateTime)
     assert.equal(updated.body.createTime, created.body.createTime)
     expectGolden(
@@ -39,12 +74,14 @@ onEveryDatabase('repos', (cast) => {
     const { grpc } = cast()
     const { token } = owner.api
     const { createRepo, getRepo, listRepos, updateRepo, deleteRepo } = ReposService.method
+    const source = await makeSource(cast(), root)
     const created = await grpc.call(
       createRepo,
-      { parent: root, repo: { name: 'nginx', customOverlay } },
-      { token },
+      { parent: root, repo: { name: 'nginx', syncConfig: { source: source.uid }, customOverlay } },
+      { token: cast().admin.token },
     )
     assert.deepEqual(created.customOverlay?.environment, customOverlay.environment)
+    assert.equal(created.syncConfig?.source, source.uid)
     const { uid } = created
     assert.deepEqual(await grpc.call(getRepo, { uid }, { token }), created)
     const listed = await grpc.call(listRepos, { uidp: { childrenOf: root }, name: 'nginx' }, { token })
@@ -110,6 +147,7 @@ onEveryDatabase('repos', (cast) => {
   test('an update changes what it names and nothing else', async () => {
     const { owner, uid: root } = await cast().organization()
     const full = { contents: { packages: ['curl'] }, ...customOverlay }
+    const source = await makeSource(cast(), root)
     const cases: readonly [body: object, mask: string | undefined, wanted: (made: Overlaid) => object][] = [
       [{ description: 'new' }, undefined, () => ({ description: 'new' })],
       [{ description: null }, undefined, () => ({ description: '' })],
@@ -131,11 +169,15 @@ onEveryDatabase('repos', (cast) => {
       ],
       [{}, 'customOverlay', () => ({ customOverlay: undefined })],
       [{ customOverlay: null }, undefined, () => ({ customOverlay: undefined })],
-      [{ name: 'other' }, '*', () => ({ name: 'other', description: '', customOverlay: undefined })],
+      [
+        { name: 'other', sync_config: { source: source.uid } },
+        '*',
+        () => ({ name: 'other', description: '', customOverlay: undefined }),
+      ],
       [{ uid: 'x', createTime: '2001-01-01T00:00:00Z' }, 'uid,createTime,updateTime', () => ({})],
     ]
     for (const [body, mask, wanted] of cases) {
-      const made = await owner.api.made(`registry/repos/${root}`, {
+      const made = await makeCopy(cast().admin, root, source.uid, {
         name: 'nginx',
         description: 'old',
         customOverlay: full,
@@ -152,13 +194,8 @@ onEveryDatabase('repos', (cast) => {
     const { owner, uid: root } = await cast().organization()
     const { admin } = cast()
     const made = await owner.api.made(`registry/repos/${root}`, { name: 'nginx' })
-    const fields: Record<string, unknown> = {
-      catalogTier: 'CATALOG_TIER_APPLICATION',
-      bundles: ['base'],
-      aliases: ['docker.io/library/nginx:latest'],
-      activeTags: ['1.27'],
-      sync_config: { source: 'f'.repeat(40) },
-    }
+    const source = await makeSource(cast(), root, catalogue)
+    const fields = { ...catalogue, sync_config: { source: source.uid } }
     await cast().writesNothing(async () => {
       for (const [field, value] of Object.entries(fields)) {
         assertRefused(
@@ -174,8 +211,8 @@ onEveryDatabase('repos', (cast) => {
     const { status, body, text } = await admin.patch(`registry/repos/${made.uid}`, fields)
     assert.equal(status, 200, text)
     assert.deepEqual(
-      [body.catalogTier, body.bundles, body.sync_config.source],
-      ['CATALOG_TIER_APPLICATION', ['base'], 'f'.repeat(40)],
+      [body.catalogTier, body.bundles, body.aliases, body.activeTags, body.sync_config.source],
+      [...Object.values(catalogue), source.uid],
     )
     // Restating them changes nothing, and the rest may change beside them.
     const restated = await owner.api.patch(
@@ -186,6 +223,261 @@ onEveryDatabase('repos', (cast) => {
     assert.deepEqual([restated.status, restated.body.description], [200, 'd'], restated.text)
     assertRefused(await owner.api.patch(`registry/repos/${made.uid}`, { name: 'nginx' }, '*'), denied)
     assertRefused(await owner.api.patch(`registry/repos/${made.uid}`, {}, 'bundles'), denied)
+  })
+
+  test('what the operator writes has to be well-formed, field by field', async () => {
+    const { uid: root } = await cast().organization()
+    const { admin } = cast()
+    const { uid } = await admin.made(`registry/repos/${root}`, { name: 'nginx' })
+    const source = await makeSource(cast(), root)
+    const { repoAliasesMax, repoAliasCharsMax, repoActiveTagsMax, syncDestinationCharsMax } = limits
+    const alias = (chars: number) => `${'a'.repeat(chars - 2)}:b`
+    const cases: readonly [body: object, ...fields: string[]][] = [
+      [{ catalogTier: 99 }, 'catalogTier'],
+      [{ bundles: ['gold'] }, 'bundles'],
+      [{ bundles: ['base', 'base'] }, 'bundles'],
+      [{ aliases: ['nginx'] }, 'aliases[0]'],
+      [{ aliases: ['nginx:1', 'a b:1', ':1'] }, 'aliases[1]', 'aliases[2]'],
+      [{ aliases: [alias(repoAliasCharsMax + 1)] }, 'aliases[0]'],
+      [{ aliases: Array(repoAliasesMax + 1).fill('a:b') }, 'aliases'],
+      [{ activeTags: ['1.27', '.1', ''] }, 'activeTags[1]', 'activeTags[2]'],
+      [{ activeTags: ['a'.repeat(129)] }, 'activeTags[0]'],
+      [{ activeTags: Array(repoActiveTagsMax + 1).fill('a') }, 'activeTags'],
+      [{ sync_config: { source: source.uid, google: 'a b' } }, 'sync_config.google'],
+      [{ syncConfig: { source: source.uid, amazon: '\u0000' } }, 'syncConfig.amazon'],
+      [
+        { syncConfig: { source: source.uid, azure: 'a'.repeat(syncDestinationCharsMax + 1) } },
+        'syncConfig.azure',
+      ],
+      [{ name: '', sync_config: {} }, 'name', 'sync_config.source'],
+    ]
+    await cast().writesNothing(async () => {
+      for (const [body, ...fields] of cases) {
+        const whole = { name: 'other', ...body }
+        assertRefused(await admin.post(`registry/repos/${root}`, whole), badField(...fields))
+        assertRefused(await admin.patch(`registry/repos/${uid}`, body), badField(...fields))
+      }
+    })
+    const most = {
+      aliases: Array(repoAliasesMax).fill(alias(repoAliasCharsMax)),
+      activeTags: Array(repoActiveTagsMax).fill('a'.repeat(128)),
+    }
+    const { status, body, text } = await admin.patch(`registry/repos/${uid}`, most)
+    assert.equal(status, 200, text)
+    assert.deepEqual([body.aliases, body.activeTags], [most.aliases, most.activeTags])
+  })
+
+  test('a copy begins with what its source has, and keeps it', async () => {
+    const { uid: root } = await cast().organization()
+    const { admin } = cast()
+    const source = await makeSource(cast(), root, { ...catalogue, description: 'A web server' })
+    const copy = await makeCopy(admin, root, source.uid)
+    assert.deepEqual(
+      Object.keys(catalogue).map((field) => copy[field]),
+      Object.values(catalogue),
+    )
+    assert.equal(copy.description, 'A web server')
+    assert.equal((await makeCopy(admin, root, source.uid, { description: 'mine' })).description, 'mine')
+    const path = `registry/repos/${copy.uid}`
+    await cast().writesNothing(async () => {
+      for (const [field, value] of Object.entries(noCatalogue)) {
+        assertRefused(await admin.patch(path, { [field]: value }, field), badField(field))
+      }
+      assertRefused(
+        await admin.post(`registry/repos/${root}`, {
+          name: 'other',
+          sync_config: { source: source.uid },
+          bundles: ['ai'],
+        }),
+        badField('bundles'),
+      )
+      assert.equal((await admin.patch(path, catalogue)).status, 200)
+    })
+    assert.equal((await admin.patch(path, { description: 'mine' })).body.description, 'mine')
+    const other = await makeSource(cast(), root, { bundles: ['ai'] })
+    const moved = await admin.patch(path, { sync_config: { source: other.uid } })
+    assert.deepEqual(
+      [moved.body.bundles, moved.body.catalogTier, moved.body.description],
+      [['ai'], 'CATALOG_TIER_UNSPECIFIED', 'mine'],
+    )
+    // Without a source it is its own again.
+    const freed = await admin.patch(path, { sync_config: null, bundles: [] }, 'sync_config,bundles')
+    assert.equal(freed.status, 200, freed.text)
+    assert.deepEqual([freed.body.bundles, freed.body.sync_config], [[], undefined])
+    // A repo that becomes a copy later, too.
+    const late = await admin.patch(path, { sync_config: { source: source.uid } })
+    assert.deepEqual(late.body.activeTags, catalogue.activeTags)
+  })
+
+  test('copying ends syncLifetimeMs after the source was first given, and nobody sets what the server does', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { admin } = cast()
+    const [one, two] = [await makeSource(cast(), root), await makeSource(cast(), root)]
+    const own = {
+      uniqueTags: true,
+      expirationTime: '2001-01-01T00:00:00Z',
+      apkoOverlay: '{}',
+      gracePeriod: true,
+    }
+    const made = await admin.made(`registry/repos/${root}`, {
+      name: 'copy',
+      sync_config: { source: one.uid, azure: 'a.example/b', ...own },
+    })
+    assert.deepEqual(
+      { ...made.sync_config, expirationTime: Date.parse(made.sync_config.expirationTime) },
+      {
+        source: one.uid,
+        uniqueTags: false,
+        expirationTime: Date.parse(made.createTime) + limits.syncLifetimeMs,
+        google: '',
+        amazon: '',
+        azure: 'a.example/b',
+        apkoOverlay: '',
+        gracePeriod: false,
+      },
+    )
+    cast().berth.advance(5000)
+    const path = `registry/repos/${made.uid}`
+    for (const mask of [
+      undefined,
+      '*',
+      'sync_config',
+      'sync_config.expiration_time,sync_config.unique_tags',
+    ]) {
+      const body = { name: 'copy', sync_config: { source: one.uid, azure: 'a.example/b', ...own } }
+      const { status, body: same, text } = await admin.patch(path, body, mask)
+      assert.equal(status, 200, text)
+      assert.deepEqual(same, made)
+      // Restating is nobody's privilege.
+      assert.equal((await owner.api.patch(path, body, mask)).status, 200)
+    }
+    const moved = await admin.patch(path, { sync_config: { source: two.uid } })
+    assert.deepEqual(moved.body.sync_config, { ...made.sync_config, source: two.uid })
+  })
+
+  test('a source is named by uid, by organization and name, or as an image of this registry', async () => {
+    const { owner, uid: root, name } = await cast().organization()
+    const { uid: team } = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
+    const { admin, berth } = cast()
+    const host = new URL(berth.url).host
+    const source = await makeSource(cast(), root, { name: 'web server' })
+    const below = await makeSource(cast(), team, { name: 'below' })
+    const catalogued = `${name}/web server`
+    const digest = `sha256:${'0'.repeat(64)}`
+    for (const text of [
+      source.uid,
+      catalogued,
+      `${host}/${catalogued}`,
+      `${host.toUpperCase()}/${catalogued}:1.27`,
+      `${host}/${catalogued}@${digest}`,
+      `${host}/${catalogued}:1.27@${digest}`,
+    ]) {
+      const copy = await makeCopy(admin, root, text)
+      assert.equal(copy.sync_config.source, source.uid, text)
+      // Once more by any name is no change.
+      await cast().writesNothing(() =>
+        admin.patch(`registry/repos/${copy.uid}`, { sync_config: { source: text } }),
+      )
+    }
+    assert.equal((await makeCopy(admin, root, below.uid)).sync_config.source, below.uid)
+    const copy = await makeCopy(admin, root, source.uid)
+    await cast().writesNothing(async () => {
+      for (const text of [
+        '',
+        'x',
+        root,
+        copy.uid,
+        `${root}/0123456789abcdef`,
+        `${name}/nginx`,
+        `${name}/below`,
+        `nobody-${name}/web server`,
+        `${catalogued}:1.27`,
+        `docker.io/${catalogued}`,
+        `${host}/${catalogued}:`,
+        `${host}/${name}/team/below`,
+        `${catalogued}/`,
+        `/${catalogued}`,
+        'web server',
+      ]) {
+        const body = { sync_config: { source: text } }
+        assertRefused(
+          await admin.patch(`registry/repos/${copy.uid}`, body, 'sync_config'),
+          badField('sync_config.source'),
+        )
+        if (text === copy.uid) continue
+        assertRefused(
+          await admin.post(`registry/repos/${root}`, { name: 'other', ...body }),
+          badField('sync_config.source'),
+        )
+      }
+    })
+  })
+
+  test('R17: a source that the caller may not read is answered like one that is missing', async () => {
+    const [mine, theirs] = [await cast().organization(), await cast().organization()]
+    const secret = await makeSource(cast(), theirs.uid, { name: 'secret' })
+    const { uid } = await mine.owner.api.made(`registry/repos/${mine.uid}`, { name: 'nginx' })
+    // What an operator's token can do when it is narrowed to one organization.
+    const { berth } = cast()
+    const narrowed = {
+      ...cast().admin,
+      ...apiOf(berth, await berth.tokenOf(berth.owner, { scopes: [mine.uid] })),
+    }
+    const readable = await makeSource(cast(), mine.uid)
+    assert.equal((await makeCopy(narrowed, mine.uid, readable.uid)).sync_config.source, readable.uid)
+    await cast().writesNothing(async () => {
+      const answers = []
+      for (const source of [
+        secret.uid,
+        `${theirs.name}/secret`,
+        `${theirs.uid}/0123456789abcdef`,
+        `${theirs.name}/missing`,
+      ]) {
+        const body = { sync_config: { source } }
+        const reply = await narrowed.patch(`registry/repos/${uid}`, body)
+        assertRefused(reply, badField('sync_config.source'))
+        answers.push(reply.text)
+        assertRefused(await mine.owner.api.patch(`registry/repos/${uid}`, body), denied)
+      }
+      assert.equal(new Set(answers).size, 1)
+    })
+  })
+
+  test('a custom overlay needs a source, and to be one that can be built', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { admin } = cast()
+    const disabled = precondition('CUSTOM_ASSEMBLY_DISABLED')
+    const source = await makeSource(cast(), root)
+    const plain = await owner.api.made(`registry/repos/${root}`, { name: 'plain' })
+    const copy = await makeCopy(admin, root, source.uid, { customOverlay })
+    const path = `registry/repos/${copy.uid}`
+    await cast().writesNothing(async () => {
+      for (const api of [owner.api, admin]) {
+        assertRefused(await api.post(`registry/repos/${root}`, { name: 'a', customOverlay }), disabled)
+        assertRefused(await api.patch(`registry/repos/${plain.uid}`, { customOverlay }), disabled)
+      }
+      assertRefused(await admin.patch(path, {}, 'sync_config'), disabled)
+      // A field is told before the state.
+      const reserved = { environment: { CHAINGUARD_X: '1' }, annotations: { 'dev.chainguard.x': '1' } }
+      for (const target of [plain.uid, copy.uid]) {
+        assertRefused(
+          await owner.api.patch(`registry/repos/${target}`, { customOverlay: reserved }),
+          badField('customOverlay.environment', 'customOverlay.annotations'),
+        )
+      }
+      const big = { environment: { A: 'x'.repeat(limits.overlayBytesMax) } }
+      assertRefused(await owner.api.patch(path, { customOverlay: big }), badField('customOverlay'))
+      assertRefused(
+        await owner.api.patch(path, { custom_overlay: { accounts: { users: [{ uid: -1 }] } } }),
+        badField('custom_overlay.accounts.users[0].username', 'custom_overlay.accounts.users[0].uid'),
+      )
+    })
+    const stranger = (await cast().organization()).owner
+    assertRefused(await stranger.api.patch(path, { customOverlay }), denied)
+    const changed = await owner.api.patch(path, { customOverlay: { accounts: { runAs: 'app' } } })
+    assert.equal(changed.body.customOverlay.accounts.runAs, 'app')
+    const freed = await admin.patch(path, {}, 'sync_config,custom_overlay')
+    assert.deepEqual([freed.status, freed.body.customOverlay], [200, undefined], freed.text)
   })
 
   test('R18: what the server sets cannot be set by anybody', async () => {

@@ -1,0 +1,161 @@
+import { create, equals, fromBinary } from '@bufbuild/protobuf'
+import type { IOptions } from 'sanitize-html'
+import {
+  type RepoReadme,
+  RepoReadmeSchema,
+  RepoSchema,
+  type ReposService,
+} from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { allowed } from '../core/allowed.ts'
+import type { Handlers } from '../core/call.ts'
+import { type FieldViolation, notFound } from '../core/errors.ts'
+import { requireMatch } from '../core/etag.ts'
+import { refuseIfAny } from '../core/fields.ts'
+import { limits } from '../core/limits.ts'
+import { updated } from '../core/message.ts'
+import { rootOf } from '../core/uid.ts'
+import type { Reader, Tx } from '../storage/db.ts'
+import { mutate } from '../storage/mutation.ts'
+import { lockResource, readResource } from '../storage/rows.ts'
+import type { Store } from '../storage/store.ts'
+import type { RepoRow } from '../storage/tables.ts'
+import { REPO_TYPE } from './parent-repo.ts'
+import { repoByUid } from './repo-source.ts'
+
+/**
+ * The page that introduces a repo: Markdown, which whoever shows it turns into HTML. It has the repo's uid and goes with it. A repo
+ * that copies another one, and has no page of its own, shows that one's.
+ */
+
+export function readmeHandlers(
+  store: Store,
+): Required<Pick<Handlers<typeof ReposService>, 'getRepoReadme' | 'updateRepoReadme'>> {
+  const { db } = store
+
+  return {
+    async getRepoReadme(_request, call) {
+      const { scope } = allowed(call)
+      const row = await readResource(db, 'repos', scope)
+      if (row === undefined) throw notFound(REPO_TYPE, scope)
+      return readmeOf(db.kysely, row)
+    },
+
+    async updateRepoReadme({ repoReadme: patch = create(RepoReadmeSchema), updateMask }, call) {
+      const { scope } = allowed(call)
+      // Not in the transaction, which is for the database alone.
+      const unsafe = await checkReadme(patch.content)
+      return mutate(store, call, async (tx) => {
+        const row = await lockResource(db, tx, 'repos', scope, 'update')
+        if (row === undefined) throw notFound(REPO_TYPE, scope)
+        const current = await readmeOf(tx, row)
+        requireMatch(call, RepoReadmeSchema, current, scope)
+        const next = updated(RepoReadmeSchema, current, patch, updateMask?.paths)
+        if (equals(RepoReadmeSchema, current, next)) return { uid: scope, answer: current, unchanged: true }
+        refuseIfAny(
+          sourceOf(row) === undefined
+            ? unsafe
+            : { field: 'content', description: 'a repo that copies another one has the page of its source' },
+        )
+        await deleteReadme(tx, scope)
+        if (next.content !== '') {
+          await tx
+            .insertInto('repo_readmes')
+            .values({ root: row.root, uid: scope, content: next.content })
+            .execute()
+        }
+        return { uid: scope, answer: next }
+      })
+    },
+  }
+}
+
+export async function deleteReadme(tx: Tx, uid: string): Promise<void> {
+  await tx.deleteFrom('repo_readmes').where('root', '=', rootOf(uid)).where('uid', '=', uid).execute()
+}
+
+/** The page that a repo shows: its own, or that of its source, or that of the source's source. */
+async function readmeOf(reader: Reader, repo: RepoRow): Promise<RepoReadme> {
+  let shown: RepoRow | undefined = repo
+  // Repos may copy each other in a circle.
+  for (let hops = 0; shown !== undefined && hops <= limits.readmeSourcesMax; hops++) {
+    const own = await reader
+      .selectFrom('repo_readmes')
+      .select('content')
+      .where('root', '=', shown.root)
+      .where('uid', '=', shown.uid)
+      .executeTakeFirst()
+    if (own !== undefined) return create(RepoReadmeSchema, { uid: repo.uid, content: own.content })
+    const source = sourceOf(shown)
+    shown = source === undefined ? undefined : await repoByUid(reader, source)
+  }
+  return create(RepoReadmeSchema, { uid: repo.uid })
+}
+
+/** uid of the repo that this one copies. */
+function sourceOf({ configuration }: RepoRow): string | undefined {
+  return fromBinary(RepoSchema, configuration).syncConfig?.source
+}
+
+/** What a README may be made of; anything else in its HTML makes it unsafe. */
+const safeHtml: IOptions = {
+  allowedTags: [
+    ...'h1 h2 h3 h4 h5 h6 p div span blockquote pre hr br ul ol li dl dt dd figure figcaption'.split(' '),
+    ...'a img b i u s strong em small sub sup code kbd samp var mark q cite abbr del ins'.split(' '),
+    ...'table caption colgroup col thead tbody tfoot tr th td details summary'.split(' '),
+  ],
+  allowedAttributes: {
+    '*': ['id', 'title', 'lang', 'dir', 'align'],
+    a: ['href', 'name'],
+    img: ['src', 'alt', 'width', 'height'],
+    code: ['class'],
+    ol: ['start'],
+    details: ['open'],
+    th: ['style', 'colspan', 'rowspan', 'scope'],
+    td: ['style', 'colspan', 'rowspan'],
+  },
+  allowedClasses: { code: ['language-*'] },
+  // How the columns of a Markdown table are aligned.
+  allowedStyles: { '*': { 'text-align': [/^(?:left|center|right)$/] } },
+  allowedSchemes: ['http', 'https', 'mailto'],
+}
+
+/** Parses and writes as above but keeps everything, so that only what is unsafe makes a difference. */
+const anyHtml: IOptions = {
+  allowedTags: false,
+  allowedAttributes: false,
+  allowVulnerableTags: true,
+  allowedSchemesAppliedToAttributes: [],
+  parseStyleAttributes: false,
+  // What is dropped nevertheless.
+  disallowedTagsMode: 'escape',
+}
+
+/**
+ * What browsers may read in another way than the sanitizer, which leaves it out: declarations, processing instructions, end tags
+ * without a name, and comments but those that the HTML standard calls valid.
+ */
+const oddMarkup = /<!(?!--(?!-?>)(?:(?!<!--|--!>)[\s\S])*?(?<!<!-)-->)|<\?|<\/(?![a-z])/i
+
+/** Follows the page: a tag or comment that is left open would swallow it. */
+const END = '<hr />'
+
+/** A README is safe when its HTML stays as it is when it is sanitized; comments change nothing. The parsers are loaded at first use. */
+export async function checkReadme(content: string): Promise<FieldViolation | undefined> {
+  if (content === '') return undefined
+  const refused = (description: string) => ({ field: 'content', description })
+  if (Buffer.byteLength(content) > limits.readmeBytesMax)
+    return refused(`must have at most ${limits.readmeBytesMax} bytes`)
+  if (content.includes('\0')) return refused('must not contain a zero byte')
+  const [{ default: MarkdownIt }, { default: sanitize }] = await Promise.all([
+    import('markdown-it'),
+    import('sanitize-html'),
+  ])
+  const markdown = new MarkdownIt({ html: true, xhtmlOut: true })
+  // Bad links are for the sanitizer to find, not to be shown as text.
+  markdown.validateLink = () => true
+  const html = `${markdown.render(content)}\n${END}`
+  const sanitized = sanitize(html, safeHtml)
+  if (sanitized.endsWith(END) && sanitized === sanitize(html, anyHtml) && !oddMarkup.test(html))
+    return undefined
+  return refused('must be Markdown without unsafe HTML: no scripts, styles, frames, forms or event handlers')
+}

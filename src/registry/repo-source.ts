@@ -1,0 +1,79 @@
+import { Capability } from '#gen/capabilities/capabilities_pb.js'
+import { accessOf } from '../core/allowed.ts'
+import type { Call } from '../core/call.ts'
+import { includesAll, setOf } from '../core/capabilities.ts'
+import { checkName } from '../core/fields.ts'
+import { parseUid, rootOf } from '../core/uid.ts'
+import type { Reader, Tx } from '../storage/db.ts'
+import type { RepoRow } from '../storage/tables.ts'
+
+/** Which repo another one copies. */
+
+/** What a source may be named by. */
+type SourceName =
+  | { readonly uid: string }
+  /** A repo that lies directly in an organization. */
+  | { readonly organization: string; readonly repo: string }
+
+const suffixPattern = /(?::\w[\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/
+
+/**
+ * Reads a uid, `<organization>/<repo>`, or an image reference at this installation's registry, such as
+ * `cr.example.com/acme/nginx:1.27`; tag and digest say nothing here. Undefined for anything else.
+ */
+function parseSource(text: string, registryHost: string): SourceName | undefined {
+  const uid = parseUid(text)
+  if (uid !== undefined) return { uid }
+  const parts = text.split('/')
+  if (parts.length === 3) {
+    if (parts.shift()?.toLowerCase() !== registryHost.toLowerCase()) return undefined
+    parts.push(parts.pop()?.replace(suffixPattern, '') ?? '')
+  }
+  const [organization = '', repo = '', ...more] = parts
+  if (more.length > 0 || checkName(organization) || checkName(repo)) return undefined
+  return { organization, repo }
+}
+
+const mayList = setOf([Capability.CAP_REPO_LIST])
+
+/** The repo that a source names, for a caller who may see it. Undefined when it is missing, and for everyone else just the same (R17). */
+export async function findSource(
+  tx: Tx,
+  call: Call,
+  text: string,
+  registryHost: string,
+): Promise<RepoRow | undefined> {
+  const name = parseSource(text, registryHost)
+  if (name === undefined) return undefined
+  const row = 'uid' in name ? await repoByUid(tx, name.uid) : await repoByName(tx, name)
+  return row !== undefined && includesAll(accessOf(call).grants.at(row.uid), mayList) ? row : undefined
+}
+
+/** The row of a uid, inside a transaction too. */
+export function repoByUid(reader: Reader, uid: string): Promise<RepoRow | undefined> {
+  return reader
+    .selectFrom('repos')
+    .selectAll()
+    .where('root', '=', rootOf(uid))
+    .where('uid', '=', uid)
+    .executeTakeFirst()
+}
+
+async function repoByName(
+  reader: Reader,
+  { organization, repo }: { readonly organization: string; readonly repo: string },
+): Promise<RepoRow | undefined> {
+  const found = await reader
+    .selectFrom('organization_names')
+    .select('uid')
+    .where('name', '=', organization)
+    .executeTakeFirst()
+  if (found === undefined) return undefined
+  return reader
+    .selectFrom('repos')
+    .selectAll()
+    .where('root', '=', found.uid)
+    .where('parent', '=', found.uid)
+    .where('name', '=', repo)
+    .executeTakeFirst()
+}
