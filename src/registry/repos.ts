@@ -37,6 +37,7 @@ import { checkCustomOverlay } from './custom-overlay.ts'
 import { REPO_TYPE } from './parent-repo.ts'
 import { deleteReadme, readmeHandlers } from './readme.ts'
 import { findSource } from './repo-source.ts'
+import { checkTagName } from './tag-name.ts'
 import { hasTags } from './tags.ts'
 
 /**
@@ -232,8 +233,6 @@ function checkSource(source: string): FieldViolation {
 
 /** An image reference with a tag, as other registries have it. */
 const aliasPattern = /^[a-zA-Z0-9_.\-/]*[a-zA-Z0-9_.-]:[a-zA-Z0-9_.-]+$/
-/** The distribution specification of OCI, "Pulling manifests". */
-const tagPattern = /^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$/
 const destinations = ['google', 'amazon', 'azure'] as const
 const destinationPattern = /^[^\s\p{Cc}]*$/u
 
@@ -279,11 +278,7 @@ function checkTags(tags: readonly string[]): (FieldViolation | undefined)[] {
   const field = 'activeTags'
   if (tags.length > limits.repoActiveTagsMax)
     return [{ field, description: `must have at most ${limits.repoActiveTagsMax} entries` }]
-  return tags.map((tag, at) =>
-    tagPattern.test(tag)
-      ? undefined
-      : { field: `${field}[${at}]`, description: `must match "${tagPattern.source}"` },
-  )
+  return tags.map((tag, at) => checkTagName(tag, `${field}[${at}]`))
 }
 
 function checkDestination(text: string, field: string): FieldViolation | undefined {

@@ -4,6 +4,7 @@ import { capabilityByName } from '../../src/core/capabilities.ts'
 import { managedRoleByName } from '../../src/core/managed-roles.ts'
 import type { TestBerth } from './berth.ts'
 import { shortName } from './methods.ts'
+import { call } from './rest.ts'
 import { bind, make, makeGroup, makeIdentity, makeRole } from './tenant.ts'
 
 /** An organization that has one of everything, and for each method a request that its owner may make there. */
@@ -44,8 +45,8 @@ export async function makeTenant(
     const mapping = { externalGroupId: newName(), roleUid: role, scope: organization }
     return (await make(berth, `/iam/v2beta1/externalGroupRoleMappings/${provider}`, mapping)).uid as string
   }
-  const newInvite = async () =>
-    make(berth, `/iam/v2beta1/groupInvites/${organization}`, { roleUid: role, ttl: '3600s' })
+  const newInvite = async (roleUid = role) =>
+    make(berth, `/iam/v2beta1/groupInvites/${organization}`, { roleUid, ttl: '3600s' })
   const newAssociation = async (of: string) =>
     (await iam(`accountAssociations/${of}`, { name: newName(), amazon: { account: '123456789012' } }))
       .uid as string
@@ -152,7 +153,10 @@ export async function makeTenant(
       updateMask: { paths: ['single_use'] },
     }),
     'GroupInvites.DeleteGroupInvite': async () => ({ uid: (await newInvite()).uid }),
-    'Invitations.AcceptGroupInvite': async () => ({ code: (await newInvite()).code }),
+    // A role that nobody has yet.
+    'Invitations.AcceptGroupInvite': async () => ({
+      code: (await newInvite(await makeRole(berth, organization, ['groups.list'], newName()))).code,
+    }),
     'Repos.GetRepo': () => ({ uid: repo }),
     'Repos.CreateRepo': () => ({ parent: organization, repo: named() }),
     'Repos.UpdateRepo': () => masked('repo', repo),
@@ -164,6 +168,11 @@ export async function makeTenant(
     'Tags.GetTag': () => ({ uid: uids.tag }),
     'Tags.CreateTag': () => ({ parent: repo, tag: named({ digest }) }),
     'Tags.DeleteTag': async () => ({ uid: await newTag() }),
+    'Audit.GetAuditEvent': async () => {
+      const query = `uidp.descendants_of=${organization}&page_size=1&code=0`
+      const { body } = await call('GET', `${berth.url}/audit/v1/events?${query}`, { token: berth.token })
+      return { uid: body.events[0].uid }
+    },
     'Images.GetArchitectures': () => ({ repoUid: repo, digest }),
     'Images.GetSize': () => ({ repoUid: repo, digest }),
   }
