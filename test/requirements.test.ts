@@ -12,7 +12,6 @@ const REQUIREMENTS = 42
 
 const later: Readonly<Record<string, string>> = {
   R13: 'refresh tokens: rotation is one atomic statement, reuse ends the family',
-  R20: 'registry content: overwriting any tag needs the right to update',
   R21: 'registry content: every method of the registry protocol by role',
   R22: 'sign-in: groups of an identity provider replace those of before',
   R29: 'sign-in pages: strict content policy, nothing of a user as HTML',
