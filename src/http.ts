@@ -17,11 +17,24 @@ export interface HttpRequest {
   body(bytesMax: number): Promise<Uint8Array>
 }
 
+/** A body that is there as a whole before it is sent. */
+export type WholeBody = string | Uint8Array | undefined
+
+/**
+ * A body that is sent as it comes, as fast as its client reads. It is not begun for a HEAD. A client that goes away ends it
+ * (`return()`); when it fails, the client can tell that the rest is missing.
+ */
+export type BodyStream = AsyncIterable<string | Uint8Array>
+
 export interface HttpReply {
   readonly status: number
-  /** Lower-case names. `content-length` and `x-request-id` are added by the server. */
+  /** Lower-case names. `content-length` (not of streams) and `x-request-id` are added by the server. */
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | Uint8Array | undefined
+  readonly body: WholeBody | BodyStream
+}
+
+export interface WholeReply extends HttpReply {
+  readonly body: WholeBody
 }
 
 /**

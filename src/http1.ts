@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { TLSSocket } from 'node:tls'
 import { limits } from './core/limits.ts'
 import {
   bodyTooLarge,
@@ -10,8 +12,9 @@ import {
   malformedRequest,
   requestTimedOut,
 } from './gateway/status.ts'
-import type { HttpReply, HttpRequest } from './http.ts'
+import type { HttpReply, HttpRequest, WholeBody, WholeReply } from './http.ts'
 import { bodyBytes, failureReply, hasNoContentLength, type PortContext, wireBody } from './port.ts'
+import { isStream, sendStream } from './reply-stream.ts'
 
 /**
  * The HTTP/1.1 half of the port. The server never listens: it is given sockets through its 'connection' event. Close
@@ -160,10 +163,12 @@ function send(context: PortContext, exchange: Exchange, reply: HttpReply): void 
   const { req, res, id } = exchange
   if (res.destroyed || res.headersSent) return
   const unread = !req.complete && (exchange.refused || exchange.awaitsContinue || isLong(context, req))
-  const body = wireBody(reply.body)
+  const streamed = isStream(reply.body) ? reply.body : undefined
+  const body = isStream(reply.body) ? undefined : wireBody(reply.body)
   const head: (string | number)[] = ['x-request-id', id]
   for (const name in reply.headers) head.push(name, reply.headers[name] ?? '')
-  if (!hasNoContentLength(reply.status)) head.push('content-length', bodyBytes(body))
+  const bodiless = hasNoContentLength(reply.status)
+  if (!bodiless && streamed === undefined) head.push('content-length', bodyBytes(body))
   if (unread || context.stopping) head.push('connection', 'close')
   try {
     res.writeHead(reply.status, head as string[])
@@ -172,11 +177,26 @@ function send(context: PortContext, exchange: Exchange, reply: HttpReply): void 
     send(context, exchange, failureReply(context, id, failure))
     return
   }
-  if (unread && !exchange.awaitsContinue && body !== undefined) {
+  const lingers = unread && !exchange.awaitsContinue
+  if (streamed !== undefined && !bodiless && req.method !== 'HEAD') {
+    res.flushHeaders() // the first piece may be long in coming
+    void sendStream(context, streamed, {
+      out: res,
+      requestId: id,
+      end: () => (lingers ? linger(exchange) : res.end()),
+      cut: () => reset(req.socket),
+    })
+  } else if (lingers && body !== undefined) {
     linger(exchange, body)
   } else {
     res.end(body)
   }
+}
+
+/** To a client of HTTP/1.0 a connection that is closed is the end of a whole answer. */
+function reset(socket: Socket): void {
+  if (socket instanceof TLSSocket) socket.destroy()
+  else socket.resetAndDestroy()
 }
 
 /** More body than is worth reading to keep the connection. */
@@ -185,8 +205,8 @@ function isLong(context: PortContext, req: IncomingMessage): boolean {
   return declared !== undefined && Number(declared) > context.limits.apiBodyBytesMax
 }
 
-function linger({ req, res }: Exchange, body: string | Uint8Array): void {
-  res.write(body)
+function linger({ req, res }: Exchange, body?: NonNullable<WholeBody>): void {
+  if (body !== undefined) res.write(body)
   req.resume()
   const finish = () => {
     clearTimeout(timer)
@@ -232,7 +252,7 @@ const reasonPhrase: Readonly<Record<number, string | undefined>> = {
   431: 'Request Header Fields Too Large',
 }
 
-function rawReply(id: string, { status, headers, body }: HttpReply): string {
+function rawReply(id: string, { status, headers, body }: WholeReply): string {
   const lines = [`HTTP/1.1 ${status} ${reasonPhrase[status] ?? 'Error'}`, `x-request-id: ${id}`]
   for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`)
   lines.push(`content-length: ${bodyBytes(body)}`, 'connection: close', '', String(body ?? ''))

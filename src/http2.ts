@@ -8,8 +8,9 @@ import {
 } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { bodyTooLarge, clientWentAway, isGrpcContentType, requestTimedOut } from './gateway/status.ts'
-import type { HttpReply, HttpRequest } from './http.ts'
+import type { BodyStream, HttpReply, HttpRequest } from './http.ts'
 import { bodyBytes, failureReply, hasNoContentLength, type PortContext, refuseRest } from './port.ts'
+import { isStream, sendStream } from './reply-stream.ts'
 
 /** The HTTP/2 half of the port. */
 export interface Http2Side {
@@ -218,8 +219,11 @@ function send(context: PortContext, exchange: Exchange, reply: HttpReply): void 
   if (stream.destroyed || stream.closed || stream.headersSent) return
   const headers: Record<string, string | number> = { ':status': reply.status, 'x-request-id': id }
   for (const name in reply.headers) headers[name] = reply.headers[name] ?? ''
-  if (!hasNoContentLength(reply.status)) headers['content-length'] = bodyBytes(reply.body)
-  const endStream = head || reply.body === undefined || reply.body.length === 0
+  const { body } = reply
+  const bodiless = hasNoContentLength(reply.status)
+  const streamed = isStream(body)
+  if (!bodiless && !streamed) headers['content-length'] = bodyBytes(body)
+  const endStream = head || (streamed ? bodiless : body === undefined || body.length === 0)
   try {
     // node:http2 sends any value; a proxy that speaks HTTP/1 behind us would read line breaks as new headers.
     for (const name in reply.headers) validateHeaderValue(name, reply.headers[name] ?? '')
@@ -230,6 +234,22 @@ function send(context: PortContext, exchange: Exchange, reply: HttpReply): void 
     send(context, exchange, failureReply(context, id, failure))
     return
   }
-  if (!endStream) stream.end(reply.body)
+  if (streamed && !endStream) {
+    void streamBody(context, exchange, body)
+    return
+  }
+  if (!endStream) stream.end(body)
+  if (!exchange.endOfStream) refuseRest(stream)
+}
+
+async function streamBody(context: PortContext, exchange: Exchange, body: BodyStream): Promise<void> {
+  const { stream, id } = exchange
+  await sendStream(context, body, {
+    out: stream,
+    requestId: id,
+    end: () => stream.end(),
+    // With an error, so that its reset does not pass for a regular end.
+    cut: () => stream.destroy(new Error('the reply was cut off')),
+  })
   if (!exchange.endOfStream) refuseRest(stream)
 }

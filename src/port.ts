@@ -3,7 +3,7 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'nod
 import type { limits } from './core/limits.ts'
 import { errorBody, httpStatusOfError } from './gateway/error-body.ts'
 import { type TransportLog, toApiError } from './gateway/status.ts'
-import type { AddressOf, HttpHandler, HttpReply } from './http.ts'
+import type { AddressOf, HttpHandler, WholeBody, WholeReply } from './http.ts'
 
 /** What the adapters of HTTP/1 and HTTP/2 share. */
 
@@ -20,6 +20,7 @@ export type PortLimits = Readonly<
         | 'idleConnectionMs'
         | 'concurrentStreamsMax'
         | 'stopGraceMs'
+        | 'stalledReplyMs'
       ),
     number
   >
@@ -65,7 +66,7 @@ export function requestIds(): () => string {
 }
 
 /** The structured reply to whatever a handler threw; see `toApiError` for what is told and what is logged. */
-export function failureReply(context: PortContext, requestId: string, failure: unknown): HttpReply {
+export function failureReply(context: PortContext, requestId: string, failure: unknown): WholeReply {
   const error = toApiError(failure, requestId, context.log)
   return {
     status: httpStatusOfError(error),
@@ -81,14 +82,14 @@ const LONG_TEXT = 4096
  * A body as it is best handed to a socket. Long text is put together from many pieces: writing it into a waiting buffer joins and
  * encodes them in one pass, where counting its bytes and sending it would take two.
  */
-export function wireBody(body: HttpReply['body']): HttpReply['body'] {
+export function wireBody(body: WholeBody): WholeBody {
   // UTF-8 takes at most three bytes for a unit of text.
   if (typeof body !== 'string' || body.length < LONG_TEXT || body.length * 3 > scratch.length) return body
   return Buffer.from(scratch.subarray(0, scratch.write(body)))
 }
 
 /** Bytes of a body on the wire. */
-export function bodyBytes(body: HttpReply['body']): number {
+export function bodyBytes(body: WholeBody): number {
   if (body === undefined) return 0
   return typeof body === 'string' ? Buffer.byteLength(body) : body.length
 }

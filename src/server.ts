@@ -1,6 +1,7 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { PingService } from '#gen/chainguard/platform/ping/v2beta1/ping_pb.js'
 import { auditService } from './audit/audit.ts'
+import { AUDIT_EXPORT_PATH, auditExport } from './audit/export.ts'
 import type { Recorder } from './audit/recorder.ts'
 import { authenticator } from './auth/authenticate.ts'
 import { type AccessRule, accessRule, authorize, scopeAsked } from './auth/authorize.ts'
@@ -11,6 +12,7 @@ import { type Incoming, implement } from './core/call.ts'
 import { ApiError, Code } from './core/errors.ts'
 import { fullNameOf } from './core/method-name.ts'
 import { contractFiles, healthAndReflection } from './gateway/contract.ts'
+import { withCors } from './gateway/cors.ts'
 import { waist } from './gateway/dispatch.ts'
 import { errorBody } from './gateway/error-body.ts'
 import { grpcHandler } from './gateway/grpc.ts'
@@ -168,14 +170,20 @@ export function createServer(deps: ServerDeps): BerthServer {
   // Documents that are only read, beside the API.
   const documents = new Map(Object.entries(operations))
   for (const path of discoveryPaths) documents.set(path, discovery)
+  const readingOnly =
+    (document: HttpHandler): HttpHandler =>
+    (request) =>
+      request.method === 'GET' || request.method === 'HEAD' ? document(request) : readOnly(errorDomain)
+  const exporting = readingOnly(auditExport({ dispatch, precheck: authenticate, errorDomain, log }))
+  const auditLog = deps.corsOrigins.length === 0 ? exporting : withCors(exporting, deps.corsOrigins)
   const reference = referenceHandler({ ...addresses, ...deps, files: contractFiles })
 
   return {
     http: (request) => {
       const path = pathOf(request.url)
       const document = documents.get(path) ?? (isReferencePath(path) ? reference : undefined)
-      if (document === undefined) return rest(request)
-      return request.method === 'GET' || request.method === 'HEAD' ? document(request) : readOnly(errorDomain)
+      if (document !== undefined) return readingOnly(document)(request)
+      return path === AUDIT_EXPORT_PATH ? auditLog(request) : rest(request)
     },
     grpc: grpcHandler({
       dispatch,

@@ -23,7 +23,8 @@ const arrows: Readonly<Record<string, RegExp>> = {
     /^(#gen\/|trust\/|core\/|@bufbuild\/protobuf(\/|$)|jose$|re2js$|lru-cache$|ipaddr\.js$|node:(crypto|module|net)$)/,
   storage:
     /^(#gen\/|storage\/|core\/|node:|@bufbuild\/protobuf(\/|$)|kysely(\/|$)|better-sqlite3$|pg$|lru-cache$)/,
-  audit: /^(#gen\/|audit\/|core\/|storage\/|@bufbuild\/protobuf(\/|$))/,
+  audit:
+    /^(#gen\/|audit\/|core\/|storage\/|gateway\/(json-writer|query-reader|rest)\.ts$|(http|log)\.ts$|@bufbuild\/protobuf(\/|$)|kysely$)/,
   auth: /^(#gen\/|auth\/|core\/|storage\/|@bufbuild\/protobuf(\/|$)|lru-cache$)/,
   sts: /^(#gen\/|sts\/|core\/|storage\/|trust\/|auth\/|(http|log)\.ts$|node:|jose$|undici$|ipaddr\.js$|lru-cache$|@bufbuild\/protobuf(\/|$))/,
   cloud: /^(#gen\/|cloud\/|core\/|sts\/(account-token|outbound)\.ts$)/,

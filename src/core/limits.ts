@@ -135,6 +135,8 @@ export const limits = {
   /** A handler that has not answered by then is given up with DEADLINE_EXCEEDED. */
   handlerTimeoutMs: 30 * SECOND_MS,
   concurrentStreamsMax: 250,
+  /** A client that takes nothing of a streamed answer for so long is cut off. */
+  stalledReplyMs: MINUTE_MS,
   /** Streaming calls (health watches, reflection) need no token and may stay open for ever. */
   streamingCallsMax: 1000,
   /**

@@ -27,7 +27,7 @@ export interface RestOptions {
 }
 
 /** What `dispatch` learns of a request. A class, because accessors in object literals are slow. */
-class RestCall implements Incoming {
+export class RestCall implements Incoming {
   readonly protocol = 'rest'
   readonly requestId: string
   readonly authorization: string | undefined
@@ -57,7 +57,7 @@ class RestCall implements Incoming {
 /** `/iam/v2/groups` is `/iam/v2beta1/groups`. */
 const versionAliases = { v2beta1: 'v2' }
 
-const commonHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+export const commonHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 const jsonHeaders = Object.freeze({ 'content-type': 'application/json', ...commonHeaders })
 const emptyReply: HttpReply = Object.freeze({
   status: 200,
@@ -112,7 +112,7 @@ export function restHandler(options: RestOptions): HttpHandler {
 }
 
 /** The reply, or code 4 when it takes too long. What the handler does afterwards nobody hears of. */
-function inTime(reply: Promise<Message>, ms: number): Promise<Message> {
+export function inTime<T extends Message>(reply: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(deadlineExceeded()), ms)
     reply.then(
@@ -128,7 +128,7 @@ function inTime(reply: Promise<Message>, ms: number): Promise<Message> {
   })
 }
 
-function told(reply: HttpReply, { replyHeaders }: Incoming): HttpReply {
+export function told(reply: HttpReply, { replyHeaders }: Incoming): HttpReply {
   return replyHeaders === undefined ? reply : { ...reply, headers: { ...reply.headers, ...replyHeaders } }
 }
 
@@ -171,7 +171,12 @@ function refuseRoute(
   }
 }
 
-function errorReply(error: unknown, request: HttpRequest, options: RestOptions): HttpReply {
+/** The reply to whatever a call failed with. */
+export function errorReply(
+  error: unknown,
+  request: HttpRequest,
+  options: Pick<RestOptions, 'errorDomain' | 'log'>,
+): HttpReply {
   let answer: ApiError
   if (error instanceof ApiError) {
     answer = error

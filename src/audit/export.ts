@@ -1,0 +1,92 @@
+import { create, type DescMethod } from '@bufbuild/protobuf'
+import {
+  AuditEventSchema,
+  AuditService,
+  type ListAuditEventsRequest,
+  ListAuditEventsRequestSchema,
+  type ListAuditEventsResponse,
+} from '#gen/berth/audit/v1/audit_pb.js'
+import type { Dispatch, Incoming } from '../core/call.ts'
+import type { FieldViolation } from '../core/errors.ts'
+import { refuseIfAny } from '../core/fields.ts'
+import { limits } from '../core/limits.ts'
+import { jsonWriter } from '../gateway/json-writer.ts'
+import { queryReader } from '../gateway/query-reader.ts'
+import { commonHeaders, errorReply, inTime, RestCall, told } from '../gateway/rest.ts'
+import type { BodyStream, HttpHandler } from '../http.ts'
+import type { Log } from '../log.ts'
+
+/**
+ * The audit log to take elsewhere: all events that a list would page through, a line of JSON each, oldest first. Every page is a
+ * call of its own, so whoever loses the right to read while it runs gets no more.
+ */
+export const AUDIT_EXPORT_PATH = '/audit/v1/events:export'
+
+export interface AuditExportOptions {
+  readonly dispatch: Dispatch
+  /** Rate limits and the token; runs before the query is looked at. */
+  readonly precheck: (method: DescMethod, incoming: Incoming) => void | Promise<void>
+  readonly errorDomain: string
+  readonly log: Log
+}
+
+const method = AuditService.method.listAuditEvents
+const readQuery = queryReader(ListAuditEventsRequestSchema, [])
+const writeEvent = jsonWriter(AuditEventSchema)
+const headers = { 'content-type': 'application/x-ndjson', ...commonHeaders }
+
+/**
+ * `GET /audit/v1/events:export`, with the filters of ListAuditEvents as parameters. What is wrong before the first page is there
+ * is answered as an error of REST; later it cuts the answer off. What happens after the beginning is left to the next export.
+ */
+export function auditExport(options: AuditExportOptions): HttpHandler {
+  const { dispatch, precheck } = options
+  return async (request) => {
+    const incoming = new RestCall(request)
+    const page = (asked: ListAuditEventsRequest) =>
+      inTime(dispatch(method, asked, incoming) as Promise<ListAuditEventsResponse>, limits.handlerTimeoutMs)
+    try {
+      await precheck(method, incoming)
+      const asked = requestOf(request.url)
+      const first = await page(asked)
+      const next = (pageToken: string) => page({ ...asked, pageToken })
+      return told({ status: 200, headers, body: linesOf(first, next) }, incoming)
+    } catch (error) {
+      return told(errorReply(error, request, options), incoming)
+    }
+  }
+}
+
+function requestOf(url: string): ListAuditEventsRequest {
+  const request = create(ListAuditEventsRequestSchema)
+  const mark = url.indexOf('?')
+  if (mark >= 0) readQuery?.(request, [url.slice(mark + 1)])
+  refuseIfAny(
+    notTaken('page_size', request.pageSize !== 0),
+    notTaken('page_token', request.pageToken !== ''),
+    notTaken('order_by', request.orderBy !== ''),
+    notTaken('skip', request.skip !== 0),
+  )
+  return { ...request, pageSize: limits.pageSizeMax, orderBy: 'created_at asc' }
+}
+
+function notTaken(field: string, given: boolean): FieldViolation | undefined {
+  return given ? { field, description: 'cannot be given: an export has everything, oldest first' } : undefined
+}
+
+/** A piece for each page. Ends with the events that there were at first, however fast others are added behind them. */
+async function* linesOf(
+  first: ListAuditEventsResponse,
+  next: (pageToken: string) => Promise<ListAuditEventsResponse>,
+): BodyStream {
+  let left = first.totalCount === undefined ? Number.POSITIVE_INFINITY : Number(first.totalCount)
+  for (let page = first; ; page = await next(page.nextPageToken)) {
+    const events = page.events.slice(0, left)
+    yield events.map((event) => `${writeEvent(event)}\n`).join('')
+    left -= events.length
+    if (left <= 0) return
+    if (page.nextPageToken === '') break
+  }
+  // Whoever lost the right to read some of them is answered a shorter list.
+  if (left < Number.POSITIVE_INFINITY) throw new Error(`${left} of the events that there were are missing`)
+}

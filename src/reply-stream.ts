@@ -1,0 +1,93 @@
+import type { Writable } from 'node:stream'
+import type { BodyStream, HttpReply } from './http.ts'
+import type { PortContext } from './port.ts'
+
+/** Where a streamed body goes. */
+export interface StreamTarget {
+  readonly out: Writable
+  readonly requestId: string
+  /** Ends the reply as a whole one. */
+  readonly end: () => void
+  /** Ends it in such a way that nobody can take it for a whole one. */
+  readonly cut: () => void
+}
+
+export function isStream(body: HttpReply['body']): body is BodyStream {
+  return typeof body === 'object' && !(body instanceof Uint8Array)
+}
+
+/** Written at a time: a client has to take so much within `stalledReplyMs`, besides what the system buffers. */
+const PIECE_BYTES = 64 * 1024
+
+/** Sends a body whose headers are on their way. Resolves when the reply has ended, in whichever way. */
+export async function sendStream(
+  { log, limits }: Pick<PortContext, 'log' | 'limits'>,
+  body: BodyStream,
+  { out, requestId, end, cut }: StreamTarget,
+): Promise<void> {
+  const iterator = body[Symbol.asyncIterator]()
+  let state: 'open' | 'ended' | 'gone' = 'open'
+  let wake = () => {}
+
+  /** Nobody reads any more. The iterator hears of it at once: it may be waiting for something. */
+  const leave = () => {
+    if (state === 'open') {
+      state = 'gone'
+      Promise.resolve(iterator.return?.()).catch((err: unknown) =>
+        log.error({ requestId, err }, 'a streamed reply failed after its client went away'),
+      )
+    }
+    wake()
+  }
+  const goOn = () => wake()
+  /** Until what was written has left, or nobody wants it any more. */
+  const taken = () =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(() => {
+        log.debug({ requestId }, 'a client that does not read its streamed reply is cut off')
+        cut()
+        leave()
+      }, limits.stalledReplyMs)
+      wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+
+  out.on('drain', goOn)
+  out.on('finish', goOn)
+  out.on('close', leave)
+  try {
+    while (state === 'open') {
+      const { done, value } = await iterator.next()
+      if (done === true || state !== 'open') break
+      const bytes = typeof value === 'string' ? Buffer.from(value) : value
+      for (let at = 0; at < bytes.length && isOpen(); at += PIECE_BYTES) {
+        if (!out.write(bytes.subarray(at, at + PIECE_BYTES))) await taken()
+      }
+      // Neither a fast body nor a fast client may keep the others waiting.
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    if (isOpen()) {
+      state = 'ended'
+      end()
+      if (!out.writableFinished && !out.destroyed) await taken()
+    }
+  } catch (err) {
+    if (isOpen()) {
+      state = 'ended'
+      log.error({ requestId, err }, 'a streamed reply failed and was cut off')
+      cut()
+    } else {
+      log.debug({ requestId, err }, 'a streamed reply failed after its client went away')
+    }
+  } finally {
+    out.off('drain', goOn)
+    out.off('finish', goOn)
+    out.off('close', leave)
+  }
+
+  function isOpen(): boolean {
+    return state === 'open'
+  }
+}
