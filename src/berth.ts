@@ -16,6 +16,7 @@ import type { Log } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { applyGeneralLimits } from './organization-settings.ts'
 import { type BerthServer, createServer } from './server.ts'
+import { expiry } from './storage/expiry.ts'
 import { writeSetting } from './storage/settings.ts'
 import { accountTokens } from './sts/account-token.ts'
 import { createIssuerKeys } from './sts/issuer-keys.ts'
@@ -35,6 +36,8 @@ export interface Berth {
 
 export interface BerthParts extends InstallationParts {
   readonly portLimits?: ListenOptions['limits']
+  /** Between two rounds of deleting what expired. */
+  readonly expiryIntervalMs?: number
 }
 
 /** The settings under which `berth admin` finds the addresses that the server was last started with. */
@@ -66,11 +69,18 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       db: store.db,
       onError: (err) => log.error({ err }, 'writing audit events failed; they are kept and tried again'),
       onWritten: metrics.audited,
-      onDropped: metrics.auditDropped,
+      onDropped: auditDropped(metrics, log),
+    })
+    const expiring = expiry({
+      ...store,
+      auditRetentionMs: config.auditRetentionMs,
+      intervalMs: parts.expiryIntervalMs,
+      onError: (err) => log.error({ err }, 'deleting what expired failed; it is tried again'),
     })
     closing.splice(
       1,
       0,
+      () => expiring.stop(),
       () => seen.stop(),
       () => audit.stop(),
       () => outbound.close(),
@@ -123,7 +133,18 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
   }
 }
 
-const LIMIT_WARNING_INTERVAL_MS = 60_000
+const WARNING_INTERVAL_MS = 60_000
+
+/** Counts what the audit log does not take, and warns of it now and then. */
+function auditDropped(metrics: Metrics, log: Log): (events: number) => void {
+  let warnedMs = Number.NEGATIVE_INFINITY
+  return (events) => {
+    metrics.auditDropped(events)
+    if (performance.now() - warnedMs < WARNING_INTERVAL_MS) return
+    warnedMs = performance.now()
+    log.warn({}, 'too many refusals or exchanges for the audit log; see berth_audit_dropped_total')
+  }
+}
 
 /** Where calls are counted; undefined when no limit is set. */
 async function openCounters(
@@ -137,7 +158,7 @@ async function openCounters(
   let warnedMs = Number.NEGATIVE_INFINITY
   return sharedCounters(store.db, dataDir, (err) => {
     metrics.limitStoreFailed()
-    if (performance.now() - warnedMs < LIMIT_WARNING_INTERVAL_MS) return
+    if (performance.now() - warnedMs < WARNING_INTERVAL_MS) return
     warnedMs = performance.now()
     log.warn({ err }, 'rate limits are counted by this node alone: the database does not count them')
   })

@@ -57,6 +57,9 @@ const good: readonly [
   ['BERTH_DATABASE_URL', 'postgresql://h/d', 'databaseUrl', 'postgresql://h/d'],
   ['BERTH_OPEN_ORGANIZATIONS', 'true', 'openOrganizations', true],
   ['BERTH_OPEN_ORGANIZATIONS', '0', 'openOrganizations', false],
+  ['BERTH_AUDIT_RETENTION', '90d', 'auditRetentionMs', 90 * 24 * 3_600_000],
+  ['BERTH_AUDIT_RETENTION', '', 'auditRetentionMs', 400 * 24 * 3_600_000],
+  ['BERTH_AUDIT_RETENTION', 'forever', 'auditRetentionMs', undefined],
   ['BERTH_RESOURCE_LIMITS', 'groups=100, idps=0', 'resourceLimits', { groups: 100, idps: 0 }],
   [
     'BERTH_BLOCKED_EMAIL_DOMAINS',
@@ -128,6 +131,8 @@ const bad: readonly [name: keyof typeof variables, value: string][] = [
   ['BERTH_REGISTRY_HOST', 'https://cr.example.com'],
   ['BERTH_DATABASE_URL', 'mysql://h/d'],
   ['BERTH_MASTER_KEY', 'short'],
+  ['BERTH_AUDIT_RETENTION', '0d'],
+  ['BERTH_AUDIT_RETENTION', '90'],
   ['BERTH_OPEN_ORGANIZATIONS', 'yes'],
   ['BERTH_ISSUER_PRIVATE_NETWORKS', '10.0.0.0'],
   ['BERTH_PATTERN_ISSUERS', 'a.example'],

@@ -40,6 +40,8 @@ export interface Config {
   /** CIDRs of proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[]
   readonly clouds: CloudSettings
+  /** How long audit events are kept; undefined: for ever. */
+  readonly auditRetentionMs: number | undefined
   readonly logLevel: LogLevel
 }
 
@@ -48,6 +50,8 @@ export type LogLevel = (typeof logLevels)[number]
 
 const rateLimitStores = ['memory', 'database'] as const
 export type RateLimitStore = (typeof rateLimitStores)[number]
+
+const DAY_MS = 24 * 60 * 60 * 1000
 
 /** Every variable of the server, in the order in which help shows them. */
 export const variables = {
@@ -84,6 +88,7 @@ export const variables = {
     'workload identity pool and provider that checks of Google projects use (default berth/berth)',
   BERTH_AZURE_LOGIN_ENDPOINT:
     'address of the token service of Azure (default https://login.microsoftonline.com)',
+  BERTH_AUDIT_RETENTION: 'how many days audit events are kept, such as 90d, or forever (default 400d)',
   BERTH_LOG_LEVEL: `one of ${logLevels.join(', ')} (default info)`,
 } as const
 
@@ -214,6 +219,11 @@ export function readConfig(
         read('BERTH_AZURE_LOGIN_ENDPOINT', parseOrigin, originExpected) ??
         'https://login.microsoftonline.com',
     },
+    auditRetentionMs: (
+      read('BERTH_AUDIT_RETENTION', parseRetention, 'a number of days such as 90d, or forever') ?? {
+        ms: 400 * DAY_MS,
+      }
+    ).ms,
     logLevel: read('BERTH_LOG_LEVEL', parseLogLevel, `one of ${logLevels.join(', ')}`) ?? 'info',
   }
   return problems.length > 0 ? { problems } : { config }
@@ -246,6 +256,12 @@ function parseGoogleProvider(
 ): Pick<CloudSettings, 'googlePool' | 'googleProvider'> | undefined {
   const [, googlePool, googleProvider] = /^([a-z0-9-]{4,32})\/([a-z0-9-]{4,32})$/.exec(value) ?? []
   return googlePool === undefined || googleProvider === undefined ? undefined : { googlePool, googleProvider }
+}
+
+function parseRetention(value: string): { readonly ms: number | undefined } | undefined {
+  if (value === 'forever') return { ms: undefined }
+  const [, days] = /^([1-9][0-9]{0,4})d$/.exec(value) ?? []
+  return days === undefined ? undefined : { ms: Number(days) * DAY_MS }
 }
 
 function parseDatabaseUrl(value: string): string | undefined {

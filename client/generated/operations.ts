@@ -461,8 +461,9 @@ export interface Services {
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
     all(request?: Omit<types.ListTagsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Tag, void>
     /**
-     * Creates a tag in a repo, or points the tag of that name at another digest, keeping its UID. Fails
-     * with NOT_FOUND when there is no such repo.
+     * Creates a tag in a repo, or changes the tag of that name to what is given, keeping its UID; for a
+     * change, CAP_TAG_UPDATE is needed too. What is given already changes nothing. Fails with NOT_FOUND
+     * when there is no such repo.
      */
     create(parent: string, tag: types.TagInput, options?: CreateOptions): Reply<types.Tag>
     /** Removes a tag; the manifest it points at stays. Fails with NOT_FOUND when the tag is already gone. */

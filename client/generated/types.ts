@@ -2729,13 +2729,16 @@ export interface Tag {
   readonly uid: string
   /** Name, matching `^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`; unique within the repo. */
   readonly name: string
-  /** Digest of the manifest, as `algorithm:hex`. */
+  /** Digest of the manifest: `sha256:` and 64 hexadecimal digits, or `sha512:` and 128, in lower case. */
   readonly digest: string
   /** When the tag was last changed. */
   readonly updateTime?: string
   /** Whether the version behind the tag has reached its end of life. */
   readonly deprecated: boolean
-  /** Labels under which the version is offered. */
+  /**
+   * Labels under which the version is offered, each once: `application`, `base`, `byol`, `ai`, `ai-gpu`,
+   * `featured`, `fips`, `commercial`, `emeritoss`.
+   */
   readonly bundles: readonly string[]
 }
 
@@ -2743,11 +2746,14 @@ export interface Tag {
 export interface TagInput {
   /** Name, matching `^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`; unique within the repo. */
   readonly name: string
-  /** Digest of the manifest, as `algorithm:hex`. */
+  /** Digest of the manifest: `sha256:` and 64 hexadecimal digits, or `sha512:` and 128, in lower case. */
   readonly digest: string
   /** Whether the version behind the tag has reached its end of life. */
   readonly deprecated?: boolean | undefined
-  /** Labels under which the version is offered. */
+  /**
+   * Labels under which the version is offered, each once: `application`, `base`, `byol`, `ai`, `ai-gpu`,
+   * `featured`, `fips`, `commercial`, `emeritoss`.
+   */
   readonly bundles?: readonly string[] | undefined
 }
 

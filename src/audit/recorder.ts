@@ -1,5 +1,11 @@
 import { limits } from '../core/limits.ts'
-import { type AuditEvent, eventRow, insertEvents, type NewAuditEventRow } from '../storage/audit-events.ts'
+import {
+  type AuditEvent,
+  eventRow,
+  insertEvents,
+  type NewAuditEventRow,
+  renewedEvent,
+} from '../storage/audit-events.ts'
 import { type Db, inTransaction } from '../storage/db.ts'
 
 /**
@@ -37,8 +43,11 @@ export interface RecorderOptions {
 }
 
 const FLUSH_INTERVAL_MS = 1000
+/** So many exchanges do not wait for their second to pass. */
+const EARLY_ROWS = limits.auditExchangesMax / 2
 /** Events of one transaction: its statements hold up other requests for about a millisecond. */
 const BATCH_ROWS = 96
+const ATTEMPTS_MAX = 5
 
 export function recorder({ db, onError, onWritten, onDropped }: RecorderOptions): Recorder {
   let exchanges: NewAuditEventRow[] = []
@@ -59,12 +68,21 @@ export function recorder({ db, onError, onWritten, onDropped }: RecorderOptions)
     if (rows.length > room) onDropped(rows.length - room)
   }
 
+  const insert = async (batch: readonly NewAuditEventRow[], attempts = ATTEMPTS_MAX): Promise<void> => {
+    try {
+      await inTransaction(db, (tx) => insertEvents(tx, db.engine, batch))
+    } catch (error) {
+      // An identity in heavy use gets tokens so often that chance gives two of them one id.
+      if (attempts === 1 || !db.rules.isUniqueViolation(error)) throw error
+      await insert(batch.map(renewedEvent), attempts - 1)
+    }
+  }
   const write = async () => {
     const rows = take()
     for (let at = 0; at < rows.length; at += BATCH_ROWS) {
       const batch = rows.slice(at, at + BATCH_ROWS)
       try {
-        await inTransaction(db, (tx) => insertEvents(tx, db.engine, batch))
+        await insert(batch)
       } catch (error) {
         giveBack(rows.slice(at))
         onError(error)
@@ -90,7 +108,7 @@ export function recorder({ db, onError, onWritten, onDropped }: RecorderOptions)
   return {
     exchanged(event, { issuer, subject }) {
       if (exchanges.length >= limits.auditExchangesMax) onDropped(1)
-      else exchanges.push({ ...eventRow(event), issuer, subject })
+      else if (exchanges.push({ ...eventRow(event), issuer, subject }) === EARLY_ROWS) void flush()
     },
     refused(event, { code, reason, token }) {
       const { issuer = '', subject = '' } = token ?? {}

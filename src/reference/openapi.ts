@@ -3,6 +3,7 @@ import { isLeafMessage } from '../core/field-mask.ts'
 import { type Route, routesOf } from '../gateway/routes.ts'
 import type { Comments } from './comments.ts'
 import { type Answer, errorAnswers, errorSchemas, type Header, headers } from './error-answers.ts'
+import { eventExport, eventExportPath } from './event-export.ts'
 import {
   headerParameters,
   type Operation,
@@ -93,6 +94,8 @@ export function describeApi(options: ReferenceOptions): Reference {
     paths[path][httpMethod] = operation
   }
   for (const [path, operation] of Object.entries(otherDocuments)) paths[path] = { get: operation }
+  const listEvents = paths['/audit/v1/events']?.['get']
+  if (listEvents !== undefined) paths[eventExportPath] = { get: eventExport(listEvents) }
 
   const document: OpenApi = {
     openapi: '3.1.0',

@@ -1,7 +1,7 @@
 import type { FieldViolation } from '../core/errors.ts'
 
-/** Labels under which images are offered (the public contract). */
-const bundleNames: readonly string[] = [
+/** The labels under which images are offered (the public contract). */
+const bundles = [
   'application',
   'base',
   'byol',
@@ -11,12 +11,17 @@ const bundleNames: readonly string[] = [
   'fips',
   'commercial',
   'emeritoss',
-]
+] as const
 
-/** Each known, none twice. */
-export function checkBundles(bundles: readonly string[], field = 'bundles'): FieldViolation | undefined {
-  if (!bundles.every((bundle) => bundleNames.includes(bundle)))
-    return { field, description: `each must be one of ${bundleNames.join(', ')}` }
-  if (new Set(bundles).size < bundles.length) return { field, description: 'must not name one twice' }
-  return undefined
+const known: ReadonlySet<string> = new Set(bundles)
+
+/** What is wrong with a list of bundles: the first that there is not, or that stands there twice. */
+export function checkBundles(given: readonly string[], field = 'bundles'): FieldViolation | undefined {
+  const at = given.findIndex((bundle, index) => !known.has(bundle) || given.indexOf(bundle) < index)
+  const bundle = given[at]
+  if (bundle === undefined) return undefined
+  const description = known.has(bundle)
+    ? `must not name ${bundle} twice`
+    : `must be one of ${bundles.join(', ')}`
+  return { field: `${field}[${at}]`, description }
 }

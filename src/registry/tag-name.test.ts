@@ -1,56 +1,102 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkDigest, checkTagName, formsOf, formsWithin, TAG_FORMS } from './tag-name.ts'
+import fc from 'fast-check'
+import { checkBundles } from './bundles.ts'
+import { checkDigest, checkTagName, formsOf, listedForms } from './tag-name.ts'
 
-const { referrer, date, epoch } = TAG_FORMS
-
-for (const [name, forms] of [
-  ['latest', 0],
-  ['1.2.3', 0],
-  ['sha256-0123.sig', referrer],
-  ['asha256-0123', 0],
-  ['SHA256-0123', 0],
-  ['1.2-20240131', date],
-  ['1.2-19240131', 0],
-  ['1.2-202401310', 0],
-  ['20240131', 0],
-  ['1.2-r0', epoch],
-  ['1.2-r12', epoch],
-  ['1.2-r', 0],
-  ['1.2-r1a', 0],
-  ['sha256-0-r1', referrer | epoch],
-  ['sha256-0-20240131', referrer | date],
-] as const) {
-  test(`${name} has the forms ${forms}`, () => assert.equal(formsOf(name), forms))
-}
-
-test('a list shows what has no form that it leaves out', () => {
-  assert.deepEqual(formsWithin(0), [0])
-  assert.deepEqual(formsWithin(date), [0, date])
-  assert.deepEqual(formsWithin(referrer | epoch), [0, referrer, epoch, referrer | epoch])
-  assert.equal(formsWithin(referrer | date | epoch).length, 8)
+test('tag names are those of the OCI specification', () => {
+  for (const name of ['latest', '1.27.0-r1', '_', 'A', '9', 'a..b--c__d', `_${'.'.repeat(127)}`])
+    assert.equal(checkTagName(name), undefined, name)
+  for (const name of ['', '.a', '-a', 'a/b', 'a:b', 'a b', 'a\n', 'ä', 'a\u0000', 'a'.repeat(129)])
+    assert.equal(checkTagName(name)?.field, 'name', JSON.stringify(name))
 })
 
-test('names are those of the OCI specification', () => {
-  for (const good of ['a', 'A_b-c.d', '_', '1', 'x'.repeat(128)])
-    assert.equal(checkTagName(good), undefined, good)
-  for (const bad of ['', '.a', '-a', 'a/b', 'a b', 'a:b', 'ä', 'x'.repeat(129), 'a\n'])
-    assert.equal(checkTagName(bad)?.field, 'name', bad)
-})
-
-test('digests are whole, of a known algorithm, in lower case', () => {
-  const hex = '0123456789abcdef'
-  for (const good of [`sha256:${hex.repeat(4)}`, `sha512:${hex.repeat(8)}`])
-    assert.equal(checkDigest(good), undefined)
-  for (const bad of [
+test('digests have an algorithm that is known, and all its digits', () => {
+  const [short, long] = ['0123456789abcdef'.repeat(4), '0123456789abcdef'.repeat(8)]
+  for (const digest of [`sha256:${short}`, `sha512:${long}`]) assert.equal(checkDigest(digest), undefined)
+  for (const digest of [
     '',
-    hex,
+    short,
     'sha256:',
-    `sha256:${hex}`,
-    `sha256:${hex.repeat(4).toUpperCase()}`,
-    `sha512:${hex.repeat(4)}`,
-    `md5:${hex.repeat(2)}`,
-    `sha256:${hex.repeat(4)}\n`,
+    `sha256:${short.slice(1)}`,
+    `sha256:${short}0`,
+    `sha256:${long}`,
+    `sha512:${short}`,
+    `sha256:${short.toUpperCase()}`,
+    `SHA256:${short}`,
+    `sha256-${short}`,
+    `sha384:${'0'.repeat(96)}`,
+    `sha256:${short}\n`,
+    ` sha256:${short}`,
+    `sha256:${'g'.repeat(64)}`,
   ])
-    assert.equal(checkDigest(bad)?.field, 'digest', bad)
+    assert.equal(checkDigest(digest)?.field, 'digest', digest)
+})
+
+const [referrer, date, epoch] = [1, 2, 4]
+const forms: readonly [name: string, forms: number][] = [
+  ['latest', 0],
+  ['1.27', 0],
+  ['sha256-', referrer],
+  [`sha256-${'0'.repeat(64)}.sig`, referrer],
+  ['sha512-0', 0],
+  ['xsha256-0', 0],
+  ['sha256', 0],
+  ['1.27-20250102', date],
+  ['1-20999999', date],
+  ['1-19991231', 0],
+  ['1-2025010', 0],
+  ['1-202501020', 0],
+  ['20250102', 0],
+  ['1.20250102', 0],
+  ['1.27-r0', epoch],
+  ['1-r1234567890', epoch],
+  ['1-r', 0],
+  ['1-R0', 0],
+  ['r0', 0],
+  ['1-r0-dev', 0],
+  ['1-20250102-dev', 0],
+  ['1-r0-20250102', date],
+  ['1-20250102-r0', epoch],
+  ['sha256-1-20250102', referrer | date],
+  ['sha256-1-r3', referrer | epoch],
+  ['sha256-20250102', referrer | date],
+  ['sha256-r3', referrer | epoch],
+]
+
+for (const [name, wanted] of forms)
+  test(`the forms of the name ${name}`, () => assert.equal(formsOf(name), wanted))
+
+test('a name is listed when every form that it has is switched on', () => {
+  const switches = fc.record({
+    includeReferrers: fc.boolean(),
+    includeDates: fc.boolean(),
+    includeEpochs: fc.boolean(),
+  })
+  fc.assert(
+    fc.property(switches, fc.integer({ min: 0, max: 7 }), (on, held) => {
+      const { includeReferrers, includeDates, includeEpochs } = on
+      const wanted =
+        (includeReferrers || (held & referrer) === 0) &&
+        (includeDates || (held & date) === 0) &&
+        (includeEpochs || (held & epoch) === 0)
+      assert.equal(listedForms(on)?.includes(held) ?? true, wanted)
+    }),
+  )
+})
+
+test('bundles are known and different', () => {
+  const every = 'application base byol ai ai-gpu featured fips commercial emeritoss'.split(' ')
+  for (const bundles of [[], ['ai'], every, every.toReversed()])
+    assert.equal(checkBundles(bundles), undefined)
+  for (const [bundles, field] of [
+    [[''], 'bundles[0]'],
+    [['Base'], 'bundles[0]'],
+    [['base', 'gold'], 'bundles[1]'],
+    [['base', 'ai', 'base'], 'bundles[2]'],
+    [['base', 'base', 'gold'], 'bundles[1]'],
+    [['toString'], 'bundles[0]'],
+  ] as const)
+    assert.equal(checkBundles(bundles)?.field, field, bundles.join())
+  assert.equal(checkBundles(['x'], 'catalog.bundles')?.field, 'catalog.bundles[0]')
 })

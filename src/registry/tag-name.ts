@@ -1,39 +1,49 @@
 import type { FieldViolation } from '../core/errors.ts'
 
-/** What tags and digests look like (OCI distribution specification 1.1, image specification 1.1). Pure. */
+/** How tags and digests are written (the OCI distribution and image specifications), and which tags people seldom look for. */
 
-const tagPattern = /^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$/
+const tagNamePattern = /^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$/
+
 const digestPattern = /^(?:sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$/
 
 export function checkTagName(name: string, field = 'name'): FieldViolation | undefined {
-  if (tagPattern.test(name)) return undefined
-  return { field, description: `must match "${tagPattern.source}"` }
+  if (tagNamePattern.test(name)) return undefined
+  return { field, description: `must match "${tagNamePattern.source}"` }
 }
 
-export function checkDigest(digest: string): FieldViolation | undefined {
+export function checkDigest(digest: string, field = 'digest'): FieldViolation | undefined {
   if (digestPattern.test(digest)) return undefined
-  return {
-    field: 'digest',
-    description: 'must be sha256: and 64 hexadecimal digits, or sha512: and 128, in lower case',
-  }
+  return { field, description: 'must be sha256: and 64, or sha512: and 128 lower-case hex digits' }
 }
 
-/** The forms of names that lists leave out unless they are asked for, as bits. */
-export const TAG_FORMS = { referrer: 1, date: 2, epoch: 4 } as const
+/** The forms of names that lists leave out unless they are asked for, each a bit. */
+const REFERRER = 1
+const DATE = 2
+const EPOCH = 4
+const EVERY_FORM = REFERRER | DATE | EPOCH
 
-const formPatterns: readonly [form: number, pattern: RegExp][] = [
-  [TAG_FORMS.referrer, /^sha256-/],
-  [TAG_FORMS.date, /-20[0-9]{6}$/],
-  [TAG_FORMS.epoch, /-r[0-9]+$/],
-]
-
-/** All forms that a name has. */
+/** The forms that a name has, as bits: none, one or several. */
 export function formsOf(name: string): number {
-  return formPatterns.reduce((forms, [form, pattern]) => (pattern.test(name) ? forms | form : forms), 0)
+  return (
+    (/^sha256-/.test(name) ? REFERRER : 0) |
+    (/-20[0-9]{6}$/.test(name) ? DATE : 0) |
+    (/-r[0-9]+$/.test(name) ? EPOCH : 0)
+  )
 }
 
-/** The combinations of forms that a list shows which shows these forms: a name of two forms needs both. */
-export function formsWithin(shown: number): number[] {
-  const every = TAG_FORMS.referrer | TAG_FORMS.date | TAG_FORMS.epoch
-  return Array.from({ length: every + 1 }, (_, forms) => forms).filter((forms) => (forms & ~shown) === 0)
+/** The switches of a list; each lets in names of one form. */
+export interface FormSwitches {
+  readonly includeReferrers: boolean
+  readonly includeDates: boolean
+  readonly includeEpochs: boolean
+}
+
+/** What `formsOf` may be of names that are listed: a name of two forms needs both switches. Undefined: anything. */
+export function listedForms(switches: FormSwitches): number[] | undefined {
+  const on =
+    (switches.includeReferrers ? REFERRER : 0) |
+    (switches.includeDates ? DATE : 0) |
+    (switches.includeEpochs ? EPOCH : 0)
+  if (on === EVERY_FORM) return undefined
+  return Array.from({ length: EVERY_FORM }, (_, forms) => forms).filter((forms) => (forms & ~on) === 0)
 }

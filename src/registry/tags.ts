@@ -1,5 +1,5 @@
-import { create, equals } from '@bufbuild/protobuf'
-import { EmptySchema } from '@bufbuild/protobuf/wkt'
+import { create } from '@bufbuild/protobuf'
+import { EmptySchema, type Timestamp } from '@bufbuild/protobuf/wkt'
 import { Capability } from '#gen/capabilities/capabilities_pb.js'
 import {
   type ListTagsRequest,
@@ -8,15 +8,16 @@ import {
   TagsService,
 } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
 import { accessOf, allowed, requireCapabilities } from '../core/allowed.ts'
-import { type Call, implement } from '../core/call.ts'
+import { implement } from '../core/call.ts'
 import { setOf } from '../core/capabilities.ts'
-import { notFound } from '../core/errors.ts'
+import { invalidArgument, notFound } from '../core/errors.ts'
 import { refuseIfAny } from '../core/fields.ts'
 import { timestampMs, timestampOf } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
-import type { Tx } from '../storage/db.ts'
-import { type Condition, listPage } from '../storage/list.ts'
+import type { Db, Tx } from '../storage/db.ts'
+import { listPage } from '../storage/list.ts'
+import type { Condition } from '../storage/list-sql.ts'
 import { mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
@@ -32,11 +33,11 @@ import type { Store } from '../storage/store.ts'
 import type { TagRow } from '../storage/tables.ts'
 import { checkBundles } from './bundles.ts'
 import { holdRepo } from './parent-repo.ts'
-import { checkDigest, checkTagName, formsOf, formsWithin, TAG_FORMS } from './tag-name.ts'
+import { checkDigest, checkTagName, formsOf, listedForms } from './tag-name.ts'
 
 /**
- * Tags: names for the images of a repo. A tag is made and moved by one method, but moving it takes a right of its own (R20), and
- * no name is special.
+ * Tags: names for the manifests of a repo. A tag is made and moved by the same call, but only who may update tags can move one,
+ * whatever its name (R20).
  */
 
 const TYPE = 'registry.chainguard.dev/Tag'
@@ -53,29 +54,14 @@ const { updated_at, update_time, updateTime } = timeSortFields
 export function tagsService(store: Store) {
   const { db, clock, uids } = store
 
-  const insert = async (tx: Tx, repo: Uid, tag: Tag): Promise<TagRow> => {
-    const now = clock()
-    const row: TagRow = {
-      root: rootOf(repo),
-      uid: uids.below(repo),
-      parent: repo,
-      name: tag.name,
-      ...contentColumns(tag),
-      forms: formsOf(tag.name),
-      created_ms: now,
-      updated_ms: now,
-    }
-    await insertResource(db, tx, 'tags', row)
-    return row
-  }
-
   return implement(TagsService, {
     async listTags(request, call) {
       const { rows, ...page } = await listPage(store, call, request, {
         collection: 'tags',
+        // When a tag was made it does not show, so nobody sorts by it.
         sortFields: { uid: 'uid', name: 'name', updated_at, update_time, updateTime },
         defaultOrder: 'uid',
-        equals: { name: request.name, digest: request.digest },
+        equals: { digest: request.digest, name: request.name },
         conditions: conditionsOf(request),
       })
       return {
@@ -97,20 +83,37 @@ export function tagsService(store: Store) {
       return mutate(store, call, async (tx) => {
         await holdRepo(db, tx, repo)
         refuseIfAny(checkTagName(tag.name), checkDigest(tag.digest), checkBundles(tag.bundles))
-        const row = await holdTag(store, tx, repo, tag.name)
-        if (row === undefined) {
-          const inserted = await insert(tx, repo, tag)
-          return { uid: inserted.uid, answer: toTag(inserted) }
+        const wanted = {
+          digest: tag.digest,
+          deprecated: tag.deprecated ? 1 : 0,
+          bundles: JSON.stringify(tag.bundles),
         }
-        const { uid } = row
-        const current = toTag(row)
-        const { digest, deprecated, bundles } = tag
-        if (equals(TagSchema, current, { ...current, digest, deprecated, bundles }))
-          return { uid, answer: current, unchanged: true }
-        requireMayMove(call, repo)
-        const changed = { ...contentColumns(tag), updated_ms: nextUpdate(store, row) }
-        await updateResource(tx, 'tags', uid, changed)
-        return { uid, answer: toTag({ ...row, ...changed }) }
+        const current = await holdTagNamed(db, tx, repo, tag.name)
+        if (current === undefined) {
+          const now = clock()
+          const row: TagRow = {
+            root: rootOf(repo),
+            uid: uids.below(repo),
+            parent: repo,
+            name: tag.name,
+            forms: formsOf(tag.name),
+            ...wanted,
+            created_ms: now,
+            updated_ms: now,
+          }
+          await insertResource(db, tx, 'tags', row)
+          return { uid: row.uid, answer: toTag(row) }
+        }
+        if (
+          current.digest === wanted.digest &&
+          current.deprecated === wanted.deprecated &&
+          current.bundles === wanted.bundles
+        )
+          return { uid: current.uid, answer: toTag(current), unchanged: true }
+        requireCapabilities(accessOf(call).grants, repo, mayUpdate, 'change a tag that is there already')
+        const changed = { ...wanted, updated_ms: nextUpdate(store, current) }
+        await updateResource(tx, 'tags', current.uid, changed)
+        return { uid: current.uid, answer: toTag({ ...current, ...changed }) }
       })
     },
 
@@ -125,8 +128,10 @@ export function tagsService(store: Store) {
   })
 }
 
-/** The tag of this name, this transaction's alone. */
-async function holdTag({ db }: Store, tx: Tx, repo: string, name: string): Promise<TagRow | undefined> {
+const mayUpdate = setOf([Capability.CAP_TAG_UPDATE])
+
+/** The tag of a name in a repo that is held, this transaction's alone. Undefined where there is none, or it is being deleted. */
+async function holdTagNamed(db: Db, tx: Tx, repo: string, name: string): Promise<TagRow | undefined> {
   const found = await tx
     .selectFrom('tags')
     .select('uid')
@@ -135,24 +140,6 @@ async function holdTag({ db }: Store, tx: Tx, repo: string, name: string): Promi
     .where('name', '=', name)
     .executeTakeFirst()
   return found && lockResource(db, tx, 'tags', found.uid, 'update')
-}
-
-/** Whether a repo that is held has any. */
-export async function hasTags(tx: Tx, repo: string): Promise<boolean> {
-  const rows = await tx
-    .selectFrom('tags')
-    .select('uid')
-    .where('root', '=', rootOf(repo))
-    .where('parent', '=', repo)
-    .limit(1)
-    .execute()
-  return rows.length > 0
-}
-
-const mayMove = setOf([Capability.CAP_TAG_UPDATE])
-
-function requireMayMove(call: Call, repo: string): void {
-  requireCapabilities(accessOf(call).grants, repo, mayMove, 'change a tag that is there')
 }
 
 function toTag(row: TagRow): Tag {
@@ -167,20 +154,34 @@ function toTag(row: TagRow): Tag {
   }
 }
 
-function contentColumns({ digest, deprecated, bundles }: Tag) {
-  return { digest, deprecated: Number(deprecated), bundles: JSON.stringify(bundles) }
+function conditionsOf(request: ListTagsRequest): Condition[] {
+  const conditions: Condition[] = []
+  const { updatedSince } = request
+  if (updatedSince !== undefined)
+    conditions.push({ column: 'updated_ms', comparison: '>', value: sinceMs(updatedSince) })
+  const values = listedForms(request)
+  if (values !== undefined) conditions.push({ column: 'forms', values })
+  return conditions
 }
 
-/** Names of the three forms are left out unless their switch is on, also when they are asked for by name. */
-function conditionsOf(request: ListTagsRequest): Condition[] {
-  const { includeReferrers, includeDates, includeEpochs, updatedSince } = request
-  const shown =
-    (includeReferrers ? TAG_FORMS.referrer : 0) |
-    (includeDates ? TAG_FORMS.date : 0) |
-    (includeEpochs ? TAG_FORMS.epoch : 0)
-  const forms = formsWithin(shown)
-  const conditions: Condition[] = forms.length === 8 ? [] : [{ column: 'forms', values: forms }]
-  if (updatedSince !== undefined)
-    conditions.push({ column: 'updated_ms', comparison: '>', value: timestampMs(updatedSince) })
-  return conditions
+const EARLIEST_MS = Date.parse('0001-01-01T00:00:00.000Z')
+const LATEST_MS = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** The millisecond that an instant lies in: what changed in a later one changed after the instant. */
+function sinceMs(instant: Timestamp): number {
+  const ms = timestampMs(instant)
+  if (instant.nanos < 0 || instant.nanos > 999_999_999 || ms < EARLIEST_MS || ms > LATEST_MS)
+    throw invalidArgument('updated_since', 'must be a time in the years 1 to 9999')
+  return ms
+}
+
+/** Whether a repo that is held has any. */
+export async function hasTags(tx: Tx, repo: string): Promise<boolean> {
+  const one = tx
+    .selectFrom('tags')
+    .select('uid')
+    .where('root', '=', rootOf(repo))
+    .where('parent', '=', repo)
+    .limit(1)
+  return (await one.execute()).length > 0
 }

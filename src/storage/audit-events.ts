@@ -40,6 +40,11 @@ export function eventRow({ timeMs, actor, method, uid, requestId, address }: Aud
   }
 }
 
+/** The same event by another id, when somebody else got the one it had. */
+export function renewedEvent(row: NewAuditEventRow): NewAuditEventRow {
+  return { ...row, id: eventId(row.created_ms) }
+}
+
 const TIME_DIGITS = 11
 const CHANCE_DIGITS = 5
 const GREATEST_TIME_MS = 16 ** TIME_DIGITS - 1

@@ -88,8 +88,13 @@ export function indexHint(
     ? conditions.find(
         (condition) => 'values' in condition && condition.values.length === 1 && condition.column in indexed,
       )?.column
-    : conditions.length === 0 && wholeOrganization(branches) && first?.column
+    : conditions.every(isForms) && wholeOrganization(branches) && first?.column
   return column ? ` indexed by ${collection}_${indexed[column]}` : ''
+}
+
+/** The forms of tags stand in every index of theirs, and leave most tags in. */
+function isForms({ column }: Condition): boolean {
+  return column === 'forms'
 }
 
 /** One statement part per branch keeps each an index range; beyond branchesMax they share one. */

@@ -234,8 +234,8 @@ onEveryDatabase('repos', (cast) => {
     const alias = (chars: number) => `${'a'.repeat(chars - 2)}:b`
     const cases: readonly [body: object, ...fields: string[]][] = [
       [{ catalogTier: 99 }, 'catalogTier'],
-      [{ bundles: ['gold'] }, 'bundles'],
-      [{ bundles: ['base', 'base'] }, 'bundles'],
+      [{ bundles: ['gold'] }, 'bundles[0]'],
+      [{ bundles: ['base', 'base'] }, 'bundles[1]'],
       [{ aliases: ['nginx'] }, 'aliases[0]'],
       [{ aliases: ['nginx:1', 'a b:1', ':1'] }, 'aliases[1]', 'aliases[2]'],
       [{ aliases: [alias(repoAliasCharsMax + 1)] }, 'aliases[0]'],

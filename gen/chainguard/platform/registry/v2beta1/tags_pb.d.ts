@@ -33,7 +33,7 @@ export declare type Tag = Message<"chainguard.platform.registry.v2beta1.Tag"> & 
   name: string;
 
   /**
-   * Digest of the manifest, as `algorithm:hex`.
+   * Digest of the manifest: `sha256:` and 64 hexadecimal digits, or `sha512:` and 128, in lower case.
    *
    * @generated from field: string digest = 3;
    */
@@ -54,7 +54,8 @@ export declare type Tag = Message<"chainguard.platform.registry.v2beta1.Tag"> & 
   deprecated: boolean;
 
   /**
-   * Labels under which the version is offered.
+   * Labels under which the version is offered, each once: `application`, `base`, `byol`, `ai`, `ai-gpu`,
+   * `featured`, `fips`, `commercial`, `emeritoss`.
    *
    * @generated from field: repeated string bundles = 6;
    */
@@ -300,8 +301,9 @@ export declare const TagsService: GenService<{
     output: typeof ListTagsResponseSchema;
   },
   /**
-   * Creates a tag in a repo, or points the tag of that name at another digest, keeping its UID. Fails
-   * with NOT_FOUND when there is no such repo.
+   * Creates a tag in a repo, or changes the tag of that name to what is given, keeping its UID; for a
+   * change, CAP_TAG_UPDATE is needed too. What is given already changes nothing. Fails with NOT_FOUND
+   * when there is no such repo.
    *
    * @generated from rpc chainguard.platform.registry.v2beta1.TagsService.CreateTag
    */

@@ -1,0 +1,114 @@
+import { limits } from '../core/limits.ts'
+import { firstEventId } from './audit-events.ts'
+import { type Db, inTransaction } from './db.ts'
+import { runText, sqlText } from './sql-text.ts'
+
+/**
+ * Deletes what nobody asks for any more: audit events past their retention, and answers that are kept for creates that are sent
+ * again. Every node does it by itself, a few rows at a time and with pauses, so that others hardly notice; what another node has
+ * deleted meanwhile is simply not there.
+ */
+export interface Expiry {
+  /** Stops between two steps; what is left waits for the next start. */
+  stop(): Promise<void>
+}
+
+export interface ExpiryOptions {
+  readonly db: Db
+  readonly clock: () => number
+  /** Undefined keeps events for ever. */
+  readonly auditRetentionMs: number | undefined
+  /** Between two rounds; the first begins after one. */
+  readonly intervalMs?: number | undefined
+  readonly onError: (error: unknown) => void
+}
+
+const INTERVAL_MS = 60 * 60 * 1000
+/** Rows of one transaction: it holds up other changes for a few milliseconds. */
+const ROWS_AT_ONCE = 200
+const PAUSE_MS = 10
+
+export function expiry({ db, clock, auditRetentionMs, intervalMs, onError }: ExpiryOptions): Expiry {
+  let stopping = false
+
+  /** Deletes step by step until a step finds less than it may delete. */
+  const all = async (step: () => Promise<number>) => {
+    while (!stopping && (await step()) === ROWS_AT_ONCE)
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+  }
+  const round = async () => {
+    const now = clock()
+    await all(() => deleteAnswers(db, now - limits.idempotencyKeyMaxAgeMs))
+    if (auditRetentionMs === undefined) return
+    const before = firstEventId(now - auditRetentionMs)
+    for await (const root of rootsOfEvents(db)) {
+      if (stopping) return
+      await all(() => deleteEvents(db, root, before))
+    }
+  }
+
+  let running: Promise<void> | undefined
+  const timer = setInterval(() => {
+    running ??= round()
+      .catch(onError)
+      .finally(() => {
+        running = undefined
+      })
+  }, intervalMs ?? INTERVAL_MS)
+  timer.unref()
+
+  return {
+    async stop() {
+      stopping = true
+      clearInterval(timer)
+      await running
+    },
+  }
+}
+
+/** How many of an organization's oldest events were found that are older than `before`, an id. */
+async function deleteEvents(db: Db, root: string, before: string): Promise<number> {
+  const old = await db.kysely
+    .selectFrom('audit_events')
+    .select('id')
+    .where('root', '=', root)
+    .where('id', '<', before)
+    .orderBy('id')
+    .limit(ROWS_AT_ONCE)
+    .execute()
+  const last = old.at(-1)
+  if (last !== undefined)
+    await inTransaction(db, (tx) =>
+      tx.deleteFrom('audit_events').where('root', '=', root).where('id', '<=', last.id).execute(),
+    )
+  return old.length
+}
+
+async function deleteAnswers(db: Db, untilMs: number): Promise<number> {
+  const old = await db.kysely
+    .selectFrom('idempotency_keys')
+    .select('created_ms')
+    .where('created_ms', '<=', untilMs)
+    .orderBy('created_ms')
+    .limit(ROWS_AT_ONCE)
+    .execute()
+  const last = old.at(-1)
+  if (last !== undefined)
+    await inTransaction(db, (tx) =>
+      tx.deleteFrom('idempotency_keys').where('created_ms', '<=', last.created_ms).execute(),
+    )
+  return old.length
+}
+
+/** The organizations that have events, in order. Each step finds the next one on the index. */
+async function* rootsOfEvents(db: Db): AsyncGenerator<string, void> {
+  for (let after = ''; ; ) {
+    const sql = sqlText(db.engine)
+    const text = `select min(root) as root from audit_events where root > ${sql.bind(after)}`
+    const [row] = await runText<{ root: string | null }>(db, text, sql)
+    const root = row?.root ?? null
+    if (root === null) return
+    yield root
+    after = root
+  }
+}

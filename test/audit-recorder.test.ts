@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { recorder } from '../src/audit/recorder.ts'
+import { limits } from '../src/core/limits.ts'
+import type { AuditEvent } from '../src/storage/audit-events.ts'
+import type { Db } from '../src/storage/db.ts'
+import { startTestBerth } from './support/berth.ts'
+import { databases } from './support/databases.ts'
+
+/** The recorder on a database of its own, where the front door cannot reach its bounds in a test's time. */
+
+async function started(t: TestContext, database = databases[0]) {
+  if (database === undefined) throw new Error('no database to test on')
+  const berth = await startTestBerth(database)
+  t.after(() => berth.stop())
+  const real = berth.berth.installation.store.db
+  const state = { fails: false, errors: 0, written: 0, dropped: 0 }
+  const db: Db = {
+    ...real,
+    transaction: (work) => (state.fails ? Promise.reject(new Error('out of order')) : real.transaction(work)),
+  }
+  const audit = recorder({
+    db,
+    onError: () => {
+      state.errors++
+    },
+    onWritten: (events) => {
+      state.written += events
+    },
+    onDropped: (events) => {
+      state.dropped += events
+    },
+  })
+  t.after(() => audit.stop())
+  const uid = randomBytes(20).toString('hex')
+  const event = (more: Partial<AuditEvent> = {}): AuditEvent => ({
+    timeMs: 1_800_000_000_000,
+    actor: uid,
+    method: 'test.Service/Call',
+    uid,
+    requestId: 'r',
+    address: '192.0.2.1',
+    ...more,
+  })
+  const rows = () =>
+    real.kysely.selectFrom('audit_events').selectAll().where('actor', '=', uid).orderBy('reason').execute()
+  return { audit, state, event, rows }
+}
+
+const token = { issuer: 'https://issuer.example', subject: 'job' }
+
+async function until(reached: () => boolean): Promise<void> {
+  for (let tries = 0; !reached(); tries++) {
+    assert.ok(tries < 1000, 'it did not happen')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+for (const database of databases) {
+  test(`any number of events about one thing in one millisecond are all written (${database.name})`, async (t) => {
+    const { audit, event, rows, state } = await started(t, database)
+    for (let n = 0; n < 2000; n++) audit.exchanged(event(), token)
+    await audit.stop()
+    assert.deepEqual([(await rows()).length, state.written, state.errors], [2000, 2000, 0])
+  })
+}
+
+test('what differs only in who, where, why or how is not counted as one', async (t) => {
+  const { audit, event, rows } = await started(t)
+  const refusals = [
+    event(),
+    event({ method: 'test.Service/Other' }),
+    event({ address: '192.0.2.2' }),
+    event({ uid: `${event().uid}/0123456789abcdef` }),
+  ]
+  for (let n = 0; n < 3; n++) {
+    for (const refusal of refusals) audit.refused(refusal, { code: 7, reason: 'a' })
+    audit.refused(event(), { code: 16, reason: 'a' })
+    audit.refused(event(), { code: 7, reason: 'b' })
+    audit.refused(event(), { code: 7, reason: 'a', token })
+  }
+  await audit.stop()
+  const written = await rows()
+  assert.deepEqual(
+    written.map(({ n }) => Number(n)),
+    Array.from({ length: 7 }, () => 3),
+  )
+})
+
+test('beyond auditRefusalsMax and auditRefusalsPerOrganizationMax refusals are counted and not kept', async (t) => {
+  const { audit, event, rows, state } = await started(t)
+  const refuse = (uid: string, reason: string) => audit.refused(event({ uid }), { code: 7, reason })
+  for (let n = 0; n < limits.auditRefusalsPerOrganizationMax + 5; n++) refuse(event().uid, `reason ${n}`)
+  assert.equal(state.dropped, 5)
+  refuse(event().uid, 'reason 0') // one more of a kind that is there already
+  assert.equal(state.dropped, 5)
+  while (state.dropped === 5) refuse(randomBytes(20).toString('hex'), 'elsewhere')
+  await audit.stop()
+  assert.equal((await rows()).length, limits.auditRefusalsMax)
+  assert.equal(state.written, limits.auditRefusalsMax)
+})
+
+test('a database that fails gets later what it did not take, up to auditExchangesMax', async (t) => {
+  const { audit, event, rows, state } = await started(t)
+  state.fails = true
+  audit.refused(event(), { code: 7, reason: 'kept' })
+  for (let n = 0; n < 100; n++) audit.exchanged(event({ timeMs: 1_800_000_000_000 + n }), token)
+  await until(() => state.errors > 1)
+  assert.deepEqual([state.written, state.dropped], [0, 0])
+  for (let n = 0; n < limits.auditExchangesMax; n++)
+    audit.exchanged(event({ timeMs: 1_800_000_001_000 + n }), token)
+  const { errors } = state
+  await until(() => state.errors > errors)
+  assert.equal(state.dropped, 101)
+  state.fails = false
+  await until(() => state.written === limits.auditExchangesMax)
+  assert.equal((await rows()).length, limits.auditExchangesMax)
+})

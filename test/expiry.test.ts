@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { limits } from '../src/core/limits.ts'
+import { eventRow, insertEvents } from '../src/storage/audit-events.ts'
+import { inTransaction } from '../src/storage/db.ts'
+import { startTestBerth } from './support/berth.ts'
+import { apiOf, newName, onEveryDatabase } from './support/cast.ts'
+import { call } from './support/rest.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+async function eventually(reached: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; !(await reached()); tries++) {
+    assert.ok(tries < 500, 'it did not happen')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+onEveryDatabase(
+  'what expires',
+  (cast) => {
+    const db = () => cast().berth.berth.installation.store.db
+    const record = (root: string, times: readonly number[]) =>
+      inTransaction(db(), (tx) =>
+        insertEvents(
+          tx,
+          db().engine,
+          times.map((timeMs) =>
+            eventRow({
+              timeMs,
+              actor: root,
+              method: 'test.Service/Record',
+              uid: root,
+              requestId: '',
+              address: '',
+            }),
+          ),
+        ),
+      )
+    const timesOf = async (root: string) =>
+      (
+        await db()
+          .kysely.selectFrom('audit_events')
+          .select('created_ms')
+          .where('root', '=', root)
+          .where('method', '=', 'test.Service/Record')
+          .execute()
+      ).map(({ created_ms }) => Number(created_ms))
+
+    test('events go when BERTH_AUDIT_RETENTION has passed, in every organization, and no earlier', async () => {
+      const { berth } = cast()
+      const roots = await Promise.all([0, 1, 2].map(async () => (await cast().organization()).uid))
+      const now = berth.berth.installation.store.clock()
+      // More than one step deletes, and many in one millisecond.
+      const old = [
+        ...Array.from({ length: 450 }, (_, n) => now - 31 * DAY_MS - n),
+        ...Array.from({ length: 6 }, () => now - 40 * DAY_MS),
+      ]
+      const young = Array.from({ length: 250 }, (_, n) => now - 29 * DAY_MS - n)
+      for (const root of roots) await record(root, [...young, ...old])
+      await eventually(async () => {
+        const left = await Promise.all(roots.map(timesOf))
+        return left.every((times) => times.every((time) => time > now - 30 * DAY_MS))
+      })
+      for (const root of roots) assert.deepEqual((await timesOf(root)).sort(), young.toSorted())
+
+      berth.advance(2 * DAY_MS)
+      await eventually(async () => (await Promise.all(roots.map(timesOf))).flat().length === 0)
+      const token = await berth.tokenOf(berth.owner)
+      const { body } = await call('GET', `${berth.url}/audit/v1/events?method=CreateGroup`, { token })
+      assert.ok(Number(body.totalCount) >= 3, 'what happened since is there')
+      assert.deepEqual(berth.errors, [])
+    })
+
+    test('the answer that is kept for an idempotency key goes after idempotencyKeyMaxAgeMs', async () => {
+      const { berth } = cast()
+      const create = async () => {
+        const token = await berth.tokenOf(berth.owner)
+        const reply = await call('POST', `${berth.url}/iam/v2beta1/groups`, {
+          token,
+          body: { name: newName('org') },
+          headers: { 'idempotency-key': newName('key') },
+        })
+        assert.equal(reply.status, 200, reply.text)
+      }
+      const kept = async () =>
+        (await db().kysely.selectFrom('idempotency_keys').select('created_ms').execute()).map(
+          ({ created_ms }) => Number(created_ms),
+        )
+      for (let n = 0; n < 3; n++) await create()
+      assert.equal((await kept()).length, 3)
+      berth.advance(limits.idempotencyKeyMaxAgeMs)
+      await create()
+      await eventually(async () => (await kept()).length === 1)
+      const [time = 0] = await kept()
+      assert.ok(time > berth.berth.installation.store.clock() - limits.idempotencyKeyMaxAgeMs)
+    })
+  },
+  { env: { BERTH_AUDIT_RETENTION: '30d' }, expiryIntervalMs: 20 },
+)
+
+test('with BERTH_AUDIT_RETENTION=forever no event goes, and kept answers still do', async (t) => {
+  const berth = await startTestBerth(
+    { name: 'sqlite', open: undefined },
+    { env: { BERTH_AUDIT_RETENTION: 'forever' }, expiryIntervalMs: 20 },
+  )
+  t.after(() => berth.stop())
+  const { db } = berth.berth.installation.store
+  const reply = await call('POST', `${berth.url}/iam/v2beta1/groups`, {
+    token: berth.token,
+    body: { name: newName('org') },
+    headers: { 'idempotency-key': 'once' },
+  })
+  assert.equal(reply.status, 200)
+  const events = () => db.kysely.selectFrom('audit_events').select('uid').execute()
+  const before = await events()
+  berth.advance(5000 * DAY_MS)
+  await eventually(
+    async () => (await db.kysely.selectFrom('idempotency_keys').select('key').execute()).length === 0,
+  )
+  assert.deepEqual(await events(), before)
+})
+
+test('a database that fails does not end the deleting', async (t) => {
+  const berth = await startTestBerth(
+    { name: 'sqlite', open: undefined },
+    { env: { BERTH_AUDIT_RETENTION: '1d' }, expiryIntervalMs: 20 },
+  )
+  t.after(() => berth.stop())
+  const { db } = berth.berth.installation.store
+  await apiOf(berth, berth.token).made('iam/groups', { name: newName('org') })
+  const { read } = db
+  Object.assign(db, {
+    read: () => {
+      throw new Error('out of order')
+    },
+  })
+  berth.advance(2 * DAY_MS)
+  await eventually(async () => berth.errors.length > 1)
+  Object.assign(db, { read })
+  await eventually(
+    async () => (await db.kysely.selectFrom('audit_events').select('uid').execute()).length === 0,
+  )
+})
