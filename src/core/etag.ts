@@ -31,6 +31,8 @@ function digestOf(schema: DescMessage, message: Message): string {
   return createHash('sha256').update(toBinary(schema, seen)).digest('base64url').slice(0, 22)
 }
 
+const NO_VERSION = ''
+
 const tagPattern = /^(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/
 
 /**
@@ -45,13 +47,21 @@ export function lists(header: string, etag: string): boolean | undefined {
   return tags.includes(tagPattern.exec(etag)?.[1])
 }
 
-/** Throws code 9, over REST with status 412, when the caller asks for another version than this one (If-Match). */
-export function requireMatch({ ifMatch }: Call, schema: DescMessage, current: Message, uid: string): void {
+/**
+ * Throws code 9, over REST with status 412, when the caller asks for another version than this one (If-Match). What is not there,
+ * `current` undefined, has no version.
+ */
+export function requireMatch(
+  { ifMatch }: Call,
+  schema: DescMessage,
+  current: Message | undefined,
+  uid: string,
+): void {
   if (ifMatch === undefined) return
-  const matches = lists(ifMatch, etagOf(schema, current))
+  const matches = lists(ifMatch, current === undefined ? NO_VERSION : etagOf(schema, current))
   if (matches === undefined)
     throw invalidArgument('if-match', 'must be *, or entity tags such as W/"abc", separated by commas')
-  if (matches) return
+  if (matches && current !== undefined) return
   const description = `${uid} was changed since; read it again and decide anew`
   throw new ApiError(Code.FAILED_PRECONDITION, `Precondition failed: ${description}`, {
     httpStatus: 412,

@@ -68,7 +68,7 @@ export const limits = {
   overlayBytesMax: 128 * KIB,
   overlayEntriesMax: 500,
   /** A README, in UTF-8: the worst of this length takes a second to check. */
-  readmeBytesMax: 128 * KIB,
+  readmeBytesMax: 64 * KIB,
   /** Sources that are gone through, one copying the next, for a README to show. */
   readmeSourcesMax: 8,
 

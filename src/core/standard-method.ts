@@ -1,4 +1,5 @@
-import { type DescMethod, hasOption } from '@bufbuild/protobuf'
+import { type DescMethod, getOption, hasOption } from '@bufbuild/protobuf'
+import { mcp } from '#gen/annotations/mcp_pb.js'
 import { resource } from '#gen/google/api/resource_pb.js'
 
 /** What a method does to a resource, where it is one of the standard ones (AIP-131 to AIP-135, AIP-233). */
@@ -19,6 +20,12 @@ export function standardMethod(method: DescMethod): StandardMethod {
 export function answersVersion(method: DescMethod): boolean {
   const kind = standardMethod(method)
   return kind === 'get' || kind === 'create' || kind === 'update'
+}
+
+/** Whether the method changes a resource that its caller may have read: such calls take If-Match. A create that may be repeated is an upsert. */
+export function changesVersion(method: DescMethod): boolean {
+  const kind = standardMethod(method)
+  return kind === 'update' || kind === 'delete' || (kind === 'create' && getOption(method, mcp).idempotent)
 }
 
 function kindOf({ name, output }: DescMethod): StandardMethod {

@@ -5,7 +5,7 @@ import { FieldBehavior } from '#gen/google/api/field_behavior_pb.js'
 import { nameOf } from '../core/capabilities.ts'
 import { isLeafMessage } from '../core/field-mask.ts'
 import { limits } from '../core/limits.ts'
-import { answersVersion, standardMethod } from '../core/standard-method.ts'
+import { answersVersion, changesVersion, standardMethod } from '../core/standard-method.ts'
 import type { Route } from '../gateway/routes.ts'
 import type { Comments } from './comments.ts'
 import { type Answer, type ErrorStatus, errorAnswer, headersOf, rateHeaders } from './error-answers.ts'
@@ -276,19 +276,13 @@ function queryParameters(
 }
 
 function headersFor(method: DescMethod): string[] {
-  const reference = (name: keyof typeof headerParameters) => `#/components/parameters/${name}`
-  switch (standardMethod(method)) {
-    case 'get':
-      return [reference('IfNoneMatch')]
-    case 'create':
-    case 'batchCreate':
-      return [reference('IdempotencyKey')]
-    case 'update':
-    case 'delete':
-      return [reference('IfMatch')]
-    default:
-      return []
-  }
+  const kind = standardMethod(method)
+  const names: [name: keyof typeof headerParameters, applies: boolean][] = [
+    ['IfNoneMatch', kind === 'get'],
+    ['IfMatch', changesVersion(method)],
+    ['IdempotencyKey', kind === 'create' || kind === 'batchCreate'],
+  ]
+  return names.filter(([, applies]) => applies).map(([name]) => `#/components/parameters/${name}`)
 }
 
 function requestBodyOf(
@@ -363,7 +357,7 @@ function errorsOf({ method, httpMethod, body }: Route): Operation['responses'] {
     [404, !isOpen && kind !== 'list'],
     [408, changes && kind !== 'delete'],
     [409, changes && !judgesBearer(method)],
-    [412, kind === 'update' || kind === 'delete'],
+    [412, changesVersion(method)],
     [413, body !== '' || judgesBearer(method)],
     [422, kind === 'create' || kind === 'batchCreate'],
     [429, true],

@@ -11,6 +11,7 @@ import { accessOf, allowed, requireCapabilities } from '../core/allowed.ts'
 import { implement } from '../core/call.ts'
 import { setOf } from '../core/capabilities.ts'
 import { invalidArgument, notFound } from '../core/errors.ts'
+import { requireMatch } from '../core/etag.ts'
 import { refuseIfAny } from '../core/fields.ts'
 import { timestampMs, timestampOf } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
@@ -89,6 +90,8 @@ export function tagsService(store: Store) {
           bundles: JSON.stringify(tag.bundles),
         }
         const current = await holdTagNamed(db, tx, repo, tag.name)
+        // There is no other method that moves a tag.
+        requireMatch(call, TagSchema, current && toTag(current), `tag ${tag.name}`)
         if (current === undefined) {
           const now = clock()
           const row: TagRow = {

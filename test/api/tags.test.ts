@@ -343,6 +343,24 @@ onEveryDatabase('tags', (cast) => {
     assert.equal((await ask(now.headers.get('etag') ?? '')).status, 200)
   })
 
+  test('a create that is sent again with its key does not move the tag back', async () => {
+    const { owner, repo } = await newRepo()
+    const { api } = owner
+    const send = () =>
+      call('POST', `${cast().berth.url}/registry/v2beta1/tags/${repo}`, {
+        token: api.token,
+        headers: { 'idempotency-key': 'push-1' },
+        body: { name: 'latest', digest: a },
+      })
+    const first = await send()
+    assert.equal(first.status, 200, first.text)
+    const moved = await api.made(`registry/tags/${repo}`, { name: 'latest', digest: b })
+    assert.equal(moved.uid, first.body.uid)
+    const again = await cast().writesNothing(send)
+    assert.deepEqual([again.status, again.body], [200, first.body])
+    assert.deepEqual((await api.get(`registry/tags/${moved.uid}`)).body, moved)
+  })
+
   test('each change leaves one audit record, a failed or empty one none', async () => {
     const { owner, repo } = await newRepo()
     const { api } = owner

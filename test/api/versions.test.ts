@@ -111,6 +111,21 @@ onEveryDatabase('versions of a resource', (cast) => {
     }
   })
 
+  test('a tag is moved by who has seen where it points', async () => {
+    const { owner, uid } = await cast().organization()
+    const { api } = owner
+    const repo = await api.made(`registry/repos/${uid}`, { name: 'nginx' })
+    const path = `registry/tags/${repo.uid}`
+    const to = (n: number) => ({ name: 'latest', digest: `sha256:${String(n).repeat(64)}` })
+    assertRefused(await ask('POST', path, api, { 'if-match': '*' }, to(1)), mismatch)
+    const seen = tag(await api.post(path, to(1)))
+    const moves = await Promise.all(
+      [2, 3, 4, 5].map((n) => ask('POST', path, api, { 'if-match': seen }, to(n))),
+    )
+    assert.deepEqual(moves.map(({ status }) => status).sort(), [200, 412, 412, 412])
+    assertRefused(await ask('POST', path, api, { 'if-match': 'rubbish' }, to(1)), badField('if-match'))
+  })
+
   test('an identity that is merely used stays the same version', async () => {
     const { owner, uid } = await cast().organization()
     const robot = await owner.api.post(`iam/identities/${uid}`, { name: 'robot', claimMatch })
