@@ -1,7 +1,7 @@
 import { limits } from '../core/limits.ts'
 import { firstEventId } from './audit-events.ts'
 import { type Db, inTransaction } from './db.ts'
-import { runText, sqlText } from './sql-text.ts'
+import { rootsIn } from './roots.ts'
 
 /**
  * Deletes what nobody asks for any more: audit events past their retention, and answers that are kept for creates that are sent
@@ -41,7 +41,7 @@ export function expiry({ db, clock, auditRetentionMs, intervalMs, onError }: Exp
     await all(() => deleteAnswers(db, now - limits.idempotencyKeyMaxAgeMs))
     if (auditRetentionMs === undefined) return
     const before = firstEventId(now - auditRetentionMs)
-    for await (const root of rootsOfEvents(db)) {
+    for await (const root of rootsIn(db, 'audit_events')) {
       if (stopping) return
       await all(() => deleteEvents(db, root, before))
     }
@@ -98,17 +98,4 @@ async function deleteAnswers(db: Db, untilMs: number): Promise<number> {
       tx.deleteFrom('idempotency_keys').where('created_ms', '<=', last.created_ms).execute(),
     )
   return old.length
-}
-
-/** The organizations that have events, in order. Each step finds the next one on the index. */
-async function* rootsOfEvents(db: Db): AsyncGenerator<string, void> {
-  for (let after = ''; ; ) {
-    const sql = sqlText(db.engine)
-    const text = `select min(root) as root from audit_events where root > ${sql.bind(after)}`
-    const [row] = await runText<{ root: string | null }>(db, text, sql)
-    const root = row?.root ?? null
-    if (root === null) return
-    yield root
-    after = root
-  }
 }

@@ -21,9 +21,10 @@ import {
   whereOf,
   wholeOrganization,
 } from './list-sql.ts'
+import { someRoots } from './roots.ts'
 import { runLongText, runText, runTextOnce, sqlText } from './sql-text.ts'
 import type { Store } from './store.ts'
-import type { Listed, Tables } from './tables.ts'
+import type { Collection, Listed, Tables } from './tables.ts'
 
 export type { Condition } from './list-sql.ts'
 
@@ -199,14 +200,19 @@ async function byOrganization(
 ): Promise<Branch[]> {
   const [only] = branches
   const platform = only !== undefined && 'range' in only && only.range.from === '' && only.range.to === 'g'
-  if (!platform || !isCounted(spec.collection) || (order[0]?.column === 'uid' && conditions.length === 0))
-    return branches
+  if (!platform || (order[0]?.column === 'uid' && conditions.length === 0)) return branches
+  const max = db.sizes.branchesMax + 1
+  const roots = await (isCounted(spec.collection)
+    ? countedRoots(db, spec.collection, max)
+    : someRoots(db, spec.collection, max))
+  return roots.length > db.sizes.branchesMax ? branches : roots.map((root) => ({ range: rangeFrom(root) }))
+}
+
+async function countedRoots(db: Db, collection: Collection, max: number): Promise<string[]> {
   const sql = sqlText(db.engine)
-  const text = `select distinct root from counts where collection = ${sql.bind(spec.collection)} order by root limit ${sql.bind(db.sizes.branchesMax + 1)}`
-  const roots = await runTextOnce<{ root: string }>(db, text, sql)
-  return roots.length > db.sizes.branchesMax
-    ? branches
-    : roots.map(({ root }) => ({ range: rangeFrom(root) }))
+  const text = `select distinct root from counts where collection = ${sql.bind(collection)} order by root limit ${sql.bind(max)}`
+  const rows = await runTextOnce<{ root: string }>(db, text, sql)
+  return rows.map(({ root }) => root)
 }
 
 /** Conditions on columns: all must hold. */

@@ -1,0 +1,29 @@
+import type { Db } from './db.ts'
+import { runText, sqlText } from './sql-text.ts'
+import type { Listed } from './tables.ts'
+
+const ROOTS_AT_ONCE = 100
+
+/** All organizations that have rows in a table, in order. */
+export async function* rootsIn(db: Db, table: Listed): AsyncGenerator<string, void> {
+  for (let after = ''; ; ) {
+    const roots = await someRoots(db, table, ROOTS_AT_ONCE, after)
+    yield* roots
+    if (roots.length < ROOTS_AT_ONCE) return
+    after = roots.at(-1) ?? ''
+  }
+}
+
+/** The first organizations that have rows in a table. Each is found on the index; those rows are not walked. */
+export async function someRoots(db: Db, table: Listed, max: number, after = ''): Promise<string[]> {
+  const sql = sqlText(db.engine)
+  const text = `
+    with recursive found (root) as (
+      select min(root) from ${table} where root > ${sql.bind(after)}
+      union all
+      select (select min(root) from ${table} where root > found.root) from found where found.root is not null
+    )
+    select root from found where root is not null limit ${sql.bind(max)}`
+  const rows = await runText<{ root: string }>(db, text, sql)
+  return rows.map(({ root }) => root)
+}
