@@ -14,10 +14,13 @@ export function clientAddresses(trustedProxies: readonly string[]): AddressOf {
   const isTrusted = (address: Address) =>
     networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits))
 
-  return (socketAddress, forwardedFor) => {
-    const peer = read(socketAddress ?? '')
-    if (peer === undefined) return socketAddress ?? ''
-    if (forwardedFor === undefined || networks.length === 0) return peer.toString()
+  return (socketAddress = '', forwardedFor) => {
+    const isDirect = forwardedFor === undefined || networks.length === 0
+    // As nearly every request has it, and there is but one spelling.
+    if (isDirect && !socketAddress.includes(':')) return socketAddress
+    const peer = read(socketAddress)
+    if (peer === undefined) return socketAddress
+    if (isDirect) return peer.toString()
     const entries = String(forwardedFor).split(',')
     let client = peer
     while (isTrusted(client)) {

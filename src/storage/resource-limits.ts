@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { quotaExceeded } from '../core/errors.ts'
 import { type ResourceKind, type ResourceLimits, resourceKinds } from '../core/resource-limits.ts'
 import type { Db, Reader, Tx } from './db.ts'
@@ -87,9 +88,41 @@ const limitRows = prepared((db, { root, kind }: { root: string; kind: string }) 
     .where('kind', '=', kind),
 )
 
-/** How many there may be, if there is a limit. */
-export async function limitOf(tx: Tx, collection: Collection, root: string): Promise<number | undefined> {
-  const rows = await limitRows(tx, { root, kind: kindOf[collection] })
+const LIMITS_REMEMBERED_MAX = 10_000
+
+const remembered = new WeakMap<
+  Db,
+  LRUCache<string, { readonly version: number; readonly n: number | undefined }>
+>()
+
+/**
+ * How many there may be, if there is a limit. Asked by every create, so where the database can tell that no limit has changed the
+ * answer of the last time holds.
+ */
+export async function limitOf(
+  db: Db,
+  tx: Tx,
+  collection: Collection,
+  root: string,
+): Promise<number | undefined> {
+  const kind = kindOf[collection]
+  const version = db.version('access')
+  if (version === undefined) return readLimit(tx, kind, root)
+  let limits = remembered.get(db)
+  if (limits === undefined) {
+    limits = new LRUCache({ max: LIMITS_REMEMBERED_MAX })
+    remembered.set(db, limits)
+  }
+  const key = `${kind} ${root}`
+  const known = limits.get(key)
+  if (known?.version === version) return known.n
+  const n = await readLimit(tx, kind, root)
+  limits.set(key, { version, n })
+  return n
+}
+
+async function readLimit(tx: Tx, kind: ResourceKind, root: string): Promise<number | undefined> {
+  const rows = await limitRows(tx, { root, kind })
   return (rows.find((row) => row.root === root) ?? rows[0])?.n
 }
 

@@ -110,7 +110,7 @@ export async function insertResource<C extends Collection>(
   }
   // Organizations, people and managed roles lie in no organization.
   const inOrganization = uid !== root || !ownsUid(collection)
-  const limit = inOrganization && !unlimited ? await limitOf(tx, collection, root) : undefined
+  const limit = inOrganization && !unlimited ? await limitOf(db, tx, collection, root) : undefined
   if (limit !== undefined) await holdCount(db, tx, collection, root)
   await inserts[collection](tx, row)
   await countInserted(db, tx, collection, row.uid)

@@ -51,9 +51,9 @@ export function statementRunner(database: Database.Database) {
   }
 }
 
-/** Writes that can change what somebody may do. Of an identity only its existence counts. */
+/** Writes that can change what somebody may do, or how much there may be. Of an identity only its existence counts. */
 const ACCESS_WRITE =
-  /^\s*(?:(?:insert into|delete from) "?(?:identities|roles|role_bindings|platform_bindings)\b|update "?(?:roles|role_bindings|platform_bindings)\b|update "groups" set "status")/i
+  /^\s*(?:(?:insert into|delete from) "?(?:identities|roles|role_bindings|platform_bindings|resource_limits)\b|update "?(?:roles|role_bindings|platform_bindings)\b|update "groups" set "status")/i
 
 /** The dialect, and the versions that move with the writes of this process or another (Db.version). */
 export function sqliteDialect(
