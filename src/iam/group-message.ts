@@ -5,20 +5,24 @@ import type { Db, Tx } from '../storage/db.ts'
 import { limitsIn } from '../storage/resource-limits.ts'
 import type { GroupRow } from '../storage/tables.ts'
 
-/** Groups as the API shows them. Organizations come with the limits that hold in them, which takes one more statement for all. */
-export async function groupMessages(db: Db, rows: readonly GroupRow[], tx?: Tx): Promise<Group[]> {
+/**
+ * Groups as the API shows them. Organizations come with the limits that hold in them, which takes one more statement for all;
+ * other groups are there at once.
+ */
+export function groupMessages(db: Db, rows: readonly GroupRow[], tx?: Tx): Promise<Group[]> | Group[] {
   const organizations = rows.filter(({ parent }) => parent === '').map(({ uid }) => uid)
-  const limits = await limitsIn(db, organizations, tx)
-  return rows.map((row) => toGroup(row, limits.get(row.uid) ?? {}))
+  if (organizations.length === 0) return rows.map((row) => toGroup(row))
+  return limitsIn(db, organizations, tx).then((limits) =>
+    rows.map((row) => toGroup(row, limits.get(row.uid))),
+  )
 }
 
-export async function groupMessage(db: Db, row: GroupRow, tx?: Tx): Promise<Group> {
-  const [group] = await groupMessages(db, [row], tx)
-  if (group === undefined) throw new Error('a row makes a group')
-  return group
+export function groupMessage(db: Db, row: GroupRow, tx?: Tx): Promise<Group> | Group {
+  if (row.parent !== '') return toGroup(row)
+  return limitsIn(db, [row.uid], tx).then((limits) => toGroup(row, limits.get(row.uid)))
 }
 
-function toGroup(row: GroupRow, resourceLimits: ResourceLimits): Group {
+function toGroup(row: GroupRow, resourceLimits: ResourceLimits = {}): Group {
   return {
     $typeName: 'chainguard.platform.iam.v2beta1.Group',
     uid: row.uid,
