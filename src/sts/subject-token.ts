@@ -22,6 +22,8 @@ export type Verification =
 
 const SUBJECT_CHARS_MAX = 1024
 const KID_CHARS_MAX = 1024
+/** No issuer writes them, and PostgreSQL stores no NUL. */
+const CONTROL = /\p{Cc}/u
 
 /**
  * Reads a token without verifying anything but its form, so that the identity it is meant for can be found
@@ -102,8 +104,10 @@ function readClaims(payload: Readonly<Record<string, unknown>>): SubjectClaims |
   const { iss, sub, aud, exp, nbf, iat } = payload
   if (typeof iss !== 'string' || iss === '') return no('the token has no issuer (iss) that is a string')
   if (iss.length > limits.issuerCharsMax) return no('the issuer of the token is too long')
+  if (CONTROL.test(iss)) return no('the issuer of the token holds control characters')
   if (typeof sub !== 'string' || sub === '') return no('the token has no subject (sub) that is a string')
   if (sub.length > SUBJECT_CHARS_MAX) return no('the subject of the token is too long')
+  if (CONTROL.test(sub)) return no('the subject of the token holds control characters')
   const audience = readAudience(aud)
   if (audience === undefined)
     return no('the audience of the token (aud) is not a string or a list of strings')
