@@ -43,12 +43,15 @@ export function checkEmail(email: string, field = 'email'): FieldViolation | und
 }
 
 /**
- * Whether two addresses are one, whatever the case of their letters. Only ASCII letters have two cases here: there are others
- * whose lower case is an ASCII letter, and another mailbox.
+ * One form of an address for all cases of its letters. Only ASCII letters have two cases here: there are others whose lower case
+ * is an ASCII letter, and another mailbox.
  */
+export function foldedEmail(email: string): string {
+  return email.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+}
+
 export function isSameEmail(a: string, b: string): boolean {
-  const folded = (email: string) => email.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
-  return folded(a) === folded(b)
+  return foldedEmail(a) === foldedEmail(b)
 }
 
 /** Throws one error with every violation among the checks; does nothing when there is none. */

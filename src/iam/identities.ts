@@ -168,7 +168,7 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
     async lookupIdentity({ issuer, subject }) {
       return {
         $typeName: 'chainguard.platform.iam.v2beta1.LookupIdentityResponse' as const,
-        uid: await lookupUser(db, issuer, subject),
+        uid: await lookupUser(db.kysely, issuer, subject),
       }
     },
 

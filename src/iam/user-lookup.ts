@@ -2,7 +2,7 @@ import { refuseIfAny } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
 import type { Uid } from '../core/uid.ts'
 import { userUid } from '../core/user-uid.ts'
-import type { Db } from '../storage/db.ts'
+import type { Reader } from '../storage/db.ts'
 import { checkIssuer } from '../trust/issuer-url.ts'
 
 /** Generations of one person that are looked at in one statement: few are ever deleted and come back. */
@@ -12,11 +12,11 @@ const GENERATIONS_AT_ONCE = 16
  * The uid of a person's identity, or the one that it will get: the first of theirs that was not in use by somebody who is gone.
  * Throws code 3 for what cannot be an issuer or a subject.
  */
-export async function lookupUser(db: Db, issuer: string, subject: string): Promise<Uid> {
+export async function lookupUser(db: Reader, issuer: string, subject: string): Promise<Uid> {
   refuseIfAny(checkIssuerName(issuer), checkSubject(subject))
   for (let from = 0; ; from += GENERATIONS_AT_ONCE) {
     const uids = Array.from({ length: GENERATIONS_AT_ONCE }, (_, at) => userUid(issuer, subject, from + at))
-    const gone = await db.kysely
+    const gone = await db
       .selectFrom('tombstones')
       .select('uid')
       .where('root', 'in', uids)

@@ -223,6 +223,82 @@ export interface SigningKeyRow {
   expires_ms: number
 }
 
+/** Somebody who signs in here, with a password or a passkey, instead of somewhere else. */
+export interface AccountRow {
+  /** 32 hexadecimal digits: the subject of the identity, whose issuer is the token service. */
+  id: string
+  identity_uid: string
+  /** In lower case. */
+  email: string
+  name: string
+  /** As src/signin/password.ts writes it; '' where only passkeys are accepted. */
+  password_hash: string
+  disabled: number
+  created_ms: number
+  updated_ms: number
+}
+
+export interface PasskeyRow {
+  /** Credential id (WebAuthn), base64url. */
+  id: string
+  account_id: string
+  /** What its owner calls it. */
+  name: string
+  /** COSE key. */
+  public_key: Uint8Array
+  counter: number
+  /** JSON array. */
+  transports: string
+  created_ms: number
+  last_used_ms: number
+}
+
+/** A person who is signed in: in a browser, or in a client that holds a refresh token. */
+export interface SessionRow {
+  /** 32 hexadecimal digits; tokens that came of the session name it. */
+  id: string
+  /** `browser` or `client`. */
+  kind: string
+  identity_uid: string
+  /** uid of the organization's identity provider; '' for local accounts and the operator's providers. */
+  provider_uid: string
+  method: string
+  /** What the client calls itself; '' for browsers. */
+  client: string
+  /** JSON array: what tokens of a client session may be for. */
+  audiences: string
+  /** SHA-256 of the secret that its holder shows; a client's changes with every use. */
+  secret_hash: Uint8Array
+  address: string
+  user_agent: string
+  created_ms: number
+  last_used_ms: number
+  expires_ms: number
+}
+
+/** Groups of the identity provider that somebody was in when they signed in. */
+export interface SessionGroupRow {
+  session_id: string
+  external_group_id: string
+}
+
+/** What a flow remembers between two requests, for whoever has the secret. */
+export interface PendingRow {
+  kind: string
+  /** SHA-256 of the secret. */
+  secret_hash: Uint8Array
+  /** JSON, encrypted with the master key. */
+  data: Uint8Array
+  expires_ms: number
+}
+
+/** Wrong guesses, by what was guessed at or by whom. */
+export interface GuessRow {
+  key: string
+  n: number
+  since_ms: number
+}
+
 /** Facts about the installation as a whole. */
 export interface SettingRow {
   name: string
@@ -257,6 +333,12 @@ export interface Tables {
   tombstones: TombstoneRow
   audit_events: AuditEventRow
   signing_keys: SigningKeyRow
+  accounts: AccountRow
+  passkeys: PasskeyRow
+  sessions: SessionRow
+  session_groups: SessionGroupRow
+  pending: PendingRow
+  guesses: GuessRow
   settings: SettingRow
 }
 

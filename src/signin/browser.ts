@@ -1,0 +1,95 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Context } from 'hono'
+import { getCookie, setCookie } from 'hono/cookie'
+import { inTransaction } from '../storage/db.ts'
+import { newSecret } from '../storage/pending.ts'
+import { beginSession, endSessions, type Session, type SignedIn, sessionBySecret } from '../sts/sessions.ts'
+import type { SignInContext } from './context.ts'
+
+/**
+ * The browser of a request. It has one cookie with one secret: before anybody signed in that binds the steps of a sign-in to the
+ * browser which began it, afterwards it is the session's. Signing in always gives a new one, so that a secret which somebody
+ * planted is worth nothing afterwards.
+ */
+export interface Browser {
+  readonly secret: string
+  readonly session: Session | undefined
+  /** What a form of a page shown to this browser carries, so that no other site can send it. */
+  readonly formToken: string
+}
+
+/** How long a browser stays signed in. */
+export const BROWSER_SESSION_MS = 14 * 24 * 60 * 60 * 1000
+const SECRET = /^[A-Za-z0-9_-]{43}$/
+export const FORM_TOKEN_FIELD = 'form_token'
+
+export async function browserOf(c: Context, context: SignInContext): Promise<Browser> {
+  const name = cookieName(context)
+  const shown = getCookie(c, name) ?? ''
+  if (SECRET.test(shown)) {
+    const session = await sessionBySecret(context.store, 'browser', shown)
+    return { secret: shown, session, formToken: formTokenOf(context, shown) }
+  }
+  const secret = newSecret()
+  writeCookie(c, context, secret)
+  return { secret, session: undefined, formToken: formTokenOf(context, secret) }
+}
+
+/** Whether a form came from a page that this browser was shown. */
+export function isOwnForm(browser: Browser, sent: unknown): boolean {
+  const expected = Buffer.from(browser.formToken)
+  const given = Buffer.from(typeof sent === 'string' ? sent : '')
+  return given.length === expected.length && timingSafeEqual(given, expected)
+}
+
+/** Begins a browser session for whoever proved who they are; the one before, if any, ends. */
+export async function signIn(
+  c: Context,
+  context: SignInContext,
+  browser: Browser,
+  who: SignedIn,
+): Promise<void> {
+  const { store } = context
+  const { secret } = await inTransaction(store.db, async (tx) => {
+    if (browser.session !== undefined) await endSessions(tx, 'id', browser.session.id)
+    return beginSession(store, tx, {
+      ...who,
+      ...context.placeOf(c),
+      kind: 'browser',
+      client: '',
+      audiences: [],
+      lifetimeMs: BROWSER_SESSION_MS,
+    })
+  })
+  writeCookie(c, context, secret)
+}
+
+export async function signOut(c: Context, context: SignInContext, browser: Browser): Promise<void> {
+  const { session } = browser
+  if (session !== undefined) await inTransaction(context.store.db, (tx) => endSessions(tx, 'id', session.id))
+  writeCookie(c, context, newSecret())
+}
+
+function formTokenOf({ store }: SignInContext, secret: string): string {
+  return createHmac('sha256', store.secretsKey).update(`form of ${secret}`).digest('base64url')
+}
+
+function writeCookie(c: Context, context: SignInContext, secret: string): void {
+  setCookie(c, cookieName(context), secret, {
+    httpOnly: true,
+    secure: isSecure(context),
+    // Lax: the way back from an identity provider is a navigation from another site.
+    sameSite: 'Lax',
+    path: '/',
+    maxAge: BROWSER_SESSION_MS / 1000,
+  })
+}
+
+/** The prefix makes browsers refuse a cookie that a neighbouring host set (RFC 6265bis section 4.1.3.2). */
+function cookieName(context: SignInContext): string {
+  return isSecure(context) ? '__Host-berth' : 'berth'
+}
+
+function isSecure({ authUrl }: SignInContext): boolean {
+  return authUrl.startsWith('https:')
+}

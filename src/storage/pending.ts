@@ -1,0 +1,90 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { seal, unseal } from '../core/sealed.ts'
+import { inTransaction, type Reader } from './db.ts'
+import type { Store } from './store.ts'
+
+/**
+ * What a sign-in remembers between two requests, also over a restart and on every node: each piece is found by a secret that only
+ * its holder knows, lives for a limited time, and is encrypted, since it may hold what proves who somebody is.
+ */
+export interface Pending<T> {
+  /** Keeps `data` for as long as its kind lives; returns the secret, 43 characters of base64url, unless one is given. */
+  keep(data: T, secret?: string): Promise<string>
+  /** Undefined when there is none with this secret, or no longer. */
+  read(secret: string): Promise<T | undefined>
+  /** Reads and deletes in one statement: of many who try at once, one gets it. */
+  take(secret: string): Promise<T | undefined>
+  /** Replaces what is kept, with the time that it has left; false when there is none. */
+  replace(secret: string, change: (data: T) => T | undefined): Promise<boolean>
+}
+
+type Kept = Pick<Store, 'db' | 'clock' | 'secretsKey'>
+
+const SECRET_BYTES = 32
+
+export function newSecret(): string {
+  return randomBytes(SECRET_BYTES).toString('base64url')
+}
+
+/** What the database knows of a secret. */
+export function hashOf(secret: string): Uint8Array {
+  return createHash('sha256').update(secret).digest()
+}
+
+export function pending<T>({ db, clock, secretsKey }: Kept, kind: string, lifetimeMs: number): Pending<T> {
+  const context = `pending ${kind}`
+  const encrypt = (data: T) => seal(secretsKey, JSON.stringify(data), context)
+  const decrypt = (row: { readonly data: Uint8Array; readonly expires_ms: number } | undefined) => {
+    // Looked at when it is asked for, whatever was cleared away meanwhile (R16).
+    if (row === undefined || row.expires_ms <= clock()) return undefined
+    const text = unseal(secretsKey, row.data, context)
+    return text === undefined ? undefined : (JSON.parse(text) as T)
+  }
+  const find = (reader: Reader, secret: string) =>
+    reader
+      .selectFrom('pending')
+      .select(['data', 'expires_ms'])
+      .where('kind', '=', kind)
+      .where('secret_hash', '=', hashOf(secret))
+
+  return {
+    async keep(data, secret = newSecret()) {
+      const row = { kind, secret_hash: hashOf(secret), data: encrypt(data), expires_ms: clock() + lifetimeMs }
+      await inTransaction(db, (tx) => tx.insertInto('pending').values(row).execute())
+      return secret
+    },
+
+    async read(secret) {
+      return decrypt(await find(db.kysely, secret).executeTakeFirst())
+    },
+
+    async take(secret) {
+      const row = await inTransaction(db, (tx) =>
+        tx
+          .deleteFrom('pending')
+          .where('kind', '=', kind)
+          .where('secret_hash', '=', hashOf(secret))
+          .returning(['data', 'expires_ms'])
+          .executeTakeFirst(),
+      )
+      return decrypt(row)
+    },
+
+    async replace(secret, change) {
+      return inTransaction(db, async (tx) => {
+        const query = find(tx, secret)
+        const row = await (db.engine === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
+        const data = decrypt(row)
+        const changed = data === undefined ? undefined : change(data)
+        if (changed === undefined) return false
+        await tx
+          .updateTable('pending')
+          .set({ data: encrypt(changed) })
+          .where('kind', '=', kind)
+          .where('secret_hash', '=', hashOf(secret))
+          .execute()
+        return true
+      })
+    },
+  }
+}
