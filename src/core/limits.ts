@@ -90,6 +90,8 @@ export const limits = {
 
   // Tokens.
   accessTokenLifetimeMs: HOUR_MS,
+  /** How long after a sign-in a client can renew its access token; renewing does not make it longer. */
+  clientSessionMs: 30 * DAY_MS,
   /** Tokens that cloud providers get to see. */
   accountTokenLifetimeMs: 5 * MINUTE_MS,
   /** Tolerated difference between an issuer's clock and ours (R8). */
