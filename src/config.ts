@@ -4,6 +4,7 @@ import type { CloudSettings } from './cloud/probes.ts'
 import { parseResourceLimit, type ResourceLimits, resourceKinds } from './core/resource-limits.ts'
 import { type MasterKey, parseMasterKey } from './core/sealed.ts'
 import { type LimitTable, limitSyntax, parseLimitTable } from './limits/limit-table.ts'
+import { type ClientSetting, parseClientSetting } from './signin/clients.ts'
 
 /**
  * The environment as a typed configuration. Every variable is described in `variables`, which `berth serve --help` and
@@ -39,6 +40,8 @@ export interface Config {
   readonly rateLimitStore: RateLimitStore
   /** CIDRs of proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[]
+  /** Programs, besides the command line, that may ask people to sign in. */
+  readonly oauthClients: readonly ClientSetting[]
   readonly clouds: CloudSettings
   /** How long audit events are kept; undefined: for ever. */
   readonly auditRetentionMs: number | undefined
@@ -81,6 +84,8 @@ export const variables = {
   BERTH_RATE_LIMIT_STORE: 'memory: each node counts by itself (default); database: all nodes count together',
   BERTH_TRUSTED_PROXIES:
     'CIDRs, separated by commas, of proxies whose X-Forwarded-For is believed (default none)',
+  BERTH_OAUTH_CLIENTS:
+    'programs, separated by commas, that may ask people to sign in, such as portal=https://portal.example.com/done (default none)',
   BERTH_AWS_STS_ENDPOINT: 'address of the token service of Amazon (default https://sts.amazonaws.com)',
   BERTH_AWS_ROLE: 'name of the role that checks of Amazon accounts assume (default berth)',
   BERTH_GOOGLE_STS_ENDPOINT: 'address of the token service of Google (default https://sts.googleapis.com)',
@@ -200,6 +205,11 @@ export function readConfig(
     rateLimitStore:
       read('BERTH_RATE_LIMIT_STORE', parseRateLimitStore, `one of ${rateLimitStores.join(', ')}`) ?? 'memory',
     trustedProxies: list('BERTH_TRUSTED_PROXIES', ipaddr.isValidCIDR, 'a CIDR such as 10.0.0.0/8'),
+    oauthClients: list(
+      'BERTH_OAUTH_CLIENTS',
+      (item) => parseClientSetting(item) !== undefined,
+      'ID=REDIRECT, where the redirect is an https address, or an http address of this machine, as browsers write it',
+    ).flatMap((item) => parseClientSetting(item) ?? []),
     clouds: {
       awsStsEndpoint:
         read('BERTH_AWS_STS_ENDPOINT', parseOrigin, originExpected) ?? 'https://sts.amazonaws.com',
