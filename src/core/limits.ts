@@ -99,6 +99,11 @@ export const limits = {
   verifiedTokensMax: 10_000,
   verifiedTokensCharsMax: 16 * MIB,
 
+  // The pages of the sign-in.
+  /** Fields of one form, and the length of each: an OAuth request carries tokens. */
+  formFieldsMax: 50,
+  formFieldCharsMax: 16 * KIB,
+
   // The audit log: refusals and exchanges wait in memory for a second.
   /** Exchanges that wait to be written; more are dropped while the database does not take them. */
   auditExchangesMax: 10_000,
