@@ -39,6 +39,7 @@ import { isReferencePath, referenceHandler } from './reference/handler.ts'
 import { imagesService } from './registry/images.ts'
 import { reposService } from './registry/repos.ts'
 import { tagsService } from './registry/tags.ts'
+import { isSignInPath, signInHandler } from './signin/handler.ts'
 import type { AuditEvent } from './storage/audit-events.ts'
 import type { Store } from './storage/store.ts'
 import type { AccessTokens } from './sts/access-token.ts'
@@ -177,12 +178,18 @@ export function createServer(deps: ServerDeps): BerthServer {
   const exporting = readingOnly(auditExport({ dispatch, precheck: authenticate, errorDomain, log }))
   const auditLog = deps.corsOrigins.length === 0 ? exporting : withCors(exporting, deps.corsOrigins)
   const reference = referenceHandler({ ...addresses, ...deps, files: contractFiles })
+  const signIn = signInHandler({
+    ...deps,
+    authUrl: addresses.authUrl,
+    audiences: [addresses.baseUrl, addresses.registryHost],
+  })
 
   return {
     http: (request) => {
       const path = pathOf(request.url)
       const document = documents.get(path) ?? (isReferencePath(path) ? reference : undefined)
       if (document !== undefined) return readingOnly(document)(request)
+      if (isSignInPath(path)) return signIn(request)
       return path === AUDIT_EXPORT_PATH ? auditLog(request) : rest(request)
     },
     grpc: grpcHandler({
