@@ -143,7 +143,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     ruleOf: accessRule,
     isOpen: (rule) => rule.kind === 'open',
     authenticate: authenticator({ verify: tokens.verify, clock: store.clock }, addresses.baseUrl),
-    readGrants: grantsReader(store.db),
+    readGrants: grantsReader(store),
     authorize,
     limits: deps.limits,
     denied: (method, request, incoming, { identity }, { code, message }) => {

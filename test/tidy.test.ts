@@ -26,9 +26,9 @@ const arrows: Readonly<Record<string, RegExp>> = {
   audit:
     /^(#gen\/|audit\/|core\/|storage\/|gateway\/(json-writer|query-reader|rest)\.ts$|(http|log)\.ts$|@bufbuild\/protobuf(\/|$)|kysely$)/,
   auth: /^(#gen\/|auth\/|core\/|storage\/|@bufbuild\/protobuf(\/|$)|lru-cache$)/,
-  sts: /^(#gen\/|sts\/|core\/|storage\/|trust\/|auth\/|(http|log)\.ts$|node:|jose$|undici$|ipaddr\.js$|lru-cache$|@bufbuild\/protobuf(\/|$))/,
+  sts: /^(#gen\/|sts\/|core\/|storage\/|trust\/|auth\/|(http|log)\.ts$|node:|jose$|kysely$|undici$|ipaddr\.js$|lru-cache$|@bufbuild\/protobuf(\/|$))/,
   cloud: /^(#gen\/|cloud\/|core\/|sts\/(account-token|outbound)\.ts$)/,
-  iam: /^(#gen\/|iam\/|cloud\/probe\.ts$|core\/|storage\/|trust\/|@bufbuild\/protobuf(\/|$)|kysely$)/,
+  iam: /^(#gen\/|iam\/|cloud\/probe\.ts$|sts\/sessions\.ts$|core\/|storage\/|trust\/|@bufbuild\/protobuf(\/|$)|kysely$)/,
   registry:
     /^(#gen\/|registry\/|core\/|storage\/|trust\/|iam\/parent-group\.ts$|@bufbuild\/protobuf(\/|$)|kysely$|markdown-it$|sanitize-html$)/,
   limits:
