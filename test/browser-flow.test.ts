@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { managedRoleByName } from '../src/core/managed-roles.ts'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
 import { databases } from './support/databases.ts'
 import { claimsOf, decide, withQuery } from './support/oauth.ts'
@@ -189,11 +190,13 @@ for (const database of databases)
       }
       assert.deepEqual(await check('?name=default'), [200, false], 'no provider, not verified')
       const { db } = berth.berth.installation.store
+      const viewer = managedRoleByName.get('viewer')?.uid
       const post = await fetch(`${berth.url}/iam/v2beta1/identityProviders/${berth.organization}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${berth.token}`, 'content-type': 'application/json' },
         body: JSON.stringify({
           name: 'sso',
+          defaultRole: viewer,
           oidc: { issuer: 'https://sso.example.com', clientId: 'berth', clientSecret: 'secret' },
         }),
       })

@@ -6,7 +6,7 @@ import { headlessResults } from '../src/signin/headless.ts'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
 import { databases } from './support/databases.ts'
 import { claimsOf, decide, withQuery } from './support/oauth.ts'
-import { addPerson } from './support/person.ts'
+import { newPerson } from './support/people.ts'
 import { type Fields, signedInBrowser, type WebBrowser, webBrowser } from './support/web.ts'
 
 /** A client as the public SDK makes one. */
@@ -66,7 +66,7 @@ for (const database of databases)
 
     test('R40: a code is answered once, by whoever agrees first', async () => {
       const client = newClient()
-      const other = await signedInBrowser(berth, await addPerson(berth, 'grace@example.com'))
+      const other = await signedInBrowser(berth, await newPerson(berth, { email: 'grace@example.com' }))
       const path = `/oauth?headless_code=${client.code}`
       const [first, second] = [await browser.open(path), await other.open(path)]
       await decide(browser, first)

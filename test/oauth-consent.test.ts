@@ -5,7 +5,7 @@ import { endSessions } from '../src/sts/sessions.ts'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
 import { databases } from './support/databases.ts'
 import { codeFlow, codeOf, decide, postForm, redemption, withQuery } from './support/oauth.ts'
-import { addPerson } from './support/person.ts'
+import { newPerson } from './support/people.ts'
 import { type Fields, signedInBrowser, type WebBrowser, type WebPage, webBrowser } from './support/web.ts'
 
 const AUTHORIZATION_MS = 15 * 60 * 1000
@@ -18,7 +18,7 @@ for (const database of databases)
     before(async () => {
       berth = await startTestBerth(database)
       browser = await signedInBrowser(berth, berth.owner)
-      other = await addPerson(berth, 'grace@example.com')
+      other = await newPerson(berth, { email: 'grace@example.com' })
     })
     after(() => berth.stop())
 

@@ -4,7 +4,7 @@ import { limits } from '../src/core/limits.ts'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
 import { databases } from './support/databases.ts'
 import { CLIENT, claimsOf, decide, postForm, type TokenReply, withQuery } from './support/oauth.ts'
-import { addPerson } from './support/person.ts'
+import { newPerson } from './support/people.ts'
 import { type Fields, signedInBrowser, type WebBrowser, webBrowser } from './support/web.ts'
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
@@ -184,7 +184,7 @@ for (const database of databases)
 
     test('R40: a code is confirmed once: whoever types it afterwards finds nothing', async () => {
       const waiting = await begin()
-      const other = await signedInBrowser(berth, await addPerson(berth, 'grace@example.com'))
+      const other = await signedInBrowser(berth, await newPerson(berth, { email: 'grace@example.com' }))
       const [first, second] = [await typeCode(waiting.user_code), await typeCode(waiting.user_code, other)]
       await decide(browser, first)
       assert.equal((await decide(other, second)).status, 404)

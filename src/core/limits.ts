@@ -112,6 +112,7 @@ export const limits = {
   deviceIntervalMs: 5 * SECOND_MS,
   /** What a headless sign-in came to waits so long for its client to fetch it. */
   headlessResultMs: 5 * MINUTE_MS,
+
   // The pages of the sign-in.
   /** Fields of one form, and the length of each: an OAuth request carries tokens. */
   formFieldsMax: 50,

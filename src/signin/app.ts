@@ -1,10 +1,16 @@
 import { Hono } from 'hono'
 import type { HttpHandler, HttpRequest } from '../http.ts'
 import { assetRoutes } from './assets.ts'
+import { authorizeRoutes } from './authorize.ts'
+import { browserFlowRoutes } from './browser-flow.ts'
+import { consentRoutes } from './consent.ts'
 import type { PortBindings, SignInContext, SignInEnv } from './context.ts'
+import { deviceRoutes } from './device.ts'
 import { errorPage, noSuchPage } from './error-page.ts'
 import type { SignInOptions } from './handler.ts'
 import { pageHeaders } from './headers.ts'
+import { inviteRoutes } from './invite.ts'
+import { tokenRoutes } from './token.ts'
 
 /** The application behind `signInHandler`: what holds for all of its paths, and the areas that have them. */
 
@@ -40,6 +46,15 @@ function signInApp(context: SignInContext): Hono<SignInEnv> {
   app.onError((error, c) => errorPage(c, context, error))
   app.notFound((c) => noSuchPage(c, context, app))
   app.route('/', assetRoutes())
+  for (const routes of [
+    authorizeRoutes,
+    consentRoutes,
+    tokenRoutes,
+    browserFlowRoutes,
+    deviceRoutes,
+    inviteRoutes,
+  ])
+    app.route('/', routes(context))
   return app
 }
 

@@ -38,6 +38,7 @@ export async function clientTokens(
   const { token, expiresAtMs } = await tokens.issue({
     identity: who.identity,
     audiences,
+    session: id,
     ...(scopes.length === 0 ? {} : { scopes }),
   })
   return { accessToken: token, expiresAtMs, refreshToken: '', session: id }

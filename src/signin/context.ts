@@ -4,6 +4,8 @@ import type { Log } from '../log.ts'
 import type { Store } from '../storage/store.ts'
 import type { AccessTokens } from '../sts/access-token.ts'
 import type { SessionPlace } from '../sts/sessions.ts'
+import type { SigningKeys } from '../sts/signing-keys.ts'
+import type { OAuthClients } from './clients.ts'
 
 /** What every page of the sign-in may use. */
 export interface SignInContext {
@@ -13,6 +15,18 @@ export interface SignInContext {
   /** What tokens may be for: the API's address, the registry's host. The first is the default. */
   readonly audiences: readonly string[]
   readonly tokens: AccessTokens
+  readonly keys: SigningKeys
+  readonly clients: OAuthClients
+  /** The exchange, for a token of our own; resolves to the token. Rejects with an ApiError. */
+  exchange(
+    subjectToken: string,
+    request: {
+      readonly identity: string
+      readonly audiences: readonly string[]
+      readonly scopes: readonly string[]
+    },
+    from: { readonly requestId: string; readonly address: string },
+  ): Promise<string>
   /** Takes what was refused; what was done is recorded in its own transaction. */
   readonly audit: Recorder
   readonly log: Log

@@ -68,7 +68,7 @@ export async function closeFlow(
 export function flowIsOver(): ApiError {
   return new ApiError(
     Code.NOT_FOUND,
-    'Not found: this sign-in is over, or was begun in another browser; begin again where you came from',
+    'Not found: this sign-in is over, or was begun in another browser; begin it once more',
   )
 }
 

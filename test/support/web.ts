@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { inTransaction } from '../../src/storage/db.ts'
-import { beginSession, type SignedIn } from '../../src/sts/sessions.ts'
+import type { SignedIn } from '../../src/sts/sessions.ts'
 import type { TestBerth } from './berth.ts'
+import { newSession } from './people.ts'
 
 /**
  * A browser as far as the pages of the sign-in need one: it keeps cookies, follows redirects on the server's own address, and fills
@@ -79,27 +79,12 @@ export function webBrowser(origin: string, options: { readonly follow?: boolean 
 
 /** A browser in which this identity is signed in already. */
 export async function signedInBrowser(
-  { url, berth }: Pick<TestBerth, 'url' | 'berth'>,
+  berth: Pick<TestBerth, 'url' | 'berth'>,
   identity: string,
   how: Partial<Omit<SignedIn, 'identity'>> = {},
 ): Promise<WebBrowser> {
-  const { store } = berth.installation
-  const { secret } = await inTransaction(store.db, (tx) =>
-    beginSession(store, tx, {
-      identity,
-      method: 'password',
-      provider: '',
-      groups: [],
-      ...how,
-      kind: 'browser',
-      client: '',
-      audiences: [],
-      address: '127.0.0.1',
-      userAgent: 'a browser',
-      lifetimeMs: 24 * 60 * 60 * 1000,
-    }),
-  )
-  const browser = webBrowser(url)
+  const { secret } = await newSession(berth, { identity, method: 'password', ...how }, { kind: 'browser' })
+  const browser = webBrowser(berth.url)
   browser.cookies.set('berth', secret)
   return browser
 }
