@@ -118,6 +118,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       plainHttpIssuers: config.issuerPrivateNetworks.length > 0,
       patternIssuers: config.patternIssuers,
       corsOrigins: config.corsOrigins,
+      oauthClients: config.oauthClients,
       limits: counters && rateLimits({ tables: config.rateLimits, counters, onLimited: metrics.limited }),
       addressOf,
       metrics,

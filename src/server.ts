@@ -1,4 +1,9 @@
-import type { DescMethod, DescService } from '@bufbuild/protobuf'
+import { create, type DescMethod, type DescService } from '@bufbuild/protobuf'
+import {
+  ExchangeRequestSchema,
+  type RawToken,
+  SecurityTokenService,
+} from '#gen/chainguard/platform/oidc/sts_pb.js'
 import { PingService } from '#gen/chainguard/platform/ping/v2beta1/ping_pb.js'
 import { auditService } from './audit/audit.ts'
 import { AUDIT_EXPORT_PATH, auditExport } from './audit/export.ts'
@@ -39,6 +44,8 @@ import { isReferencePath, referenceHandler } from './reference/handler.ts'
 import { imagesService } from './registry/images.ts'
 import { reposService } from './registry/repos.ts'
 import { tagsService } from './registry/tags.ts'
+import { type ClientSetting, oauthClients } from './signin/clients.ts'
+import { isSignInPath, signInHandler } from './signin/handler.ts'
 import type { AuditEvent } from './storage/audit-events.ts'
 import type { Store } from './storage/store.ts'
 import type { AccessTokens } from './sts/access-token.ts'
@@ -64,6 +71,7 @@ export interface ServerDeps {
   readonly plainHttpIssuers: boolean
   readonly patternIssuers: readonly string[]
   readonly corsOrigins: readonly string[]
+  readonly oauthClients: readonly ClientSetting[]
   /** Undefined: nobody is limited. */
   readonly limits: RateLimits | undefined
   readonly addressOf: AddressOf
@@ -142,7 +150,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     ruleOf: accessRule,
     isOpen: (rule) => rule.kind === 'open',
     authenticate: authenticator({ verify: tokens.verify, clock: store.clock }, addresses.baseUrl),
-    readGrants: grantsReader(store.db),
+    readGrants: grantsReader(store),
     authorize,
     limits: deps.limits,
     denied: (method, request, incoming, { identity }, { code, message }) => {
@@ -177,12 +185,29 @@ export function createServer(deps: ServerDeps): BerthServer {
   const exporting = readingOnly(auditExport({ dispatch, precheck: authenticate, errorDomain, log }))
   const auditLog = deps.corsOrigins.length === 0 ? exporting : withCors(exporting, deps.corsOrigins)
   const reference = referenceHandler({ ...addresses, ...deps, files: contractFiles })
+  const signIn = signInHandler({
+    ...deps,
+    clients: oauthClients(deps.oauthClients),
+    async exchange(subjectToken, { identity, audiences, scopes }, from) {
+      const request = create(ExchangeRequestSchema, { aud: [...audiences], identity, scopes: [...scopes] })
+      const incoming = { ...from, protocol: 'rest', authorization: `Bearer ${subjectToken}` } as const
+      const reply = await dispatch(SecurityTokenService.method.exchange, request, {
+        ...incoming,
+        ifMatch: undefined,
+        idempotencyKey: undefined,
+      })
+      return (reply as RawToken).token
+    },
+    authUrl: addresses.authUrl,
+    audiences: [addresses.baseUrl, addresses.registryHost],
+  })
 
   return {
     http: (request) => {
       const path = pathOf(request.url)
       const document = documents.get(path) ?? (isReferencePath(path) ? reference : undefined)
       if (document !== undefined) return readingOnly(document)(request)
+      if (isSignInPath(path)) return signIn(request)
       return path === AUDIT_EXPORT_PATH ? auditLog(request) : rest(request)
     },
     grpc: grpcHandler({

@@ -618,7 +618,7 @@ test('R24: remembered permissions are those that a fresh look finds, whoever wri
     }),
     fc.record({ kind: fc.constant('ask' as const), who: index(3) }),
   )
-  const remembering = grantsReader(own)
+  const remembering = grantsReader({ db: own, clock: Date.now })
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
       const roots = [randomUids.root(), randomUids.root()]
@@ -668,8 +668,11 @@ test('R24: remembered permissions are those that a fresh look finds, whoever wri
         return held
       }
       const ask = async (who: string) => {
-        const caller = { identity: who, scopes: undefined, capabilities: undefined }
-        const [known, fresh] = [await remembering(caller), await grantsReader(own)(caller)]
+        const caller = { identity: who, scopes: undefined, capabilities: undefined, session: undefined }
+        const [known, fresh] = [
+          await remembering(caller),
+          await grantsReader({ db: own, clock: Date.now })(caller),
+        ]
         assert.ok(known && fresh)
         for (const uid of [...groups, ...groups.map((group) => randomUids.below(group)), '']) {
           assert.equal(known.at(uid), fresh.at(uid))

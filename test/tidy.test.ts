@@ -26,14 +26,16 @@ const arrows: Readonly<Record<string, RegExp>> = {
   audit:
     /^(#gen\/|audit\/|core\/|storage\/|gateway\/(json-writer|query-reader|rest)\.ts$|(http|log)\.ts$|@bufbuild\/protobuf(\/|$)|kysely$)/,
   auth: /^(#gen\/|auth\/|core\/|storage\/|@bufbuild\/protobuf(\/|$)|lru-cache$)/,
-  sts: /^(#gen\/|sts\/|core\/|storage\/|trust\/|auth\/|(http|log)\.ts$|node:|jose$|undici$|ipaddr\.js$|lru-cache$|@bufbuild\/protobuf(\/|$))/,
+  sts: /^(#gen\/|sts\/|core\/|storage\/|trust\/|auth\/|(http|log)\.ts$|node:|jose$|kysely$|undici$|ipaddr\.js$|lru-cache$|@bufbuild\/protobuf(\/|$))/,
   cloud: /^(#gen\/|cloud\/|core\/|sts\/(account-token|outbound)\.ts$)/,
-  iam: /^(#gen\/|iam\/|cloud\/probe\.ts$|core\/|storage\/|trust\/|@bufbuild\/protobuf(\/|$)|kysely$)/,
+  iam: /^(#gen\/|iam\/|cloud\/probe\.ts$|sts\/sessions\.ts$|core\/|storage\/|trust\/|@bufbuild\/protobuf(\/|$)|kysely$)/,
   registry:
     /^(#gen\/|registry\/|core\/|storage\/|trust\/|iam\/parent-group\.ts$|@bufbuild\/protobuf(\/|$)|kysely$|markdown-it$|sanitize-html$)/,
   limits:
     /^(#gen\/|limits\/|core\/|storage\/db\.ts$|http\.ts$|node:|@bufbuild\/protobuf(\/|$)|rate-limiter-flexible$|better-sqlite3$|kysely$|ipaddr\.js$|lru-cache$)/,
   gateway: /^(#gen\/|gateway\/|core\/|http\.ts$|port\.ts$|node:|@bufbuild\/protobuf(\/|$))/,
+  signin:
+    /^(#gen\/|signin\/|core\/|storage\/|sts\/|iam\/|trust\/|audit\/recorder\.ts$|gateway\/(error-body|status)\.ts$|(bootstrap|http|installation|log)\.ts$|node:|hono(\/|$)|jose$|openid-client$|ipaddr\.js$|lru-cache$|kysely$|@simplewebauthn\/|@bufbuild\/protobuf(\/|$))/,
   reference: /^(#gen\/|reference\/|core\/|gateway\/|http\.ts$|node:|@bufbuild\/protobuf(\/|$))/,
   cli: /^(?!#gen\/|iam\/|registry\/|gateway\/|auth\/|sts\/|trust\/)/,
 }

@@ -13,12 +13,13 @@ import {
 } from '../core/capabilities.ts'
 import { managedRoleByUid } from '../core/managed-roles.ts'
 import { isWithin, pathOf, rootOf } from '../core/uid.ts'
-import type { Db } from '../storage/db.ts'
+import { sessionCounts } from '../storage/live-sessions.ts'
 import { runText, sqlText } from '../storage/sql-text.ts'
+import type { Store } from '../storage/store.ts'
 
 /**
- * What an identity may do, looked up when asked (R12): a binding, role or identity that was deleted a moment ago counts no
- * more, on any node. On SQLite the answer is remembered for as long as nothing has been written that could change it.
+ * What an identity may do, looked up when asked (R12): a binding, role, identity or session that was deleted a moment ago counts
+ * no more, on any node. On SQLite the answer is remembered for as long as nothing has been written that could change it.
  */
 
 const IDENTITIES_REMEMBERED_MAX = 10_000
@@ -26,44 +27,72 @@ const IDENTITIES_REMEMBERED_MAX = 10_000
 /** Capabilities by the group they are held at; '' is the platform. */
 type Holdings = ReadonlyMap<string, CapabilitySet>
 
-interface BindingFact {
+interface Fact {
   /** Null on the row that says that the identity exists. */
   readonly scope: string | null
   readonly role_uid: string | null
   readonly capabilities: string | null
+  /** On that row, of callers with a session. */
+  readonly expires_ms?: number | string | null
 }
+
+type Reading = Pick<Store, 'db' | 'clock'>
+
+/** An organization that is suspended is closed to its members: what is bound in it grants nothing. */
+const isOpen = (root: string) =>
+  `coalesce((select o.status from groups o where o.root = ${root} and o.uid = ${root}), 0) <> ${OrgStatus.SUSPENDED}`
 
 /**
- * One row per binding, and one without a scope that says that the identity exists. An organization that is suspended is closed to
- * its members: what is bound in it grants nothing.
+ * One row per role held, and one without a scope that says that the identity exists; for the token of a session, that the session
+ * is there and has not expired too (R12, R16). The roles that a session's groups have (R22) are those of whoever signed in, not of
+ * an identity that they have assumed.
  */
-function bindingFacts(db: Db, identity: string): Promise<BindingFact[]> | BindingFact[] {
+function factsAbout({ db, clock }: Reading, { identity, session }: Caller): Promise<Fact[]> | Fact[] {
   const sql = sqlText(db.engine)
-  const text = `
-    select null as scope, null as role_uid, null as capabilities
-      from identities where root = ${sql.bind(rootOf(identity))} and uid = ${sql.bind(identity)}
-    union all select b.parent, b.role_uid, r.capabilities
-      from role_bindings b left join roles r on r.root = substr(b.role_uid, 1, 40) and r.uid = b.role_uid
-      where b.identity_uid = ${sql.bind(identity)}
-        and coalesce((select o.status from groups o where o.root = b.root and o.uid = b.root), 0) <> ${OrgStatus.SUSPENDED}
-    union all select '', role_uid, null from platform_bindings where identity_uid = ${sql.bind(identity)}`
-  return runText(db, text, sql)
+  const role = (uid: string) => `left join roles r on r.root = substr(${uid}, 1, 40) and r.uid = ${uid}`
+  const exists =
+    session === undefined
+      ? `select null as scope, null as role_uid, null as capabilities, null as expires_ms
+      from identities i where`
+      : `select null as scope, null as role_uid, null as capabilities, s.expires_ms
+      from identities i join sessions s on s.id = ${sql.bind(session)}
+        and s.expires_ms > ${sql.bind(clock())} and ${sessionCounts('s')} where`
+  const held = `i.root = ${sql.bind(rootOf(identity))} and i.uid = ${sql.bind(identity)}
+    union all select b.parent, b.role_uid, r.capabilities, null
+      from role_bindings b ${role('b.role_uid')}
+      where b.identity_uid = ${sql.bind(identity)} and ${isOpen('b.root')}
+    union all select '', role_uid, null, null from platform_bindings where identity_uid = ${sql.bind(identity)}`
+  const mapped =
+    session === undefined
+      ? ''
+      : `union all select m.scope, m.role_uid, r.capabilities, null
+      from sessions s
+        join session_groups g on g.session_id = s.id
+        join external_group_role_mappings m on m.root = substr(s.provider_uid, 1, 40)
+          and m.parent = s.provider_uid and m.external_group_id = g.external_group_id
+        ${role('m.role_uid')}
+      where s.id = ${sql.bind(session)} and s.identity_uid = ${sql.bind(identity)} and ${isOpen('m.root')}`
+  return runText(db, `${exists} ${held} ${mapped}`, sql)
 }
 
-/** Reads what a caller may do; undefined when its identity does not exist (any more). */
+/** Reads what a caller may do; undefined when its identity does not exist (any more), or its session has ended. */
 export type ReadGrants = (caller: Caller) => Promise<Grants | undefined> | Grants | undefined
 
-export function grantsReader(db: Db): ReadGrants {
-  const remembered = new LRUCache<
-    string,
-    { version: number; grants: Grants & { readonly holdings: Holdings } }
-  >({
-    max: IDENTITIES_REMEMBERED_MAX,
-  })
+interface Remembered {
+  readonly version: number
+  readonly grants: Grants & { readonly holdings: Holdings }
+  /** When the session ends by itself. */
+  readonly untilMs: number
+}
 
-  const read = async (identity: string, version: number | undefined) => {
-    const facts: readonly BindingFact[] = await bindingFacts(db, identity)
-    if (!facts.some((fact) => fact.scope === null)) return undefined
+export function grantsReader(store: Reading): ReadGrants {
+  const { db, clock } = store
+  const remembered = new LRUCache<string, Remembered>({ max: IDENTITIES_REMEMBERED_MAX })
+
+  const read = async (caller: Caller, key: string, version: number | undefined) => {
+    const facts: readonly Fact[] = await factsAbout(store, caller)
+    const exists = facts.find((fact) => fact.scope === null)
+    if (exists === undefined) return undefined
     const holdings = new Map<string, CapabilitySet>()
     for (const { scope, role_uid, capabilities } of facts) {
       if (scope === null || role_uid === null) continue
@@ -73,19 +102,26 @@ export function grantsReader(db: Db): ReadGrants {
       )
     }
     const grants = { ...grantsOf(holdings), holdings }
-    if (version !== undefined) remembered.set(identity, { version, grants })
+    const untilMs = Number(exists.expires_ms ?? Number.POSITIVE_INFINITY)
+    if (version !== undefined) remembered.set(key, { version, grants, untilMs })
     return grants
   }
 
   return (caller) => {
+    const { identity, session, scopes, capabilities } = caller
     // Read before the query: what is written meanwhile makes the next request ask again.
     const version = db.version('access')
-    const known = version === undefined ? undefined : remembered.get(caller.identity)
-    const narrowing = caller.scopes !== undefined || caller.capabilities !== undefined
-    if (known !== undefined && known.version === version) {
+    const key = session === undefined ? identity : `${identity} ${session}`
+    const known = version === undefined ? undefined : remembered.get(key)
+    const narrowing = scopes !== undefined || capabilities !== undefined
+    if (
+      known !== undefined &&
+      known.version === version &&
+      (session === undefined || known.untilMs > clock())
+    ) {
       return narrowing ? narrow(known.grants, caller) : known.grants
     }
-    return read(caller.identity, version).then((grants) =>
+    return read(caller, key, version).then((grants) =>
       grants !== undefined && narrowing ? narrow(grants, caller) : grants,
     )
   }

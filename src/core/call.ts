@@ -28,6 +28,8 @@ export interface Caller {
   readonly scopes: readonly string[] | undefined
   /** The token carries at most these capabilities; undefined: all the identity has. */
   readonly capabilities: CapabilitySet | undefined
+  /** Id of the client's session that the token came of and ends with; undefined for workloads. */
+  readonly session: string | undefined
 }
 
 /** The facts about one request that a handler may read: never a service, never the database. */

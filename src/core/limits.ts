@@ -115,6 +115,11 @@ export const limits = {
   /** What a headless sign-in came to waits so long for its client to fetch it. */
   headlessResultMs: 5 * MINUTE_MS,
 
+  // The pages of the sign-in.
+  /** Fields of one form, and the length of each: an OAuth request carries tokens. */
+  formFieldsMax: 50,
+  formFieldCharsMax: 16 * KIB,
+
   // The audit log: refusals and exchanges wait in memory for a second.
   /** Exchanges that wait to be written; more are dropped while the database does not take them. */
   auditExchangesMax: 10_000,

@@ -97,7 +97,7 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
       const caller = known instanceof Promise ? await known : known
       const found = options.readGrants(caller)
       const grants = found instanceof Promise ? await found : found
-      if (grants === undefined) throw unauthenticated('the identity of this token does not exist any more')
+      if (grants === undefined) throw goneWith(caller)
       access = options.authorize(rule, request, caller, grants)
     }
     if (handler === undefined) throw unimplemented(`this server does not offer ${method.name} yet`)
@@ -135,6 +135,14 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
       return known instanceof Promise ? known.then(() => undefined) : undefined
     },
   }
+}
+
+function goneWith({ session }: Caller): ApiError {
+  return unauthenticated(
+    session === undefined
+      ? 'the identity of this token does not exist any more'
+      : 'the session that this token came of has ended; sign in again',
+  )
 }
 
 /**

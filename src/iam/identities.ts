@@ -34,6 +34,7 @@ import { refuseIfServiceBound } from './account-associations.ts'
 import { deleteMetadata, updateMetadata } from './identity-metadata.ts'
 import type { LastSeen } from './last-seen.ts'
 import { holdGroup } from './parent-group.ts'
+import { forgetSignIn } from './people.ts'
 import { capabilitiesOfRole } from './roles.ts'
 import { lookupUser } from './user-lookup.ts'
 
@@ -160,6 +161,7 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
         await refuseIfServiceBound(tx, scope)
         await deleteMetadata(tx, scope)
         await tx.deleteFrom('access_requests').where('identity_uid', '=', scope).execute()
+        await forgetSignIn(tx, scope)
         await deleteResource(db, tx, 'identities', scope)
         return { uid: scope, answer: create(EmptySchema) }
       })

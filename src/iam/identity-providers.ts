@@ -31,6 +31,7 @@ import {
 } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { IdentityProviderRow } from '../storage/tables.ts'
+import { endSessions } from '../sts/sessions.ts'
 import { checkIssuerUrl, type RelationshipRules } from '../trust/relationship.ts'
 import { holdRole } from './hold-role.ts'
 import {
@@ -200,6 +201,7 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
           )
         }
         await deleteResource(db, tx, 'identity_providers', scope)
+        await endSessions(tx, 'provider_uid', scope)
         return { uid: scope, answer: create(EmptySchema) }
       })
     },

@@ -4,6 +4,7 @@ import type { Uid } from '../core/uid.ts'
 import type { Tx } from '../storage/db.ts'
 import { insertResource, lockResource, nextUpdate, updateResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
+import { endSessions } from '../sts/sessions.ts'
 import { lookupUser } from './user-lookup.ts'
 
 /** People as identities: roots of their own, named by who vouches for them and what that calls them. */
@@ -68,6 +69,17 @@ export async function registerPerson(
     updated_ms: now,
   })
   return { uid, isNew: true }
+}
+
+/** Deletes all by which somebody signs in here and is signed in: sessions, passkeys and the account. */
+export async function forgetSignIn(tx: Tx, identity: string): Promise<void> {
+  await endSessions(tx, 'identity_uid', identity)
+  const account = await tx
+    .deleteFrom('accounts')
+    .where('identity_uid', '=', identity)
+    .returning('id')
+    .executeTakeFirst()
+  if (account !== undefined) await tx.deleteFrom('passkeys').where('account_id', '=', account.id).execute()
 }
 
 /** A name in the alphabet of names, after what somebody is called elsewhere: `ada.lovelace` for Ada.Lovelace@example.com. */

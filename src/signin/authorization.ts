@@ -44,11 +44,27 @@ export type AuthorizationReply =
   /** Nobody waits: an invite that is accepted in the browser. */
   | { readonly kind: 'none' }
 
-const LIFETIME_MS = 15 * 60 * 1000
+/** What a flow asks for that asks for nothing in particular. */
+export const plainRequest = {
+  client: '',
+  identityProvider: '',
+  connection: '',
+  skipRegistration: false,
+  invite: '',
+  audiences: [],
+  scopes: [],
+  identity: '',
+  refreshToken: false,
+  idToken: false,
+  nonce: '',
+} as const satisfies Omit<AuthorizationRequest, 'browser' | 'reply'>
+
+/** How long somebody has from the beginning to the consent. */
+export const AUTHORIZATION_REQUEST_MS = 15 * 60 * 1000
 
 /** Requests under way, by the secret that is `?request=` in the pages of the sign-in. */
 export function authorizationRequests(store: Pick<Store, 'db' | 'clock' | 'secretsKey'>) {
-  return pending<AuthorizationRequest>(store, 'authorization', LIFETIME_MS)
+  return pending<AuthorizationRequest>(store, 'authorization', AUTHORIZATION_REQUEST_MS)
 }
 
 export function signInPath(request: string): string {

@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import { sessionCounts } from '../storage/live-sessions.ts'
 import type { Store } from '../storage/store.ts'
 import { groupsOfSession, type Session, type SignedIn } from '../sts/sessions.ts'
 import type { AuthorizationRequest } from './authorization.ts'
@@ -42,6 +44,7 @@ export async function isInForce(
     .select('expires_ms')
     .where('id', '=', session)
     .where('identity_uid', '=', who.identity)
+    .where(sql<boolean>`${sql.raw(sessionCounts('sessions'))}`)
     .executeTakeFirst()
   return row !== undefined && row.expires_ms > clock()
 }

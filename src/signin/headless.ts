@@ -1,4 +1,11 @@
-import { createCipheriv, createPublicKey, diffieHellman, generateKeyPairSync, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createPublicKey,
+  diffieHellman,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
 import { limits } from '../core/limits.ts'
 import { pending } from '../storage/pending.ts'
 import type { Store } from '../storage/store.ts'
@@ -20,8 +27,6 @@ export interface HeadlessResult {
 const CODE = /^[A-Za-z0-9_-]{43}$/
 const KEY_BYTES = 32
 const NONCE_BYTES = 12
-/** In front of the 32 bytes of a public key (RFC 8410). */
-const SPKI_PREFIX = Buffer.from('302a300506032b656e032100', 'hex')
 const SHOWN_CHARS = 8
 
 export function headlessResults(store: Pick<Store, 'db' | 'clock' | 'secretsKey'>) {
@@ -44,7 +49,7 @@ export function sealTo(code: string, token: string): HeadlessResult | undefined 
   // Another spelling of the same bytes would be another code.
   if (!CODE.test(code) || raw.length !== KEY_BYTES || raw.toString('base64url') !== code) return undefined
   const own = generateKeyPairSync('x25519')
-  const secret = agree(own.privateKey, raw)
+  const secret = agree(own.privateKey, code)
   if (secret === undefined) return undefined
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv('aes-256-gcm', secret, nonce)
@@ -56,16 +61,9 @@ export function sealTo(code: string, token: string): HeadlessResult | undefined 
 }
 
 /** Undefined for a point of small order, with which everybody would know the secret (RFC 7748 section 6.1). */
-function agree(
-  privateKey: ReturnType<typeof generateKeyPairSync>['privateKey'],
-  raw: Buffer,
-): Buffer | undefined {
+function agree(privateKey: KeyObject, code: string): Buffer | undefined {
   try {
-    const publicKey = createPublicKey({
-      key: Buffer.concat([SPKI_PREFIX, raw]),
-      format: 'der',
-      type: 'spki',
-    })
+    const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'X25519', x: code }, format: 'jwk' })
     return diffieHellman({ privateKey, publicKey })
   } catch {
     return undefined

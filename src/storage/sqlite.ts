@@ -45,15 +45,22 @@ export function statementRunner(database: Database.Database) {
       statement = database.prepare(text)
       statements.set(text, statement)
     }
-    if (statement.reader) return { rows: statement.all(parameters) }
+    if (statement.reader) {
+      const rows = statement.all(parameters)
+      // A write that returns rows is a write.
+      return statement.readonly ? { rows } : { rows, numAffectedRows: BigInt(rows.length) }
+    }
     const { changes } = statement.run(parameters)
     return { rows: [], numAffectedRows: BigInt(changes) }
   }
 }
 
-/** Writes that can change what somebody may do, or how much there may be. Of an identity only its existence counts. */
+/**
+ * Writes that can change what somebody may do, or how much there may be. Of an identity only its existence counts, of an account
+ * whether it is disabled; a session that begins is nobody's yet, and one that is used stays what it was.
+ */
 const ACCESS_WRITE =
-  /^\s*(?:(?:insert into|delete from) "?(?:identities|roles|role_bindings|platform_bindings|resource_limits)\b|update "?(?:roles|role_bindings|platform_bindings)\b|update "groups" set "status")/i
+  /^\s*(?:(?:insert into|delete from) "?(?:identities|roles|role_bindings|platform_bindings|resource_limits|external_group_role_mappings|session_groups)\b|delete from "?(?:sessions|identity_providers)\b|update "?(?:roles|role_bindings|platform_bindings|accounts)\b|update "groups" set "status")/i
 
 /** The dialect, and the versions that move with the writes of this process or another (Db.version). */
 export function sqliteDialect(

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { errors, jwtVerify, SignJWT } from 'jose'
 import type { VerifyAccessToken } from '../auth/authenticate.ts'
+import type { Caller } from '../core/call.ts'
 import { type CapabilitySet, decodeSet, encodeSet } from '../core/capabilities.ts'
 import { unauthenticated } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
@@ -9,7 +10,7 @@ import { ALGORITHM, type SigningKeys } from './signing-keys.ts'
 
 /**
  * Our own access tokens: JWTs of one hour. They say who the caller is and how the token narrows what it may do; what the caller
- * may do is never in them. `berth` is the one private claim: `{ scopes?: uid[], cap?: encoded set }`.
+ * may do is never in them. `berth` is the one private claim: `{ scopes?: uid[], cap?: encoded set, sid?: id of a session }`.
  */
 
 export interface AccessTokenRequest {
@@ -20,6 +21,8 @@ export interface AccessTokenRequest {
   readonly actor?: { readonly iss: string; readonly sub: string; readonly aud: string }
   readonly scopes?: readonly string[]
   readonly capabilities?: CapabilitySet
+  /** Id of the session that the token is to end with. */
+  readonly session?: string
 }
 
 export interface AccessTokens {
@@ -41,13 +44,14 @@ export function accessTokens({
   readonly clock: () => number
 }): AccessTokens {
   return {
-    async issue({ identity, audiences, actor, scopes, capabilities }) {
+    async issue({ identity, audiences, actor, scopes, capabilities, session }) {
       const { kid, key } = await keys.current()
       const issuedAt = Math.floor(clock() / SECOND_MS)
       const expiresAt = issuedAt + limits.accessTokenLifetimeMs / SECOND_MS
-      const narrowing = {
+      const own = {
         ...(scopes === undefined ? {} : { scopes }),
         ...(capabilities === undefined ? {} : { cap: encodeSet(capabilities) }),
+        ...(session === undefined ? {} : { sid: session }),
       }
       const token = await new SignJWT({
         iss: issuer,
@@ -58,7 +62,7 @@ export function accessTokens({
         exp: expiresAt,
         jti: randomUUID(),
         ...(actor === undefined ? {} : { act: actor }),
-        ...(Object.keys(narrowing).length === 0 ? {} : { berth: narrowing }),
+        ...(Object.keys(own).length === 0 ? {} : { berth: own }),
       })
         .setProtectedHeader({ alg: ALGORITHM, kid, typ: TYPE })
         .sign(key)
@@ -86,11 +90,11 @@ export function accessTokens({
         )
         const identity = typeof payload.sub === 'string' ? parseUid(payload.sub) : undefined
         const audiences = [payload.aud].flat().filter((audience) => audience !== undefined)
-        const narrowing = readNarrowing(payload['berth'])
-        if (identity === undefined || narrowing === undefined || payload.exp === undefined) {
+        const own = readOwnClaim(payload['berth'])
+        if (identity === undefined || own === undefined || payload.exp === undefined) {
           return unauthenticated('the token is not one of this server')
         }
-        return { caller: { identity, ...narrowing }, audiences, expiresAtMs: payload.exp * SECOND_MS }
+        return { caller: { identity, ...own }, audiences, expiresAtMs: payload.exp * SECOND_MS }
       } catch (error) {
         return refusal(error)
       }
@@ -99,17 +103,16 @@ export function accessTokens({
 }
 
 /** Undefined for a claim that is not ours: what cannot be read must not widen. */
-function readNarrowing(
-  claim: unknown,
-): { scopes: readonly string[] | undefined; capabilities: CapabilitySet | undefined } | undefined {
-  if (claim === undefined) return { scopes: undefined, capabilities: undefined }
+function readOwnClaim(claim: unknown): Omit<Caller, 'identity'> | undefined {
+  if (claim === undefined) return { scopes: undefined, capabilities: undefined, session: undefined }
   if (typeof claim !== 'object' || claim === null) return undefined
-  const { scopes, cap } = claim as { scopes?: unknown; cap?: unknown }
+  const { scopes, cap, sid } = claim as { scopes?: unknown; cap?: unknown; sid?: unknown }
   const list = Array.isArray(scopes) ? scopes : undefined
   if (scopes !== undefined && !list?.every((scope) => typeof scope === 'string')) return undefined
   const capabilities = cap === undefined ? undefined : decodeSet(cap)
   if (cap !== undefined && capabilities === undefined) return undefined
-  return { scopes: list as string[] | undefined, capabilities }
+  if (sid !== undefined && typeof sid !== 'string') return undefined
+  return { scopes: list as string[] | undefined, capabilities, session: sid }
 }
 
 function refusal(error: unknown) {

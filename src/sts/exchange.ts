@@ -139,7 +139,7 @@ function readRequest(request: ExchangeRequest, allowedAudiences: readonly string
 }
 
 /** The allowed audience that is meant: a slash at the end makes no other address. */
-function audienceAmong(allowed: readonly string[], asked: string): string | undefined {
+export function audienceAmong(allowed: readonly string[], asked: string): string | undefined {
   return allowed.find((one) => withoutSlash(one) === withoutSlash(asked))
 }
 

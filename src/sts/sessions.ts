@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
 import { inTransaction, type Tx } from '../storage/db.ts'
+import { sessionCounts } from '../storage/live-sessions.ts'
 import { hashOf, newSecret } from '../storage/pending.ts'
 import type { Store } from '../storage/store.ts'
 import type { SessionRow } from '../storage/tables.ts'
@@ -90,6 +92,7 @@ export async function sessionBySecret(
     .selectFrom('sessions')
     .selectAll()
     .where('secret_hash', '=', hashOf(secret))
+    .where(sql<boolean>`${sql.raw(sessionCounts('sessions'))}`)
     .executeTakeFirst()
   return row === undefined || row.kind !== kind || row.expires_ms <= clock() ? undefined : sessionOf(row)
 }

@@ -142,7 +142,7 @@ async function statementsOf(
 ) {
   const { db, statements } = recorder(engine, held)
   const access: Access = {
-    caller: { identity: root, scopes: undefined, capabilities: undefined },
+    caller: { identity: root, scopes: undefined, capabilities: undefined, session: undefined },
     grants: { at: () => assert.fail('lists do not ask'), holding: () => scopes },
     allowed: undefined,
     visible: proveVisible(scopes),

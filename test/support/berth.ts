@@ -21,7 +21,7 @@ export interface TestBerth {
   /** A token of any identity for the API; options as in AccessTokenRequest. */
   tokenOf(
     identity: string,
-    options?: { scopes?: string[]; audiences?: string[]; capabilities?: bigint },
+    options?: { scopes?: string[]; audiences?: string[]; capabilities?: bigint; session?: string },
   ): Promise<string>
   /** What the server logged as errors, for tests that expect some. */
   readonly errors: readonly object[]
@@ -59,11 +59,12 @@ export async function startTestBerth(
   })
   const { organization, identity } = await bootstrap(berth.installation, undefined)
   const tokens = berth.installation.tokensFor(berth.addresses)
-  const tokenOf: TestBerth['tokenOf'] = async (uid, { audiences, scopes, capabilities } = {}) => {
+  const tokenOf: TestBerth['tokenOf'] = async (uid, { audiences, scopes, capabilities, session } = {}) => {
     const request = { identity: uid, audiences: audiences ?? [berth.addresses.baseUrl] }
     const narrowed = {
       ...request,
       ...(scopes && { scopes }),
+      ...(session && { session }),
       ...(capabilities !== undefined && { capabilities: capabilities as never }),
     }
     return (await tokens.issue(narrowed)).token

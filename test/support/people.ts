@@ -1,0 +1,87 @@
+import { registerPerson } from '../../src/iam/people.ts'
+import { inTransaction } from '../../src/storage/db.ts'
+import { beginSession, endSessions, type SignedIn } from '../../src/sts/sessions.ts'
+import type { TestBerth } from './berth.ts'
+import { newName } from './cast.ts'
+
+/** People who signed in, as the sign-in leaves them behind. */
+
+/** Somebody who was never here before; returns the uid of their identity. */
+export function newPerson(
+  { berth }: Pick<TestBerth, 'berth'>,
+  { issuer = 'https://login.example', subject = newName('person'), email = '' } = {},
+): Promise<string> {
+  const { store } = berth.installation
+  return inTransaction(
+    store.db,
+    async (tx) =>
+      (await registerPerson(store, tx, { issuer, subject, email, emailVerified: email !== '' })).uid,
+  )
+}
+
+/** The account of a person who signs in here, with a passkey; returns its id. */
+export async function newAccount(
+  { berth }: Pick<TestBerth, 'berth'>,
+  identity: string,
+  { disabled = 0 } = {},
+): Promise<string> {
+  const { kysely } = berth.installation.store.db
+  const id = newName('account')
+  const times = { created_ms: 0, last_used_ms: 0 }
+  await kysely
+    .insertInto('accounts')
+    .values({
+      id,
+      identity_uid: identity,
+      email: `${id}@example.com`,
+      name: 'Ada',
+      password_hash: '',
+      disabled,
+      created_ms: 0,
+      updated_ms: 0,
+    })
+    .execute()
+  await kysely
+    .insertInto('passkeys')
+    .values({
+      id: newName('passkey'),
+      account_id: id,
+      name: 'laptop',
+      public_key: new Uint8Array(1),
+      counter: 0,
+      transports: '[]',
+      ...times,
+    })
+    .execute()
+  return id
+}
+
+/** Begins a session; returns its id and secret. */
+export function newSession(
+  { berth }: Pick<TestBerth, 'berth'>,
+  who: Pick<SignedIn, 'identity'> & Partial<SignedIn>,
+  {
+    kind = 'client',
+    lifetimeMs = 24 * 60 * 60 * 1000,
+  }: { kind?: 'client' | 'browser'; lifetimeMs?: number } = {},
+) {
+  const { store } = berth.installation
+  return inTransaction(store.db, (tx) =>
+    beginSession(store, tx, {
+      method: 'provider',
+      provider: '',
+      groups: [],
+      address: '192.0.2.7',
+      userAgent: 'test',
+      client: 'berth-cli',
+      audiences: [berth.addresses.baseUrl],
+      kind,
+      lifetimeMs,
+      ...who,
+    }),
+  )
+}
+
+export function endSession({ berth }: Pick<TestBerth, 'berth'>, id: string): Promise<number> {
+  return inTransaction(berth.installation.store.db, (tx) => endSessions(tx, 'id', id))
+}
