@@ -94,6 +94,15 @@ const good: readonly [
   ],
   ['BERTH_RATE_LIMIT_STORE', 'database', 'rateLimitStore', 'database'],
   ['BERTH_TRUSTED_PROXIES', '10.0.0.0/8,fd00::/8', 'trustedProxies', ['10.0.0.0/8', 'fd00::/8']],
+  [
+    'BERTH_OAUTH_CLIENTS',
+    'portal=https://portal.example.com/done, tool=http://127.0.0.1/cb',
+    'oauthClients',
+    [
+      { id: 'portal', redirect: 'https://portal.example.com/done' },
+      { id: 'tool', redirect: 'http://127.0.0.1/cb' },
+    ],
+  ],
   ['BERTH_AWS_STS_ENDPOINT', 'https://sts.example/', 'clouds', { awsStsEndpoint: 'https://sts.example' }],
   ['BERTH_AWS_ROLE', 'platform/berth+1', 'clouds', { awsRole: 'platform/berth+1' }],
   [
@@ -148,6 +157,7 @@ const bad: readonly [name: keyof typeof variables, value: string][] = [
   ['BERTH_RATE_LIMITS_ADDRESS', 'write=1'],
   ['BERTH_RATE_LIMIT_STORE', 'redis'],
   ['BERTH_TRUSTED_PROXIES', '10.0.0.1'],
+  ['BERTH_OAUTH_CLIENTS', 'portal=http://portal.example.com/done'],
   ['BERTH_AWS_STS_ENDPOINT', 'https://sts.example/path'],
   ['BERTH_AWS_ROLE', 'arn:aws:iam::123456789012:role/berth'],
   ['BERTH_AWS_ROLE', '../berth/'],

@@ -4,6 +4,7 @@ import type { CloudSettings } from './cloud/probes.ts'
 import { parseResourceLimit, type ResourceLimits, resourceKinds } from './core/resource-limits.ts'
 import { type MasterKey, parseMasterKey } from './core/sealed.ts'
 import { type LimitTable, limitSyntax, parseLimitTable } from './limits/limit-table.ts'
+import { type ClientSetting, parseClientSetting } from './signin/clients.ts'
 
 /**
  * The environment as a typed configuration. Every variable is described in `variables`, which `berth serve --help` and
@@ -33,12 +34,16 @@ export interface Config {
   readonly issuerPrivateNetworks: readonly string[]
   /** Issuers that identities with an issuer pattern may match. */
   readonly patternIssuers: readonly string[]
+  /** JSON file with the OpenID providers that everybody may sign in with; undefined: there are none. */
+  readonly signInProvidersFile: string | undefined
   readonly corsOrigins: readonly string[]
   /** Calls that an identity, or an address, may make; empty: as many as it likes. */
   readonly rateLimits: Readonly<Record<'identity' | 'address', LimitTable>>
   readonly rateLimitStore: RateLimitStore
   /** CIDRs of proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[]
+  /** Programs, besides the command line, that may ask people to sign in. */
+  readonly oauthClients: readonly ClientSetting[]
   readonly clouds: CloudSettings
   /** How long audit events are kept; undefined: for ever. */
   readonly auditRetentionMs: number | undefined
@@ -75,12 +80,16 @@ export const variables = {
     'CIDRs, separated by commas, in which token issuers may lie, over http too (default none)',
   BERTH_PATTERN_ISSUERS:
     'token issuers, separated by commas, that identities with an issuer pattern may match (default none)',
+  BERTH_SIGN_IN_PROVIDERS_FILE:
+    'JSON file with the OpenID providers that everybody may sign in with (default none)',
   BERTH_CORS_ORIGINS: 'origins, separated by commas, whose pages may call the API (default none)',
   BERTH_RATE_LIMITS: 'calls that one identity may make, such as read=100/1s,write=20/1s (default no limit)',
   BERTH_RATE_LIMITS_ADDRESS: 'calls that one IP address may make, in the same form (default no limit)',
   BERTH_RATE_LIMIT_STORE: 'memory: each node counts by itself (default); database: all nodes count together',
   BERTH_TRUSTED_PROXIES:
     'CIDRs, separated by commas, of proxies whose X-Forwarded-For is believed (default none)',
+  BERTH_OAUTH_CLIENTS:
+    'programs, separated by commas, that may ask people to sign in, such as portal=https://portal.example.com/done (default none)',
   BERTH_AWS_STS_ENDPOINT: 'address of the token service of Amazon (default https://sts.amazonaws.com)',
   BERTH_AWS_ROLE: 'name of the role that checks of Amazon accounts assume (default berth)',
   BERTH_GOOGLE_STS_ENDPOINT: 'address of the token service of Google (default https://sts.googleapis.com)',
@@ -188,6 +197,7 @@ export function readConfig(
       (item) => URL.canParse(item),
       'the address of a token issuer',
     ),
+    signInProvidersFile: text('BERTH_SIGN_IN_PROVIDERS_FILE'),
     corsOrigins: list(
       'BERTH_CORS_ORIGINS',
       (item) => parseOrigin(item) === item,
@@ -200,6 +210,11 @@ export function readConfig(
     rateLimitStore:
       read('BERTH_RATE_LIMIT_STORE', parseRateLimitStore, `one of ${rateLimitStores.join(', ')}`) ?? 'memory',
     trustedProxies: list('BERTH_TRUSTED_PROXIES', ipaddr.isValidCIDR, 'a CIDR such as 10.0.0.0/8'),
+    oauthClients: list(
+      'BERTH_OAUTH_CLIENTS',
+      (item) => parseClientSetting(item) !== undefined,
+      'ID=REDIRECT, where the redirect is an https address, or an http address of this machine, as browsers write it',
+    ).flatMap((item) => parseClientSetting(item) ?? []),
     clouds: {
       awsStsEndpoint:
         read('BERTH_AWS_STS_ENDPOINT', parseOrigin, originExpected) ?? 'https://sts.amazonaws.com',

@@ -1,4 +1,9 @@
-import type { DescMethod, DescService } from '@bufbuild/protobuf'
+import { create, type DescMethod, type DescService } from '@bufbuild/protobuf'
+import {
+  ExchangeRequestSchema,
+  type RawToken,
+  SecurityTokenService,
+} from '#gen/chainguard/platform/oidc/sts_pb.js'
 import { PingService } from '#gen/chainguard/platform/ping/v2beta1/ping_pb.js'
 import { auditService } from './audit/audit.ts'
 import { AUDIT_EXPORT_PATH, auditExport } from './audit/export.ts'
@@ -39,12 +44,18 @@ import { isReferencePath, referenceHandler } from './reference/handler.ts'
 import { imagesService } from './registry/images.ts'
 import { reposService } from './registry/repos.ts'
 import { tagsService } from './registry/tags.ts'
+import { type ClientSetting, oauthClients } from './signin/clients.ts'
+import { isSignInPath, signInHandler } from './signin/handler.ts'
+import type { OperatorProvider } from './signin/operator-providers.ts'
+import { signInProviders } from './signin/providers.ts'
+import { CALLBACK_PATH, upstream } from './signin/upstream.ts'
 import type { AuditEvent } from './storage/audit-events.ts'
 import type { Store } from './storage/store.ts'
 import type { AccessTokens } from './sts/access-token.ts'
 import { discoveryHandler, discoveryPaths } from './sts/discovery.ts'
 import { securityTokenService } from './sts/exchange.ts'
 import { refreshTokenService } from './sts/exchange-refresh-token.ts'
+import type { Outbound } from './sts/outbound.ts'
 import type { SigningKeys } from './sts/signing-keys.ts'
 import type { KeySource } from './trust/key-set.ts'
 
@@ -65,6 +76,11 @@ export interface ServerDeps {
   readonly plainHttpIssuers: boolean
   readonly patternIssuers: readonly string[]
   readonly corsOrigins: readonly string[]
+  readonly oauthClients: readonly ClientSetting[]
+  /** The OpenID providers that everybody may sign in with. */
+  readonly operatorProviders: readonly OperatorProvider[]
+  /** Asks the providers that people sign in with. */
+  readonly peopleOutbound: Pick<Outbound, 'send'>
   /** Undefined: nobody is limited. */
   readonly limits: RateLimits | undefined
   readonly addressOf: AddressOf
@@ -188,12 +204,34 @@ export function createServer(deps: ServerDeps): BerthServer {
   const exporting = readingOnly(auditExport({ dispatch, precheck: authenticate, errorDomain, log }))
   const auditLog = deps.corsOrigins.length === 0 ? exporting : withCors(exporting, deps.corsOrigins)
   const reference = referenceHandler({ ...addresses, ...deps, files: contractFiles })
+  const signIn = signInHandler({
+    ...deps,
+    clients: oauthClients(deps.oauthClients),
+    providers: signInProviders(store, deps.operatorProviders),
+    upstream: upstream({
+      outbound: deps.peopleOutbound,
+      redirectUri: addresses.authUrl + CALLBACK_PATH,
+    }),
+    async exchange(subjectToken, { identity, audiences, scopes }, from) {
+      const request = create(ExchangeRequestSchema, { aud: [...audiences], identity, scopes: [...scopes] })
+      const incoming = { ...from, protocol: 'rest', authorization: `Bearer ${subjectToken}` } as const
+      const reply = await dispatch(SecurityTokenService.method.exchange, request, {
+        ...incoming,
+        ifMatch: undefined,
+        idempotencyKey: undefined,
+      })
+      return (reply as RawToken).token
+    },
+    authUrl: addresses.authUrl,
+    audiences: [addresses.baseUrl, addresses.registryHost],
+  })
 
   return {
     http: (request) => {
       const path = pathOf(request.url)
       const document = documents.get(path) ?? (isReferencePath(path) ? reference : undefined)
       if (document !== undefined) return readingOnly(document)(request)
+      if (isSignInPath(path)) return signIn(request)
       return path === AUDIT_EXPORT_PATH ? auditLog(request) : rest(request)
     },
     grpc: grpcHandler({

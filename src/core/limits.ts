@@ -36,6 +36,8 @@ export const limits = {
   /** Scopes that an identity provider is asked for, and the length of each. */
   oidcScopesMax: 50,
   oidcScopeCharsMax: 255,
+  /** Groups of an identity provider that one person is in. */
+  sessionGroupsMax: 1000,
   /** A group as an identity provider names it: part of an index key. */
   externalGroupIdCharsMax: 512,
   /** A subject, an audience, the name or the value of a claim, an ARN or user id of AWS. */
@@ -92,6 +94,8 @@ export const limits = {
   accessTokenLifetimeMs: HOUR_MS,
   /** How long after a sign-in a client can renew its access token; renewing does not make it longer. */
   clientSessionMs: 30 * DAY_MS,
+  /** Tokens that tell a client who signed in. */
+  idTokenLifetimeMs: 10 * MINUTE_MS,
   /** Tokens that cloud providers get to see. */
   accountTokenLifetimeMs: 5 * MINUTE_MS,
   /** Tolerated difference between an issuer's clock and ours (R8). */
@@ -100,6 +104,23 @@ export const limits = {
   /** Verified tokens that are remembered, and the characters of all of them together. */
   verifiedTokensMax: 10_000,
   verifiedTokensCharsMax: 16 * MIB,
+
+  // Signing in for a client (RFC 6749, RFC 8628).
+  /** An address that an answer goes to, and any other parameter of an OAuth request. */
+  redirectCharsMax: 2 * KIB,
+  oauthParameterCharsMax: 4 * KIB,
+  /** A code must be redeemed within this time (RFC 6749, section 4.1.2, recommends at most ten minutes). */
+  authorizationCodeMs: MINUTE_MS,
+  /** How long a device waits for somebody to confirm its code, and the least time between two of its questions. */
+  deviceCodeMs: 15 * MINUTE_MS,
+  deviceIntervalMs: 5 * SECOND_MS,
+  /** What a headless sign-in came to waits so long for its client to fetch it. */
+  headlessResultMs: 5 * MINUTE_MS,
+
+  // The pages of the sign-in.
+  /** Fields of one form, and the length of each: an OAuth request carries tokens. */
+  formFieldsMax: 50,
+  formFieldCharsMax: 16 * KIB,
 
   // The audit log: refusals and exchanges wait in memory for a second.
   /** Exchanges that wait to be written; more are dropped while the database does not take them. */

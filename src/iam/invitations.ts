@@ -7,7 +7,7 @@ import { isInviteCode, readInviteCode } from '../core/invite-code.ts'
 import { fullNameOf } from '../core/method-name.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import { type AuditEvent, recordEvent } from '../storage/audit-events.ts'
-import type { Tx } from '../storage/db.ts'
+import type { Reader, Tx } from '../storage/db.ts'
 import { mutate } from '../storage/mutation.ts'
 import { deleteResource, lockResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
@@ -84,22 +84,54 @@ export async function acceptInvite(
   return insertBinding(store, tx, group, { identityUid, roleUid })
 }
 
+/** What the code of an invite offers, for whoever has it to see before they accept. */
+export interface InviteOffer {
+  readonly group: { readonly uid: string; readonly name: string }
+  readonly role: { readonly uid: string; readonly name: string }
+  /** The invite is for this address alone; '' when it is for anybody. */
+  readonly email: string
+}
+
+/** Undefined for a code that is wrong, expired or used up, and when the group or the role is gone. */
+export async function inviteOffer(
+  { db: { kysely }, clock }: Pick<Store, 'db' | 'clock'>,
+  code: string,
+): Promise<InviteOffer | undefined> {
+  const invite = await findInvite(kysely, code)
+  if (invite === undefined || invite.expires_ms <= clock()) return undefined
+  const named = (table: 'groups' | 'roles', uid: string) =>
+    kysely
+      .selectFrom(table)
+      .select(['uid', 'name'])
+      .where('root', '=', rootOf(uid))
+      .where('uid', '=', uid)
+      .executeTakeFirst()
+  const group = await named('groups', invite.parent)
+  const role = await named('roles', invite.role_uid)
+  return group === undefined || role === undefined ? undefined : { group, role, email: invite.email }
+}
+
+/** The invite of a code, expired or not. */
+async function findInvite(db: Reader, code: string): Promise<GroupInviteRow | undefined> {
+  const named = readInviteCode(code)
+  if (named === undefined) return undefined
+  const found = await db
+    .selectFrom('group_invites')
+    .selectAll()
+    .where('root', '=', rootOf(named.group))
+    .where('key_id', '=', named.keyId)
+    .executeTakeFirst()
+  return isInviteCode(code, found?.code_hash) ? found : undefined
+}
+
 /**
  * The invite of a code, this transaction's alone until it ends, and its group, kept from being deleted meanwhile. Only whoever
  * has the right code gets to lock anything.
  */
 async function holdInvite({ db }: Store, tx: Tx, code: string): Promise<GroupInviteRow | undefined> {
-  const named = readInviteCode(code)
-  if (named === undefined) return undefined
-  const found = await tx
-    .selectFrom('group_invites')
-    .select(['uid', 'parent', 'code_hash'])
-    .where('root', '=', rootOf(named.group))
-    .where('key_id', '=', named.keyId)
-    .executeTakeFirst()
-  if (!isInviteCode(code, found?.code_hash) || found === undefined) return undefined
-  const group = await lockResource(db, tx, 'groups', found.parent, 'share')
-  return group && (await lockResource(db, tx, 'group_invites', found.uid, 'update'))
+  const found = await findInvite(tx, code)
+  const group = found && (await lockResource(db, tx, 'groups', found.parent, 'share'))
+  return group && found && (await lockResource(db, tx, 'group_invites', found.uid, 'update'))
 }
 
 async function isBound(tx: Tx, group: string, identity: string, role: string): Promise<boolean> {

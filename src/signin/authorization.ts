@@ -7,8 +7,10 @@ import type { Store } from '../storage/store.ts'
  * `pathAfterSignIn`, where the flow asks for consent and answers the client.
  */
 export interface AuthorizationRequest {
-  /** What the client calls itself: shown to the person, never believed. */
+  /** id of the client: registered for codes and devices, else what it calls itself, which is never believed. */
   readonly client: string
+  /** Hash of what binds the request to the browser that began it (flow-browser.ts). */
+  readonly browser: string
   /** uid of the organization's identity provider to sign in with; '' lets the person choose. */
   readonly identityProvider: string
   /** Name of the operator's provider to sign in with; '' lets the person choose. */
@@ -23,6 +25,9 @@ export interface AuthorizationRequest {
   /** uid of another identity to assume; '' for the person's own. */
   readonly identity: string
   readonly refreshToken: boolean
+  /** The client wants to be told who signed in; `nonce` goes into that, '' for none. */
+  readonly idToken: boolean
+  readonly nonce: string
   readonly reply: AuthorizationReply
 }
 
@@ -39,11 +44,27 @@ export type AuthorizationReply =
   /** Nobody waits: an invite that is accepted in the browser. */
   | { readonly kind: 'none' }
 
-const LIFETIME_MS = 15 * 60 * 1000
+/** What a flow asks for that asks for nothing in particular. */
+export const plainRequest = {
+  client: '',
+  identityProvider: '',
+  connection: '',
+  skipRegistration: false,
+  invite: '',
+  audiences: [],
+  scopes: [],
+  identity: '',
+  refreshToken: false,
+  idToken: false,
+  nonce: '',
+} as const satisfies Omit<AuthorizationRequest, 'browser' | 'reply'>
+
+/** How long somebody has from the beginning to the consent. */
+export const AUTHORIZATION_REQUEST_MS = 15 * 60 * 1000
 
 /** Requests under way, by the secret that is `?request=` in the pages of the sign-in. */
 export function authorizationRequests(store: Pick<Store, 'db' | 'clock' | 'secretsKey'>) {
-  return pending<AuthorizationRequest>(store, 'authorization', LIFETIME_MS)
+  return pending<AuthorizationRequest>(store, 'authorization', AUTHORIZATION_REQUEST_MS)
 }
 
 export function signInPath(request: string): string {

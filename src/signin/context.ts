@@ -1,8 +1,13 @@
-import type { Context } from 'hono'
+import type { Context, Hono } from 'hono'
+import type { Recorder } from '../audit/recorder.ts'
 import type { Log } from '../log.ts'
 import type { Store } from '../storage/store.ts'
 import type { AccessTokens } from '../sts/access-token.ts'
 import type { SessionPlace } from '../sts/sessions.ts'
+import type { SigningKeys } from '../sts/signing-keys.ts'
+import type { OAuthClients } from './clients.ts'
+import type { Providers } from './providers.ts'
+import type { Upstream } from './upstream.ts'
 
 /** What every page of the sign-in may use. */
 export interface SignInContext {
@@ -12,6 +17,22 @@ export interface SignInContext {
   /** What tokens may be for: the API's address, the registry's host. The first is the default. */
   readonly audiences: readonly string[]
   readonly tokens: AccessTokens
+  readonly keys: SigningKeys
+  readonly clients: OAuthClients
+  readonly providers: Providers
+  readonly upstream: Upstream
+  /** The exchange, for a token of our own; resolves to the token. Rejects with an ApiError. */
+  exchange(
+    subjectToken: string,
+    request: {
+      readonly identity: string
+      readonly audiences: readonly string[]
+      readonly scopes: readonly string[]
+    },
+    from: { readonly requestId: string; readonly address: string },
+  ): Promise<string>
+  /** Takes what was refused; what was done is recorded in its own transaction. */
+  readonly audit: Recorder
   readonly log: Log
   placeOf(c: Context): SessionPlace
 }
@@ -21,3 +42,15 @@ export interface PortBindings {
   readonly address: string
   readonly requestId: string
 }
+
+/** What a handler of the sign-in finds on its `c`. */
+export interface SignInEnv {
+  Bindings: PortBindings
+  Variables: {
+    /** Origins besides our own that a form on the answered page may lead to; `allowFormTo` adds to them. */
+    formTargets: readonly string[] | undefined
+  }
+}
+
+/** The paths of one area of the sign-in. */
+export type SignInRoutes = Hono<SignInEnv>

@@ -1,7 +1,10 @@
 import type { HttpHandler } from '../http.ts'
 import { ALGORITHM, type SigningKeys } from './signing-keys.ts'
 
-/** The token service as an OpenID provider: where its keys are (OpenID Connect Discovery 1.0, RFC 8414). */
+/**
+ * The token service as an OpenID provider: where its keys are, and where clients let people sign in (OpenID Connect Discovery 1.0,
+ * RFC 8414). The exchange is none of its endpoints: it is no grant of OAuth.
+ */
 
 /** Verifiers may keep the key set this long; a new key is published an hour before it signs. */
 const CACHE_SECONDS = 300
@@ -22,12 +25,29 @@ export function discoveryHandler({
   const configuration = JSON.stringify({
     issuer,
     jwks_uri: `${issuer}${JWKS}`,
-    token_endpoint: `${issuer}/sts/exchange`,
-    response_types_supported: ['id_token'],
+    authorization_endpoint: `${issuer}/oauth/authorize`,
+    token_endpoint: `${issuer}/oauth/token`,
+    device_authorization_endpoint: `${issuer}/oauth/device_authorization`,
+    revocation_endpoint: `${issuer}/oauth/revoke`,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: [
+      'authorization_code',
+      'refresh_token',
+      'urn:ietf:params:oauth:grant-type:device_code',
+    ],
+    code_challenge_methods_supported: ['S256'],
+    // Clients have no secrets here.
+    token_endpoint_auth_methods_supported: ['none'],
+    revocation_endpoint_auth_methods_supported: ['none'],
+    authorization_response_iss_parameter_supported: true,
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: [ALGORITHM],
-    scopes_supported: ['openid'],
-    claims_supported: ['iss', 'sub', 'aud', 'exp', 'iat', 'jti', 'act'],
+    scopes_supported: ['openid', 'profile', 'email', 'offline_access'],
+    claims_supported: [
+      ...['iss', 'sub', 'aud', 'azp', 'exp', 'iat', 'jti', 'act'],
+      ...['auth_time', 'nonce', 'name', 'email', 'email_verified'],
+    ],
   })
   const headers = {
     'content-type': 'application/json',

@@ -1,0 +1,114 @@
+import type { Context } from 'hono'
+import { html } from 'hono/html'
+import type { InviteOffer } from '../iam/invitations.ts'
+import type { Session } from '../sts/sessions.ts'
+import type { AuthorizationRequest } from './authorization.ts'
+import { authorizationCodes } from './authorization-codes.ts'
+import type { Browser } from './browser.ts'
+import { browserFlowTokens, proofOfPerson } from './browser-flow-tokens.ts'
+import type { SignInContext, SignInEnv } from './context.ts'
+import { deviceCodes } from './device-codes.ts'
+import { closeFlow, flowIsOver } from './flow-browser.ts'
+import { grantOf } from './grant.ts'
+import { headlessResults, sealTo } from './headless.ts'
+import { page } from './layout.ts'
+import { answeredAddress, refusedAddress } from './loopback-answer.ts'
+import { withParameters } from './redirect.ts'
+
+/** How a flow ends: the answer reaches the client in the way that it asked for, and the person sees what became of it. */
+
+/** Why a client gets nothing. */
+export interface Refusal {
+  /** Of RFC 6749 section 4.1.2.1. */
+  readonly error: 'access_denied' | 'invalid_request' | 'invalid_scope'
+  /** In words, for the client and the person. */
+  readonly description: string
+  /** As clients of the SDK are told: an HTTP status, of which 404 says that the account is not known. */
+  readonly status: number
+}
+
+/** Whoever is signed in, and with what. */
+export interface Person {
+  readonly browser: Browser
+  readonly session: Session
+}
+
+/** Gives the client of a request that is closed what somebody agreed to. */
+export async function answer(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+  request: AuthorizationRequest,
+  { browser, session }: Person,
+  joined: InviteOffer | undefined,
+): Promise<Response> {
+  const { store, authUrl } = context
+  const { reply } = request
+  if (reply.kind === 'code') {
+    const grant = await grantOf(store, session, request)
+    const code = await authorizationCodes(store).issue(grant, reply.redirect, reply.challenge)
+    return c.redirect(withParameters(reply.redirect, { code, state: reply.state, iss: authUrl }), 303)
+  }
+  if (reply.kind === 'loopback') {
+    const made = await browserFlowTokens(c, context, request, session)
+    if ('error' in made) return refuse(c, context, request, made)
+    return c.redirect(answeredAddress(reply.redirect, made), 303)
+  }
+  if (reply.kind === 'device') {
+    const grant = await grantOf(store, session, request)
+    if (!(await deviceCodes(store).decide(reply.userCode, grant))) throw flowIsOver()
+    return told(c, 'The device is let in', 'You can close this window and go on there.', browser)
+  }
+  if (reply.kind === 'headless') {
+    const proof = await proofOfPerson(c, context, request, session)
+    const result = proof === undefined ? undefined : sealTo(reply.code, proof)
+    if (result === undefined) throw flowIsOver()
+    try {
+      await headlessResults(store).keep(result, reply.code)
+    } catch (error) {
+      // Somebody has answered this code before; the first answer stands.
+      if (store.db.rules.isUniqueViolation(error)) throw flowIsOver()
+      throw error
+    }
+    return told(c, 'You are signed in', 'You can close this window and go on in your terminal.', browser)
+  }
+  if (joined === undefined) throw flowIsOver()
+  const { group, role } = joined
+  return told(c, `Welcome to ${group.name}`, `You have the role ${role.name} in ${group.name}.`, browser)
+}
+
+/** Tells the client of a request that is closed that it gets nothing. */
+export async function refuse(
+  c: Context<SignInEnv>,
+  { store, authUrl }: SignInContext,
+  { reply }: AuthorizationRequest,
+  { error, description, status }: Refusal,
+): Promise<Response> {
+  if (reply.kind === 'code') {
+    const parameters = { error, error_description: description, state: reply.state, iss: authUrl }
+    return c.redirect(withParameters(reply.redirect, parameters), 303)
+  }
+  if (reply.kind === 'loopback')
+    return c.redirect(refusedAddress(reply.redirect, { error: description, status }), 303)
+  if (reply.kind === 'device') await deviceCodes(store).decide(reply.userCode, undefined)
+  return told(c, 'Nothing was given', `${description.charAt(0).toUpperCase()}${description.slice(1)}.`)
+}
+
+/** The same for a request by its secret, which is closed by it. Throws code 5 when it is over, or another browser's. */
+export async function refuseFlow(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+  secret: string,
+  refusal: Refusal,
+): Promise<Response> {
+  return refuse(c, context, await closeFlow(c, context, secret), refusal)
+}
+
+/** A page that says what became of it. */
+export function told(
+  c: Context<SignInEnv>,
+  heading: string,
+  text: string,
+  browser?: Browser,
+): Response | Promise<Response> {
+  return c.html(page({ title: heading, browser }, html`<h1>${heading}</h1>\n<p>${text}</p>`))
+}

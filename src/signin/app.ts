@@ -1,0 +1,80 @@
+import { Hono } from 'hono'
+import type { HttpHandler, HttpRequest } from '../http.ts'
+import { assetRoutes } from './assets.ts'
+import { authorizeRoutes } from './authorize.ts'
+import { browserFlowRoutes } from './browser-flow.ts'
+import { consentRoutes } from './consent.ts'
+import type { PortBindings, SignInContext, SignInEnv } from './context.ts'
+import { deviceRoutes } from './device.ts'
+import { errorPage, noSuchPage } from './error-page.ts'
+import type { SignInOptions } from './handler.ts'
+import { pageHeaders } from './headers.ts'
+import { inviteRoutes } from './invite.ts'
+import { providerRoutes } from './provider-routes.ts'
+import { tokenRoutes } from './token.ts'
+
+/** The application behind `signInHandler`: what holds for all of its paths, and the areas that have them. */
+
+/** A form of the pages, and a body of an OAuth request. */
+const BODY_BYTES_MAX = 64 * 1024
+const USER_AGENT_CHARS_MAX = 255
+
+export function signInPages(options: SignInOptions): HttpHandler {
+  const app = signInApp({
+    ...options,
+    placeOf: (c) => ({
+      address: (c.env as PortBindings).address,
+      userAgent: (c.req.header('user-agent') ?? '').slice(0, USER_AGENT_CHARS_MAX),
+    }),
+  })
+  return async (request) => {
+    const response = await app.fetch(webRequest(request, options.authUrl), {
+      address: request.address,
+      requestId: request.id,
+    })
+    return {
+      status: response.status,
+      // Of several cookies the last one counts: whoever signs in gets a new one in place of the one for strangers.
+      headers: Object.fromEntries(response.headers),
+      body: response.body === null ? undefined : new Uint8Array(await response.arrayBuffer()),
+    }
+  }
+}
+
+function signInApp(context: SignInContext): Hono<SignInEnv> {
+  const app = new Hono<SignInEnv>()
+  app.use(pageHeaders)
+  app.onError((error, c) => errorPage(c, context, error))
+  app.notFound((c) => noSuchPage(c, context, app))
+  app.route('/', assetRoutes())
+  for (const routes of [
+    providerRoutes,
+    authorizeRoutes,
+    consentRoutes,
+    tokenRoutes,
+    browserFlowRoutes,
+    deviceRoutes,
+    inviteRoutes,
+  ])
+    app.route('/', routes(context))
+  return app
+}
+
+function webRequest(request: HttpRequest, authUrl: string): Request {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (!name.startsWith(':') && value !== undefined) headers.set(name, [value].flat().join(', '))
+  }
+  // The host is ours, whatever the request says (R39).
+  const url = new URL(authUrl + request.url)
+  const { method } = request
+  if (method === 'GET') return new Request(url, { method, headers })
+  // Read only by whoever wants it, so that one too large or too slow is their error to answer.
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      controller.enqueue(await request.body(BODY_BYTES_MAX))
+      controller.close()
+    },
+  })
+  return new Request(url, { method, headers, body, duplex: 'half' })
+}

@@ -1,0 +1,78 @@
+import { Hono } from 'hono'
+import { invalidArgument } from '../core/errors.ts'
+import { plainRequest } from './authorization.ts'
+import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
+import { beginFlow } from './flow-browser.ts'
+import { readParameters } from './oauth-parameters.ts'
+import { readScope } from './oauth-scope.ts'
+import { isChallenge } from './proof-key.ts'
+import { withParameters } from './redirect.ts'
+import { audiencesAmong } from './requested-audience.ts'
+
+/**
+ * The authorization endpoint (RFC 6749 section 3.1): code, proof key by SHA-256 (RFC 7636), state. Nothing is sent to a redirect
+ * before it is known to be one of a known client; until then mistakes are told on a page (section 4.1.2.1).
+ */
+export function authorizeRoutes(context: SignInContext): SignInRoutes {
+  const app: SignInRoutes = new Hono<SignInEnv>()
+  app.get('/oauth/authorize', async (c) => {
+    const sent = new URL(c.req.url).searchParams
+    // These two decide where mistakes go, so they must not be in doubt.
+    const target = readParameters(only(sent, ['client_id', 'redirect_uri']))
+    if (target.problem !== undefined) throw invalidArgument('', target.problem)
+    const client = context.clients.byId(target.get('client_id'))
+    if (client === undefined) throw invalidArgument('client_id', 'is not a program that is known here')
+    const redirect = context.clients.redirectOf(client, target.get('redirect_uri'))
+    if (redirect === undefined)
+      throw invalidArgument('redirect_uri', 'is not an address that this program may be answered at')
+
+    const parameters = readParameters(sent, { repeatable: ['audience'] })
+    const state = sent.getAll('state').length === 1 ? parameters.get('state') : ''
+    const refuse = (error: string, description: string) =>
+      c.redirect(
+        withParameters(redirect, {
+          error,
+          error_description: description,
+          state: state === '' ? undefined : state,
+          iss: context.authUrl,
+        }),
+        303,
+      )
+    if (parameters.problem !== undefined) return refuse('invalid_request', parameters.problem)
+    if (parameters.get('request') !== '')
+      return refuse('request_not_supported', 'request objects are not read')
+    if (parameters.get('request_uri') !== '')
+      return refuse('request_uri_not_supported', 'request objects are not read')
+    const type = parameters.get('response_type')
+    if (type === '') return refuse('invalid_request', 'response_type must be given')
+    if (type !== 'code') return refuse('unsupported_response_type', 'response_type must be code')
+    const mode = parameters.get('response_mode')
+    if (mode !== '' && mode !== 'query') return refuse('invalid_request', 'response_mode must be query')
+    if (state === '') return refuse('invalid_request', 'state must be given')
+    if (parameters.get('code_challenge_method') !== 'S256')
+      return refuse('invalid_request', 'code_challenge_method must be S256')
+    const challenge = parameters.get('code_challenge')
+    if (!isChallenge(challenge))
+      return refuse('invalid_request', 'code_challenge must be 43 characters of base64url')
+    const scope = readScope(parameters.get('scope'))
+    if (scope === undefined) return refuse('invalid_scope', 'scope holds something that is not known here')
+    const audiences = audiencesAmong(context.audiences, parameters.all('audience'))
+    if (audiences === undefined)
+      return refuse('invalid_target', `audience must be among ${context.audiences.join(', ')}`)
+
+    return beginFlow(c, context, {
+      ...plainRequest,
+      client: client.id,
+      audiences,
+      refreshToken: true,
+      idToken: scope.idToken,
+      nonce: parameters.get('nonce'),
+      reply: { kind: 'code', redirect: redirect.href, state, challenge },
+    })
+  })
+  return app
+}
+
+function only(sent: URLSearchParams, names: readonly string[]): URLSearchParams {
+  return new URLSearchParams([...sent].filter(([name]) => names.includes(name)))
+}

@@ -1,0 +1,97 @@
+import type { Context } from 'hono'
+import { ApiError } from '../core/errors.ts'
+import { parseUid } from '../core/uid.ts'
+import type { Session } from '../sts/sessions.ts'
+import type { Refusal } from './answer.ts'
+import type { AuthorizationRequest } from './authorization.ts'
+import { type ClientTokens, clientTokens } from './client-tokens.ts'
+import type { SignInContext, SignInEnv } from './context.ts'
+import { signedInAs } from './grant.ts'
+import { identify } from './identification.ts'
+
+/** What the clients of the public SDK get: a token for the API, or proof of who signed in that they exchange for one. */
+
+export interface BrowserFlowTokens {
+  readonly token: string
+  /** '' when there is none. */
+  readonly refreshToken: string
+}
+
+/**
+ * A token of the browser flow. Only one that acts for the person themselves, and everywhere, can be renewed: a refresh token
+ * would give more than what the person agreed to.
+ */
+export async function browserFlowTokens(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+  request: AuthorizationRequest,
+  session: Session,
+): Promise<BrowserFlowTokens | Refusal> {
+  const scopes = await Promise.all(request.scopes.map((scope) => groupNamed(context, scope)))
+  if (scopes.includes(undefined))
+    return { error: 'invalid_scope', description: 'there is no group of that name', status: 400 }
+  const own = request.identity === '' || request.identity === session.identity
+  const made = await clientTokens(context, {
+    who: await signedInAs(context.store, session),
+    client: request.client,
+    audiences: own ? request.audiences : [context.authUrl],
+    scopes: own ? (scopes as string[]) : [],
+    refreshToken: own && request.refreshToken && scopes.length === 0,
+    place: context.placeOf(c),
+  })
+  if (own) return { token: made.accessToken, refreshToken: made.refreshToken }
+  return assume(c, context, request, scopes as string[], made)
+}
+
+/** Proof of who signed in, which the token service takes in exchange: for the headless flow. */
+export async function proofOfPerson(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+  request: AuthorizationRequest,
+  session: Session,
+): Promise<string | undefined> {
+  const { session: id } = await clientTokens(context, {
+    who: await signedInAs(context.store, session),
+    client: request.client,
+    audiences: [context.authUrl],
+    scopes: [],
+    refreshToken: false,
+    place: context.placeOf(c),
+  })
+  return identify(context, {
+    identity: session.identity,
+    audiences: [context.authUrl],
+    session: id,
+    nonce: '',
+    signedInMs: session.createdMs,
+  })
+}
+
+/** The person's own token, exchanged for one of an identity that they may assume. */
+async function assume(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+  { identity, audiences }: AuthorizationRequest,
+  scopes: readonly string[],
+  { accessToken }: ClientTokens,
+): Promise<BrowserFlowTokens | Refusal> {
+  try {
+    const from = { requestId: c.env.requestId, address: context.placeOf(c).address }
+    const token = await context.exchange(accessToken, { identity, audiences, scopes }, from)
+    return { token, refreshToken: '' }
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return { error: 'access_denied', description: 'you may not assume this identity', status: 403 }
+  }
+}
+
+/** A uid as it is; the uid of the organization that has a name. */
+async function groupNamed({ store }: SignInContext, scope: string): Promise<string | undefined> {
+  if (parseUid(scope) !== undefined) return scope
+  const row = await store.db.kysely
+    .selectFrom('organization_names')
+    .select('uid')
+    .where('name', '=', scope)
+    .executeTakeFirst()
+  return row?.uid
+}

@@ -1,0 +1,124 @@
+import { html } from 'hono/html'
+import type { InviteOffer } from '../iam/invitations.ts'
+import type { AuthorizationRequest } from './authorization.ts'
+import type { Browser } from './browser.ts'
+import type { WaitingDevice } from './device-codes.ts'
+import { shownHeadlessCode } from './headless.ts'
+import { formToken, type Html, page } from './layout.ts'
+import { shownUserCode } from './user-code.ts'
+
+/** The page on which somebody agrees, or not: who asks, for what, as whom, and where the answer goes. */
+
+export interface Consent {
+  readonly browser: Browser
+  /** The secret of the request. */
+  readonly secret: string
+  readonly request: AuthorizationRequest
+  /** Whoever is signed in. */
+  readonly account: { readonly name: string; readonly email: string; readonly uid: string }
+  /** Name of the client where it is registered; undefined for any other program. */
+  readonly clientName: string | undefined
+  /** Undefined where no invite comes along. */
+  readonly offer: InviteOffer | undefined
+  /** Undefined where no device waits. */
+  readonly device: WaitingDevice | undefined
+}
+
+export function consentPage(consent: Consent): Html {
+  const { browser, secret, request, account } = consent
+  const { kind } = request.reply
+  const heading = headingOf(consent)
+  const who = account.email === '' ? account.name : `${account.name} (${account.email})`
+  return page(
+    { title: heading, browser },
+    html`<h1>${heading}</h1>
+${introductionOf(consent)}
+<dl>
+${fact('You are signed in as', who)}
+${offerFacts(consent)}${kind === 'none' ? '' : clientFacts(consent)}</dl>
+<form method="post" action="/oauth/continue">
+${formToken(browser)}<input type="hidden" name="request" value="${secret}">
+<div class="actions">
+<button name="decision" value="allow">${kind === 'none' ? 'Accept' : 'Allow'}</button>
+<button name="decision" value="refuse" class="quiet">${kind === 'none' ? 'Not now' : 'Refuse'}</button>
+</div>
+<p><button name="decision" value="switch" class="link">Use another account</button></p>
+</form>`,
+  )
+}
+
+function headingOf({ request, clientName, offer }: Consent): string {
+  if (request.reply.kind === 'none') return `Join ${offer?.group.name ?? ''}?`
+  if (request.reply.kind === 'device') return 'Let this device in?'
+  return `Allow ${clientName ?? 'a program'} to act for you?`
+}
+
+function introductionOf({ request: { reply }, clientName, device }: Consent): Html {
+  if (reply.kind === 'device') {
+    return html`<p>A device shows this code and waits:</p>
+<p class="code">${shownUserCode(device?.userCode ?? '')}</p>
+<p>Allow it only if you began this yourself and see the same code on your device. Whoever asks you to enter a code
+that they sent you wants to act in your name.</p>`
+  }
+  if (reply.kind === 'headless') {
+    return html`<p>A program waits for you. The address that it showed in your terminal has, after <code>headless_code=</code>,
+a code that begins with:</p>
+<p class="code">${shownHeadlessCode(reply.code)}</p>
+<p>Allow it only if you began this yourself and see the same code in your terminal.</p>`
+  }
+  if (reply.kind === 'none') return html`<p>You were invited.</p>`
+  return clientName === undefined
+    ? html`<p>A program on your computer wants to act in your name. Allow it only if you began this yourself.</p>`
+    : html`<p>${clientName} wants to act in your name. Allow it only if you began this yourself.</p>`
+}
+
+function offerFacts({ offer, request }: Consent): Html {
+  if (offer === undefined) return html``
+  const { group, role } = offer
+  const label = request.reply.kind === 'none' ? 'You get' : 'You also join'
+  return html`${fact(label, `the role ${role.name} in ${group.name}`)}
+${fact('Group', group.uid)}
+`
+}
+
+function clientFacts({ request, clientName, device }: Consent): Html {
+  const { reply, client, identity, scopes, audiences } = request
+  return html`${clientName === undefined ? '' : fact('Program', clientName)}
+${clientName === undefined && client !== '' ? fact('It calls itself', client) : ''}
+${fact('It gets', gets(request))}
+${fact('For', audiences.join(', '))}
+${identity === '' ? '' : fact('It acts as the identity', identity)}
+${scopes.length === 0 ? '' : fact('In these groups only', scopes.join(', '))}
+${fact('The answer goes to', whereTo(reply))}
+${device === undefined ? '' : deviceFacts(device)}`
+}
+
+function gets({ reply, refreshToken, scopes, identity }: AuthorizationRequest): string {
+  const renewed =
+    reply.kind === 'code' ||
+    reply.kind === 'device' ||
+    (refreshToken && scopes.length === 0 && identity === '')
+  if (reply.kind === 'headless') return 'proof of who you are, with which it gets tokens for the API'
+  return renewed
+    ? 'access with your rights, for 30 days or until you end its session'
+    : 'access with your rights, for one hour'
+}
+
+function whereTo(reply: AuthorizationRequest['reply']): string {
+  if (reply.kind === 'headless') return 'the program with this code, and nobody else can read it'
+  if (reply.kind === 'device') return 'the device that shows this code'
+  if (reply.kind === 'none') return ''
+  const { host, protocol } = new URL(reply.redirect)
+  return protocol === 'http:' ? `this computer (${host})` : host
+}
+
+function deviceFacts({ startedMs, address, userAgent }: WaitingDevice): Html {
+  return html`${fact('It asked from the address', address)}
+${fact('At', `${new Date(startedMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`)}
+${userAgent === '' ? '' : fact('It describes itself as', userAgent)}`
+}
+
+function fact(label: string, value: string): Html {
+  return html`<dt>${label}</dt>
+<dd>${value}</dd>`
+}

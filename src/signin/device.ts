@@ -1,0 +1,103 @@
+import { Hono } from 'hono'
+import { html } from 'hono/html'
+import { limits } from '../core/limits.ts'
+import { plainRequest } from './authorization.ts'
+import { type Browser, browserOf } from './browser.ts'
+import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
+import { deviceCodes } from './device-codes.ts'
+import { beginFlow } from './flow-browser.ts'
+import { readForm } from './form.ts'
+import { alert, field, formToken, type Html, page } from './layout.ts'
+import { clientRequest, oauthError } from './oauth-reply.ts'
+import { readScope } from './oauth-scope.ts'
+import { audiencesAmong } from './requested-audience.ts'
+import { readUserCode, shownUserCode } from './user-code.ts'
+
+/**
+ * The device authorization grant (RFC 8628): a device without a browser gets a code, a person types it on a page and confirms. The
+ * address with the code in it only spares the typing: it is always asked for and confirmed (R36).
+ */
+export function deviceRoutes(context: SignInContext): SignInRoutes {
+  const { store, clients, authUrl } = context
+  const app: SignInRoutes = new Hono<SignInEnv>()
+  const devices = deviceCodes(store)
+
+  app.post(
+    '/oauth/device_authorization',
+    clientRequest(context, ['audience'], async (parameters, c) => {
+      const client = clients.byId(parameters.get('client_id'))
+      if (client === undefined)
+        return oauthError(c, 'invalid_client', 'client_id is not a program that is known here', 401)
+      const scope = readScope(parameters.get('scope'))
+      if (scope === undefined)
+        return oauthError(c, 'invalid_scope', 'scope holds something that is not known here')
+      const audiences = audiencesAmong(context.audiences, parameters.all('audience'))
+      if (audiences === undefined)
+        return oauthError(c, 'invalid_target', `audience must be among ${context.audiences.join(', ')}`)
+      const { deviceCode, userCode } = await devices.begin({
+        ...context.placeOf(c),
+        client: client.id,
+        audiences,
+        idToken: scope.idToken,
+      })
+      const shown = shownUserCode(userCode)
+      return c.json({
+        device_code: deviceCode,
+        user_code: shown,
+        verification_uri: `${authUrl}/device`,
+        verification_uri_complete: `${authUrl}/device?user_code=${shown}`,
+        expires_in: limits.deviceCodeMs / 1000,
+        interval: limits.deviceIntervalMs / 1000,
+      })
+    }),
+  )
+
+  app.get('/device', async (c) => {
+    const browser = await browserOf(c, context)
+    const code = readUserCode(c.req.query('user_code') ?? '')
+    return c.html(codePage(browser, code === undefined ? '' : shownUserCode(code)))
+  })
+
+  app.post('/device', async (c) => {
+    const browser = await browserOf(c, context)
+    const typed = (await readForm(c, browser)).text('user_code')
+    const code = readUserCode(typed)
+    const device = code === undefined ? undefined : await devices.waiting(code)
+    if (device === undefined) {
+      return c.html(
+        codePage(browser, typed.slice(0, 20), 'No device waits with this code. Look at it again.'),
+        400,
+      )
+    }
+    return beginFlow(c, context, {
+      ...plainRequest,
+      client: device.client,
+      audiences: device.audiences,
+      refreshToken: true,
+      idToken: device.idToken,
+      reply: { kind: 'device', userCode: device.userCode },
+    })
+  })
+
+  return app
+}
+
+function codePage(browser: Browser, code: string, problem?: string): Html {
+  return page(
+    { title: 'Let a device in', browser },
+    html`<h1>Let a device in</h1>
+${alert(problem)}<p>Type the code that your device shows. Nobody but your own device should give you one.</p>
+<form method="post" action="/device">
+${formToken(browser)}${field({
+  name: 'user_code',
+  label: 'Code',
+  autocomplete: 'off',
+  value: code,
+  maxlength: 20,
+  autofocus: true,
+  hint: 'Eight letters, such as WDJB-MJHT.',
+})}
+<div class="actions"><button>Continue</button></div>
+</form>`,
+  )
+}

@@ -1,0 +1,85 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { Context } from 'hono'
+import { getCookie, setCookie } from 'hono/cookie'
+import { ApiError, Code } from '../core/errors.ts'
+import { hashOf, newSecret } from '../storage/pending.ts'
+import {
+  AUTHORIZATION_REQUEST_MS,
+  type AuthorizationRequest,
+  authorizationRequests,
+  pathAfterSignIn,
+} from './authorization.ts'
+import type { SignInContext } from './context.ts'
+
+/**
+ * A request belongs to the browser that began it (R40): whoever gets hold of its address cannot go on with it elsewhere, and nobody
+ * can be sent into the middle of somebody else's. The session's cookie changes when somebody signs in, so the browser keeps another
+ * one for this, of which the request remembers a hash.
+ */
+
+const SECRET = /^[A-Za-z0-9_-]{43}$/
+
+/** Keeps the request for this browser, and sends it on its way: to sign in where nobody is, else to the consent. */
+export async function beginFlow(
+  c: Context,
+  context: SignInContext,
+  request: Omit<AuthorizationRequest, 'browser'>,
+): Promise<Response> {
+  const shown = getCookie(c, cookieName(context)) ?? ''
+  const own = SECRET.test(shown) ? shown : newSecret()
+  const secret = await authorizationRequests(context.store).keep({ ...request, browser: browserHash(own) })
+  setCookie(c, cookieName(context), own, {
+    httpOnly: true,
+    secure: isSecure(context),
+    sameSite: 'Lax',
+    path: '/',
+    maxAge: AUTHORIZATION_REQUEST_MS / 1000,
+  })
+  return c.redirect(pathAfterSignIn(secret), 303)
+}
+
+/** The request with this secret, which this browser began. Throws code 5, the same whatever is wrong. */
+export async function openFlow(
+  c: Context,
+  context: SignInContext,
+  secret: string,
+): Promise<AuthorizationRequest> {
+  const request = await authorizationRequests(context.store).read(secret)
+  const shown = Buffer.from(browserHash(getCookie(c, cookieName(context)) ?? ''))
+  const expected = Buffer.from(request?.browser ?? '')
+  if (request === undefined || shown.length !== expected.length || !timingSafeEqual(shown, expected))
+    throw flowIsOver()
+  return request
+}
+
+/** The same, for the last time: of many who try at once, one goes on. */
+export async function closeFlow(
+  c: Context,
+  context: SignInContext,
+  secret: string,
+): Promise<AuthorizationRequest> {
+  await openFlow(c, context, secret)
+  const request = await authorizationRequests(context.store).take(secret)
+  if (request === undefined) throw flowIsOver()
+  return request
+}
+
+/** For whoever comes too late, or from elsewhere. */
+export function flowIsOver(): ApiError {
+  return new ApiError(
+    Code.NOT_FOUND,
+    'Not found: this sign-in is over, or was begun in another browser; begin it once more',
+  )
+}
+
+function browserHash(secret: string): string {
+  return Buffer.from(hashOf(secret)).toString('base64url')
+}
+
+function cookieName(context: SignInContext): string {
+  return isSecure(context) ? '__Host-berth-flow' : 'berth-flow'
+}
+
+function isSecure({ authUrl }: SignInContext): boolean {
+  return authUrl.startsWith('https:')
+}

@@ -1,0 +1,50 @@
+import { sql } from 'kysely'
+import { sessionCounts } from '../storage/live-sessions.ts'
+import type { Store } from '../storage/store.ts'
+import { groupsOfSession, type Session, type SignedIn } from '../sts/sessions.ts'
+import type { AuthorizationRequest } from './authorization.ts'
+
+/**
+ * What somebody agreed to: a client acts for them. It is kept between the consent and the moment when the client fetches its
+ * tokens, and holds no longer than the browser's session in which it was given: whoever is signed out there, or whose account is
+ * disabled, has given nothing (R12).
+ */
+export interface Grant extends Pick<AuthorizationRequest, 'client' | 'audiences' | 'idToken' | 'nonce'> {
+  readonly who: SignedIn
+  /** id of the browser's session. */
+  readonly session: string
+  /** When they agreed. */
+  readonly timeMs: number
+}
+
+export async function grantOf(
+  store: Pick<Store, 'db' | 'clock'>,
+  session: Session,
+  { client, audiences, idToken, nonce }: AuthorizationRequest,
+): Promise<Grant> {
+  const who = await signedInAs(store, session)
+  return { who, session: session.id, timeMs: store.clock(), client, audiences, idToken, nonce }
+}
+
+/** Whoever has the session, as a client's session takes it over. */
+export async function signedInAs(
+  store: Pick<Store, 'db'>,
+  { id, identity, method, provider }: Session,
+): Promise<SignedIn> {
+  return { identity, method, provider, groups: await groupsOfSession(store, id) }
+}
+
+/** Whether the session in which it was given is still there. */
+export async function isInForce(
+  { db, clock }: Pick<Store, 'db' | 'clock'>,
+  { session, who }: Grant,
+): Promise<boolean> {
+  const row = await db.kysely
+    .selectFrom('sessions')
+    .select('expires_ms')
+    .where('id', '=', session)
+    .where('identity_uid', '=', who.identity)
+    .where(sql<boolean>`${sql.raw(sessionCounts('sessions'))}`)
+    .executeTakeFirst()
+  return row !== undefined && row.expires_ms > clock()
+}

@@ -1,0 +1,31 @@
+import { withParameters } from './redirect.ts'
+
+/**
+ * The answer to a client of the public SDK: its address, with the places that it left for a token and for an error filled in or
+ * taken away.
+ */
+
+export function answeredAddress(
+  redirect: URL | string,
+  { token, refreshToken }: { readonly token: string; readonly refreshToken: string },
+): string {
+  return withParameters(redirect, {
+    token,
+    refresh_token: refreshToken === '' ? undefined : refreshToken,
+    error: undefined,
+    status_code: undefined,
+  })
+}
+
+/** `status`: an HTTP status; 404 says that the account is not known. */
+export function refusedAddress(
+  redirect: URL | string,
+  { error, status }: { readonly error: string; readonly status: number },
+): string {
+  return withParameters(redirect, {
+    token: undefined,
+    refresh_token: undefined,
+    error,
+    status_code: String(status),
+  })
+}

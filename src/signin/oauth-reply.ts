@@ -1,0 +1,63 @@
+import type { Context } from 'hono'
+import { Code } from '../core/errors.ts'
+import { toApiError } from '../gateway/status.ts'
+import type { SignInContext, SignInEnv } from './context.ts'
+import { readFields } from './form.ts'
+import { type OAuthParameters, readParameters } from './oauth-parameters.ts'
+
+/** Requests that clients send by themselves, without a browser, and their answers: JSON that nobody keeps (RFC 6749 section 5). */
+
+/** Errors of RFC 6749 section 5.2, RFC 8628 section 3.5, RFC 7009 section 2.2.1 and RFC 8707 section 2. */
+export type OAuthErrorCode =
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'invalid_grant'
+  | 'invalid_scope'
+  | 'invalid_target'
+  | 'unauthorized_client'
+  | 'unsupported_grant_type'
+  | 'authorization_pending'
+  | 'slow_down'
+  | 'access_denied'
+  | 'expired_token'
+  | 'server_error'
+  | 'temporarily_unavailable'
+
+type Answerer = (parameters: OAuthParameters, c: Context<SignInEnv>) => Promise<Response>
+
+/** A handler of such a request. What it throws becomes an OAuth error too. */
+export function clientRequest(
+  context: SignInContext,
+  repeatable: readonly string[],
+  work: Answerer,
+): (c: Context<SignInEnv>) => Promise<Response> {
+  return async (c) => {
+    c.header('pragma', 'no-cache')
+    try {
+      // No client has a secret here, so there is nothing to show in a header.
+      if (c.req.header('authorization') !== undefined) {
+        c.header('www-authenticate', 'Basic realm="berth"')
+        return oauthError(c, 'invalid_client', 'clients have no secret here; send client_id in the form', 401)
+      }
+      const parameters = readParameters(await readFields(c), { repeatable })
+      if (parameters.problem !== undefined) return oauthError(c, 'invalid_request', parameters.problem)
+      return await work(parameters, c)
+    } catch (failure) {
+      const { code, message } = toApiError(failure, c.env.requestId, context.log)
+      if (code === Code.INVALID_ARGUMENT) return oauthError(c, 'invalid_request', message)
+      if (code === Code.INTERNAL) return oauthError(c, 'server_error', message, 500)
+      return oauthError(c, 'temporarily_unavailable', message, 503)
+    }
+  }
+}
+
+/** `description` is ASCII without quotes and backslashes (RFC 6749 section 5.2), and holds nothing of the request. */
+export function oauthError(
+  c: Context,
+  error: OAuthErrorCode,
+  description: string,
+  status: 400 | 401 | 500 | 503 = 400,
+): Response {
+  const text = description.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'")
+  return c.json({ error, error_description: text }, status)
+}

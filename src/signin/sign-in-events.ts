@@ -1,0 +1,45 @@
+import type { Context } from 'hono'
+import { Code } from '../core/errors.ts'
+import { type AuditEvent, recordEvent } from '../storage/audit-events.ts'
+import { inTransaction } from '../storage/db.ts'
+import type { Session } from '../sts/sessions.ts'
+import type { AuthorizationRequest } from './authorization.ts'
+import type { SignInContext, SignInEnv } from './context.ts'
+
+/** What flows leave in the audit log: who let which client act for them, and who was asked and refused. */
+
+export function flowEvent(
+  c: Context<SignInEnv>,
+  { store, placeOf }: SignInContext,
+  actor: string,
+  method: string,
+): AuditEvent {
+  return {
+    timeMs: store.clock(),
+    actor,
+    method: `berth.signin/${method}`,
+    uid: actor,
+    requestId: c.env.requestId,
+    address: placeOf(c).address,
+  }
+}
+
+const methods: Readonly<Record<AuthorizationRequest['reply']['kind'], string>> = {
+  code: 'AuthorizeClient',
+  loopback: 'AuthorizeBrowserFlow',
+  headless: 'AuthorizeHeadless',
+  device: 'AuthorizeDevice',
+  none: 'AcceptInvite',
+}
+
+export async function recordDecision(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+  { identity }: Session,
+  { reply }: AuthorizationRequest,
+  agreed: boolean,
+): Promise<void> {
+  const event = flowEvent(c, context, identity, methods[reply.kind])
+  if (agreed) await inTransaction(context.store.db, (tx) => recordEvent(tx, event))
+  else context.audit.refused(event, { code: Code.PERMISSION_DENIED, reason: 'the person refused' })
+}

@@ -1,0 +1,145 @@
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import { inTransaction } from '../storage/db.ts'
+import { endSessions } from '../sts/sessions.ts'
+import { authorizationCodes } from './authorization-codes.ts'
+import { type ClientTokens, clientTokens } from './client-tokens.ts'
+import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
+import { deviceCodes } from './device-codes.ts'
+import { type Grant, isInForce } from './grant.ts'
+import { identify } from './identification.ts'
+import type { OAuthParameters } from './oauth-parameters.ts'
+import { clientRequest, oauthError } from './oauth-reply.ts'
+import { audiencesAmong } from './requested-audience.ts'
+
+/** The token endpoint (RFC 6749 section 3.2): where a client turns into tokens what somebody agreed to. */
+
+export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
+
+interface ClientCall {
+  readonly c: Context<SignInEnv>
+  readonly context: SignInContext
+  readonly parameters: OAuthParameters
+  /** id of the client. */
+  readonly client: string
+}
+
+const grants: Readonly<Record<string, (call: ClientCall) => Promise<Response>>> = {
+  authorization_code: byCode,
+  [DEVICE_GRANT]: byDevice,
+}
+
+export const grantTypes: readonly string[] = Object.keys(grants)
+
+export function tokenRoutes(context: SignInContext): SignInRoutes {
+  const app: SignInRoutes = new Hono<SignInEnv>()
+  app.post(
+    '/oauth/token',
+    clientRequest(context, ['audience'], async (parameters, c) => {
+      const type = parameters.get('grant_type')
+      if (type === '') return oauthError(c, 'invalid_request', 'grant_type must be given')
+      const grant = Object.hasOwn(grants, type) ? grants[type] : undefined
+      if (grant === undefined)
+        return oauthError(c, 'unsupported_grant_type', `grant_type must be among ${grantTypes.join(', ')}`)
+      const client = parameters.get('client_id')
+      if (client === '') return oauthError(c, 'invalid_request', 'client_id must be given')
+      if (context.clients.byId(client) === undefined)
+        return oauthError(c, 'invalid_client', 'client_id is not a program that is known here', 401)
+      return grant({ c, context, parameters, client })
+    }),
+  )
+  return app
+}
+
+async function byCode(call: ClientCall): Promise<Response> {
+  const { c, context, parameters, client } = call
+  const missing = ['code', 'redirect_uri', 'code_verifier'].find((name) => parameters.get(name) === '')
+  if (missing !== undefined) return oauthError(c, 'invalid_request', `${missing} must be given`)
+  const codes = authorizationCodes(context.store)
+  const code = parameters.get('code')
+  const redeemed = await codes.redeem(code, {
+    client,
+    redirect: parameters.get('redirect_uri'),
+    verifier: parameters.get('code_verifier'),
+  })
+  if (redeemed.kind === 'refused') return oauthError(c, 'invalid_grant', redeemed.why)
+  if (redeemed.kind === 'replayed') {
+    await end(context, redeemed.session)
+    return oauthError(c, 'invalid_grant', 'the code was used already')
+  }
+  return give(call, redeemed.grant, [client], (session) => codes.made(code, session))
+}
+
+async function byDevice(call: ClientCall): Promise<Response> {
+  const { c, context, parameters, client } = call
+  const deviceCode = parameters.get('device_code')
+  if (deviceCode === '') return oauthError(c, 'invalid_request', 'device_code must be given')
+  const answer = await deviceCodes(context.store).ask(deviceCode, client)
+  if (answer.kind === 'unknown') return oauthError(c, 'invalid_grant', 'the device code is not known')
+  if (answer.kind !== 'granted') return oauthError(c, answer.kind, waiting[answer.kind])
+  // Clients of the public SDK exchange what they get here, so it is for the token service too.
+  return give(call, { ...answer.grant, idToken: true }, [client, context.authUrl])
+}
+
+const waiting = {
+  authorization_pending: 'nobody has confirmed the code yet',
+  slow_down: 'wait longer between two requests',
+  access_denied: 'whoever was asked refused',
+  expired_token: 'nobody confirmed the code in time',
+} as const
+
+/** The tokens of a grant. `made` is told the session, and says whether it may stay. */
+async function give(
+  { c, context, parameters }: ClientCall,
+  grant: Grant,
+  identifiedTo: readonly string[],
+  made: (session: string) => Promise<boolean> = async () => true,
+): Promise<Response> {
+  if (!(await isInForce(context.store, grant)))
+    return oauthError(c, 'invalid_grant', 'whoever agreed is not signed in any more')
+  const asked = parameters.all('audience')
+  const audiences = asked.length === 0 ? grant.audiences : audiencesAmong(grant.audiences, asked)
+  if (audiences === undefined)
+    return oauthError(c, 'invalid_target', 'audience must be among those that were agreed to')
+  const tokens = await clientTokens(context, {
+    who: grant.who,
+    client: grant.client,
+    audiences,
+    scopes: [],
+    refreshToken: true,
+    place: context.placeOf(c),
+  })
+  if (!(await made(tokens.session))) {
+    await end(context, tokens.session)
+    return oauthError(c, 'invalid_grant', 'the code was used already')
+  }
+  const idToken = grant.idToken
+    ? await identify(context, {
+        identity: grant.who.identity,
+        audiences: identifiedTo,
+        session: identifiedTo.length > 1 ? tokens.session : undefined,
+        nonce: grant.nonce,
+        signedInMs: grant.timeMs,
+      })
+    : undefined
+  return c.json(tokenAnswer(context, tokens, idToken))
+}
+
+/** RFC 6749 section 5.1. */
+export function tokenAnswer(
+  { store }: Pick<SignInContext, 'store'>,
+  { accessToken, expiresAtMs, refreshToken }: Omit<ClientTokens, 'session'>,
+  idToken?: string,
+) {
+  return {
+    access_token: accessToken,
+    token_type: 'Bearer',
+    expires_in: Math.floor((expiresAtMs - store.clock()) / 1000),
+    ...(refreshToken === '' ? {} : { refresh_token: refreshToken }),
+    ...(idToken === undefined ? {} : { id_token: idToken }),
+  }
+}
+
+async function end({ store }: SignInContext, session: string): Promise<void> {
+  if (session !== '') await inTransaction(store.db, (tx) => endSessions(tx, 'id', session))
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { createDecipheriv, createPublicKey, diffieHellman, generateKeyPairSync } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { limits } from '../src/core/limits.ts'
+import { headlessResults } from '../src/signin/headless.ts'
+import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { databases } from './support/databases.ts'
+import { claimsOf, decide, withQuery } from './support/oauth.ts'
+import { newPerson } from './support/people.ts'
+import { type Fields, signedInBrowser, type WebBrowser, webBrowser } from './support/web.ts'
+
+/** A client as the public SDK makes one. */
+function newClient() {
+  const { privateKey, publicKey } = generateKeyPairSync('x25519')
+  const code = publicKey.export({ format: 'jwk' }).x as string
+  return {
+    code,
+    open({ ecdhPublicKey, encryptedIdToken }: { ecdhPublicKey: string; encryptedIdToken: string }): string {
+      const key = createPublicKey({ key: { kty: 'OKP', crv: 'X25519', x: ecdhPublicKey }, format: 'jwk' })
+      const sealed = Buffer.from(encryptedIdToken, 'base64')
+      const secret = diffieHellman({ privateKey, publicKey: key })
+      const cipher = createDecipheriv('aes-256-gcm', secret, sealed.subarray(0, 12))
+      cipher.setAuthTag(sealed.subarray(-16))
+      return Buffer.concat([cipher.update(sealed.subarray(12, -16)), cipher.final()]).toString()
+    },
+  }
+}
+
+for (const database of databases)
+  describe(`the headless flow of the public SDK on ${database.name}`, () => {
+    let berth: TestBerth
+    let browser: WebBrowser
+    before(async () => {
+      berth = await startTestBerth(database)
+      browser = await signedInBrowser(berth, berth.owner)
+    })
+    after(() => berth.stop())
+    const resultOf = (code: string) => headlessResults(berth.berth.installation.store).read(code)
+
+    test('R36: the page names the code and asks; what comes of it is for the holder of the key alone', async () => {
+      const client = newClient()
+      const consent = await browser.open(`/oauth?headless_code=${client.code}`)
+      assert.ok(consent.text.includes(client.code.slice(0, 8)), consent.text)
+      assert.ok(!consent.text.includes(client.code))
+      assert.equal(await resultOf(client.code), undefined, 'nothing is there before the consent')
+      assert.match((await decide(browser, consent)).text, /You are signed in/)
+
+      const result = await resultOf(client.code)
+      assert.ok(result)
+      const claims = claimsOf(client.open(result))
+      assert.equal(claims['iss'], berth.url)
+      assert.equal(claims['sub'], berth.owner)
+      assert.equal(claims['aud'], berth.url)
+      assert.throws(() => newClient().open(result))
+    })
+
+    test('R36: an address that a stranger sent does nothing without a consent', async () => {
+      const { code } = newClient()
+      assert.match(
+        (await webBrowser(berth.url).open(`/oauth?headless_code=${code}`)).path,
+        /^\/sign-in\?request=/,
+      )
+      await decide(browser, await browser.open(`/oauth?headless_code=${code}`), 'refuse')
+      assert.equal(await resultOf(code), undefined)
+    })
+
+    test('R40: a code is answered once, by whoever agrees first', async () => {
+      const client = newClient()
+      const other = await signedInBrowser(berth, await newPerson(berth, { email: 'grace@example.com' }))
+      const path = `/oauth?headless_code=${client.code}`
+      const [first, second] = [await browser.open(path), await other.open(path)]
+      await decide(browser, first)
+      assert.equal((await decide(other, second)).status, 404)
+      const result = await resultOf(client.code)
+      assert.equal(result && claimsOf(client.open(result))['sub'], berth.owner)
+    })
+
+    const { code } = newClient()
+    const refused: readonly (readonly [string, Fields])[] = [
+      ['an empty code', { headless_code: '' }],
+      ['a code that is too short', { headless_code: code.slice(1) }],
+      ['a code that is too long', { headless_code: `${code}A` }],
+      ['a padded code', { headless_code: `${code}=` }],
+      ['a code in another alphabet', { headless_code: `${code.slice(0, 42)}/` }],
+      ['a point of small order', { headless_code: 'A'.repeat(43) }],
+      ['a redirect', { redirect: 'http://localhost:1/callback' }],
+      ['an audience', { audience: 'x' }],
+      ['an identity', { identity: 'a'.repeat(40) }],
+      ['a scope', { scope: 'default' }],
+      ['a refresh token', { create_refresh_token: 'true' }],
+      ['an organization that there is not', { idp_id: 'nobody' }],
+      ['an identity provider and a client_id', { idp_id: 'default', client_id: 'auth0' }],
+      ['a connection with a line break', { connection: 'a\nb' }],
+    ]
+    for (const [what, changed] of refused)
+      test(`${what} is refused on a page (${refused.length} rows)`, async () => {
+        const { status, left } = await browser.open(withQuery('/oauth', { headless_code: code, ...changed }))
+        assert.deepEqual([status, left], [400, undefined])
+      })
+
+    test('R40: two codes are refused', async () => {
+      const { status } = await browser.open(`/oauth?headless_code=${code}&headless_code=${newClient().code}`)
+      assert.equal(status, 400)
+    })
+
+    test('R16: what nobody fetched in time is gone', async () => {
+      const client = newClient()
+      await decide(browser, await browser.open(`/oauth?headless_code=${client.code}`))
+      berth.advance(limits.headlessResultMs + 1)
+      assert.equal(await resultOf(client.code), undefined)
+    })
+  })

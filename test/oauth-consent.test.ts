@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { inTransaction } from '../src/storage/db.ts'
+import { endSessions } from '../src/sts/sessions.ts'
+import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { databases } from './support/databases.ts'
+import { codeFlow, codeOf, decide, postForm, redemption, withQuery } from './support/oauth.ts'
+import { newPerson } from './support/people.ts'
+import { type Fields, signedInBrowser, type WebBrowser, type WebPage, webBrowser } from './support/web.ts'
+
+const AUTHORIZATION_MS = 15 * 60 * 1000
+
+for (const database of databases)
+  describe(`consent on ${database.name}`, () => {
+    let berth: TestBerth
+    let browser: WebBrowser
+    let other: string
+    before(async () => {
+      berth = await startTestBerth(database)
+      browser = await signedInBrowser(berth, berth.owner)
+      other = await newPerson(berth, { email: 'grace@example.com' })
+    })
+    after(() => berth.stop())
+
+    const begin = (by: WebBrowser = browser): Promise<WebPage> =>
+      by.open(withQuery('/oauth/authorize', codeFlow().parameters))
+    const kept = async () =>
+      (await berth.berth.installation.store.db.kysely.selectFrom('pending').select('kind').execute()).filter(
+        ({ kind }) => kind === 'authorization_code',
+      ).length
+
+    /** Each is sent instead of the right form, and must give nobody a code. */
+    const refused: readonly (readonly [
+      what: string,
+      send: (page: WebPage) => Promise<WebPage>,
+      status: number,
+    ])[] = [
+      [
+        'no form token',
+        (page) => browser.submit(page, { form_token: undefined, decision: 'allow' }, own(page)),
+        403,
+      ],
+      [
+        'a form token that is made up',
+        (page) => browser.submit(page, { form_token: 'a'.repeat(43), decision: 'allow' }, own(page)),
+        403,
+      ],
+      [
+        "another browser's form token",
+        async (page) => {
+          const elsewhere = await signedInBrowser(berth, other)
+          const { forms } = await begin(elsewhere)
+          const token = forms.at(-1)?.fields['form_token']
+          return browser.submit(page, { form_token: token, decision: 'allow' }, own(page))
+        },
+        403,
+      ],
+      ['no decision', (page) => browser.submit(page, {}, own(page)), 400],
+      ['a decision that there is not', (page) => browser.submit(page, { decision: 'yes' }, own(page)), 400],
+      [
+        'no request',
+        (page) => browser.submit(page, { decision: 'allow', request: undefined }, own(page)),
+        404,
+      ],
+      [
+        'a request that is made up',
+        (page) => browser.submit(page, { decision: 'allow', request: 'a'.repeat(43) }, own(page)),
+        404,
+      ],
+      [
+        "another browser's request",
+        async (page) => {
+          const elsewhere = await signedInBrowser(berth, other)
+          const { forms } = await begin(elsewhere)
+          return browser.submit(
+            page,
+            { decision: 'allow', request: forms.at(-1)?.fields['request'] },
+            own(page),
+          )
+        },
+        404,
+      ],
+      [
+        'a request of which the browser has lost its cookie',
+        (page) => {
+          const flow = browser.cookies.get('berth-flow') ?? ''
+          browser.cookies.set('berth-flow', 'b'.repeat(43))
+          return decide(browser, page).finally(() => browser.cookies.set('berth-flow', flow))
+        },
+        404,
+      ],
+    ]
+    function own(page: WebPage): number {
+      return page.forms.findIndex(({ action }) => action === '/oauth/continue')
+    }
+    for (const [what, send, status] of refused)
+      test(`R40: a consent with ${what} gives no code (${refused.length} rows)`, async () => {
+        const before = await kept()
+        const page = await send(await begin())
+        assert.equal(page.status, status, page.text)
+        assert.equal(page.left, undefined)
+        assert.equal(await kept(), before)
+      })
+
+    test('R40: a consent counts once: the same form again gives no second code', async () => {
+      const page = await begin()
+      assert.ok((await decide(browser, page)).left?.searchParams.get('code'))
+      assert.equal((await decide(browser, page)).status, 404)
+    })
+
+    test('R40: of 20 consents at once one gives a code', async () => {
+      const page = await begin()
+      const answers = await Promise.all(Array.from({ length: 20 }, () => decide(browser, page)))
+      assert.equal(answers.filter(({ left }) => left?.searchParams.has('code')).length, 1)
+    })
+
+    test('R40: a refused request cannot be allowed afterwards', async () => {
+      const page = await begin()
+      await decide(browser, page, 'refuse')
+      assert.equal((await decide(browser, page)).status, 404)
+    })
+
+    test('R40: somebody who gets the address of a request cannot go on with it in their own browser', async () => {
+      const page = await begin()
+      const elsewhere = await signedInBrowser(berth, other)
+      assert.equal((await elsewhere.open(page.path)).status, 404)
+      await begin(elsewhere)
+      assert.equal((await elsewhere.open(page.path)).status, 404, 'also not with a flow of their own')
+    })
+
+    test('R40: a consent that was shown to one person is not taken from another', async () => {
+      const page = await begin()
+      const mixed = await signedInBrowser(berth, other)
+      mixed.cookies.set('berth-flow', browser.cookies.get('berth-flow') ?? '')
+      assert.equal((await decide(mixed, page)).status, 403)
+    })
+
+    test('"use another account" signs out and keeps the request', async () => {
+      const mine = await signedInBrowser(berth, other)
+      const page = await begin(mine)
+      assert.ok(page.text.includes('grace'))
+      const before = mine.cookies.get('berth')
+      const asked = await decide(mine, page, 'switch')
+      assert.match(asked.path, /^\/sign-in\?request=/)
+      assert.notEqual(mine.cookies.get('berth'), before)
+      const { secret } = await signedInBrowser(berth, berth.owner).then(({ cookies }) => ({
+        secret: cookies.get('berth'),
+      }))
+      mine.cookies.set('berth', secret ?? '')
+      const again = await mine.open(page.path)
+      assert.ok(again.text.includes('owner'), again.text)
+      assert.ok((await decide(mine, again)).left?.searchParams.get('code'))
+    })
+
+    test('R12: what somebody agreed to ends when they are signed out before the client comes', async () => {
+      const mine = await signedInBrowser(berth, other)
+      const flow = codeFlow()
+      const code = await codeOf(mine, flow)
+      const { store } = berth.berth.installation
+      await inTransaction(store.db, (tx) => endSessions(tx, 'identity_uid', other))
+      const { body } = await postForm(berth.url, '/oauth/token', redemption(flow, code))
+      assert.equal(body.error, 'invalid_grant')
+    })
+
+    test('nothing that the pages say of a request is markup', async () => {
+      const hostile: Fields = { redirect: 'http://localhost:1/cb', client_id: '<script>alert(1)</script>"\'' }
+      const page = await browser.open(withQuery('/oauth', hostile))
+      assert.equal(page.status, 200)
+      assert.ok(!page.html.includes('<script>alert'))
+      assert.ok(page.text.includes('<script>alert(1)</script>'))
+    })
+
+    test('pages and answers are kept by nobody, framed by nobody, and tell nobody where somebody came from', async () => {
+      const page = await begin()
+      for (const { headers } of [page, await webBrowser(berth.url, { follow: false }).open(page.path)]) {
+        assert.equal(headers.get('cache-control'), 'no-store')
+        assert.equal(headers.get('referrer-policy'), 'no-referrer')
+        assert.match(
+          headers.get('content-security-policy') ?? '',
+          /default-src 'none'.*frame-ancestors 'none'/,
+        )
+      }
+    })
+
+    test('R40: a request that was not finished in time is over', async () => {
+      const page = await begin()
+      berth.advance(AUTHORIZATION_MS + 1)
+      assert.equal((await browser.open(page.path)).status, 404)
+      assert.equal((await decide(browser, page)).status, 404)
+    })
+
+    test('every decision is in the audit log', async () => {
+      await decide(browser, await begin())
+      const rows = await berth.berth.installation.store.db.kysely
+        .selectFrom('audit_events')
+        .select(['actor', 'parent', 'method'])
+        .where('method', '=', 'berth.signin/AuthorizeClient')
+        .execute()
+      assert.ok(rows.some(({ actor, parent }) => actor === berth.owner && parent === berth.owner))
+    })
+  })

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { limits } from '../src/core/limits.ts'
+import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { databases } from './support/databases.ts'
+import { CLIENT, claimsOf, decide, postForm, type TokenReply, withQuery } from './support/oauth.ts'
+import { newPerson } from './support/people.ts'
+import { type Fields, signedInBrowser, type WebBrowser, webBrowser } from './support/web.ts'
+
+const GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
+
+interface Waiting {
+  readonly device_code: string
+  readonly user_code: string
+  readonly verification_uri: string
+  readonly verification_uri_complete: string
+  readonly expires_in: number
+  readonly interval: number
+}
+
+for (const database of databases)
+  describe(`the device grant on ${database.name}`, () => {
+    let berth: TestBerth
+    let browser: WebBrowser
+    before(async () => {
+      berth = await startTestBerth(database, {
+        env: { BERTH_OAUTH_CLIENTS: 'portal=https://portal.example.com/done' },
+      })
+      browser = await signedInBrowser(berth, berth.owner)
+    })
+    after(() => berth.stop())
+
+    const begin = async (fields: Fields = {}) => {
+      const { status, body } = await postForm(berth.url, '/oauth/device_authorization', {
+        client_id: CLIENT,
+        scope: 'openid email profile offline_access',
+        ...fields,
+      })
+      assert.equal(status, 200, JSON.stringify(body))
+      return body as unknown as Waiting
+    }
+    const poll = (waiting: Waiting, fields: Fields = {}): Promise<TokenReply> =>
+      postForm(berth.url, '/oauth/token', {
+        grant_type: GRANT,
+        client_id: CLIENT,
+        device_code: waiting.device_code,
+        ...fields,
+      })
+    /** As a person does it who types the code. */
+    const typeCode = async (code: string, by: WebBrowser = browser) =>
+      by.submit(await by.open('/device'), { user_code: code }, -1)
+
+    test('a device shows a code, a person types and confirms it, and the device gets its tokens once', async () => {
+      const waiting = await begin()
+      assert.match(waiting.user_code, /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/)
+      assert.equal(waiting.verification_uri, `${berth.url}/device`)
+      assert.equal(waiting.expires_in, limits.deviceCodeMs / 1000)
+      assert.equal(waiting.interval, limits.deviceIntervalMs / 1000)
+      assert.equal((await poll(waiting)).body.error, 'authorization_pending')
+
+      const consent = await typeCode(waiting.user_code.toLowerCase().replace('-', ' '))
+      for (const words of [waiting.user_code, 'Berth command line', '127.0.0.1', 'UTC', 'owner'])
+        assert.ok(consent.text.includes(words), `${words} in: ${consent.text}`)
+      const done = await decide(browser, consent)
+      assert.match(done.text, /The device is let in/)
+
+      const { status, body } = await poll(waiting)
+      assert.equal(status, 200, JSON.stringify(body))
+      const groups = await fetch(`${berth.url}/iam/v2beta1/groups`, {
+        headers: { authorization: `Bearer ${body.access_token}` },
+      })
+      assert.equal(groups.status, 200)
+      const claims = claimsOf(body.id_token ?? '')
+      assert.deepEqual(claims['aud'], [CLIENT, berth.url])
+      assert.equal(claims['sub'], berth.owner)
+      assert.equal((await poll(waiting)).body.error, 'invalid_grant', 'it is used up')
+    })
+
+    test('R36: the address with the code in it fills in the code, and asks all the same', async () => {
+      const waiting = await begin()
+      const page = await browser.open(waiting.verification_uri_complete)
+      assert.equal(page.path, `/device?user_code=${waiting.user_code}`)
+      assert.equal(page.forms.at(-1)?.fields['user_code'], waiting.user_code)
+      assert.equal((await poll(waiting)).body.error, 'authorization_pending')
+      const consent = await browser.submit(page, {}, page.forms.length - 1)
+      assert.match(consent.path, /^\/oauth\/continue/)
+      berth.advance(limits.deviceIntervalMs)
+      assert.equal(
+        (await poll(waiting)).body.error,
+        'authorization_pending',
+        'nothing is given before the consent',
+      )
+    })
+
+    test('R36: an address that a stranger sent signs nobody in: the page says what it asks for', async () => {
+      const waiting = await begin()
+      const stranger = webBrowser(berth.url)
+      const page = await stranger.submit(await stranger.open(waiting.verification_uri_complete), {}, -1)
+      assert.match(page.path, /^\/sign-in\?request=/)
+    })
+
+    test('a person who refuses ends the wait', async () => {
+      const waiting = await begin()
+      await decide(browser, await typeCode(waiting.user_code), 'refuse')
+      assert.equal((await poll(waiting)).body.error, 'access_denied')
+      assert.equal((await poll(waiting)).body.error, 'access_denied', 'and it stays so')
+    })
+
+    test('a device that asks too often is told to slow down, and each time waits five seconds longer', async () => {
+      const waiting = await begin()
+      const after = (ms: number) => {
+        berth.advance(ms)
+        return poll(waiting).then(({ body }) => body.error)
+      }
+      assert.equal(await after(0), 'authorization_pending')
+      assert.equal(await after(limits.deviceIntervalMs / 2), 'slow_down')
+      assert.equal(await after(limits.deviceIntervalMs), 'slow_down', 'ten seconds are asked for now')
+      assert.equal(await after(15_000), 'authorization_pending')
+    })
+
+    const refusedBeginnings: readonly (readonly [string, Fields, string, number])[] = [
+      ['no client_id', { client_id: undefined }, 'invalid_client', 401],
+      ['an unknown client_id', { client_id: 'somebody' }, 'invalid_client', 401],
+      ['a scope that is not known', { scope: 'openid everything' }, 'invalid_scope', 400],
+      ['an audience that is not ours', { audience: 'https://elsewhere.example.com' }, 'invalid_target', 400],
+      ['a scope with a line break', { scope: 'openid\n' }, 'invalid_request', 400],
+    ]
+    for (const [what, fields, error, status] of refusedBeginnings)
+      test(`a device with ${what} is not begun: ${error} (${refusedBeginnings.length} rows)`, async () => {
+        const reply = await postForm(berth.url, '/oauth/device_authorization', {
+          client_id: CLIENT,
+          ...fields,
+        })
+        assert.deepEqual([reply.status, reply.body.error], [status, error])
+      })
+
+    const refusedPolls: readonly (readonly [string, Fields, string, number])[] = [
+      ['no device_code', { device_code: undefined }, 'invalid_request', 400],
+      ['a device_code that is none', { device_code: 'a'.repeat(43) }, 'invalid_grant', 400],
+      ['no client_id', { client_id: undefined }, 'invalid_request', 400],
+      ['an unknown client_id', { client_id: 'somebody' }, 'invalid_client', 401],
+      ["another client's id", { client_id: 'portal' }, 'invalid_grant', 400],
+      [
+        'an audience that was not agreed to',
+        { audience: 'https://elsewhere.example.com' },
+        'invalid_target',
+        400,
+      ],
+    ]
+    for (const [what, fields, error, status] of refusedPolls)
+      test(`R40: a device that was let in gets nothing with ${what}: ${error} (${refusedPolls.length} rows)`, async () => {
+        const waiting = await begin()
+        await decide(browser, await typeCode(waiting.user_code))
+        const reply = await poll(waiting, fields)
+        assert.deepEqual([reply.status, reply.body.error], [status, error])
+      })
+
+    test('R40: the code that a person types is no device_code', async () => {
+      const waiting = await begin()
+      await decide(browser, await typeCode(waiting.user_code))
+      for (const code of [waiting.user_code, waiting.user_code.replace('-', '')])
+        assert.equal((await poll(waiting, { device_code: code })).body.error, 'invalid_grant')
+    })
+
+    for (const name of ['device_code', 'client_id', 'grant_type'])
+      test(`R40: ${name} twice: invalid_request`, async () => {
+        const waiting = await begin()
+        const fields = new URLSearchParams({
+          grant_type: GRANT,
+          client_id: CLIENT,
+          device_code: waiting.device_code,
+        })
+        fields.append(name, fields.get(name) ?? '')
+        assert.equal((await postForm(berth.url, '/oauth/token', fields)).body.error, 'invalid_request')
+      })
+
+    for (const typed of ['', 'WDJB', 'WDJB-MJHT', 'AEIOUAEI', '<b>WDJB</b>', 'x'.repeat(5000)])
+      test(`a code that nobody waits with leads nowhere: ${typed.slice(0, 20)}`, async () => {
+        const page = await typeCode(typed)
+        assert.equal(page.status, 400)
+        assert.match(page.text, /No device waits with this code/)
+        assert.ok(!page.html.includes('<b>WDJB'))
+      })
+
+    test('R40: a code is confirmed once: whoever types it afterwards finds nothing', async () => {
+      const waiting = await begin()
+      const other = await signedInBrowser(berth, await newPerson(berth, { email: 'grace@example.com' }))
+      const [first, second] = [await typeCode(waiting.user_code), await typeCode(waiting.user_code, other)]
+      await decide(browser, first)
+      assert.equal((await decide(other, second)).status, 404)
+      assert.equal((await typeCode(waiting.user_code, other)).status, 400)
+      const { body } = await poll(waiting)
+      assert.equal(claimsOf(body.access_token ?? '')['sub'], berth.owner)
+    })
+
+    test('R40: of 20 devices that ask at once with one code, one gets tokens', async () => {
+      const waiting = await begin()
+      await decide(browser, await typeCode(waiting.user_code))
+      const replies = await Promise.all(Array.from({ length: 20 }, () => poll(waiting)))
+      assert.equal(replies.filter(({ status }) => status === 200).length, 1)
+      for (const { status, body } of replies) if (status !== 200) assert.equal(body.error, 'invalid_grant')
+    })
+
+    test('R16: a code that nobody confirmed in time has expired, for the device and for the person', async () => {
+      const waiting = await begin()
+      const consent = await typeCode(waiting.user_code)
+      berth.advance(limits.deviceCodeMs + 1)
+      assert.equal((await poll(waiting)).body.error, 'expired_token')
+      assert.equal((await typeCode(waiting.user_code)).status, 400)
+      assert.equal((await decide(browser, consent)).status, 404)
+    })
+
+    test('R16: what was confirmed and not fetched in time has expired', async () => {
+      const waiting = await begin()
+      await decide(browser, await typeCode(waiting.user_code))
+      berth.advance(limits.deviceCodeMs + 1)
+      assert.equal((await poll(waiting)).body.error, 'expired_token')
+    })
+
+    test('the page takes no code from elsewhere', async () => {
+      const waiting = await begin()
+      const page = await browser.post('/device', { user_code: waiting.user_code })
+      assert.equal(page.status, 403)
+      assert.equal((await browser.open(withQuery('/device', { user_code: '"><script>' }))).status, 200)
+    })
+  })
