@@ -104,6 +104,9 @@ export const operations = {
     exchange: { kind: 'request', verb: 'POST', path: '/sts/exchange', repeat: 'always' },
     exchangeRefreshToken: { kind: 'request', verb: 'POST', path: '/sts/exchange_refresh_token', repeat: 'never' },
   },
+  explain: {
+    explainExchange: { kind: 'request', verb: 'POST', path: '/iam/v2beta1/identities/{identity}:explainExchange', body: true, repeat: 'always' },
+  },
   audit: {
     list: { kind: 'list', verb: 'GET', path: '/audit/v1/events', items: 'events', repeat: 'always' },
     get: { kind: 'get', verb: 'GET', path: '/audit/v1/events/{uid}', repeat: 'always' },
@@ -523,6 +526,16 @@ export interface Services {
      * old refresh token is used up; fails with UNAUTHENTICATED when it is no longer valid.
      */
     exchangeRefreshToken(request?: types.ExchangeRefreshTokenRequest, options?: CallOptions): Reply<types.TokenPair>
+  }
+  /** Tells whoever looks after an identity why a token can assume it, or cannot. */
+  readonly explain: {
+    /**
+     * Tries a token on an identity without giving one out, and tells of each condition of an exchange
+     * whether it holds, in the order in which an exchange looks at them. As an exchange does, it may ask
+     * the issuer that the identity trusts for its keys, or AWS who signed a request. Fails with
+     * NOT_FOUND when there is no such identity.
+     */
+    explainExchange(request: types.ExplainExchangeRequest, options?: CallOptions): Reply<types.ExplainExchangeResponse>
   }
   /**
    * The audit log: who did what, who was refused what, and who got a token. Events are written by the
