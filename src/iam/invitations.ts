@@ -1,4 +1,5 @@
 import { InvitationsService } from '#gen/berth/iam/v1/invitations_pb.js'
+import { OrgStatus } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { accessOf } from '../core/allowed.ts'
 import { implement } from '../core/call.ts'
 import { ApiError, Code, failedPrecondition, invalidArgument, permissionDenied } from '../core/errors.ts'
@@ -99,7 +100,9 @@ async function holdInvite({ db }: Store, tx: Tx, code: string): Promise<GroupInv
     .executeTakeFirst()
   if (!isInviteCode(code, found?.code_hash) || found === undefined) return undefined
   const group = await lockResource(db, tx, 'groups', found.parent, 'share')
-  return group && (await lockResource(db, tx, 'group_invites', found.uid, 'update'))
+  // Closed to its members, and to new ones.
+  if (group === undefined || group.status === OrgStatus.SUSPENDED) return undefined
+  return lockResource(db, tx, 'group_invites', found.uid, 'update')
 }
 
 async function isBound(tx: Tx, group: string, identity: string, role: string): Promise<boolean> {
