@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { limits } from '../src/core/limits.ts'
 import { managedRoleByName } from '../src/core/managed-roles.ts'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
 import { databases } from './support/databases.ts'
@@ -182,7 +183,7 @@ for (const database of databases) {
       const provider = await makeProvider({ name: 'groups' })
       await make(berth, `/iam/v2beta1/externalGroupRoleMappings/${provider.uid}`, {
         externalGroupId: 'admins',
-        roleUid: role('editor'),
+        roleUid: role('owner'),
         scope: berth.organization,
       })
       const person = somebody()
@@ -213,7 +214,7 @@ for (const database of databases) {
     test('an invite is accepted on the way', async () => {
       const provider = await makeProvider({ name: 'invited' })
       const invite = await make(berth, `/iam/v2beta1/groupInvites/${berth.organization}`, {
-        role: role('editor'),
+        roleUid: role('editor'),
         ttl: '3600s',
         singleUse: true,
       })
@@ -349,7 +350,8 @@ for (const database of databases) {
       'answers something else than JSON': (_request, response) => response.end('<html>'),
       'answers without end': (_request, response) => {
         response.setHeader('content-type', 'application/json')
-        const more = () => response.write('x'.repeat(64 * 1024), () => response.destroyed || setImmediate(more))
+        const more = () =>
+          response.write('x'.repeat(64 * 1024), () => response.destroyed || setImmediate(more))
         more()
       },
       'redirects elsewhere': (_request, response) =>
@@ -387,6 +389,15 @@ for (const database of databases) {
       shared.answer = undefined
       assert.ok([403, 503].includes(page.status), `${page.status} ${page.text}`)
       assert.equal(await cookieSession(browser), false)
+    })
+
+    test('somebody in more groups than limits.sessionGroupsMax does not come in, rather than with some of them', async () => {
+      const provider = await makeProvider({ name: 'many groups' })
+      const groups = Array.from({ length: limits.sessionGroupsMax + 1 }, (_, n) => `group ${n}`)
+      own.person = somebody({ groups })
+      assert.equal((await enter(webBrowser(berth.url), own, provider.uid)).status, 403)
+      own.person = somebody({ groups: [{ name: 'staff' }] })
+      assert.equal((await enter(webBrowser(berth.url), own, provider.uid)).status, 403)
     })
 
     test('our own tokens make nobody somebody else', async () => {

@@ -10,6 +10,7 @@ import { errorPage, noSuchPage } from './error-page.ts'
 import type { SignInOptions } from './handler.ts'
 import { pageHeaders } from './headers.ts'
 import { inviteRoutes } from './invite.ts'
+import { providerRoutes } from './provider-routes.ts'
 import { tokenRoutes } from './token.ts'
 
 /** The application behind `signInHandler`: what holds for all of its paths, and the areas that have them. */
@@ -47,6 +48,7 @@ function signInApp(context: SignInContext): Hono<SignInEnv> {
   app.notFound((c) => noSuchPage(c, context, app))
   app.route('/', assetRoutes())
   for (const routes of [
+    providerRoutes,
     authorizeRoutes,
     consentRoutes,
     tokenRoutes,

@@ -60,6 +60,8 @@ function readProvider(
   const name = text('name')
   const issuer = text('issuer')
   const clientId = text('clientId')
+  const label = text('label')
+  const clientSecret = text('clientSecret')
   const scopes = given['scopes'] ?? DEFAULT_SCOPES
   if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(name))
     problems.push(`${where}.name must be lower-case letters, digits and hyphens`)
@@ -71,10 +73,10 @@ function readProvider(
   return {
     provider: {
       name,
-      label: text('label') || name,
+      label: label || name,
       issuer,
       clientId,
-      clientSecret: text('clientSecret'),
+      clientSecret,
       scopes: scopes as readonly string[],
       requirePkce: false,
     },

@@ -11,18 +11,16 @@ import { lockResource } from '../storage/rows.ts'
 import type { SignedIn } from '../sts/sessions.ts'
 import { refuseFlow } from './answer.ts'
 import { authorizationRequests, pathAfterSignIn } from './authorization.ts'
-import { type Browser, browserOf, isSameBrowser, markOf, signIn } from './browser.ts'
+import { browserOf, isSameBrowser, markOf, signIn } from './browser.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { messagePage } from './error-page.ts'
 import { type Provider, providerOf } from './providers.ts'
-import { type Claims, type SentOff, UpstreamError } from './upstream.ts'
+import { CALLBACK_PATH, type Claims, type SentOff, UpstreamError } from './upstream.ts'
 
 /**
  * Signing in through an OpenID provider: the browser is sent there and comes back to `/oauth/callback`. What came back counts once,
  * for the browser, the provider and the request that it was asked for, and for no other (R40).
  */
-
-export const CALLBACK_PATH = '/oauth/callback'
 
 /** What waits for somebody to come back, by the state that was sent along. */
 interface Departure extends SentOff {
@@ -43,6 +41,14 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
   const { store, providers, upstream, authUrl } = context
   const departures = pending<Departure>(store, 'departure', AWAY_MS)
   const app: SignInRoutes = new Hono<SignInEnv>()
+
+  // Who says where they sign in does not have to choose.
+  app.get('/sign-in', async (c, next) => {
+    const request = c.req.query('request') ?? ''
+    const waiting = request === '' ? undefined : await authorizationRequests(store).read(request)
+    const id = waiting?.identityProvider || waiting?.connection
+    return id ? c.redirect(providerPath(id, request), 303) : next()
+  })
 
   app.get('/sign-in/provider', async (c) => {
     const browser = await browserOf(c, context)
@@ -119,6 +125,12 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
   })
 
   return app
+}
+
+/** The way to a provider; `request` is the secret of what waits, '' for nothing. */
+export function providerPath(id: string, request: string): string {
+  const query = new URLSearchParams({ with: id, ...(request === '' ? {} : { request }) })
+  return `/sign-in/provider?${query}`
 }
 
 interface Entry {

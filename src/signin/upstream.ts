@@ -11,6 +11,9 @@ import type { Provider } from './providers.ts'
  * nobody in (R2, R15).
  */
 
+/** Where providers send people back to, under the address of the token service. */
+export const CALLBACK_PATH = '/oauth/callback'
+
 /** What is kept between sending somebody to their provider and their coming back. */
 export interface SentOff {
   readonly nonce: string

@@ -33,18 +33,20 @@ export async function startUpstreamProvider(
   options: { readonly pkceRequired?: boolean } = {},
 ): Promise<UpstreamProvider> {
   const requests: string[] = []
+  const people = new Map<string, UpstreamPerson>()
   let made: Provider | undefined
   const server = createServer((request, response) => {
     requests.push(request.url ?? '')
     if (upstream.answer !== undefined) return upstream.answer(request, response)
-    made ??= openIdProvider(upstream.issuer, berthUrl(), options)
+    made ??= openIdProvider(upstream.issuer, berthUrl(), people, options)
     const provider = made
     if (request.url?.startsWith('/interaction/') !== true) return void provider.callback()(request, response)
     const { person } = upstream
     const result =
       person === undefined
         ? { error: 'access_denied', error_description: '<b>declined</b>' }
-        : { login: { accountId: JSON.stringify(person), remember: false } }
+        : { login: { accountId: person.sub, remember: false } }
+    if (person !== undefined) people.set(person.sub, person)
     provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false }).catch(() => {
       response.writeHead(500).end()
     })
@@ -63,6 +65,7 @@ export async function startUpstreamProvider(
 function openIdProvider(
   issuer: string,
   berthUrl: string,
+  people: ReadonlyMap<string, UpstreamPerson>,
   options: { readonly pkceRequired?: boolean },
 ): Provider {
   const { privateKey } = newSigner('up1')
@@ -82,8 +85,7 @@ function openIdProvider(
     pkce: { required: () => options.pkceRequired === true },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_context, interaction) => `/interaction/${interaction.uid}` },
-    // What somebody is stands in the id of the session, so that nothing has to be kept here.
-    findAccount: (_context, id) => ({ accountId: id, claims: () => JSON.parse(id) }),
+    findAccount: (_context, id) => ({ accountId: id, claims: () => ({ ...people.get(id), sub: id }) }),
     async loadExistingGrant(context) {
       const grant = new context.oidc.provider.Grant({
         accountId: context.oidc.session?.accountId as string,
