@@ -10,6 +10,7 @@ import { errorPage, noSuchPage } from './error-page.ts'
 import type { SignInOptions } from './handler.ts'
 import { pageHeaders } from './headers.ts'
 import { inviteRoutes } from './invite.ts'
+import { revokeRoutes } from './revoke.ts'
 import { tokenRoutes } from './token.ts'
 
 /** The application behind `signInHandler`: what holds for all of its paths, and the areas that have them. */
@@ -50,6 +51,7 @@ function signInApp(context: SignInContext): Hono<SignInEnv> {
     authorizeRoutes,
     consentRoutes,
     tokenRoutes,
+    revokeRoutes,
     browserFlowRoutes,
     deviceRoutes,
     inviteRoutes,
