@@ -36,6 +36,8 @@ export const limits = {
   /** Scopes that an identity provider is asked for, and the length of each. */
   oidcScopesMax: 50,
   oidcScopeCharsMax: 255,
+  /** Groups of an identity provider that one person is in. */
+  sessionGroupsMax: 1000,
   /** A group as an identity provider names it: part of an index key. */
   externalGroupIdCharsMax: 512,
   /** A subject, an audience, the name or the value of a claim, an ARN or user id of AWS. */
@@ -119,6 +121,24 @@ export const limits = {
   /** Fields of one form, and the length of each: an OAuth request carries tokens. */
   formFieldsMax: 50,
   formFieldCharsMax: 16 * KIB,
+  /** Of local accounts, in characters as people count them (NIST SP 800-63B: at least 8, and 64 must be possible). */
+  passwordCharsMin: 12,
+  passwordCharsMax: 1024,
+  /** What somebody calls themselves, or a passkey. */
+  accountNameCharsMax: 100,
+  passkeysMax: 20,
+  /** How long the link is good that makes the first account, and one to choose a password. */
+  setupLinkMs: DAY_MS,
+  /** Adding and removing ways to sign in asks for a sign-in that is no older. */
+  recentSignInMs: 15 * MINUTE_MS,
+  /** Between a page that asks for a passkey and its answer, and between a password and the passkey that goes with it. */
+  passkeyStepMs: 5 * MINUTE_MS,
+  /** Wrong guesses in a window: of one address at anything, of one address at one account, of all addresses at one account. */
+  guessesPerAddressMax: 50,
+  guessesPerAccountAndAddressMax: 10,
+  guessesPerAccountMax: 100,
+  guessWindowMs: 15 * MINUTE_MS,
+  guessAccountWindowMs: MINUTE_MS,
 
   // The audit log: refusals and exchanges wait in memory for a second.
   /** Exchanges that wait to be written; more are dropped while the database does not take them. */
