@@ -13,7 +13,7 @@ import { type AccessRule, accessRule, authorize, scopeAsked } from './auth/autho
 import { grantsReader } from './auth/grants.ts'
 import type { CloudProbes } from './cloud/probe.ts'
 import type { Addresses } from './config.ts'
-import { type Incoming, implement } from './core/call.ts'
+import { type Call, type Incoming, implement } from './core/call.ts'
 import { ApiError, Code } from './core/errors.ts'
 import { fullNameOf } from './core/method-name.ts'
 import { contractFiles, healthAndReflection } from './gateway/contract.ts'
@@ -54,6 +54,7 @@ import type { Store } from './storage/store.ts'
 import type { AccessTokens } from './sts/access-token.ts'
 import { discoveryHandler, discoveryPaths } from './sts/discovery.ts'
 import { securityTokenService } from './sts/exchange.ts'
+import { refreshTokenService } from './sts/exchange-refresh-token.ts'
 import type { Outbound } from './sts/outbound.ts'
 import type { SigningKeys } from './sts/signing-keys.ts'
 import type { KeySource } from './trust/key-set.ts'
@@ -116,6 +117,7 @@ export function createServer(deps: ServerDeps): BerthServer {
 
   const services = contractFiles.flatMap((file) => file.services)
   const methods = services.flatMap((service) => service.methods)
+  const proven = (identity: string, call: Call) => deps.limits?.byIdentity(call.method, call, identity)
   const implementations = [
     groupsService(store, deps),
     identitiesService(store, lastSeen, deps),
@@ -135,13 +137,22 @@ export function createServer(deps: ServerDeps): BerthServer {
       issuer: addresses.authUrl,
       audiences: [addresses.baseUrl, addresses.registryHost],
       seen: lastSeen.note,
-      proven: (identity, call) => deps.limits?.byIdentity(call.method, call, identity),
+      proven,
       audit: {
         exchanged: (identity, claims, call) =>
           audit.exchanged(event(call, call.method, identity, identity), claims),
         refused: (identity, { claims, ...refusal }, call) =>
           audit.refused(event(call, call.method, identity, identity), { ...refusal, token: claims }),
       },
+    }),
+    refreshTokenService({
+      store,
+      tokens,
+      authUrl: addresses.authUrl,
+      seen: lastSeen.note,
+      proven,
+      refused: (identity, { code, message }, call) =>
+        audit.refused(event(call, call.method, identity, identity), { code, reason: message }),
     }),
     auditService(store, methods),
     implement(PingService, {

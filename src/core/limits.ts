@@ -96,6 +96,8 @@ export const limits = {
   accessTokenLifetimeMs: HOUR_MS,
   /** Tokens that tell a client who signed in. */
   idTokenLifetimeMs: 10 * MINUTE_MS,
+  /** How long after a sign-in a client can renew its access token; renewing does not make it longer. */
+  clientSessionMs: 30 * DAY_MS,
   /** Tokens that cloud providers get to see. */
   accountTokenLifetimeMs: 5 * MINUTE_MS,
   /** Tolerated difference between an issuer's clock and ours (R8). */

@@ -11,6 +11,7 @@ import type { SignInOptions } from './handler.ts'
 import { pageHeaders } from './headers.ts'
 import { inviteRoutes } from './invite.ts'
 import { providerRoutes } from './provider-routes.ts'
+import { revokeRoutes } from './revoke.ts'
 import { tokenRoutes } from './token.ts'
 
 /** The application behind `signInHandler`: what holds for all of its paths, and the areas that have them. */
@@ -52,6 +53,7 @@ function signInApp(context: SignInContext): Hono<SignInEnv> {
     authorizeRoutes,
     consentRoutes,
     tokenRoutes,
+    revokeRoutes,
     browserFlowRoutes,
     deviceRoutes,
     inviteRoutes,

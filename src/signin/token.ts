@@ -1,15 +1,22 @@
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { inTransaction } from '../storage/db.ts'
+import {
+  type ClientTokens,
+  genuineRefreshToken,
+  issueClientTokens,
+  refreshClientTokens,
+} from '../sts/client-session.ts'
 import { endSessions } from '../sts/sessions.ts'
 import { authorizationCodes } from './authorization-codes.ts'
-import { type ClientTokens, clientTokens } from './client-tokens.ts'
+import { clientOfSession } from './client-of-session.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { deviceCodes } from './device-codes.ts'
 import { type Grant, isInForce } from './grant.ts'
 import { identify } from './identification.ts'
 import type { OAuthParameters } from './oauth-parameters.ts'
 import { clientRequest, oauthError } from './oauth-reply.ts'
+import { readScope } from './oauth-scope.ts'
 import { audiencesAmong } from './requested-audience.ts'
 
 /** The token endpoint (RFC 6749 section 3.2): where a client turns into tokens what somebody agreed to. */
@@ -26,6 +33,7 @@ interface ClientCall {
 
 const grants: Readonly<Record<string, (call: ClientCall) => Promise<Response>>> = {
   authorization_code: byCode,
+  refresh_token: byRefreshToken,
   [DEVICE_GRANT]: byDevice,
 }
 
@@ -81,6 +89,34 @@ async function byDevice(call: ClientCall): Promise<Response> {
   return give(call, { ...answer.grant, idToken: true }, [client, context.authUrl])
 }
 
+/** A refresh token belongs to the client that it was given to (RFC 6749 section 6); another one's attempt does not use it up. */
+async function byRefreshToken({ c, context, parameters, client }: ClientCall): Promise<Response> {
+  const text = parameters.get('refresh_token')
+  if (text === '') return oauthError(c, 'invalid_request', 'refresh_token must be given')
+  const token = genuineRefreshToken(context, text)
+  if (token === undefined || (await clientOfSession(context.store, token.session)) !== client)
+    return oauthError(
+      c,
+      'invalid_grant',
+      'the refresh token is not one of this client, or its session has ended',
+    )
+  if (readScope(parameters.get('scope')) === undefined)
+    return oauthError(c, 'invalid_scope', 'scope holds something that is not known here')
+  const asked = parameters.all('audience')
+  const audiences = asked.length === 0 ? token.audiences : audiencesAmong(token.audiences, asked)
+  if (audiences === undefined)
+    return oauthError(c, 'invalid_target', 'audience must be among those that were agreed to')
+  const refreshed = await refreshClientTokens(context, token, {
+    audiences,
+    place: context.placeOf(c),
+    method: 'berth.signin/RefreshToken',
+    requestId: c.env.requestId,
+  })
+  return refreshed.ok
+    ? c.json(tokenAnswer(context, refreshed.tokens))
+    : oauthError(c, 'invalid_grant', refreshed.reason)
+}
+
 const waiting = {
   authorization_pending: 'nobody has confirmed the code yet',
   slow_down: 'wait longer between two requests',
@@ -101,12 +137,10 @@ async function give(
   const audiences = asked.length === 0 ? grant.audiences : audiencesAmong(grant.audiences, asked)
   if (audiences === undefined)
     return oauthError(c, 'invalid_target', 'audience must be among those that were agreed to')
-  const tokens = await clientTokens(context, {
-    who: grant.who,
+  const tokens = await issueClientTokens(context, grant.who, {
     client: grant.client,
-    audiences,
-    scopes: [],
-    refreshToken: true,
+    audiences: grant.audiences,
+    tokenAudiences: audiences,
     place: context.placeOf(c),
   })
   if (!(await made(tokens.session))) {
@@ -126,7 +160,7 @@ async function give(
 }
 
 /** RFC 6749 section 5.1. */
-export function tokenAnswer(
+function tokenAnswer(
   { store }: Pick<SignInContext, 'store'>,
   { accessToken, expiresAtMs, refreshToken }: Omit<ClientTokens, 'session'>,
   idToken?: string,
@@ -135,8 +169,9 @@ export function tokenAnswer(
     access_token: accessToken,
     token_type: 'Bearer',
     expires_in: Math.floor((expiresAtMs - store.clock()) / 1000),
-    ...(refreshToken === '' ? {} : { refresh_token: refreshToken }),
-    ...(idToken === undefined ? {} : { id_token: idToken }),
+    // What is undefined is no member of JSON.
+    refresh_token: refreshToken,
+    id_token: idToken,
   }
 }
 

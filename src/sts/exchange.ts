@@ -2,10 +2,7 @@ import type { Identity } from '#gen/chainguard/platform/iam/v2beta1/identities_p
 import { type ExchangeRequest, SecurityTokenService } from '#gen/chainguard/platform/oidc/sts_pb.js'
 import { bearerToken } from '../auth/authenticate.ts'
 import { type Call, implement } from '../core/call.ts'
-import { type CapabilitySet, capabilityByName, setOf } from '../core/capabilities.ts'
-import { ApiError, Code, invalidArgument, unauthenticated, unavailable } from '../core/errors.ts'
-import { refuseIfAny } from '../core/fields.ts'
-import { limits } from '../core/limits.ts'
+import { ApiError, Code, unauthenticated, unavailable } from '../core/errors.ts'
 import { timestampOf } from '../core/message.ts'
 import { parseUid, type Uid } from '../core/uid.ts'
 import type { Log } from '../log.ts'
@@ -19,6 +16,7 @@ import { relationshipOf, staticKeysExpireMs } from '../trust/relationship.ts'
 import { staticKeySource } from '../trust/static-keys.ts'
 import type { AccessTokens } from './access-token.ts'
 import { readUnverified, verifySubjectToken } from './subject-token.ts'
+import { type AskedToken, readTokenRequest, refuseTooLong } from './token-request.ts'
 
 /**
  * The exchange: a workload shows its own OIDC token and gets an access token of ours for the identity that it may assume. The
@@ -72,8 +70,7 @@ export function securityTokenService(options: ExchangeOptions) {
       await options.proven(asked.identity, call)
       const actor = { iss: claims.issuer, sub: claims.subject, aud: claims.audience[0] ?? '' }
       const issued = await options.tokens.issue({ ...asked, actor })
-      if (issued.token.length > limits.bearerTokenCharsMax)
-        throw invalidArgument('scopes', 'must be fewer: the token would be too long to be used')
+      refuseTooLong(issued.token)
       options.seen(asked.identity)
       options.audit.exchanged(asked.identity, claims, call)
       return {
@@ -86,41 +83,21 @@ export function securityTokenService(options: ExchangeOptions) {
   })
 }
 
-interface Asked {
+interface Asked extends AskedToken {
   readonly identity: Uid
-  readonly audiences: readonly string[]
-  readonly scopes?: readonly string[]
-  readonly capabilities?: CapabilitySet
 }
 
 function readRequest(request: ExchangeRequest, allowedAudiences: readonly string[]): Asked {
-  // Clients join several audiences with a comma (contract of the browser flow) as well as repeating the parameter.
-  const audiences = request.aud
-    .flatMap((text) => text.split(','))
-    .filter((text) => text !== '')
-    .map((text) => audienceAmong(allowedAudiences, text))
-  const scopes = [...new Set([request.scope, ...request.scopes].filter((scope) => scope !== ''))]
-  const capabilities = request.cap.map((name) => ({ name, capability: capabilityByName(name) }))
   const identity = parseUid(request.identity)
-  refuseIfAny(
-    audiences.length === 0 ? { field: 'aud', description: 'must name the audience of the token' } : undefined,
-    audiences.includes(undefined)
-      ? { field: 'aud', description: `must be among ${allowedAudiences.join(', ')}` }
-      : undefined,
+  const asked = readTokenRequest(
+    request,
+    allowedAudiences,
     identity === undefined
       ? {
           field: 'identity',
           description: request.identity === '' ? 'must name the identity to assume' : 'must be a uid',
         }
       : undefined,
-    ...scopes.map((scope) =>
-      parseUid(scope) === undefined ? { field: 'scopes', description: 'must be uids of groups' } : undefined,
-    ),
-    ...capabilities.map(({ name, capability }) =>
-      capability === undefined
-        ? { field: 'cap', description: `${JSON.stringify(name)} is not a capability` }
-        : undefined,
-    ),
     request.identityProvider === ''
       ? undefined
       : {
@@ -128,23 +105,7 @@ function readRequest(request: ExchangeRequest, allowedAudiences: readonly string
           description: 'sign-in through identity providers is not offered here yet',
         },
   )
-  return {
-    identity: identity as Uid,
-    audiences: [...new Set(audiences)] as string[],
-    ...(scopes.length === 0 ? {} : { scopes }),
-    ...(capabilities.length === 0
-      ? {}
-      : { capabilities: setOf(capabilities.flatMap(({ capability }) => capability ?? [])) }),
-  }
-}
-
-/** The allowed audience that is meant: a slash at the end makes no other address. */
-export function audienceAmong(allowed: readonly string[], asked: string): string | undefined {
-  return allowed.find((one) => withoutSlash(one) === withoutSlash(asked))
-}
-
-function withoutSlash(address: string): string {
-  return address.endsWith('/') ? address.slice(0, -1) : address
+  return { ...asked, identity: identity as Uid }
 }
 
 /** One answer for every reason that has to do with the identity, so that nobody can find out which exist; the log knows why. */

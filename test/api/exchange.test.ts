@@ -214,7 +214,7 @@ for (const database of databases) {
       const reply = await exchange(berth.url, await good(), { aud: 'q', ...bad })
       assertErrorBody(reply, 3)
       const fields = reply.body.details[1].fieldViolations.map(({ field }: { field: string }) => field)
-      assert.deepEqual([...new Set(fields)], ['aud', 'identity', 'scopes', 'cap', 'identity_provider'])
+      assert.deepEqual([...new Set(fields)], ['aud', 'scopes', 'cap', 'identity', 'identity_provider'])
       const none = await exchange(berth.url, await good(), { aud: berth.url })
       assert.equal(none.body.details[1].fieldViolations[0].field, 'identity')
     })
