@@ -16,6 +16,7 @@ import type { Log } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { applyGeneralLimits } from './organization-settings.ts'
 import { type BerthServer, createServer } from './server.ts'
+import { type OperatorProvider, parseOperatorProviders } from './signin/operator-providers.ts'
 import { expiry } from './storage/expiry.ts'
 import { writeSetting } from './storage/settings.ts'
 import { accountTokens } from './sts/account-token.ts'
@@ -61,6 +62,8 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     const outbound = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
     // A client of its own: a provider that is slow must not keep exchanges from their turn.
     const clouds = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
+    const people = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
+    const operatorProviders = readOperatorProviders(config.signInProvidersFile)
     const seen = lastSeen({
       ...store,
       onError: (err) => log.error({ err }, 'writing last-seen times failed'),
@@ -85,6 +88,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       () => audit.stop(),
       () => outbound.close(),
       () => clouds.close(),
+      () => people.close(),
     )
     const counters = await openCounters(config, installation, metrics, log)
     if (counters !== undefined) closing.splice(1, 0, () => counters.close())
@@ -119,6 +123,8 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       patternIssuers: config.patternIssuers,
       corsOrigins: config.corsOrigins,
       oauthClients: config.oauthClients,
+      operatorProviders,
+      peopleOutbound: people,
       limits: counters && rateLimits({ tables: config.rateLimits, counters, onLimited: metrics.limited }),
       addressOf,
       metrics,
@@ -132,6 +138,20 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     await inTurn(closing)
     throw error
   }
+}
+
+function readOperatorProviders(file: string | undefined): readonly OperatorProvider[] {
+  if (file === undefined) return []
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new SetupError(`BERTH_SIGN_IN_PROVIDERS_FILE cannot be read: ${(error as Error).message}`)
+  }
+  const read = parseOperatorProviders(text)
+  if ('problems' in read)
+    throw new SetupError(`BERTH_SIGN_IN_PROVIDERS_FILE ${file}: ${read.problems.join('; ')}`)
+  return read.providers
 }
 
 const WARNING_INTERVAL_MS = 60_000

@@ -34,6 +34,8 @@ export interface Config {
   readonly issuerPrivateNetworks: readonly string[]
   /** Issuers that identities with an issuer pattern may match. */
   readonly patternIssuers: readonly string[]
+  /** JSON file with the OpenID providers that everybody may sign in with; undefined: there are none. */
+  readonly signInProvidersFile: string | undefined
   readonly corsOrigins: readonly string[]
   /** Calls that an identity, or an address, may make; empty: as many as it likes. */
   readonly rateLimits: Readonly<Record<'identity' | 'address', LimitTable>>
@@ -78,6 +80,8 @@ export const variables = {
     'CIDRs, separated by commas, in which token issuers may lie, over http too (default none)',
   BERTH_PATTERN_ISSUERS:
     'token issuers, separated by commas, that identities with an issuer pattern may match (default none)',
+  BERTH_SIGN_IN_PROVIDERS_FILE:
+    'JSON file with the OpenID providers that everybody may sign in with (default none)',
   BERTH_CORS_ORIGINS: 'origins, separated by commas, whose pages may call the API (default none)',
   BERTH_RATE_LIMITS: 'calls that one identity may make, such as read=100/1s,write=20/1s (default no limit)',
   BERTH_RATE_LIMITS_ADDRESS: 'calls that one IP address may make, in the same form (default no limit)',
@@ -193,6 +197,7 @@ export function readConfig(
       (item) => URL.canParse(item),
       'the address of a token issuer',
     ),
+    signInProvidersFile: text('BERTH_SIGN_IN_PROVIDERS_FILE'),
     corsOrigins: list(
       'BERTH_CORS_ORIGINS',
       (item) => parseOrigin(item) === item,

@@ -46,12 +46,16 @@ import { reposService } from './registry/repos.ts'
 import { tagsService } from './registry/tags.ts'
 import { type ClientSetting, oauthClients } from './signin/clients.ts'
 import { isSignInPath, signInHandler } from './signin/handler.ts'
+import type { OperatorProvider } from './signin/operator-providers.ts'
+import { signInProviders } from './signin/providers.ts'
+import { CALLBACK_PATH, upstream } from './signin/upstream.ts'
 import type { AuditEvent } from './storage/audit-events.ts'
 import type { Store } from './storage/store.ts'
 import type { AccessTokens } from './sts/access-token.ts'
 import { discoveryHandler, discoveryPaths } from './sts/discovery.ts'
 import { securityTokenService } from './sts/exchange.ts'
 import { refreshTokenService } from './sts/exchange-refresh-token.ts'
+import type { Outbound } from './sts/outbound.ts'
 import type { SigningKeys } from './sts/signing-keys.ts'
 import type { KeySource } from './trust/key-set.ts'
 
@@ -73,6 +77,10 @@ export interface ServerDeps {
   readonly patternIssuers: readonly string[]
   readonly corsOrigins: readonly string[]
   readonly oauthClients: readonly ClientSetting[]
+  /** The OpenID providers that everybody may sign in with. */
+  readonly operatorProviders: readonly OperatorProvider[]
+  /** Asks the providers that people sign in with. */
+  readonly peopleOutbound: Pick<Outbound, 'send'>
   /** Undefined: nobody is limited. */
   readonly limits: RateLimits | undefined
   readonly addressOf: AddressOf
@@ -199,6 +207,11 @@ export function createServer(deps: ServerDeps): BerthServer {
   const signIn = signInHandler({
     ...deps,
     clients: oauthClients(deps.oauthClients),
+    providers: signInProviders(store, deps.operatorProviders),
+    upstream: upstream({
+      outbound: deps.peopleOutbound,
+      redirectUri: addresses.authUrl + CALLBACK_PATH,
+    }),
     async exchange(subjectToken, { identity, audiences, scopes }, from) {
       const request = create(ExchangeRequestSchema, { aud: [...audiences], identity, scopes: [...scopes] })
       const incoming = { ...from, protocol: 'rest', authorization: `Bearer ${subjectToken}` } as const

@@ -1,5 +1,5 @@
 import type { AccountTokens } from '../sts/account-token.ts'
-import { type FormAnswer, type Outbound, OutboundError } from '../sts/outbound.ts'
+import { type Outbound, type OutboundAnswer, OutboundError } from '../sts/outbound.ts'
 import { notReady, type ProbeResult } from './probe.ts'
 
 /** One request to a provider's token service, and the outcomes that all providers have in common. */
@@ -25,7 +25,7 @@ export interface ExchangeRequest {
 export async function exchange(
   outbound: ProbeDeps['outbound'],
   { provider, url, form, accept, signal }: ExchangeRequest,
-): Promise<{ readonly answer: FormAnswer } | { readonly outcome: ProbeResult }> {
+): Promise<{ readonly answer: OutboundAnswer } | { readonly outcome: ProbeResult }> {
   try {
     const answer = await outbound.postForm(url, form, { accept, signal })
     return answer.status === 429 || answer.status >= 500 ? { outcome: busy(provider) } : { answer }

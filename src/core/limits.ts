@@ -36,6 +36,8 @@ export const limits = {
   /** Scopes that an identity provider is asked for, and the length of each. */
   oidcScopesMax: 50,
   oidcScopeCharsMax: 255,
+  /** Groups of an identity provider that one person is in. */
+  sessionGroupsMax: 1000,
   /** A group as an identity provider names it: part of an index key. */
   externalGroupIdCharsMax: 512,
   /** A subject, an audience, the name or the value of a claim, an ARN or user id of AWS. */

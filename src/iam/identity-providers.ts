@@ -15,7 +15,7 @@ import { type FieldViolation, failedPrecondition, invalidArgument, notFound } fr
 import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
 import { timestampOf } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
-import { seal } from '../core/sealed.ts'
+import { seal, unseal } from '../core/sealed.ts'
 import { depthOf, parseUid, rootOf, type Uid } from '../core/uid.ts'
 import type { Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
@@ -71,7 +71,7 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
   const { db, clock, uids, secretsKey } = store
 
   const sealed = (uid: string, secret: string) =>
-    secret === '' ? new Uint8Array() : seal(secretsKey, secret, `client secret of ${uid}`)
+    secret === '' ? new Uint8Array() : seal(secretsKey, secret, secretContext(uid))
 
   /**
    * The check for proof keys, to be used in the transaction. It is made before, because an issuer may take seconds to answer; should
@@ -206,6 +206,19 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
       })
     },
   })
+}
+
+const secretContext = (uid: string) => `client secret of ${uid}`
+
+/** The client secret of a provider, '' for none. */
+export function openClientSecret(
+  { secretsKey }: Pick<Store, 'secretsKey'>,
+  { uid, client_secret: sealed }: Pick<IdentityProviderRow, 'uid' | 'client_secret'>,
+): string {
+  const secret = sealed.length === 0 ? '' : unseal(secretsKey, sealed, secretContext(uid))
+  if (secret === undefined)
+    throw new Error(`the client secret of ${uid} was encrypted with another master key`)
+  return secret
 }
 
 /** A provider as everything but lists shows it. */

@@ -117,13 +117,17 @@ function checkRule(rule: CorrelationRule, before: CorrelationRule | undefined): 
 /** A scope token of RFC 6749, section 3.3. */
 const scopePattern = /^[\x21\x23-\x5b\x5d-\x7e]+$/
 
+export function isOidcScope(scope: string): boolean {
+  return scopePattern.test(scope)
+}
+
 function checkScopes(scopes: readonly string[]): Violation[] {
   const field = 'oidc.additionalScopes'
   if (scopes.length > limits.oidcScopesMax)
     return [{ field, description: `must have at most ${limits.oidcScopesMax} values` }]
   return scopes.map((scope, at) => {
     const violation = (description: string) => ({ field: `${field}[${at}]`, description })
-    if (!scopePattern.test(scope))
+    if (!isOidcScope(scope))
       return violation('must be printable ASCII characters without blanks, quotation marks and backslashes')
     if (scope.length > limits.oidcScopeCharsMax)
       return violation(`must have at most ${limits.oidcScopeCharsMax} characters`)

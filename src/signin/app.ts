@@ -10,6 +10,7 @@ import { errorPage, noSuchPage } from './error-page.ts'
 import type { SignInOptions } from './handler.ts'
 import { pageHeaders } from './headers.ts'
 import { inviteRoutes } from './invite.ts'
+import { providerRoutes } from './provider-routes.ts'
 import { revokeRoutes } from './revoke.ts'
 import { tokenRoutes } from './token.ts'
 
@@ -48,6 +49,7 @@ function signInApp(context: SignInContext): Hono<SignInEnv> {
   app.notFound((c) => noSuchPage(c, context, app))
   app.route('/', assetRoutes())
   for (const routes of [
+    providerRoutes,
     authorizeRoutes,
     consentRoutes,
     tokenRoutes,

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Context } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
-import { inTransaction } from '../storage/db.ts'
-import { newSecret } from '../storage/pending.ts'
+import { inTransaction, type Tx } from '../storage/db.ts'
+import { hashOf, newSecret } from '../storage/pending.ts'
 import { beginSession, endSessions, type Session, type SignedIn, sessionBySecret } from '../sts/sessions.ts'
 import type { SignInContext } from './context.ts'
 
@@ -42,18 +42,33 @@ export function isOwnForm(browser: Browser, sent: unknown): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected)
 }
 
-/** Begins a browser session for whoever proved who they are; the one before, if any, ends. */
+/** What a step of a sign-in remembers of the browser that takes it, so that no other takes the next one (R40). */
+export function markOf({ secret }: Pick<Browser, 'secret'>): string {
+  return Buffer.from(hashOf(secret)).toString('base64url')
+}
+
+export function isSameBrowser(browser: Pick<Browser, 'secret'>, mark: string): boolean {
+  const own = Buffer.from(markOf(browser))
+  const other = Buffer.from(mark)
+  return own.length === other.length && timingSafeEqual(own, other)
+}
+
+/**
+ * Begins a browser session for whoever proved who they are; the one before, if any, ends. `who` writes what goes with it, in the
+ * same transaction.
+ */
 export async function signIn(
   c: Context,
   context: SignInContext,
   browser: Browser,
-  who: SignedIn,
+  who: SignedIn | ((tx: Tx) => Promise<SignedIn>),
 ): Promise<void> {
   const { store } = context
   const { secret } = await inTransaction(store.db, async (tx) => {
+    const person = typeof who === 'function' ? await who(tx) : who
     if (browser.session !== undefined) await endSessions(tx, 'id', browser.session.id)
     return beginSession(store, tx, {
-      ...who,
+      ...person,
       ...context.placeOf(c),
       kind: 'browser',
       client: '',

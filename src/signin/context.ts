@@ -6,6 +6,8 @@ import type { AccessTokens } from '../sts/access-token.ts'
 import type { SessionPlace } from '../sts/sessions.ts'
 import type { SigningKeys } from '../sts/signing-keys.ts'
 import type { OAuthClients } from './clients.ts'
+import type { Providers } from './providers.ts'
+import type { Upstream } from './upstream.ts'
 
 /** What every page of the sign-in may use. */
 export interface SignInContext {
@@ -17,6 +19,8 @@ export interface SignInContext {
   readonly tokens: AccessTokens
   readonly keys: SigningKeys
   readonly clients: OAuthClients
+  readonly providers: Providers
+  readonly upstream: Upstream
   /** The exchange, for a token of our own; resolves to the token. Rejects with an ApiError. */
   exchange(
     subjectToken: string,

@@ -40,10 +40,18 @@ export type OutboundLimits = Record<
   number
 >
 
-/** What a server answered to a form. */
-export interface FormAnswer {
-  /** HTTP status: any but a redirect. */
+/** A request as a library makes it, and what came back: any status but a redirect. */
+export interface OutboundRequest {
+  readonly method: 'GET' | 'POST'
+  readonly headers: Readonly<Record<string, string>>
+  /** '' for none. */
+  readonly body: string
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface OutboundAnswer {
   readonly status: number
+  readonly contentType: string
   readonly text: string
 }
 
@@ -61,7 +69,12 @@ export interface Outbound {
     url: string,
     form: Readonly<Record<string, string>>,
     options: { readonly accept: string; readonly signal?: AbortSignal | undefined },
-  ): Promise<FormAnswer>
+  ): Promise<OutboundAnswer>
+  /**
+   * Sends a request that a library made. Redirects are refused: it may hold a secret that is for the server that was named, and
+   * for no other.
+   */
+  send(url: string, request: OutboundRequest): Promise<OutboundAnswer>
   /** Ends running fetches and closes all connections. */
   close(): Promise<void>
 }
@@ -117,7 +130,15 @@ export function createOutbound(options: OutboundOptions): Outbound {
   return {
     getJson: (url, signal) => bounded(signal, (agent, stop) => fetchJson(agent, url, bounds, stop)),
     postForm: (url, form, { accept, signal }) =>
-      bounded(signal, (agent, stop) => sendForm(agent, { url, form, accept }, bounds, stop)),
+      bounded(signal, (agent, stop) =>
+        sendOnce(agent, url, bounds, stop, {
+          method: 'POST',
+          headers: { accept, 'content-type': 'application/x-www-form-urlencoded' },
+          body: new URLSearchParams(form).toString(),
+        }),
+      ),
+    send: (url, { signal, ...request }) =>
+      bounded(signal, (agent, stop) => sendOnce(agent, url, bounds, stop, request)),
     async close() {
       closing.abort()
       await (await agent)?.destroy()
@@ -169,42 +190,34 @@ async function fetchJson(agent: Dispatcher, start: string, bounds: OutboundLimit
 
 const redirectStatuses: readonly number[] = [301, 302, 303, 307, 308]
 
-interface Form {
-  readonly url: string
-  readonly form: Readonly<Record<string, string>>
-  readonly accept: string
-}
-
-async function sendForm(
+/** One request whose answer may have any status, but does not lead elsewhere. */
+async function sendOnce(
   agent: Dispatcher,
-  { url: target, form, accept }: Form,
+  target: string,
   bounds: OutboundLimits,
   signal: AbortSignal,
-): Promise<FormAnswer> {
+  { method, headers, body: sent }: OutboundRequest,
+): Promise<OutboundAnswer> {
   const url = checkTarget(target)
   if ('error' in url) throw new OutboundError('refused', `URL refused: ${url.error}`)
   const response = await agent.request({
     origin: url.origin,
     path: url.pathname + url.search,
-    method: 'POST',
-    headers: {
-      accept,
-      'accept-encoding': 'identity',
-      'content-type': 'application/x-www-form-urlencoded',
-      'user-agent': 'berth',
-    },
-    body: new URLSearchParams(form).toString(),
+    method,
+    headers: { ...headers, 'accept-encoding': 'identity', 'user-agent': 'berth' },
+    body: sent === '' ? null : sent,
     signal,
   })
   const { statusCode: status, body } = response
   if (redirectStatuses.includes(status)) {
     discard(body)
-    throw new OutboundError('redirect', 'a form is not sent on to where a redirect leads')
+    throw new OutboundError('redirect', 'a request is not sent on to where a redirect leads')
   }
   requirePlain(response)
   const bytes = await readBytes(body, bounds.outboundBodyBytesMax)
+  const contentType = response.headers['content-type']
   try {
-    return { status, text: decode(bytes) }
+    return { status, contentType: typeof contentType === 'string' ? contentType : '', text: decode(bytes) }
   } catch {
     throw new OutboundError('bad_body', 'the answer is not text in UTF-8')
   }

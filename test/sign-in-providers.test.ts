@@ -1,0 +1,408 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { limits } from '../src/core/limits.ts'
+import { managedRoleByName } from '../src/core/managed-roles.ts'
+import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { databases } from './support/databases.ts'
+import { codeFlow, codeOf, decide, postForm, redemption, withQuery } from './support/oauth.ts'
+import { cleanups } from './support/process.ts'
+import { call } from './support/rest.ts'
+import { make } from './support/tenant.ts'
+import { startUpstreamProvider, UPSTREAM_CLIENT, type UpstreamProvider } from './support/upstream-provider.ts'
+import { type WebBrowser, type WebPage, webBrowser } from './support/web.ts'
+
+const role = (name: string) => managedRoleByName.get(name)?.uid ?? ''
+
+/** Goes to the provider and comes back with what it answered; `left` is the address of the callback. */
+async function away(upstream: UpstreamProvider, page: WebPage): Promise<URL> {
+  assert.ok(page.left, `nobody is sent away: ${page.status} ${page.text}`)
+  assert.equal(page.left.origin, upstream.issuer)
+  const { left, status, text } = await webBrowser(upstream.issuer).open(page.left.href)
+  assert.ok(left, `the provider keeps them: ${status} ${text}`)
+  return left
+}
+
+for (const database of databases) {
+  describe(`signing in through an OpenID provider (${database.name})`, () => {
+    const clean = cleanups()
+    let berth: TestBerth
+    /** Offered to everybody. */
+    let shared: UpstreamProvider
+    /** The organization's own. */
+    let own: UpstreamProvider
+    let people = 0
+
+    const somebody = (more: object = {}) => {
+      people++
+      return { sub: `person ${people}`, email: `p${people}@example.com`, email_verified: true, ...more }
+    }
+    const makeProvider = (changed: object = {}, oidc: object = {}) =>
+      make(berth, `/iam/v2beta1/identityProviders/${berth.organization}`, {
+        name: 'own',
+        defaultRole: role('viewer'),
+        oidc: {
+          issuer: own.issuer,
+          clientId: UPSTREAM_CLIENT.id,
+          clientSecret: UPSTREAM_CLIENT.secret,
+          additionalScopes: ['email', 'groups'],
+          groupsClaim: 'groups',
+          ...oidc,
+        },
+        ...changed,
+      })
+    const enter = async (
+      browser: WebBrowser,
+      upstream: UpstreamProvider,
+      provider: string,
+      request?: string,
+    ) => browser.open((await away(upstream, await leave(browser, provider, request))).href)
+    const leave = (browser: WebBrowser, provider: string, request?: string) =>
+      browser.open(withQuery('/sign-in/provider', { with: provider, request }))
+    const cookieSession = async (browser: WebBrowser) =>
+      (await browser.open('/account')).status === 200 && (await browser.open('/account')).path === '/account'
+
+    before(async () => {
+      const directory = mkdtempSync(join(tmpdir(), 'berth-providers-'))
+      clean.after(() => rmSync(directory, { recursive: true }))
+      const file = join(directory, 'providers.json')
+      shared = await startUpstreamProvider(clean, () => berth.url)
+      own = await startUpstreamProvider(clean, () => berth.url)
+      writeFileSync(
+        file,
+        JSON.stringify([
+          {
+            name: 'shared',
+            label: 'The shared one',
+            issuer: shared.issuer,
+            clientId: UPSTREAM_CLIENT.id,
+            clientSecret: UPSTREAM_CLIENT.secret,
+          },
+        ]),
+      )
+      berth = await startTestBerth(database, {
+        env: { BERTH_SIGN_IN_PROVIDERS_FILE: file },
+      })
+      clean.after(() => berth.stop())
+    })
+    after(() => clean.run())
+
+    test('a provider of the operator lets anybody in, who is then somebody known', async () => {
+      shared.person = somebody()
+      const browser = webBrowser(berth.url)
+      const page = await enter(browser, shared, 'shared')
+      assert.equal(page.path, '/account', page.text)
+      const { body } = await call(
+        'GET',
+        `${berth.url}/iam/v2beta1/identities:lookupIdentity?issuer=${shared.issuer}&subject=${encodeURIComponent(shared.person.sub)}`,
+        { token: berth.token },
+      )
+      const { uid } = body as { uid: string }
+      const again = await enter(webBrowser(berth.url), shared, 'shared')
+      assert.equal(again.path, '/account')
+      assert.equal((await identityOf(uid)).email, shared.person.email)
+    })
+
+    async function identityOf(uid: string) {
+      const { store } = berth.berth.installation
+      const row = await store.db.kysely
+        .selectFrom('identities')
+        .selectAll()
+        .where('uid', '=', uid)
+        .executeTakeFirst()
+      assert.ok(row, `there is no identity ${uid}`)
+      return row
+    }
+
+    test('state, nonce and a proof key go along, and the secret does not', async () => {
+      const { left } = await leave(webBrowser(berth.url), 'shared')
+      assert.deepEqual(
+        [...(left?.searchParams.keys() ?? [])].sort(),
+        [
+          'client_id',
+          'code_challenge',
+          'code_challenge_method',
+          'nonce',
+          'redirect_uri',
+          'response_type',
+          'scope',
+          'state',
+        ].sort(),
+      )
+      assert.equal(left?.searchParams.get('redirect_uri'), `${berth.url}/oauth/callback`)
+    })
+
+    test('an organization has its own provider: default role, tokens, and all of it ends with the provider (R12)', async () => {
+      const provider = await makeProvider({ name: 'ends' })
+      own.person = somebody()
+      const browser = webBrowser(berth.url)
+      await enter(browser, own, provider.uid)
+      const flow = codeFlow()
+      const code = await codeOf(browser, flow)
+      const { body } = await postForm(berth.url, '/oauth/token', redemption(flow, code))
+      const token = body.access_token ?? assert.fail(JSON.stringify(body))
+      const groups = `${berth.url}/iam/v2beta1/groups/${berth.organization}`
+      assert.equal((await call('GET', groups, { token })).status, 200)
+      const deleted = await call('DELETE', `${berth.url}/iam/v2beta1/identityProviders/${provider.uid}`, {
+        token: berth.token,
+      })
+      assert.equal(deleted.status, 200, deleted.text)
+      assert.equal((await call('GET', groups, { token })).status, 401)
+      assert.equal(await cookieSession(browser), false)
+      const refreshed = await postForm(berth.url, '/oauth/token', {
+        grant_type: 'refresh_token',
+        client_id: 'berth-cli',
+        refresh_token: body.refresh_token,
+      })
+      assert.equal(refreshed.status, 400)
+      assert.equal((await leave(webBrowser(berth.url), provider.uid)).status, 404)
+    })
+
+    test('whoever is known keeps what they have, without the default role (contract 5.2)', async () => {
+      const provider = await makeProvider({ name: 'second time' })
+      own.person = somebody()
+      await enter(webBrowser(berth.url), own, provider.uid)
+      const bound = () =>
+        berth.berth.installation.store.db.kysely
+          .selectFrom('role_bindings')
+          .innerJoin('identities', 'identities.uid', 'role_bindings.identity_uid')
+          .select(['role_uid', 'role_bindings.uid'])
+          .where('subject', '=', own.person?.sub ?? '')
+          .execute()
+      const [binding, ...more] = await bound()
+      assert.ok(binding)
+      assert.deepEqual(more, [])
+      await call('DELETE', `${berth.url}/iam/v2beta1/roleBindings/${binding.uid}`, { token: berth.token })
+      await enter(webBrowser(berth.url), own, provider.uid)
+      assert.deepEqual(await bound(), [])
+    })
+
+    test('groups give their mapped roles for as long as the provider says so at the sign-in (R22)', async () => {
+      const provider = await makeProvider({ name: 'groups' })
+      await make(berth, `/iam/v2beta1/externalGroupRoleMappings/${provider.uid}`, {
+        externalGroupId: 'admins',
+        roleUid: role('owner'),
+        scope: berth.organization,
+      })
+      const person = somebody()
+      const tokenFor = async (groups: readonly string[]) => {
+        own.person = { ...person, groups }
+        const browser = webBrowser(berth.url)
+        await enter(browser, own, provider.uid)
+        const flow = codeFlow()
+        const { body } = await postForm(
+          berth.url,
+          '/oauth/token',
+          redemption(flow, await codeOf(browser, flow)),
+        )
+        return body
+      }
+      const tryCreate = (token = '') =>
+        call('POST', `${berth.url}/iam/v2beta1/groups/${berth.organization}`, {
+          token,
+          body: { name: `g${Math.random()}` },
+        })
+      const admin = await tokenFor(['staff', 'admins'])
+      assert.equal(admin.refresh_token, undefined, 'contract section 3: none where groups give roles')
+      assert.equal((await tryCreate(admin.access_token)).status, 200)
+      const plain = await tokenFor(['staff'])
+      assert.equal((await tryCreate(plain.access_token)).status, 403)
+    })
+
+    test('an invite is accepted on the way', async () => {
+      const provider = await makeProvider({ name: 'invited' })
+      const invite = await make(berth, `/iam/v2beta1/groupInvites/${berth.organization}`, {
+        roleUid: role('editor'),
+        ttl: '3600s',
+        singleUse: true,
+      })
+      own.person = somebody()
+      const browser = webBrowser(berth.url)
+      const begun = await browser.open(
+        withQuery('/oauth', {
+          exit: 'redirect',
+          redirect: 'http://localhost:49152/callback?token=true&error=true',
+          idp_id: provider.uid,
+          invite: (invite as unknown as { code: string }).code,
+        }),
+      )
+      const came = await browser.open((await away(own, begun)).href)
+      const { left } = await decide(browser, came)
+      assert.ok(left?.searchParams.get('token'), String(left))
+      const rows = await berth.berth.installation.store.db.kysely
+        .selectFrom('role_bindings')
+        .innerJoin('identities', 'identities.uid', 'role_bindings.identity_uid')
+        .select('role_uid')
+        .where('subject', '=', own.person.sub)
+        .execute()
+      assert.deepEqual(rows.map((row) => row.role_uid).sort(), [role('viewer'), role('editor')].sort())
+    })
+
+    test('a stranger who is not to be registered is told so, and nothing is kept of them', async () => {
+      shared.person = somebody()
+      const browser = webBrowser(berth.url)
+      const begun = await browser.open(
+        withQuery('/oauth', {
+          exit: 'redirect',
+          redirect: 'http://localhost:49152/callback?token=true&error=true',
+          connection: 'shared',
+          skip_registration: 'true',
+        }),
+      )
+      const { left } = await browser.open((await away(shared, begun)).href)
+      assert.equal(left?.searchParams.get('status_code'), '404')
+      assert.equal(left?.searchParams.get('token'), null)
+      assert.equal(await cookieSession(browser), false)
+    })
+
+    type Attempt = (browser: WebBrowser) => Promise<WebPage>
+    const refused: Readonly<Record<string, Attempt>> = {
+      'without a state': async (browser) => browser.open('/oauth/callback?code=x'),
+      'with two states': async (browser) => {
+        const left = await away(shared, await leave(browser, 'shared'))
+        left.searchParams.append('state', 'other')
+        return browser.open(left.href)
+      },
+      'with a state that nobody left with': async (browser) => {
+        const left = await away(shared, await leave(browser, 'shared'))
+        left.searchParams.set('state', 'A'.repeat(43))
+        return browser.open(left.href)
+      },
+      'in another browser (R40)': async (browser) => {
+        const left = await away(shared, await leave(webBrowser(berth.url), 'shared'))
+        return browser.open(left.href)
+      },
+      'a second time (R40)': async (browser) => {
+        const left = await away(shared, await leave(browser, 'shared'))
+        await webBrowser(berth.url).open(left.href)
+        return browser.open(left.href)
+      },
+      'too late (R16)': async (browser) => {
+        const left = await away(shared, await leave(browser, 'shared'))
+        berth.advance(10 * 60 * 1000)
+        return browser.open(left.href)
+      },
+      'with the code of another sign-in (R40)': async (browser) => {
+        const other = await away(shared, await leave(webBrowser(berth.url), 'shared'))
+        const left = await away(shared, await leave(browser, 'shared'))
+        left.searchParams.set('code', other.searchParams.get('code') ?? '')
+        return browser.open(left.href)
+      },
+      'with a code that was made up': async (browser) => {
+        const left = await away(shared, await leave(browser, 'shared'))
+        left.searchParams.set('code', 'made-up')
+        return browser.open(left.href)
+      },
+      'from another issuer than they went to (RFC 9207)': async (browser) => {
+        const left = await away(shared, await leave(browser, 'shared'))
+        left.searchParams.set('iss', own.issuer)
+        return browser.open(left.href)
+      },
+      'when they declined': async (browser) => {
+        shared.person = undefined
+        return browser.open((await away(shared, await leave(browser, 'shared'))).href)
+      },
+      'with an error instead of a code': async (browser) => {
+        const left = await away(shared, await leave(browser, 'shared'))
+        const state = left.searchParams.get('state') ?? ''
+        return browser.open(withQuery('/oauth/callback', { state, error: '<script>alert(1)</script>' }))
+      },
+      'when the provider was turned to another client meanwhile': async (browser) => {
+        const provider = await makeProvider({ name: 'turned' })
+        own.person = somebody()
+        const left = await away(own, await leave(browser, provider.uid))
+        const changed = await call(
+          'PATCH',
+          `${berth.url}/iam/v2beta1/identityProviders/${provider.uid}?updateMask=oidc.clientId`,
+          { token: berth.token, body: { oidc: { clientId: 'other' } } },
+        )
+        assert.equal(changed.status, 200, changed.text)
+        return browser.open(left.href)
+      },
+      'when the provider was deleted meanwhile (R12)': async (browser) => {
+        const provider = await makeProvider({ name: 'deleted' })
+        own.person = somebody()
+        const left = await away(own, await leave(browser, provider.uid))
+        await call('DELETE', `${berth.url}/iam/v2beta1/identityProviders/${provider.uid}`, {
+          token: berth.token,
+        })
+        return browser.open(left.href)
+      },
+    }
+    describe(`nobody comes in, in ${Object.keys(refused).length} ways`, () => {
+      for (const [how, attempt] of Object.entries(refused)) {
+        test(how, async () => {
+          shared.person = somebody()
+          const browser = webBrowser(berth.url)
+          const page = await attempt(browser)
+          assert.ok([400, 403, 404].includes(page.status), `${page.status} ${page.text}`)
+          assert.ok(!page.html.includes('<script>alert') && !page.html.includes('<b>declined'), page.html)
+          assert.equal(await cookieSession(browser), false)
+        })
+      }
+    })
+
+    const faults: Readonly<Record<string, NonNullable<UpstreamProvider['answer']>>> = {
+      'answers 429': (_request, response) => response.writeHead(429).end(),
+      'answers 500': (_request, response) => response.writeHead(500).end(),
+      'answers something else than JSON': (_request, response) => response.end('<html>'),
+      'answers without end': (_request, response) => {
+        response.setHeader('content-type', 'application/json')
+        const more = () =>
+          response.write('x'.repeat(64 * 1024), () => response.destroyed || setImmediate(more))
+        more()
+      },
+      'redirects elsewhere': (_request, response) =>
+        response.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
+      'names itself otherwise': (_request, response) =>
+        response
+          .setHeader('content-type', 'application/json')
+          .end(JSON.stringify({ issuer: 'https://other.example', jwks_uri: 'https://other.example/keys' })),
+    }
+    describe(`a provider that is at fault lets nobody in (R15), in ${Object.keys(faults).length} ways`, () => {
+      for (const [what, answer] of Object.entries(faults)) {
+        test(what, async (t) => {
+          const faulty = await startUpstreamProvider(clean, () => berth.url)
+          const provider = await makeProvider({ name: `faulty ${people++}` }, { issuer: faulty.issuer })
+          faulty.answer = answer
+          t.after(() => {
+            faulty.answer = undefined
+          })
+          const page = await leave(webBrowser(berth.url), provider.uid)
+          assert.ok([403, 503].includes(page.status), `${page.status} ${page.text}`)
+          assert.ok(!page.html.includes('169.254') && !page.html.includes('other.example'), 'R3')
+          // It is asked again, not remembered as broken.
+          faulty.answer = undefined
+          assert.ok((await leave(webBrowser(berth.url), provider.uid)).left)
+        })
+      }
+    })
+
+    test('the token endpoint at fault lets nobody in (R15)', async () => {
+      shared.person = somebody()
+      const browser = webBrowser(berth.url)
+      const left = await away(shared, await leave(browser, 'shared'))
+      shared.answer = (_request, response) => response.writeHead(503).end()
+      const page = await browser.open(left.href)
+      shared.answer = undefined
+      assert.ok([403, 503].includes(page.status), `${page.status} ${page.text}`)
+      assert.equal(await cookieSession(browser), false)
+    })
+
+    test('somebody in more groups than limits.sessionGroupsMax does not come in, rather than with some of them', async () => {
+      const provider = await makeProvider({ name: 'many groups' })
+      const groups = Array.from({ length: limits.sessionGroupsMax + 1 }, (_, n) => `group ${n}`)
+      own.person = somebody({ groups })
+      assert.equal((await enter(webBrowser(berth.url), own, provider.uid)).status, 403)
+      own.person = somebody({ groups: [{ name: 'staff' }] })
+      assert.equal((await enter(webBrowser(berth.url), own, provider.uid)).status, 403)
+    })
+
+    test('our own tokens make nobody somebody else', async () => {
+      const provider = await makeProvider({ name: 'ourselves' }, { issuer: berth.url })
+      assert.equal((await leave(webBrowser(berth.url), provider.uid)).status, 404)
+    })
+  })
+}
