@@ -139,7 +139,7 @@ for (const database of databases)
     })
 
     test('whoever is not signed in is asked to first', async () => {
-      assert.match((await webBrowser(berth.url).open(opened())).path, /^\/sign-in\?request=/)
+      assert.match((await webBrowser(berth.url).open(opened())).path, /^\/sign-in(\/provider)?\?.*request=/)
     })
 
     for (const [what, changed] of refusedRedirects)
@@ -219,7 +219,7 @@ for (const database of databases)
       for (const idp of [uid, 'default'])
         assert.match(
           (await browser.open(opened({ client_id: undefined, idp_id: idp }))).path,
-          /^\/sign-in\?request=/,
+          /^\/sign-in(\/provider)?\?.*request=/,
         )
       const sso = await signedInBrowser(berth, berth.owner, { method: 'provider', provider: uid })
       const consent = await sso.open(opened({ client_id: undefined, idp_id: 'default' }))

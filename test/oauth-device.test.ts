@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { limits } from '../src/core/limits.ts'
+import { newUserCode, shownUserCode } from '../src/signin/user-code.ts'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
 import { databases } from './support/databases.ts'
 import { CLIENT, claimsOf, decide, postForm, type TokenReply, withQuery } from './support/oauth.ts'
@@ -215,6 +216,24 @@ for (const database of databases)
       await decide(browser, await typeCode(waiting.user_code))
       berth.advance(limits.deviceCodeMs + 1)
       assert.equal((await poll(waiting)).body.error, 'expired_token')
+    })
+
+    test('R36: whoever guesses codes has to wait, also with a right one, and then not', async () => {
+      const waiting = await begin()
+      const page = await browser.open('/device')
+      const guess = (code: string) => browser.submit(page, { user_code: code }, -1)
+      berth.advance(limits.guessWindowMs)
+      const fresh = await begin()
+      const statuses = []
+      for (let guesses = 0; guesses < limits.guessesPerAddressMax; guesses++)
+        statuses.push((await guess(shownUserCode(newUserCode()))).status)
+      assert.deepEqual([...new Set(statuses)], [400])
+      const late = await guess(fresh.user_code)
+      assert.equal(late.status, 429)
+      assert.ok(Number(late.headers.get('retry-after')) > 0)
+      berth.advance(limits.guessWindowMs)
+      assert.equal((await guess(waiting.user_code)).status, 400, 'it has expired by then')
+      assert.match((await guess((await begin()).user_code)).path, /^\/oauth\/continue/)
     })
 
     test('the page takes no code from elsewhere', async () => {

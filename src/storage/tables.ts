@@ -236,6 +236,8 @@ export interface AccountRow {
   name: string
   /** As src/signin/password.ts writes it; '' where only passkeys are accepted. */
   password_hash: string
+  /** 1: a password is not enough where there is a passkey. */
+  passkey_required: number
   disabled: number
   created_ms: number
   updated_ms: number

@@ -17,6 +17,7 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     .addColumn('email', text, (c) => c.notNull().unique())
     .addColumn('name', text, (c) => c.notNull())
     .addColumn('password_hash', text, (c) => c.notNull())
+    .addColumn('passkey_required', int, (c) => c.notNull())
     .addColumn('disabled', int, (c) => c.notNull())
     .addColumn('created_ms', int, (c) => c.notNull())
     .addColumn('updated_ms', int, (c) => c.notNull())
