@@ -42,7 +42,7 @@ ${formToken(browser)}<input type="hidden" name="request" value="${secret}">
 <button name="decision" value="allow">${kind === 'none' ? 'Accept' : 'Allow'}</button>
 <button name="decision" value="refuse" class="quiet">${kind === 'none' ? 'Not now' : 'Refuse'}</button>
 </div>
-<p><button name="decision" value="switch" class="link">Use another account</button></p>
+<p class="below"><button name="decision" value="switch" class="link">Use another account</button></p>
 </form>`,
   )
 }
@@ -83,7 +83,8 @@ ${fact('Group', group.uid)}
 
 function clientFacts({ request, clientName, device }: Consent): Html {
   const { reply, client, identity, scopes, audiences } = request
-  return html`${clientName === undefined ? '' : fact('Program', clientName)}
+  const isInHeading = clientName === undefined || reply.kind === 'code'
+  return html`${isInHeading ? '' : fact('Program', clientName)}
 ${clientName === undefined && client !== '' ? fact('It calls itself', client) : ''}
 ${fact('It gets', gets(request))}
 ${fact('For', audiences.join(', '))}
