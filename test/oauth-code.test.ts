@@ -45,6 +45,7 @@ const refusedRequests: readonly (readonly [what: string, changed: Fields, error:
   ['code_challenge_method s256', { code_challenge_method: 's256' }, 'invalid_request'],
   ['a scope that is not known', { scope: 'openid everything' }, 'invalid_scope'],
   ['an audience that is not ours', { audience: 'https://elsewhere.example.com' }, 'invalid_target'],
+  ['the wish that nobody is asked', { prompt: 'none' }, 'interaction_required'],
   ['a request object', { request: 'e30.e30.' }, 'request_not_supported'],
   [
     'the address of a request object',
