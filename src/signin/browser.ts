@@ -28,6 +28,7 @@ export async function browserOf(c: Context, context: SignInContext): Promise<Bro
   const shown = getCookie(c, name) ?? ''
   if (SECRET.test(shown)) {
     const session = await sessionBySecret(context.store, 'browser', shown)
+    if (session !== undefined) await noteUse(context.store, session)
     return { secret: shown, session, formToken: formTokenOf(context, shown) }
   }
   const secret = newSecret()
@@ -83,6 +84,17 @@ export async function signOut(c: Context, context: SignInContext, browser: Brows
   const { session } = browser
   if (session !== undefined) await inTransaction(context.store.db, (tx) => endSessions(tx, 'id', session.id))
   writeCookie(c, context, newSecret())
+}
+
+/** What the owner sees of when a session was last used need not be exact. */
+const USE_NOTED_MS = 60 * 1000
+
+async function noteUse({ db, clock }: SignInContext['store'], { id, lastUsedMs }: Session): Promise<void> {
+  const now = clock()
+  if (now - lastUsedMs < USE_NOTED_MS) return
+  await inTransaction(db, (tx) =>
+    tx.updateTable('sessions').set({ last_used_ms: now }).where('id', '=', id).execute(),
+  )
 }
 
 function formTokenOf({ store }: SignInContext, secret: string): string {

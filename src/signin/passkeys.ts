@@ -3,6 +3,7 @@ import type {
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
   RegistrationResponseJSON,
+  WebAuthnCredential,
 } from '@simplewebauthn/server'
 import { limits } from '../core/limits.ts'
 import { inTransaction, type Reader, type Tx } from '../storage/db.ts'
@@ -28,6 +29,7 @@ interface Question {
   readonly account: string
 }
 
+type Transports = NonNullable<WebAuthnCredential['transports']>
 type Context = Pick<SignInContext, 'store' | 'authUrl'>
 
 /**
@@ -206,8 +208,8 @@ function hostOf({ authUrl }: Context): string {
   return new URL(authUrl).hostname
 }
 
-function transportsIn(json: string): AuthenticatorTransport[] {
-  return JSON.parse(json) as AuthenticatorTransport[]
+function transportsIn(json: string): Transports {
+  return JSON.parse(json) as Transports
 }
 
 /** An answer that cannot be read or does not verify is a wrong one, for whatever reason. */
