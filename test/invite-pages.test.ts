@@ -203,11 +203,7 @@ for (const database of databases)
       const register = async (browser: WebBrowser, signIn: WebPage, email: string) => {
         const form = await browser.open(withQuery('/sign-in/register', { request: secretOf(signIn) }))
         assert.equal(form.status, 200, form.text)
-        return browser.submit(
-          form,
-          { name: 'Grace', email, password: PASSWORD },
-          -1,
-        )
+        return browser.submit(form, { name: 'Grace', email, password: PASSWORD }, -1)
       }
 
       test('makes an account with a valid invite, agrees, and has the role', async () => {

@@ -270,6 +270,25 @@ for (const database of databases)
       assert.equal((await token(redemption(other, code))).body.error, 'invalid_grant')
     })
 
+    test('R40: no other secret of a sign-in passes for a code, nor a code for one of them', async () => {
+      const flow = codeFlow()
+      const consent = await browser.open(withQuery('/oauth/authorize', flow.parameters))
+      const request = consent.forms.at(-1)?.fields['request'] ?? ''
+      const secrets = [request, browser.cookies.get('berth') ?? '', browser.cookies.get('berth-flow') ?? '']
+      for (const secret of secrets)
+        assert.equal((await token(redemption(flow, secret))).body.error, 'invalid_grant')
+      const code = (await decide(browser, consent)).left?.searchParams.get('code') ?? ''
+      assert.equal((await browser.open(withQuery('/oauth/continue', { request: code }))).status, 404)
+      const device = {
+        grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+        client_id: CLIENT,
+        device_code: code,
+      }
+      assert.equal((await token(device)).body.error, 'invalid_grant')
+      assert.equal((await refresh(code)).body.error, 'invalid_grant')
+      assert.equal((await token(redemption(flow, code))).status, 200, 'and none of that used it up')
+    })
+
     test('R40: a code that is shown again gives nothing, and ends what it gave', async () => {
       const flow = codeFlow()
       const code = await codeOf(browser, flow)
