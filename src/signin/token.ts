@@ -24,7 +24,7 @@ import { flowEvent } from './sign-in-events.ts'
 
 /** The token endpoint (RFC 6749 section 3.2): where a client turns into tokens what somebody agreed to. */
 
-export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
+const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
 interface ClientCall {
   readonly c: Context<SignInEnv>
@@ -40,7 +40,7 @@ const grants: Readonly<Record<string, (call: ClientCall) => Promise<Response>>> 
   [DEVICE_GRANT]: byDevice,
 }
 
-export const grantTypes: readonly string[] = Object.keys(grants)
+const grantTypes: readonly string[] = Object.keys(grants)
 
 export function tokenRoutes(context: SignInContext): SignInRoutes {
   const app: SignInRoutes = new Hono<SignInEnv>()
