@@ -44,6 +44,7 @@ import { isReferencePath, referenceHandler } from './reference/handler.ts'
 import { imagesService } from './registry/images.ts'
 import { reposService } from './registry/repos.ts'
 import { tagsService } from './registry/tags.ts'
+import { authService } from './signin/auth-service.ts'
 import { type ClientSetting, oauthClients } from './signin/clients.ts'
 import { isSignInPath, signInHandler } from './signin/handler.ts'
 import type { OperatorProvider } from './signin/operator-providers.ts'
@@ -118,6 +119,10 @@ export function createServer(deps: ServerDeps): BerthServer {
   const services = contractFiles.flatMap((file) => file.services)
   const methods = services.flatMap((service) => service.methods)
   const proven = (identity: string, call: Call) => deps.limits?.byIdentity(call.method, call, identity)
+  const refused = (identity: string, { code, message }: ApiError, call: Call) =>
+    audit.refused(event(call, call.method, identity, identity), { code, reason: message })
+  const readGrants = grantsReader(store)
+  const providers = signInProviders(store, deps.operatorProviders)
   const implementations = [
     groupsService(store, deps),
     identitiesService(store, lastSeen, deps),
@@ -151,8 +156,17 @@ export function createServer(deps: ServerDeps): BerthServer {
       authUrl: addresses.authUrl,
       seen: lastSeen.note,
       proven,
-      refused: (identity, { code, message }, call) =>
-        audit.refused(event(call, call.method, identity, identity), { code, reason: message }),
+      refused,
+    }),
+    authService({
+      store,
+      authUrl: addresses.authUrl,
+      verify: tokens.verify,
+      readGrants,
+      keysFor: deps.keysFor,
+      providers,
+      proven,
+      refused,
     }),
     auditService(store, methods),
     implement(PingService, {
@@ -169,7 +183,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     ruleOf: accessRule,
     isOpen: (rule) => rule.kind === 'open',
     authenticate: authenticator({ verify: tokens.verify, clock: store.clock }, addresses.baseUrl),
-    readGrants: grantsReader(store),
+    readGrants,
     authorize,
     limits: deps.limits,
     denied: (method, request, incoming, { identity }, { code, message }) => {
@@ -207,7 +221,7 @@ export function createServer(deps: ServerDeps): BerthServer {
   const signIn = signInHandler({
     ...deps,
     clients: oauthClients(deps.oauthClients),
-    providers: signInProviders(store, deps.operatorProviders),
+    providers,
     upstream: upstream({
       outbound: deps.peopleOutbound,
       redirectUri: addresses.authUrl + CALLBACK_PATH,

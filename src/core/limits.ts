@@ -93,6 +93,10 @@ export const limits = {
   accessRequestIntervalMs: DAY_MS,
 
   // Tokens.
+  /** Groups in the answer that says what a token allows. */
+  whoAmIGroupsMax: 1000,
+  /** A token of somebody else is not taken when it is older, however long its issuer lets it live (R14). */
+  subjectTokenAgeMsMax: DAY_MS,
   accessTokenLifetimeMs: HOUR_MS,
   /** Tokens that tell a client who signed in. */
   idTokenLifetimeMs: 10 * MINUTE_MS,

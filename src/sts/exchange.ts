@@ -3,6 +3,7 @@ import { type ExchangeRequest, SecurityTokenService } from '#gen/chainguard/plat
 import { bearerToken } from '../auth/authenticate.ts'
 import { type Call, implement } from '../core/call.ts'
 import { ApiError, Code, unauthenticated, unavailable } from '../core/errors.ts'
+import { limits } from '../core/limits.ts'
 import { timestampOf } from '../core/message.ts'
 import { parseUid, type Uid } from '../core/uid.ts'
 import type { Log } from '../log.ts'
@@ -58,8 +59,6 @@ export interface RefusedExchange {
 type Relationship = Identity['relationship']
 
 const RETRY_MS = 1000
-/** An upstream token older than this is not exchanged any more, however long its issuer lets it live (R14). */
-const SUBJECT_TOKEN_AGE_MS_MAX = 24 * 60 * 60 * 1000
 
 export function securityTokenService(options: ExchangeOptions) {
   return implement(SecurityTokenService, {
@@ -175,7 +174,7 @@ async function prove(
   }
   const { claims } = checked
   verified(claims)
-  if (claims.issuedAtMs !== undefined && options.clock() - claims.issuedAtMs > SUBJECT_TOKEN_AGE_MS_MAX) {
+  if (claims.issuedAtMs !== undefined && options.clock() - claims.issuedAtMs > limits.subjectTokenAgeMsMax) {
     throw unauthenticated('the token was issued more than 24 hours ago')
   }
   const mismatch = trust.mismatch(claims)
