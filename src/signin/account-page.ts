@@ -6,7 +6,7 @@ import type { Account } from './accounts.ts'
 import type { Browser } from './browser.ts'
 import { alert, field, formToken, type Html, notice, page } from './layout.ts'
 import { passkeyButton, passkeyScripts } from './passkey-page.ts'
-import { newPasswordField } from './person-fields.ts'
+import { newPasswordField, usernameField } from './person-fields.ts'
 
 /** The page of somebody who is signed in. */
 
@@ -15,7 +15,7 @@ export const news = {
   setup: 'Your account is made. You own the first organization and administer this Berth.',
   name: 'Your name is saved.',
   password: 'Your password is saved. You are signed out everywhere else.',
-  'second-factor': 'Saved.',
+  'second-factor': 'Your choice is saved.',
   'passkey-added': 'The passkey is added.',
   'passkey-renamed': 'The passkey is renamed.',
   'passkey-removed': 'The passkey is removed.',
@@ -86,7 +86,7 @@ function passwordSection(browser: Browser, { email, password_hash }: Account): H
 <details>
 <summary>Change your password</summary>
 <form method="post" action="/account/password">
-${formToken(browser)}<input type="hidden" name="username" value="${email}" autocomplete="username">
+${formToken(browser)}${usernameField(email)}
 ${field({
   name: 'current',
   label: 'Current password',

@@ -239,7 +239,7 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
       const account = await accountById(tx, owner.account.id)
       if (account !== undefined) await deleteAccount(store, tx, account)
     })
-    await signOut(c, context, { ...owner.browser, session: undefined })
+    await signOut(c, context, { session: undefined })
     return c.redirect('/sign-in?done=deleted', 303)
   })
 

@@ -11,7 +11,7 @@ import { byAddress, guess } from './guesses.ts'
 import { alert, formToken, type Html, page } from './layout.ts'
 import { accountOfPasswordCode, CHOOSE_PASSWORD_PATH } from './one-time-links.ts'
 import { hashPassword, passwordProblem } from './password.ts'
-import { newPasswordField } from './person-fields.ts'
+import { newPasswordField, usernameField } from './person-fields.ts'
 import { flowEvent } from './sign-in-events.ts'
 
 /** Choosing a password by a link that the operator gave: for a new account, or in place of one that was forgotten. */
@@ -65,7 +65,7 @@ function choosePage(browser: Browser, code: string, { email }: Account, problem?
 <p>For the account ${email}. You are then signed out everywhere else.</p>
 ${alert(problem)}<form method="post" action="${CHOOSE_PASSWORD_PATH}">
 ${formToken(browser)}<input type="hidden" name="code" value="${code}">
-<input type="hidden" name="username" value="${email}" autocomplete="username">
+${usernameField(email)}
 ${newPasswordField({ autofocus: true })}<button>Save the password</button>
 </form>`,
   )

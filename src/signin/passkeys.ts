@@ -29,6 +29,9 @@ interface Question {
   readonly account: string
 }
 
+/** EdDSA, ES256 and RS256 (IANA COSE algorithms): every authenticator knows one of them. */
+const algorithms = [-8, -7, -257]
+
 type Transports = NonNullable<WebAuthnCredential['transports']>
 type Context = Pick<SignInContext, 'store' | 'authUrl'>
 
@@ -67,6 +70,7 @@ export async function askForNewPasskey(
     userName: account.email,
     userDisplayName: account.name,
     attestationType: 'none',
+    supportedAlgorithmIDs: algorithms,
     excludeCredentials: known.map(({ id, transports }) => ({ id, transports: transportsIn(transports) })),
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     timeout: limits.passkeyStepMs,
@@ -111,6 +115,7 @@ export async function readNewPasskey(
       expectedOrigin: context.authUrl,
       expectedRPID: hostOf(context),
       requireUserVerification: true,
+      supportedAlgorithmIDs: algorithms,
     }),
   )
   if (!verified?.verified) return undefined

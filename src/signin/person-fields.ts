@@ -45,6 +45,11 @@ export function newPasswordField({ label = 'Password', autofocus = false } = {})
   })
 }
 
+/** Tells password managers whose password a form is about. */
+export function usernameField(email: string): Html {
+  return html`<input type="text" name="username" autocomplete="username" value="${email}" readonly hidden>`
+}
+
 export function readPerson(form: Form): NewPerson {
   return {
     name: form.trimmed('name'),

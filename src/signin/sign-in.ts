@@ -1,4 +1,5 @@
 import { Hono } from 'hono'
+import { foldedEmail } from '../core/fields.ts'
 import { inTransaction } from '../storage/db.ts'
 import { sessionsOf } from '../sts/sessions.ts'
 import { type Account, accountByEmail, changeAccount } from './accounts.ts'
@@ -43,7 +44,7 @@ export function signInRoutes(context: SignInContext): SignInRoutes {
     const form = await readForm(c, browser)
     const secret = form.text('request')
     const request = await waitingRequest(c, context, secret)
-    const email = form.trimmed('email')
+    const email = foldedEmail(form.trimmed('email'))
     const password = form.text('password')
     const known = await accountByEmail(store.db.kysely, email)
     const { address } = context.placeOf(c)
