@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { createHash, createHmac } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
 import type { Environment } from '../client/settings.ts'
 
 /** Tokens that a CI system, a cluster or a cloud gives to what runs there. */

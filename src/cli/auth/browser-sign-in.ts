@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { messageOf, postForm, Refused } from '../client/session.ts'
-import { CLIENT_ID, type SignedInTokens, type SignInRequest } from './login.ts'
+import { postForm, Refused } from '../client/session.ts'
+import { CLIENT_ID, type SignedInTokens, type SignInRequest, tokensOf } from './sign-in-request.ts'
 
 /**
  * Signing in with a browser: authorization code with a proof key on an address of this machine (RFC 8252, RFC 7636). No token is
@@ -57,10 +57,7 @@ async function openBrowser(url: string, tell: SignInRequest['tell']): Promise<vo
 /** The code that the browser brings. Rejects when somebody refused, or nobody came. */
 function codeFrom(server: ReturnType<typeof createServer>, state: string, issuer: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new Refused('nobody signed in within five minutes')),
-      WAIT_MS,
-    )
+    const timer = setTimeout(() => reject(new Refused('nobody signed in within five minutes')), WAIT_MS)
     server.on('request', (request, response) => {
       const url = new URL(request.url ?? '/', 'http://127.0.0.1')
       const answer = url.searchParams
@@ -78,14 +75,20 @@ function codeFrom(server: ReturnType<typeof createServer>, state: string, issuer
         response.writeHead(400, plain).end('You are not signed in. You can close this window.\n')
         reject(new Refused(`the sign-in was refused: ${refused ?? 'there is no code in the answer'}`))
       } else {
-        response.writeHead(200, plain).end('You are signed in. You can close this window and go on in your terminal.\n')
+        response
+          .writeHead(200, plain)
+          .end('You are signed in. You can close this window and go on in your terminal.\n')
         resolve(code)
       }
     })
   })
 }
 
-const plain = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', connection: 'close' }
+const plain = {
+  'content-type': 'text/plain; charset=utf-8',
+  'cache-control': 'no-store',
+  connection: 'close',
+}
 
 async function redeem(
   { issuer, audiences }: SignInRequest,
@@ -101,12 +104,4 @@ async function redeem(
       audience: audiences[0],
     }),
   )
-}
-
-/** The tokens of an answer of the token endpoint. Throws a Refused. */
-export function tokensOf({ status, body }: { status: number; body: unknown }): SignedInTokens {
-  const answer = body as { readonly access_token?: string; readonly refresh_token?: string }
-  if (status !== 200 || answer.access_token === undefined)
-    throw new Refused(`the sign-in failed: ${messageOf(body)}`)
-  return { accessToken: answer.access_token, refreshToken: answer.refresh_token }
 }

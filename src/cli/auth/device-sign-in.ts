@@ -1,6 +1,5 @@
 import { messageOf, postForm, Refused } from '../client/session.ts'
-import { tokensOf } from './browser-sign-in.ts'
-import { CLIENT_ID, type SignedInTokens, type SignInRequest } from './login.ts'
+import { CLIENT_ID, type SignedInTokens, type SignInRequest, tokensOf } from './sign-in-request.ts'
 
 /** Signing in where there is no browser: a code that somebody confirms on another device (RFC 8628). */
 

@@ -5,26 +5,10 @@ import { messageOf, postForm, Refused, renew } from '../client/session.ts'
 import { ambientToken } from './ambient.ts'
 import { signInWithBrowser } from './browser-sign-in.ts'
 import { signInWithDevice } from './device-sign-in.ts'
+import { signInWithKey } from './key-sign-in.ts'
+import type { SignInRequest } from './sign-in-request.ts'
 
 /** Signing in: a person with a browser or without one, a workload with its own token. */
-
-export const CLIENT_ID = 'berth-cli'
-
-/** What a sign-in brought. */
-export interface SignedInTokens {
-  readonly accessToken: string
-  readonly refreshToken: string | undefined
-}
-
-/** What a person's sign-in asks the token service for. */
-export interface SignInRequest {
-  readonly issuer: string
-  readonly audiences: readonly string[]
-  /** Where to sign in, when that is not for the person to choose. */
-  readonly identityProvider: string
-  readonly connection: string
-  readonly tell: (line: string) => void
-}
 
 /** The whole of `berth auth login`; leaves its tokens in the cache and returns the first audience's. */
 export async function login(invocation: AuthInvocation): Promise<string> {
@@ -49,7 +33,9 @@ export async function login(invocation: AuthInvocation): Promise<string> {
     tell: (line) => process.stderr.write(`${line}\n`),
   }
   const headless = invocation.flag('headless') || settings.properties['auth.mode'] === 'headless'
-  const tokens = headless ? await signInWithDevice(request) : await signInWithBrowser(request)
+  const byKey = settings.properties['auth.device-flow'] === 'platform'
+  const signInHeadless = byKey ? signInWithKey : signInWithDevice
+  const tokens = headless ? await signInHeadless(request) : await signInWithBrowser(request)
   cache.write('oidc-token', tokens.accessToken, first)
   if (tokens.refreshToken === undefined) cache.remove('refresh-token', settings.audience)
   else cache.write('refresh-token', tokens.refreshToken, settings.audience)
@@ -61,7 +47,9 @@ export async function login(invocation: AuthInvocation): Promise<string> {
   if (invite !== '') {
     const client = await invocation.client()
     const { roleBinding } = await client.invitations.acceptGroupInvite({ code: invite })
-    request.tell(`You are ${roleBinding?.role?.name ?? 'a member'} of ${roleBinding?.group?.name ?? 'the group'} now.`)
+    request.tell(
+      `You are ${roleBinding?.role?.name ?? 'a member'} of ${roleBinding?.group?.name ?? 'the group'} now.`,
+    )
   }
   return tokens.accessToken
 }
@@ -83,10 +71,13 @@ async function loginAsIdentity(
   const { settings, cache, env } = invocation
   const given = invocation.text('identityToken') || env['BERTH_IDENTITY_TOKEN'] || ''
   const prefersAmbient = invocation.flag('preferAmbientCredentials')
-  const ambient = given === '' || prefersAmbient ? await ambientToken(env, settings.issuer, identity) : undefined
+  const ambient =
+    given === '' || prefersAmbient ? await ambientToken(env, settings.issuer, identity) : undefined
   const subject = ambient ?? (given === '' ? undefined : tokenOrFile(given))
   if (subject === undefined)
-    throw new UsageError('--identity-token must be given: no credentials of a CI system or cloud were found here')
+    throw new UsageError(
+      '--identity-token must be given: no credentials of a CI system or cloud were found here',
+    )
   let first = ''
   for (const audience of audiences) {
     const reply = await postForm(

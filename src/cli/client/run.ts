@@ -136,7 +136,9 @@ const PERMISSION_DENIED = 7
 const INTERNAL = 13
 
 /** What went wrong, in lines for a person, and the exit code. Undefined for what is a mistake of the program. */
-export function explain(error: unknown): { readonly lines: readonly string[]; readonly code: number } | undefined {
+export function explain(
+  error: unknown,
+): { readonly lines: readonly string[]; readonly code: number } | undefined {
   if (error instanceof UsageError) return { lines: [error.message], code: exitCodes.usage }
   if (error instanceof NotSignedIn) return { lines: [error.message], code: exitCodes.notSignedIn }
   if (error instanceof Unreachable) return { lines: [error.message], code: exitCodes.unreachable }

@@ -103,7 +103,8 @@ export function writeConfigFile(path: string, file: ConfigFile): void {
 
 /** What is wrong with a property, or undefined. */
 export function checkProperty(name: string, value: string): string | undefined {
-  if (!Object.hasOwn(properties, name)) return `is not a property; there are ${Object.keys(properties).join(', ')}`
+  if (!Object.hasOwn(properties, name))
+    return `is not a property; there are ${Object.keys(properties).join(', ')}`
   const property = name as Property
   if (addresses.includes(property) && addressOf(value) === undefined)
     return 'must be an address such as https://berth.example.com'
@@ -133,7 +134,9 @@ export function resolveSettings(env: Environment, flags: Flags): Settings {
     const text = flags[property] || all[property] || preset
     const parsed = addressOf(text)
     if (parsed === undefined)
-      throw new UsageError(`${property}: ${JSON.stringify(text)} must be an address such as https://berth.example.com`)
+      throw new UsageError(
+        `${property}: ${JSON.stringify(text)} must be an address such as https://berth.example.com`,
+      )
     return parsed
   }
   const api = address('api', DEFAULT_API)

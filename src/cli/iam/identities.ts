@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import type { BerthClient, Identity, IdentityInput, RelationshipType } from '../../../client/berth.ts'
+import { PULL_TOKEN_ISSUER } from '../auth/make-pull-token.ts'
 import type { CommandDeclaration, CommandGroup, OptionDeclaration } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
 import { groupUid, identityUid, roleUid, scopeOf } from '../client/locate.ts'
@@ -8,8 +9,6 @@ import type { View } from '../client/output.ts'
 import { changes, chosen, descriptionOption, yes } from './groups.ts'
 
 /** Identities: who may act, and which tokens of others speak for them. */
-
-const PULL_TOKEN_ISSUER = 'https://pulltoken.issuer.berth'
 
 function typeOf(identity: Identity): string {
   if (identity.claimMatch !== undefined) return 'claim_match'
