@@ -13,7 +13,7 @@ import { type AccessRule, accessRule, authorize, scopeAsked } from './auth/autho
 import { grantsReader } from './auth/grants.ts'
 import type { CloudProbes } from './cloud/probe.ts'
 import type { Addresses } from './config.ts'
-import { type Incoming, implement } from './core/call.ts'
+import { type Call, type Incoming, implement } from './core/call.ts'
 import { ApiError, Code } from './core/errors.ts'
 import { fullNameOf } from './core/method-name.ts'
 import { contractFiles, healthAndReflection } from './gateway/contract.ts'
@@ -35,6 +35,7 @@ import { invitationsService } from './iam/invitations.ts'
 import type { LastSeen } from './iam/last-seen.ts'
 import { roleBindingsService } from './iam/role-bindings.ts'
 import { rolesService } from './iam/roles.ts'
+import { lookupUser } from './iam/user-lookup.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
@@ -44,16 +45,22 @@ import { isReferencePath, referenceHandler } from './reference/handler.ts'
 import { imagesService } from './registry/images.ts'
 import { reposService } from './registry/repos.ts'
 import { tagsService } from './registry/tags.ts'
+import { authService } from './signin/auth-service.ts'
 import { type ClientSetting, oauthClients } from './signin/clients.ts'
 import { isSignInPath, signInHandler } from './signin/handler.ts'
 import type { OperatorProvider } from './signin/operator-providers.ts'
-import { signInProviders } from './signin/providers.ts'
+import { organizationProvider, signInProviders } from './signin/providers.ts'
 import { CALLBACK_PATH, upstream } from './signin/upstream.ts'
 import type { AuditEvent } from './storage/audit-events.ts'
 import type { Store } from './storage/store.ts'
 import type { AccessTokens } from './sts/access-token.ts'
+import type { AssumeOptions } from './sts/assume/assume.ts'
+import type { AwsSts } from './sts/assume/aws-caller.ts'
+import { audienceForms } from './sts/assume/way.ts'
 import { discoveryHandler, discoveryPaths } from './sts/discovery.ts'
 import { securityTokenService } from './sts/exchange.ts'
+import { refreshTokenService } from './sts/exchange-refresh-token.ts'
+import { explainService } from './sts/explain.ts'
 import type { Outbound } from './sts/outbound.ts'
 import type { SigningKeys } from './sts/signing-keys.ts'
 import type { KeySource } from './trust/key-set.ts'
@@ -68,6 +75,8 @@ export interface ServerDeps {
   readonly keysFor: (issuer: string) => KeySource
   readonly pkceSupport: PkceSupport
   readonly probes: CloudProbes
+  /** Says who signed a request with credentials of AWS. */
+  readonly aws: AwsSts
   readonly lastSeen: LastSeen
   readonly audit: Recorder
   readonly openOrganizations: boolean
@@ -116,6 +125,29 @@ export function createServer(deps: ServerDeps): BerthServer {
 
   const services = contractFiles.flatMap((file) => file.services)
   const methods = services.flatMap((service) => service.methods)
+  const proven = (identity: string, call: Call) => deps.limits?.byIdentity(call.method, call, identity)
+  const refused = (identity: string, { code, message }: ApiError, call: Call) =>
+    audit.refused(event(call, call.method, identity, identity), { code, reason: message })
+  const readGrants = grantsReader(store)
+  const providers = signInProviders(store, deps.operatorProviders)
+  const assuming: AssumeOptions = {
+    ...store,
+    keysFor: deps.keysFor,
+    issuer: addresses.authUrl,
+    audiences: [addresses.baseUrl, addresses.registryHost],
+    patternIssuers: deps.patternIssuers,
+    platform: {
+      keys,
+      readGrants,
+      audiences: [...new Set([...audienceForms(addresses.authUrl), addresses.baseUrl])],
+    },
+    people: {
+      operatorProviders: deps.operatorProviders,
+      organizationProvider: (uid) => organizationProvider(providers, uid),
+      uidOf: (issuer, subject) => lookupUser(store.db.kysely, issuer, subject),
+    },
+    aws: deps.aws,
+  }
   const implementations = [
     groupsService(store, deps),
     identitiesService(store, lastSeen, deps),
@@ -129,19 +161,38 @@ export function createServer(deps: ServerDeps): BerthServer {
     reposService(store, addresses),
     tagsService(store),
     imagesService(store),
+    explainService(assuming),
     securityTokenService({
-      ...deps,
-      ...store,
-      issuer: addresses.authUrl,
-      audiences: [addresses.baseUrl, addresses.registryHost],
+      ...assuming,
+      store,
+      tokens,
+      log,
       seen: lastSeen.note,
-      proven: (identity, call) => deps.limits?.byIdentity(call.method, call, identity),
+      proven,
       audit: {
         exchanged: (identity, claims, call) =>
           audit.exchanged(event(call, call.method, identity, identity), claims),
         refused: (identity, { claims, ...refusal }, call) =>
           audit.refused(event(call, call.method, identity, identity), { ...refusal, token: claims }),
       },
+    }),
+    refreshTokenService({
+      store,
+      tokens,
+      authUrl: addresses.authUrl,
+      seen: lastSeen.note,
+      proven,
+      refused,
+    }),
+    authService({
+      store,
+      authUrl: addresses.authUrl,
+      verify: tokens.verify,
+      readGrants,
+      keysFor: deps.keysFor,
+      providers,
+      proven,
+      refused,
     }),
     auditService(store, methods),
     implement(PingService, {
@@ -158,7 +209,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     ruleOf: accessRule,
     isOpen: (rule) => rule.kind === 'open',
     authenticate: authenticator({ verify: tokens.verify, clock: store.clock }, addresses.baseUrl),
-    readGrants: grantsReader(store),
+    readGrants,
     authorize,
     limits: deps.limits,
     denied: (method, request, incoming, { identity }, { code, message }) => {
@@ -196,7 +247,7 @@ export function createServer(deps: ServerDeps): BerthServer {
   const signIn = signInHandler({
     ...deps,
     clients: oauthClients(deps.oauthClients),
-    providers: signInProviders(store, deps.operatorProviders),
+    providers,
     upstream: upstream({
       outbound: deps.peopleOutbound,
       redirectUri: addresses.authUrl + CALLBACK_PATH,

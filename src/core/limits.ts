@@ -71,6 +71,8 @@ export const limits = {
   overlayEntriesMax: 500,
   /** A README, in UTF-8: the worst of this length takes a second to check. */
   readmeBytesMax: 64 * KIB,
+  /** A README with its references to links written out. */
+  readmeExpandedCharsMax: 4 * MIB,
   /** Sources that are gone through, one copying the next, for a README to show. */
   readmeSourcesMax: 8,
 
@@ -91,9 +93,15 @@ export const limits = {
   accessRequestIntervalMs: DAY_MS,
 
   // Tokens.
+  /** Groups in the answer that says what a token allows. */
+  whoAmIGroupsMax: 1000,
+  /** A token of somebody else is not taken when it is older, however long its issuer lets it live (R14). */
+  subjectTokenAgeMsMax: DAY_MS,
   accessTokenLifetimeMs: HOUR_MS,
   /** Tokens that tell a client who signed in. */
   idTokenLifetimeMs: 10 * MINUTE_MS,
+  /** How long after a sign-in a client can renew its access token; renewing does not make it longer. */
+  clientSessionMs: 30 * DAY_MS,
   /** Tokens that cloud providers get to see. */
   accountTokenLifetimeMs: 5 * MINUTE_MS,
   /** Tolerated difference between an issuer's clock and ours (R8). */

@@ -1,4 +1,5 @@
 import { create, type DescField, type DescMessage, type DescMethod, type Message } from '@bufbuild/protobuf'
+import { refuseNul } from '../core/nul.ts'
 import { answersVersion, standardMethod } from '../core/standard-method.ts'
 import { type JsonRead, jsonReader, presentPaths } from './json-reader.ts'
 import { type JsonWriter, jsonWriter } from './json-writer.ts'
@@ -77,6 +78,10 @@ export function compileEndpoint(route: Route): Endpoint {
         assign(message, [maskField], mask, '')
       }
     }
+    if (mayHoldNul(values, query, bytes)) {
+      if (body !== undefined) refuseNul(body, given.message, 'jsonName')
+      refuseNul(input, message, 'name')
+    }
     return { message, json: given.json }
   }
 
@@ -89,6 +94,14 @@ export function compileEndpoint(route: Route): Endpoint {
     hasVersion: answersVersion(method),
     isGet: standardMethod(method) === 'get',
   }
+}
+
+/** Whether text of the message may hold U+0000: as a byte, an escape of JSON, or one of the query. */
+function mayHoldNul(values: readonly string[], query: string, body: Uint8Array | undefined): boolean {
+  if (query.includes('%00') || values.some((value) => value.includes('\0'))) return true
+  if (body === undefined || body.length === 0) return false
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length)
+  return bytes.includes(0) || bytes.includes('\\u0000') || bytes.includes('%00')
 }
 
 type Fields = Message & Record<string, unknown>

@@ -15,6 +15,7 @@ import { inviteRoutes } from './invite.ts'
 import { passkeyRoutes } from './passkey-routes.ts'
 import { providerRoutes } from './provider-routes.ts'
 import { registerRoutes } from './register.ts'
+import { revokeRoutes } from './revoke.ts'
 import { setupRoutes } from './setup.ts'
 import { signInRoutes } from './sign-in.ts'
 import { tokenRoutes } from './token.ts'
@@ -64,6 +65,7 @@ function signInApp(context: SignInContext): Hono<SignInEnv> {
     authorizeRoutes,
     consentRoutes,
     tokenRoutes,
+    revokeRoutes,
     browserFlowRoutes,
     deviceRoutes,
     inviteRoutes,

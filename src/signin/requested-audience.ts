@@ -1,4 +1,4 @@
-import { audienceAmong } from '../sts/exchange.ts'
+import { audienceAmong } from '../sts/token-request.ts'
 
 /** What tokens are asked to be for: the first of the allowed when nothing is asked; undefined when one is not allowed. */
 export function audiencesAmong(

@@ -63,6 +63,9 @@ export interface RepoRow extends Resource {
 export interface IdentityProviderRow extends Resource {
   /** uid of the role that new users get. */
   default_role: string
+  /** Of its configuration. */
+  issuer: string
+  client_id: string
   /** An IdentityProvider message that carries the OIDC configuration alone, without the client secret. */
   configuration: Uint8Array
   /** Encrypted with the master key; empty where there is none. */

@@ -1,5 +1,11 @@
 import { registerPerson } from '../../src/iam/people.ts'
 import { inTransaction } from '../../src/storage/db.ts'
+import {
+  type ClientSessions,
+  type ClientTokens,
+  type ClientTokensRequest,
+  issueClientTokens,
+} from '../../src/sts/client-session.ts'
 import { beginSession, endSessions, type SignedIn } from '../../src/sts/sessions.ts'
 import type { TestBerth } from './berth.ts'
 import { newName } from './cast.ts'
@@ -85,4 +91,27 @@ export function newSession(
 
 export function endSession({ berth }: Pick<TestBerth, 'berth'>, id: string): Promise<number> {
   return inTransaction(berth.installation.store.db, (tx) => endSessions(tx, 'id', id))
+}
+
+/** What the flows of a client come to: its tokens, for somebody who signed in. */
+export function newClientTokens(
+  { berth }: Pick<TestBerth, 'berth'>,
+  who: Pick<SignedIn, 'identity'> & Partial<SignedIn>,
+  request: Partial<ClientTokensRequest> = {},
+): Promise<ClientTokens> {
+  return issueClientTokens(
+    clientSessionsOf({ berth }),
+    { method: 'provider', provider: '', groups: [], ...who },
+    {
+      client: 'berth-cli',
+      audiences: [berth.addresses.baseUrl],
+      place: { address: '192.0.2.7', userAgent: 'test' },
+      ...request,
+    },
+  )
+}
+
+export function clientSessionsOf({ berth }: Pick<TestBerth, 'berth'>): ClientSessions {
+  const { addresses, installation } = berth
+  return { store: installation.store, tokens: installation.tokensFor(addresses), authUrl: addresses.authUrl }
 }
