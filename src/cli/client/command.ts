@@ -64,6 +64,11 @@ export function addCommand(
     command.argument(required ? `<${word}${dots}>` : `[${word}${dots}]`, summary)
   }
   for (const option of declared.options ?? []) command.addOption(optionOf(option))
+  // Not of the program itself: commands about signing in, and the operator's, have one with a meaning of its own.
+  if (!command.options.some(({ long }) => long === '--audience'))
+    command.addOption(
+      new Option('--audience <audience>', 'what the token is for (BERTH_AUDIENCE; default: the API)'),
+    )
   command.addHelpText('after', `\nExamples:\n${declared.examples.map((line) => `  ${line}\n`).join('')}`)
   command.action(async (...given: unknown[]) => {
     const words = given.slice(0, -2) as (string | readonly string[] | undefined)[]

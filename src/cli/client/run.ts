@@ -174,7 +174,6 @@ export function addGlobalFlags(program: Command): void {
   program
     .option('--api <url>', 'address of the API (BERTH_API; default http://127.0.0.1:8080)')
     .option('--issuer <url>', 'address of the token service (BERTH_ISSUER; default: the API)')
-    .option('--audience <audience>', 'what the token is for (BERTH_AUDIENCE; default: the API)')
     .option('--config <file>', 'configuration file (BERTH_CONFIG)')
     .option('--profile <name>', 'profile of the configuration file (BERTH_PROFILE)')
     .option('-o, --output <format>', `one of ${formats.join(', ')}`)
