@@ -73,7 +73,7 @@ const SCOPE = 'us-east-1/sts/aws4_request'
  * A request that asks Amazon's token service who is asking, signed (Signature Version 4) but not sent: the token service of Berth
  * sends it. The signature covers for whom it is meant and which identity is to be assumed.
  */
-export function signedCallerIdentity(
+function signedCallerIdentity(
   { key, secret, session }: AwsCredentials,
   issuer: string,
   identity: string,

@@ -12,12 +12,12 @@ interface DockerConfig {
   [other: string]: unknown
 }
 
-export function dockerConfigPath(env: Environment): string {
+function dockerConfigPath(env: Environment): string {
   return join(env['DOCKER_CONFIG'] || join(env['HOME'] || homedir(), '.docker'), 'config.json')
 }
 
 /** Changes the file, which is replaced whole. Throws a UsageError for one that is not JSON, and leaves it alone. */
-export function changeDockerConfig(env: Environment, change: (config: DockerConfig) => void): string {
+function changeDockerConfig(env: Environment, change: (config: DockerConfig) => void): string {
   const path = dockerConfigPath(env)
   let config: DockerConfig = {}
   if (existsSync(path)) {

@@ -23,7 +23,7 @@ const SUBJECT_PREFIX = 'pull-token-'
 const MAX_SECONDS = 8760 * 3600
 
 /** What each kind of repository is pulled with. */
-export const pullRoles: Readonly<Record<string, string>> = { oci: 'registry.pull', apk: 'apk.pull' }
+const pullRoles: Readonly<Record<string, string>> = { oci: 'registry.pull', apk: 'apk.pull' }
 
 export async function createPullToken(invocation: AuthInvocation): Promise<PullToken> {
   const lifetime = seconds('--ttl', invocation.text('ttl'))

@@ -73,7 +73,7 @@ export async function groupUid(invocation: Invocation, word: string, missing: st
 }
 
 /** The names from the organization down to each group, as far as they may be seen. */
-export function pathsOf(groups: readonly Group[]): ReadonlyMap<string, string> {
+function pathsOf(groups: readonly Group[]): ReadonlyMap<string, string> {
   const names = new Map(groups.map(({ uid, name }) => [uid, name]))
   return new Map(
     groups.map(({ uid }) => {

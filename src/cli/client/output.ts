@@ -40,9 +40,14 @@ export interface OutputOptions {
   readonly width: number | undefined
   readonly write: (text: string) => void
   readonly tell: (text: string) => void
+  /** Shows how far a long list is, '' when it is done; undefined where nobody looks. */
+  readonly progress: ((text: string) => void) | undefined
 }
 
-export function createOutput({ format, color, width, write, tell }: OutputOptions): Output {
+/** Items of a list between two words about its progress: a page. */
+const SHOWN_EVERY = 200
+
+export function createOutput({ format, color, width, write, tell, progress }: OutputOptions): Output {
   const bold = (text: string) => (color ? `\u001b[1m${text}\u001b[22m` : text)
   const idOf = <T extends object>(item: T, { id }: View<T>) =>
     id === undefined ? String((item as { readonly uid?: unknown }).uid ?? '') : id(item)
@@ -66,7 +71,11 @@ export function createOutput({ format, color, width, write, tell }: OutputOption
         return
       }
       const all: object[] = []
-      for await (const item of items) all.push(item)
+      for await (const item of items) {
+        all.push(item)
+        if (all.length % SHOWN_EVERY === 0) progress?.(`${all.length} so far …`)
+      }
+      progress?.('')
       if (format === 'json') write(`${JSON.stringify({ items: all }, undefined, 2)}\n`)
       else if (format === 'yaml') write(stringify({ items: all }))
       else show(all as never[], view as never)

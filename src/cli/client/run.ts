@@ -42,6 +42,8 @@ export function invoker(env: Environment): Invoke {
       width: process.stdout.isTTY ? process.stdout.columns : undefined,
       write: (text) => void process.stdout.write(text),
       tell: (text) => void process.stderr.write(text),
+      progress:
+        process.stderr.isTTY === true ? (text) => process.stderr.write(`\r\u001b[K${text}`) : undefined,
     })
     return {
       env,

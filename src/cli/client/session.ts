@@ -23,7 +23,7 @@ export class Refused extends Error {
 /** A token is renewed when less than this is left of it. */
 const MARGIN_MS = 60_000
 
-export function goodToken(cache: TokenCache, audience: string, marginMs = MARGIN_MS): string | undefined {
+function goodToken(cache: TokenCache, audience: string, marginMs = MARGIN_MS): string | undefined {
   const token = cache.read('oidc-token', audience)
   return remainingMs(token) > marginMs ? token : undefined
 }

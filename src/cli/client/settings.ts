@@ -22,8 +22,8 @@ export interface Settings {
   readonly properties: Readonly<Record<string, string>>
 }
 
-export const DEFAULT_API = 'http://127.0.0.1:8080'
-export const DEFAULT_PROFILE = 'default'
+const DEFAULT_API = 'http://127.0.0.1:8080'
+const DEFAULT_PROFILE = 'default'
 
 /** What a profile may say, and what for. */
 export const properties = {

@@ -30,7 +30,7 @@ export interface TokenCache {
 export const kinds = ['oidc-token', 'refresh-token'] as const
 export type TokenKind = (typeof kinds)[number]
 
-export function cacheDirectory(env: Environment): string {
+function cacheDirectory(env: Environment): string {
   return join(env['XDG_CACHE_HOME'] || join(env['HOME'] || homedir(), '.cache'), 'berth')
 }
 
