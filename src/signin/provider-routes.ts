@@ -125,7 +125,7 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
 }
 
 /** The way to a provider; `request` is the secret of what waits, '' for nothing. */
-function providerPath(id: string, request: string): string {
+export function providerPath(id: string, request: string): string {
   const query = new URLSearchParams({ with: id, ...(request === '' ? {} : { request }) })
   return `/sign-in/provider?${query}`
 }
