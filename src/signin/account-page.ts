@@ -205,7 +205,7 @@ ${formToken(browser)}${field({
   type: 'email',
   autocomplete: 'off',
   autofocus: true,
-})}<div class="actions"><button class="danger">Delete the account</button><a class="button quiet" href="/account">Keep it</a></div>
+})}<div class="actions"><button class="danger">Delete it</button><a class="button quiet" href="/account">Keep it</a></div>
 </form>`,
   )
 }

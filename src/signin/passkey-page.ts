@@ -14,6 +14,8 @@ export interface PasskeyButton {
   readonly label: string
   /** Makes a new one instead of asking for one. */
   readonly create?: boolean
+  /** The one thing to do on its page. */
+  readonly primary?: boolean
   readonly more?: Html
 }
 
@@ -24,12 +26,13 @@ export function passkeyButton({
   action,
   label,
   create = false,
+  primary = false,
   more,
 }: PasskeyButton): Html {
   return html`<form method="post" action="${action}" data-passkey="${create ? 'create' : 'get'}" hidden>
 ${formToken(browser)}<input type="hidden" name="request" value="${request}">
 <input type="hidden" name="answer" value="">
-${more ?? ''}<button class="quiet">${label}</button>
+${more ?? ''}<button${primary ? '' : html` class="quiet"`}>${label}</button>
 <p class="alert" role="alert" hidden></p>
 </form>`
 }

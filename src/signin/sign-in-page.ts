@@ -76,6 +76,7 @@ ${alert(problem)}${passkeyButton({
   request,
   action: '/sign-in/second-factor',
   label: 'Continue with your passkey',
+  primary: true,
 })}
 <p class="below"><a href="/sign-in${request === '' ? '' : `?request=${encodeURIComponent(request)}`}">Sign in another way</a></p>`,
   )

@@ -10,6 +10,9 @@
     if (input.labels?.length !== 1) found.push(`${input.name} has no label`)
     if (!input.hasAttribute('autocomplete')) found.push(`${input.name} has no autocomplete`)
   }
+  for (const element of document.querySelectorAll('details')) element.open = true
+  for (const element of document.querySelectorAll('[hidden]'))
+    if (element.getClientRects().length > 0) found.push(`${element.tagName} is hidden and shows`)
   for (const button of document.querySelectorAll('button, a'))
     if (button.textContent?.trim() === '') found.push('a button without words')
 
