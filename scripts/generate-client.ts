@@ -23,6 +23,9 @@ import { type Route, routesOf } from '../src/gateway/routes.ts'
 const [, , directory = 'client/generated'] = process.argv
 const head = '// Generated from proto/ by scripts/generate-client.ts: do not edit.\n'
 
+/** The package of version 1 has no version in its name, and messages that later ones have too. */
+const VERSION_1 = 'chainguard.platform.iam'
+
 /** Requests have what callers may set; answers have what the API always writes. */
 type Direction = 'request' | 'answer'
 
@@ -155,9 +158,10 @@ function nameIn(direction: Direction, message: DescMessage): string {
   return localName(message) + (direction === 'request' && both ? 'Input' : '')
 }
 
-/** `Identity.ClaimMatch` is IdentityClaimMatch. */
+/** `Identity.ClaimMatch` is IdentityClaimMatch; `Group` of version 1 is GroupV1. */
 function localName({ typeName, file }: { typeName: string; file: DescMessage['file'] }): string {
-  return typeName.slice(file.proto.package.length + 1).replaceAll('.', '')
+  const name = typeName.slice(file.proto.package.length + 1).replaceAll('.', '')
+  return file.proto.package === VERSION_1 ? `${name}V1` : name
 }
 
 // Methods
@@ -272,7 +276,8 @@ function signatureSource(method: DescMethod): string {
   const { input, output } = method
   const answer = output.typeName === 'google.protobuf.Empty' ? 'void' : `types.${nameIn('answer', output)}`
   const line = (args: string) => `${comment}    ${name}(${args}): Reply<${answer}>\n`
-  const request = `types.${nameIn('request', input)}`
+  const isEmpty = input.typeName === 'google.protobuf.Empty'
+  const request = isEmpty ? 'Readonly<Record<string, never>>' : `types.${nameIn('request', input)}`
   const optional = fieldsOf('request', input).some((field) => behaves(field, FieldBehavior.REQUIRED))
     ? ''
     : '?'

@@ -60,7 +60,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
 
     const addresses = addressesOf(config, port.url)
     const outbound = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
-    // A client of its own: a provider that is slow must not keep exchanges from their turn.
+    // A client of its own: a provider that somebody only sets up or tries out must not keep exchanges from their turn.
     const clouds = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
     const people = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
     const operatorProviders = readOperatorProviders(config.signInProvidersFile)
@@ -107,7 +107,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       keys,
       tokens: installation.tokensFor(addresses),
       keysFor: createIssuerKeys({ outbound, clock: store.clock }).keysFor,
-      pkceSupport: (issuer) => pkceSupport(outbound, issuer),
+      pkceSupport: (issuer) => pkceSupport(clouds, issuer),
       probes: cloudProbes(
         {
           outbound: clouds,

@@ -82,7 +82,10 @@ function findOrMake(store: Store): Promise<Bootstrapped> {
  * `berth admin bootstrap`: the same, and names the organization if nobody has done so yet. Throws a SetupError when the name is
  * not one, is taken, or another one was chosen before, or when the organization was deleted.
  */
-export async function bootstrap(installation: Installation, name: string | undefined): Promise<Bootstrapped> {
+export async function bootstrap(
+  installation: Pick<Installation, 'store'>,
+  name: string | undefined,
+): Promise<Bootstrapped> {
   const first = await ensureFirstOrganization(installation)
   if (first.organization.name === '')
     throw new SetupError('the first organization was deleted; make another one through the API')
@@ -91,19 +94,40 @@ export async function bootstrap(installation: Installation, name: string | undef
   if (problem !== undefined) throw new UsageError(`--name: ${problem.description}`)
   const { store } = installation
   return inTransaction(store.db, async (tx) => {
-    const known = await remembered(tx)
-    if (known === undefined) throw new Error('the first organization is gone')
-    if (known.named) {
+    if (!(await nameFirstOrganization(store, tx, name))) {
       throw new SetupError(
         `the organization is named ${first.organization.name} already; rename it through the API`,
       )
     }
-    await renameOrganization(store, tx, known.organization, name)
-    const renamed: Remembered = { ...known, named: true }
-    await writeSetting(tx, SETTING, JSON.stringify(renamed))
+    const known = await remembered(tx)
+    if (known === undefined) throw new Error('the first organization is gone')
     await recordOwn(store, tx, known.organization)
-    return describe(tx, renamed)
+    return describe(tx, known)
   })
+}
+
+/** Names the first organization; false when a name was chosen before. Fails on the name of another organization. */
+export async function nameFirstOrganization(store: Store, tx: Tx, name: string): Promise<boolean> {
+  const known = await remembered(tx)
+  if (known === undefined || known.named) return false
+  await renameOrganization(store, tx, known.organization, name)
+  await writeSetting(tx, SETTING, JSON.stringify({ ...known, named: true } satisfies Remembered))
+  return true
+}
+
+/**
+ * The first organization and its owner, and whether the organization may still be named. They are the transaction's alone: of those
+ * who want to be the first, one is.
+ */
+export async function holdFirstOrganization(
+  { db }: Pick<Store, 'db'>,
+  tx: Tx,
+): Promise<Bootstrapped & { readonly named: boolean }> {
+  const query = tx.selectFrom('settings').select('value').where('name', '=', SETTING)
+  const row = await (db.engine === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
+  if (row === undefined) throw new Error('there is no first organization')
+  const known = JSON.parse(row.value) as Remembered
+  return { ...(await describe(tx, known)), named: known.named }
 }
 
 async function remembered(db: Reader): Promise<Remembered | undefined> {

@@ -45,6 +45,7 @@ import { isReferencePath, referenceHandler } from './reference/handler.ts'
 import { imagesService } from './registry/images.ts'
 import { reposService } from './registry/repos.ts'
 import { tagsService } from './registry/tags.ts'
+import { authService } from './signin/auth-service.ts'
 import { type ClientSetting, oauthClients } from './signin/clients.ts'
 import { isSignInPath, signInHandler } from './signin/handler.ts'
 import type { OperatorProvider } from './signin/operator-providers.ts'
@@ -125,6 +126,8 @@ export function createServer(deps: ServerDeps): BerthServer {
   const services = contractFiles.flatMap((file) => file.services)
   const methods = services.flatMap((service) => service.methods)
   const proven = (identity: string, call: Call) => deps.limits?.byIdentity(call.method, call, identity)
+  const refused = (identity: string, { code, message }: ApiError, call: Call) =>
+    audit.refused(event(call, call.method, identity, identity), { code, reason: message })
   const readGrants = grantsReader(store)
   const providers = signInProviders(store, deps.operatorProviders)
   const issuerForms = audienceForms(addresses.authUrl)
@@ -181,8 +184,17 @@ export function createServer(deps: ServerDeps): BerthServer {
       authUrl: addresses.authUrl,
       seen: lastSeen.note,
       proven,
-      refused: (identity, { code, message }, call) =>
-        audit.refused(event(call, call.method, identity, identity), { code, reason: message }),
+      refused,
+    }),
+    authService({
+      store,
+      authUrl: addresses.authUrl,
+      verify: tokens.verify,
+      readGrants,
+      keysFor: deps.keysFor,
+      providers,
+      proven,
+      refused,
     }),
     auditService(store, methods),
     implement(PingService, {

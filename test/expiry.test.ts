@@ -3,8 +3,10 @@ import { test } from 'node:test'
 import { limits } from '../src/core/limits.ts'
 import { eventRow, insertEvents } from '../src/storage/audit-events.ts'
 import { inTransaction } from '../src/storage/db.ts'
+import { pending } from '../src/storage/pending.ts'
 import { startTestBerth } from './support/berth.ts'
 import { apiOf, newName, onEveryDatabase } from './support/cast.ts'
+import { newPerson, newSession } from './support/people.ts'
 import { call } from './support/rest.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -46,6 +48,40 @@ onEveryDatabase(
           .where('method', '=', 'test.Service/Record')
           .execute()
       ).map(({ created_ms }) => Number(created_ms))
+
+    test('what a sign-in left behind goes when it has expired: its steps, sessions with their groups, guesses', async () => {
+      const { berth } = cast()
+      const { store } = berth.berth.installation
+      const [short, long] = [pending<number>(store, 'short', -1), pending<number>(store, 'long', 90 * DAY_MS)]
+      const kept = await long.keep(1)
+      for (let n = 0; n < 250; n++) await short.keep(n)
+      const identity = await newPerson(berth)
+      const ended = await newSession(berth, { identity, groups: ['a', 'b'] }, { lifetimeMs: -1 })
+      const lasting = await newSession(berth, { identity, groups: ['c'] }, { lifetimeMs: 90 * DAY_MS })
+      const since = store.clock() - 2 * DAY_MS
+      await inTransaction(db(), (tx) =>
+        tx.insertInto('guesses').values({ key: 'somebody', n: 3, since_ms: since }).execute(),
+      )
+      const rows = async () => {
+        const { kysely } = db()
+        const steps = await kysely.selectFrom('pending').select('kind').execute()
+        const sessions = await kysely.selectFrom('sessions').select('id').execute()
+        const groups = await kysely.selectFrom('session_groups').select('external_group_id').execute()
+        const guesses = await kysely.selectFrom('guesses').select('key').execute()
+        return { steps, sessions, groups, guesses }
+      }
+      await eventually(async () => {
+        const { steps, sessions, groups, guesses } = await rows()
+        return (
+          steps.length === 1 &&
+          guesses.length === 0 &&
+          groups.length === 1 &&
+          !sessions.some(({ id }) => id === ended.id)
+        )
+      })
+      assert.ok((await rows()).sessions.some(({ id }) => id === lasting.id))
+      assert.equal(await long.read(kept), 1)
+    })
 
     test('events go when BERTH_AUDIT_RETENTION has passed, in every organization, and no earlier', async () => {
       const { berth } = cast()

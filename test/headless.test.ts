@@ -1,30 +1,12 @@
 import assert from 'node:assert/strict'
-import { createDecipheriv, createPublicKey, diffieHellman, generateKeyPairSync } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { limits } from '../src/core/limits.ts'
-import { headlessResults } from '../src/signin/headless.ts'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
 import { databases } from './support/databases.ts'
+import { fetchHeadless, newClient } from './support/headless.ts'
 import { claimsOf, decide, withQuery } from './support/oauth.ts'
 import { newPerson } from './support/people.ts'
 import { type Fields, signedInBrowser, type WebBrowser, webBrowser } from './support/web.ts'
-
-/** A client as the public SDK makes one. */
-function newClient() {
-  const { privateKey, publicKey } = generateKeyPairSync('x25519')
-  const code = publicKey.export({ format: 'jwk' }).x as string
-  return {
-    code,
-    open({ ecdhPublicKey, encryptedIdToken }: { ecdhPublicKey: string; encryptedIdToken: string }): string {
-      const key = createPublicKey({ key: { kty: 'OKP', crv: 'X25519', x: ecdhPublicKey }, format: 'jwk' })
-      const sealed = Buffer.from(encryptedIdToken, 'base64')
-      const secret = diffieHellman({ privateKey, publicKey: key })
-      const cipher = createDecipheriv('aes-256-gcm', secret, sealed.subarray(0, 12))
-      cipher.setAuthTag(sealed.subarray(-16))
-      return Buffer.concat([cipher.update(sealed.subarray(12, -16)), cipher.final()]).toString()
-    },
-  }
-}
 
 for (const database of databases)
   describe(`the headless flow of the public SDK on ${database.name}`, () => {
@@ -35,7 +17,7 @@ for (const database of databases)
       browser = await signedInBrowser(berth, berth.owner)
     })
     after(() => berth.stop())
-    const resultOf = (code: string) => headlessResults(berth.berth.installation.store).read(code)
+    const resultOf = (code: string) => fetchHeadless(berth.url, code)
 
     test('R36: the page names the code and asks; what comes of it is for the holder of the key alone', async () => {
       const client = newClient()
@@ -52,6 +34,7 @@ for (const database of databases)
       assert.equal(claims['sub'], berth.owner)
       assert.equal(claims['aud'], berth.url)
       assert.throws(() => newClient().open(result))
+      assert.equal(await resultOf(client.code), undefined, 'it is fetched once')
     })
 
     test('R36: an address that a stranger sent does nothing without a consent', async () => {

@@ -104,6 +104,12 @@ export const operations = {
     exchange: { kind: 'request', verb: 'POST', path: '/sts/exchange', repeat: 'always' },
     exchangeRefreshToken: { kind: 'request', verb: 'POST', path: '/sts/exchange_refresh_token', repeat: 'never' },
   },
+  auth: {
+    validate: { kind: 'request', verb: 'GET', path: '/auth/v1/ok', repeat: 'always' },
+    register: { kind: 'request', verb: 'POST', path: '/auth/v1/register', body: true, repeat: 'never' },
+    getHeadlessSession: { kind: 'request', verb: 'GET', path: '/sts/headless_sessions', repeat: 'always' },
+    delete: { kind: 'request', verb: 'DELETE', path: '/auth/v1/delete/{id}', repeat: 'always' },
+  },
   explain: {
     explainExchange: { kind: 'request', verb: 'POST', path: '/iam/v2beta1/identities/{identity}:explainExchange', body: true, repeat: 'always' },
   },
@@ -526,6 +532,33 @@ export interface Services {
      * old refresh token is used up; fails with UNAUTHENTICATED when it is no longer valid.
      */
     exchangeRefreshToken(request?: types.ExchangeRefreshTokenRequest, options?: CallOptions): Reply<types.TokenPair>
+  }
+  /** People and their tokens: who somebody is, how they come to be known here, and how they leave. */
+  readonly auth: {
+    /**
+     * Says whose token the bearer value is, and what can be done with it. Fails with UNAUTHENTICATED when
+     * it is no token of this platform, or no longer.
+     */
+    validate(request?: Readonly<Record<string, never>>, options?: CallOptions): Reply<types.WhoAmI>
+    /**
+     * Makes the identity of somebody who signs in elsewhere. The bearer value is their ID token, of a
+     * provider that people sign in with here; UNAUTHENTICATED for any other. Somebody who is known already
+     * stays as they are. With the code of an invite they also join its group; a code that is wrong,
+     * expired, used up or meant for another e-mail address is NOT_FOUND, and then nothing is made at all.
+     */
+    register(request?: types.RegistrationRequest, options?: CallOptions): Reply<types.Session>
+    /**
+     * Answers what somebody who signed in with a browser left for a client that has none, encrypted to the
+     * client's key. NOT_FOUND until they have, and once it has been fetched.
+     */
+    getHeadlessSession(request: types.GetHeadlessSessionRequest, options?: CallOptions): Reply<types.HeadlessSession>
+    /**
+     * Deletes the caller's own identity with all its role bindings, its sessions, and the account and
+     * passkeys by which they sign in here. PERMISSION_DENIED for anybody else's identity, for one that
+     * belongs to a group, and for a token that is narrowed; FAILED_PRECONDITION, type RESOURCE_IN_USE, for
+     * an identity that administers this platform.
+     */
+    delete(request: types.DeletionRequest, options?: CallOptions): Reply<void>
   }
   /** Tells whoever looks after an identity why a token can assume it, or cannot. */
   readonly explain: {

@@ -1022,6 +1022,12 @@ export interface DeleteTagRequest {
   readonly uid: string
 }
 
+/** Request of Delete. */
+export interface DeletionRequest {
+  /** UID of the caller's own identity. */
+  readonly id: string
+}
+
 /** Sorts of entries, as a filter. */
 export type EventTypeFilter =
   | 'EVENT_TYPE_FILTER_UNSPECIFIED'
@@ -1219,6 +1225,15 @@ export interface GetGroupRequest {
   readonly uid: string
 }
 
+/** Request of GetHeadlessSession. */
+export interface GetHeadlessSessionRequest {
+  /**
+   * What the client put into the address that the person opened: its X25519 public key, in base64url
+   * without padding.
+   */
+  readonly code: string
+}
+
 /** Request of GetIdentityProvider. */
 export interface GetIdentityProviderRequest {
   /** UID of the provider to read. */
@@ -1383,6 +1398,38 @@ export interface GroupInviteRole {
   readonly description: string
   /** What the role allows, in ascending number. */
   readonly capabilities: readonly Capability[]
+}
+
+/** A group, as interfaces of version 1 show it. */
+export interface GroupV1 {
+  /** Identifier: the `uid` of newer versions. */
+  readonly id: string
+  /** Name. */
+  readonly name: string
+  /** Free text. */
+  readonly description: string
+  /**
+   * How many resources of a kind an organization may hold. Kinds without a limit are left out, and so
+   * are the limits of groups below.
+   */
+  readonly resourceLimits: Readonly<Record<string, number>>
+  /** Whether the operator has verified the organization that the group belongs to. */
+  readonly verified: boolean
+  /** What sort of organization this is. Groups below show the value of their organization. */
+  readonly kind: OrgKindV1
+  /** Whether the organization is in service. Groups below show the value of their organization. */
+  readonly status: OrgStatusV1
+}
+
+/** What somebody left for a client. */
+export interface HeadlessSession {
+  /** The server's X25519 public key, as the ASCII text of its base64url without padding. */
+  readonly ecdhPublicKey: string
+  /**
+   * Nonce of 12 bytes, then the ID token encrypted with AES-256-GCM and its tag. The key is the raw
+   * shared secret of both key pairs.
+   */
+  readonly encryptedIdtoken: string
 }
 
 /** A person or a workload that can hold roles. */
@@ -2344,8 +2391,24 @@ export type OrgKind =
   | 'ORG_KIND_INFRA'
   | 'ORG_KIND_AWS_MARKETPLACE'
 
+/** Sorts of organization. */
+export type OrgKindV1 =
+  | 'ORG_KIND_UNSPECIFIED'
+  | 'ORG_KIND_STARTER'
+  | 'ORG_KIND_CUSTOMER'
+  | 'ORG_KIND_DEV'
+  | 'ORG_KIND_INFRA'
+  | 'ORG_KIND_AWS_MARKETPLACE'
+
 /** Stages in the life of an organization. */
 export type OrgStatus =
+  | 'ORG_STATUS_UNSPECIFIED'
+  | 'ORG_STATUS_INITIALIZING'
+  | 'ORG_STATUS_READY'
+  | 'ORG_STATUS_SUSPENDED'
+
+/** Stages in the life of an organization. */
+export type OrgStatusV1 =
   | 'ORG_STATUS_UNSPECIFIED'
   | 'ORG_STATUS_INITIALIZING'
   | 'ORG_STATUS_READY'
@@ -2358,6 +2421,18 @@ export type PingRequest = Readonly<Record<string, never>>
 export interface PingResponse {
   /** A word of greeting; its wording is not fixed. */
   readonly response: string
+}
+
+/** What is known of a person besides their identity. */
+export interface Profile {
+  /** How they are called. */
+  readonly name: string
+  /** Address of a picture. */
+  readonly picture: string
+  /** Their given name. */
+  readonly givenName: string
+  /** Their family name. */
+  readonly familyName: string
 }
 
 /** A token and what goes with it. */
@@ -2409,6 +2484,17 @@ export interface RegenerateScimTokenResponse {
   readonly previousTokenExpireTime?: string
   /** The overlap that was asked for, with the default filled in. The effective end may come earlier. */
   readonly requestedOverlap?: string
+}
+
+/** Request of Register. */
+export interface RegistrationRequest {
+  /** Code of an invite to accept. Empty for none. */
+  readonly code?: string | undefined
+  /**
+   * UID of the identity that the bearer token stands for, when the caller knows it; INVALID_ARGUMENT when
+   * it is another one.
+   */
+  readonly identityId?: string | undefined
 }
 
 /** Ways in which an identity can be taken on, as a filter. */
@@ -2656,6 +2742,18 @@ export interface RoleInput {
   readonly capabilities?: readonly Capability[] | undefined
 }
 
+/** A named set of capabilities, as interfaces of version 1 show it. */
+export interface RoleV1 {
+  /** Identifier: the `uid` of newer versions. */
+  readonly id: string
+  /** Name. */
+  readonly name: string
+  /** Free text. */
+  readonly description: string
+  /** Short names of what the role allows, such as `groups.list`. */
+  readonly capabilities: readonly string[]
+}
+
 /** The platform's own services that may take on an identity. */
 export type ServicePrincipal =
   | 'SERVICE_PRINCIPAL_UNSPECIFIED'
@@ -2672,6 +2770,14 @@ export type ServicePrincipal =
   | 'SERVICE_PRINCIPAL_GUARDENER'
   | 'SERVICE_PRINCIPAL_MICROVM'
   | 'SERVICE_PRINCIPAL_SKILLS'
+
+/** Answer of Register. */
+export interface Session {
+  /** UID of the identity. */
+  readonly identity: string
+  /** UID of the group that was joined with the invite. Empty without one. */
+  readonly group: string
+}
 
 /** Request of SetScimEnabled. */
 export interface SetScimEnabledRequest {
@@ -2930,4 +3036,34 @@ export interface UpdateRoleRequest {
    * written. An unknown path is INVALID_ARGUMENT.
    */
   readonly updateMask?: string | undefined
+}
+
+/** Whose token it is, and what can be done with it. */
+export interface WhoAmI {
+  /** Who issued the token: the address of the token service. */
+  readonly issuer: string
+  /** UID of the identity. */
+  readonly subject: string
+  /** What the token is for. */
+  readonly audience: readonly string[]
+  /** When the token ends. */
+  readonly expiry?: string
+  /** When the token was issued. */
+  readonly issuedAt?: string
+  /** What the token allows, by the groups where it is held. It holds below them too. */
+  readonly capabilities: readonly WhoAmICapability[]
+  /** E-mail address of the person, where it is proven. */
+  readonly email: string
+  /** What else is known of the person. */
+  readonly profile?: Profile
+}
+
+/** What is held at one group. */
+export interface WhoAmICapability {
+  /** The group. Unset for what is held on the platform itself, above every organization. */
+  readonly group?: GroupV1
+  /** The role that allows exactly this. Unset when there is none. */
+  readonly role?: RoleV1
+  /** Short names of what is allowed, such as `groups.list`, where `role` is unset. */
+  readonly capabilities: readonly string[]
 }

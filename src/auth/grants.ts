@@ -24,8 +24,7 @@ import type { Store } from '../storage/store.ts'
 
 const IDENTITIES_REMEMBERED_MAX = 10_000
 
-/** Capabilities by the group they are held at; '' is the platform. */
-type Holdings = ReadonlyMap<string, CapabilitySet>
+type Holdings = Grants['holdings']
 
 interface Fact {
   /** Null on the row that says that the identity exists. */
@@ -80,7 +79,7 @@ export type ReadGrants = (caller: Caller) => Promise<Grants | undefined> | Grant
 
 interface Remembered {
   readonly version: number
-  readonly grants: Grants & { readonly holdings: Holdings }
+  readonly grants: Grants
   /** When the session ends by itself. */
   readonly untilMs: number
 }
@@ -101,7 +100,7 @@ export function grantsReader(store: Reading): ReadGrants {
         union(holdings.get(scope) ?? noCapabilities, capabilitiesOf(scope, role_uid, capabilities)),
       )
     }
-    const grants = { ...grantsOf(holdings), holdings }
+    const grants = grantsOf(holdings)
     const untilMs = Number(exists.expires_ms ?? Number.POSITIVE_INFINITY)
     if (version !== undefined) remembered.set(key, { version, grants, untilMs })
     return grants
@@ -147,6 +146,7 @@ function grantsOf(holdings: Holdings): Grants {
     return held
   }
   return {
+    holdings,
     at,
     holding(capabilities) {
       const scopes = [...holdings.keys()].filter((group) => includesAll(at(group), capabilities))
@@ -156,18 +156,17 @@ function grantsOf(holdings: Holdings): Grants {
 }
 
 /** What is held in an organization; what is held on the platform as a whole is not. */
-function withinOf(holdings: Holdings, organization: string): Grants & { readonly holdings: Holdings } {
-  const within = new Map([...holdings].filter(([scope]) => isWithin(scope, organization)))
-  return { ...grantsOf(within), holdings: within }
+function withinOf({ holdings }: Grants, organization: string): Grants {
+  return grantsOf(new Map([...holdings].filter(([scope]) => isWithin(scope, organization))))
 }
 
 /**
  * What a narrowed token leaves. In each of the token's scopes that is what the identity holds there, inherited or direct,
  * and nothing anywhere else; of that, only the token's capabilities.
  */
-function narrow(grants: Grants & { readonly holdings: Holdings }, caller: Caller): Grants {
+function narrow(grants: Grants, caller: Caller): Grants {
   const { scopes, capabilities, organization } = caller
-  const { at, holdings } = organization === undefined ? grants : withinOf(grants.holdings, organization)
+  const { at, holdings } = organization === undefined ? grants : withinOf(grants, organization)
   const within: Holdings =
     scopes === undefined ? holdings : new Map(scopes.map((scope) => [scope, at(scope)] as const))
   if (capabilities === undefined) return grantsOf(within)

@@ -23,6 +23,8 @@ export interface Visible {
 
 /** Capabilities of one caller, after the token's own narrowing. */
 export interface Grants {
+  /** What is held directly, by group; '' is the platform. */
+  readonly holdings: ReadonlyMap<string, CapabilitySet>
   /** Everything held at the uid: bindings there and at every group above. */
   at(uid: string): CapabilitySet
   /** The groups that hold all of `capabilities`, none below another; [''] for a platform administrator. */

@@ -71,6 +71,8 @@ export const limits = {
   overlayEntriesMax: 500,
   /** A README, in UTF-8: the worst of this length takes a second to check. */
   readmeBytesMax: 64 * KIB,
+  /** A README with its references to links written out. */
+  readmeExpandedCharsMax: 4 * MIB,
   /** Sources that are gone through, one copying the next, for a README to show. */
   readmeSourcesMax: 8,
 
@@ -91,11 +93,15 @@ export const limits = {
   accessRequestIntervalMs: DAY_MS,
 
   // Tokens.
+  /** Groups in the answer that says what a token allows. */
+  whoAmIGroupsMax: 1000,
+  /** A token of somebody else is not taken when it is older, however long its issuer lets it live (R14). */
+  subjectTokenAgeMsMax: DAY_MS,
   accessTokenLifetimeMs: HOUR_MS,
-  /** How long after a sign-in a client can renew its access token; renewing does not make it longer. */
-  clientSessionMs: 30 * DAY_MS,
   /** Tokens that tell a client who signed in. */
   idTokenLifetimeMs: 10 * MINUTE_MS,
+  /** How long after a sign-in a client can renew its access token; renewing does not make it longer. */
+  clientSessionMs: 30 * DAY_MS,
   /** Tokens that cloud providers get to see. */
   accountTokenLifetimeMs: 5 * MINUTE_MS,
   /** Tolerated difference between an issuer's clock and ours (R8). */
@@ -121,6 +127,26 @@ export const limits = {
   /** Fields of one form, and the length of each: an OAuth request carries tokens. */
   formFieldsMax: 50,
   formFieldCharsMax: 16 * KIB,
+  /** Of local accounts, in characters as people count them (NIST SP 800-63B: at least 8, and 64 must be possible). */
+  passwordCharsMin: 12,
+  passwordCharsMax: 1024,
+  /** A password waits so long for its turn to be looked at. */
+  passwordTurnMs: 10 * SECOND_MS,
+  /** What somebody calls themselves, or a passkey. */
+  accountNameCharsMax: 100,
+  passkeysMax: 20,
+  /** How long the link is good that makes the first account, and one to choose a password. */
+  setupLinkMs: DAY_MS,
+  /** Adding and removing ways to sign in asks for a sign-in that is no older. */
+  recentSignInMs: 15 * MINUTE_MS,
+  /** Between a page that asks for a passkey and its answer, and between a password and the passkey that goes with it. */
+  passkeyStepMs: 5 * MINUTE_MS,
+  /** Wrong guesses in a window: of one address at anything, of one address at one account, of all addresses at one account. */
+  guessesPerAddressMax: 50,
+  guessesPerAccountAndAddressMax: 10,
+  guessesPerAccountMax: 100,
+  guessWindowMs: 15 * MINUTE_MS,
+  guessAccountWindowMs: MINUTE_MS,
 
   // The audit log: refusals and exchanges wait in memory for a second.
   /** Exchanges that wait to be written; more are dropped while the database does not take them. */

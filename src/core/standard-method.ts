@@ -35,6 +35,7 @@ function kindOf({ name, output }: DescMethod): StandardMethod {
   if (answersResource && name === `Update${output.name}`) return 'update'
   if (name.startsWith('List') && output.name === `${name}Response`) return 'list'
   if (name.startsWith('BatchCreate')) return 'batchCreate'
-  if (name.startsWith('Delete') && output.typeName === 'google.protobuf.Empty') return 'delete'
+  // A method that is called Delete and no more is about no resource of the tree.
+  if (/^Delete./.test(name) && output.typeName === 'google.protobuf.Empty') return 'delete'
   return 'custom'
 }

@@ -3,6 +3,7 @@ import { gunzip, gzip } from 'node:zlib'
 import type { DescMessage, Message } from '@bufbuild/protobuf'
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import { ApiError, Code, unimplemented } from '../core/errors.ts'
+import { refuseNul } from '../core/nul.ts'
 import { type Frame, type FrameFault, frame } from './grpc-frame.ts'
 
 /** From frames to messages and back, with what can be wrong about them. */
@@ -43,13 +44,16 @@ function tooLarge(bytesMax: number): ApiError {
   )
 }
 
-/** The message in a frame that is not compressed. Throws INTERNAL when it cannot be decoded. */
+/** The message in a frame that is not compressed. Throws INTERNAL when it cannot be decoded, code 3 for text with U+0000. */
 export function decode(desc: DescMessage, bytes: Uint8Array): Message {
+  let message: Message
   try {
-    return fromBinary(desc, bytes)
+    message = fromBinary(desc, bytes)
   } catch {
     throw protocolError(`the message is no ${desc.typeName}`)
   }
+  if (bytes.includes(0)) refuseNul(desc, message)
+  return message
 }
 
 /**

@@ -14,7 +14,7 @@ import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
 import { timestampOf, updated } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
-import type { Tx } from '../storage/db.ts'
+import type { Db, Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import {
@@ -155,14 +155,8 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
         if (bound.length > 0) {
           throw failedPrecondition('RESOURCE_IN_USE', `identity ${scope} is used by role bindings`)
         }
-        if (await administersPlatform(tx, scope)) {
-          throw failedPrecondition('RESOURCE_IN_USE', `identity ${scope} administers this platform`)
-        }
         await refuseIfServiceBound(tx, scope)
-        await deleteMetadata(tx, scope)
-        await tx.deleteFrom('access_requests').where('identity_uid', '=', scope).execute()
-        await forgetSignIn(tx, scope)
-        await deleteResource(db, tx, 'identities', scope)
+        await removeIdentity(db, tx, scope)
         return { uid: scope, answer: create(EmptySchema) }
       })
     },
@@ -176,6 +170,19 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
 
     updateIdentityMetadata: (request, call) => updateMetadata(store, call, request),
   })
+}
+
+/**
+ * Deletes an identity that is held and has no role bindings, with all that is known of it. Throws code 9, type `RESOURCE_IN_USE`,
+ * for one that administers the platform: nobody else could.
+ */
+export async function removeIdentity(db: Db, tx: Tx, uid: string): Promise<void> {
+  if (await administersPlatform(tx, uid))
+    throw failedPrecondition('RESOURCE_IN_USE', `identity ${uid} administers this platform`)
+  await deleteMetadata(tx, uid)
+  await tx.deleteFrom('access_requests').where('identity_uid', '=', uid).execute()
+  await forgetSignIn(tx, uid)
+  await deleteResource(db, tx, 'identities', uid)
 }
 
 /**

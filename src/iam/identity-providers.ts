@@ -135,6 +135,7 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
           name: identityProvider.name,
           description: identityProvider.description,
           default_role: identityProvider.defaultRole,
+          ...namesOf(identityProvider),
           configuration: configurationOf(identityProvider),
           client_secret: sealed(uid, clientSecret),
           created_ms: now,
@@ -181,6 +182,7 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
           name: next.name,
           description: next.description,
           default_role: next.defaultRole,
+          ...namesOf(next),
           configuration: configurationOf(next),
           client_secret: secretStays ? row.client_secret : sealed(scope, secret),
           updated_ms: nextUpdate(store, row),
@@ -244,6 +246,12 @@ function scimOf(credentialState = CredentialState.UNSPECIFIED): IdentityProvider
 function configurationOf(provider: IdentityProvider): Uint8Array {
   const { configuration } = withoutSecret(provider)
   return toBinary(IdentityProviderSchema, create(IdentityProviderSchema, { configuration }))
+}
+
+/** By what tokens of the provider are told: who issued them, and for which client. */
+function namesOf(provider: IdentityProvider): Pick<IdentityProviderRow, 'issuer' | 'client_id'> {
+  const { issuer, clientId } = oidcOf(provider)
+  return { issuer, client_id: clientId }
 }
 
 /** The roles that a provider's mappings give. The provider must be held, so that no mapping is added meanwhile. */

@@ -1,4 +1,5 @@
 import { InvitationsService } from '#gen/berth/iam/v1/invitations_pb.js'
+import { OrgStatus } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { accessOf, isNarrowed } from '../core/allowed.ts'
 import { implement } from '../core/call.ts'
 import { ApiError, Code, failedPrecondition, invalidArgument, permissionDenied } from '../core/errors.ts'
@@ -9,7 +10,7 @@ import { rootOf, type Uid } from '../core/uid.ts'
 import { type AuditEvent, recordEvent } from '../storage/audit-events.ts'
 import type { Reader, Tx } from '../storage/db.ts'
 import { mutate } from '../storage/mutation.ts'
-import { deleteResource, lockResource } from '../storage/rows.ts'
+import { deleteResource, lockResource, readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { GroupInviteRow, RoleBindingRow } from '../storage/tables.ts'
 import { GROUP_INVITE_TYPE } from './group-invites.ts'
@@ -94,21 +95,19 @@ export interface InviteOffer {
 
 /** Undefined for a code that is wrong, expired or used up, and when the group or the role is gone. */
 export async function inviteOffer(
-  { db: { kysely }, clock }: Pick<Store, 'db' | 'clock'>,
+  { db, clock }: Pick<Store, 'db' | 'clock'>,
   code: string,
 ): Promise<InviteOffer | undefined> {
-  const invite = await findInvite(kysely, code)
+  const invite = await findInvite(db.kysely, code)
   if (invite === undefined || invite.expires_ms <= clock()) return undefined
-  const named = (table: 'groups' | 'roles', uid: string) =>
-    kysely
-      .selectFrom(table)
-      .select(['uid', 'name'])
-      .where('root', '=', rootOf(uid))
-      .where('uid', '=', uid)
-      .executeTakeFirst()
-  const group = await named('groups', invite.parent)
-  const role = await named('roles', invite.role_uid)
-  return group === undefined || role === undefined ? undefined : { group, role, email: invite.email }
+  const group = await readResource(db, 'groups', invite.parent)
+  const role = await readResource(db, 'roles', invite.role_uid)
+  if (group === undefined || group.status === OrgStatus.SUSPENDED || role === undefined) return undefined
+  return {
+    group: { uid: group.uid, name: group.name },
+    role: { uid: role.uid, name: role.name },
+    email: invite.email,
+  }
 }
 
 /** The invite of a code, expired or not. */
@@ -130,8 +129,11 @@ async function findInvite(db: Reader, code: string): Promise<GroupInviteRow | un
  */
 async function holdInvite({ db }: Store, tx: Tx, code: string): Promise<GroupInviteRow | undefined> {
   const found = await findInvite(tx, code)
-  const group = found && (await lockResource(db, tx, 'groups', found.parent, 'share'))
-  return group && found && (await lockResource(db, tx, 'group_invites', found.uid, 'update'))
+  if (found === undefined) return undefined
+  const group = await lockResource(db, tx, 'groups', found.parent, 'share')
+  // Closed to its members, and to new ones.
+  if (group === undefined || group.status === OrgStatus.SUSPENDED) return undefined
+  return lockResource(db, tx, 'group_invites', found.uid, 'update')
 }
 
 async function isBound(tx: Tx, group: string, identity: string, role: string): Promise<boolean> {

@@ -56,10 +56,26 @@ export function roleBindingsService(store: Store) {
     call: Call,
     group: Uid,
     { identityUid, roleUid }: RoleBinding,
+    uid = store.uids.below(group),
   ): Promise<RoleBindingRow> => {
     await holdIdentity(store, tx, group, identityUid)
     await holdRole(store, tx, call, group, roleUid)
-    return insertBinding(store, tx, group, { identityUid, roleUid })
+    return insertBinding(store, tx, group, { identityUid, roleUid }, uid)
+  }
+
+  /** Several at once. All such batches lock and insert in one order, so that none waits for another in a circle. */
+  const insertAll = async (tx: Tx, call: Call, group: Uid, bindings: readonly RoleBinding[]) => {
+    const keyed = bindings.map((binding, at) => ({
+      binding,
+      at,
+      key: `${binding.identityUid} ${binding.roleUid}`,
+    }))
+    keyed.sort((one, other) => (one.key < other.key ? -1 : 1))
+    const uids = bindings.map(() => store.uids.below(group)).sort()
+    const rows: RoleBindingRow[] = []
+    for (const [n, { binding, at }] of keyed.entries())
+      rows[at] = await insert(tx, call, group, binding, uids[n])
+    return rows
   }
 
   return implement(RoleBindingsService, {
@@ -116,8 +132,7 @@ export function roleBindingsService(store: Store) {
             checkBatchSize(bindings.length),
             ...bindings.flatMap((binding, at) => checkUids(binding, `requests[${at}].roleBinding.`)),
           )
-          const rows: RoleBindingRow[] = []
-          for (const binding of bindings) rows.push(await insert(tx, call, group, binding))
+          const rows = await insertAll(tx, call, group, bindings)
           return {
             uid: group,
             answer: {
@@ -176,11 +191,12 @@ export async function insertBinding(
   tx: Tx,
   group: Uid,
   { identityUid, roleUid }: Pick<RoleBinding, 'identityUid' | 'roleUid'>,
+  uid = uids.below(group),
 ): Promise<RoleBindingRow> {
   const now = clock()
   const row: RoleBindingRow = {
     root: rootOf(group),
-    uid: uids.below(group),
+    uid,
     parent: group,
     identity_uid: identityUid,
     role_uid: roleUid,

@@ -1,5 +1,6 @@
 import { type DescField, type DescMessage, type DescMethod, getOption } from '@bufbuild/protobuf'
 import { iam, iam_scope } from '#gen/annotations/auth_pb.js'
+import { Auth } from '#gen/chainguard/platform/auth/auth_pb.js'
 import { SecurityTokenService } from '#gen/chainguard/platform/oidc/sts_pb.js'
 import { FieldBehavior } from '#gen/google/api/field_behavior_pb.js'
 import { nameOf } from '../core/capabilities.ts'
@@ -193,7 +194,9 @@ function parentText({ template }: Route, names: readonly string[]): string {
 function needsText(method: DescMethod): string {
   const { mode } = getOption(method, iam)
   if (mode.case !== 'enabled')
-    return judgesBearer(method) ? 'The bearer token is what is exchanged.' : 'Needs no token.'
+    return judgesBearer(method)
+      ? 'The bearer token is the one that is spoken of here, not one for this API.'
+      : 'Needs no token.'
   const { capabilities, unscoped } = mode.value
   const needed = capabilities.map((capability) => `\`${nameOf(capability)}\``).join(' and ')
   if (needed === '') return 'Needs a token, and no capability.'
@@ -210,8 +213,8 @@ function scopeText(input: DescMessage): string {
 }
 
 /** Methods that are open because they look at the bearer token themselves. */
-function judgesBearer({ parent }: DescMethod): boolean {
-  return parent.typeName === SecurityTokenService.typeName
+function judgesBearer(method: DescMethod): boolean {
+  return method.parent.typeName === SecurityTokenService.typeName || method === Auth.method.register
 }
 
 function securityOf(method: DescMethod): Operation['security'] {
@@ -354,9 +357,9 @@ function errorsOf({ method, httpMethod, body }: Route): Operation['responses'] {
     [400, true],
     [401, !isOpen],
     [403, !isOpen],
-    [404, !isOpen && kind !== 'list'],
+    [404, (!isOpen && kind !== 'list') || method === Auth.method.getHeadlessSession],
     [408, changes && kind !== 'delete'],
-    [409, changes && !judgesBearer(method)],
+    [409, changes && method !== SecurityTokenService.method.exchange],
     [412, changesVersion(method)],
     [413, body !== '' || judgesBearer(method)],
     [422, kind === 'create' || kind === 'batchCreate'],

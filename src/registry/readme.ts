@@ -139,6 +139,13 @@ const oddMarkup = /<!(?!--(?!-?>)(?:(?!<!--|--!>)[\s\S])*?(?<!<!-)-->)|<\?|<\/(?
 /** Follows the page: a tag or comment that is left open would swallow it. */
 const END = '<hr />'
 
+/** How long links can become at most that are defined once and referred to: each `[` may stand for the longest line. */
+function expandedCharsMax(content: string): number {
+  if (!content.includes(']:')) return 0
+  const references = content.split('[').length - 1
+  return references * Math.max(...content.split('\n').map((line) => line.length))
+}
+
 /** A README is safe when its HTML stays as it is when it is sanitized; comments change nothing. The parsers are loaded at first use. */
 export async function checkReadme(content: string): Promise<FieldViolation | undefined> {
   if (content === '') return undefined
@@ -146,6 +153,8 @@ export async function checkReadme(content: string): Promise<FieldViolation | und
   if (Buffer.byteLength(content) > limits.readmeBytesMax)
     return refused(`must have at most ${limits.readmeBytesMax} bytes`)
   if (content.includes('\0')) return refused('must not contain a zero byte')
+  if (expandedCharsMax(content) > limits.readmeExpandedCharsMax)
+    return refused('must not refer so often to links as long as these')
   const [{ default: MarkdownIt }, { default: sanitize }] = await Promise.all([
     import('markdown-it'),
     import('sanitize-html'),

@@ -8,9 +8,13 @@ import type { SignInEnv, SignInRoutes } from './context.ts'
 
 const YEAR_SECONDS = 365 * 24 * 3600
 
+/** The browser's part of the library that checks passkeys, as one script. */
+const browserPart = new URL('../dist/bundle/index.umd.min.js', import.meta.resolve('@simplewebauthn/browser'))
+
 const files = {
   'berth.css': { at: new URL('page/berth.css', import.meta.url), type: 'text/css' },
   'icon.svg': { at: new URL('../reference/page/icon.svg', import.meta.url), type: 'image/svg+xml' },
+  'webauthn.js': { at: browserPart, type: 'text/javascript' },
   'passkey.js': { at: new URL('page/passkey.js', import.meta.url), type: 'text/javascript' },
 } as const
 export type AssetName = keyof typeof files

@@ -1,10 +1,10 @@
 import type { Context } from 'hono'
 import { ApiError } from '../core/errors.ts'
 import { parseUid } from '../core/uid.ts'
+import { issueClientTokens } from '../sts/client-session.ts'
 import type { Session } from '../sts/sessions.ts'
 import type { Refusal } from './answer.ts'
 import type { AuthorizationRequest } from './authorization.ts'
-import { type ClientTokens, clientTokens } from './client-tokens.ts'
 import type { SignInContext, SignInEnv } from './context.ts'
 import { signedInAs } from './grant.ts'
 import { identify } from './identification.ts'
@@ -13,8 +13,7 @@ import { identify } from './identification.ts'
 
 export interface BrowserFlowTokens {
   readonly token: string
-  /** '' when there is none. */
-  readonly refreshToken: string
+  readonly refreshToken: string | undefined
 }
 
 /**
@@ -31,16 +30,16 @@ export async function browserFlowTokens(
   if (scopes.includes(undefined))
     return { error: 'invalid_scope', description: 'there is no group of that name', status: 400 }
   const own = request.identity === '' || request.identity === session.identity
-  const made = await clientTokens(context, {
-    who: await signedInAs(context.store, session),
+  const made = await issueClientTokens(context, await signedInAs(context.store, session), {
     client: request.client,
     audiences: own ? request.audiences : [context.authUrl],
     scopes: own ? (scopes as string[]) : [],
-    refreshToken: own && request.refreshToken && scopes.length === 0,
+    refreshToken: own && request.refreshToken,
     place: context.placeOf(c),
   })
-  if (own) return { token: made.accessToken, refreshToken: made.refreshToken }
-  return assume(c, context, request, scopes as string[], made)
+  return own
+    ? { token: made.accessToken, refreshToken: made.refreshToken }
+    : assume(c, context, request, scopes as string[], made.accessToken)
 }
 
 /** Proof of who signed in, which the token service takes in exchange: for the headless flow. */
@@ -50,11 +49,9 @@ export async function proofOfPerson(
   request: AuthorizationRequest,
   session: Session,
 ): Promise<string | undefined> {
-  const { session: id } = await clientTokens(context, {
-    who: await signedInAs(context.store, session),
+  const { session: id } = await issueClientTokens(context, await signedInAs(context.store, session), {
     client: request.client,
     audiences: [context.authUrl],
-    scopes: [],
     refreshToken: false,
     place: context.placeOf(c),
   })
@@ -73,12 +70,12 @@ async function assume(
   context: SignInContext,
   { identity, audiences }: AuthorizationRequest,
   scopes: readonly string[],
-  { accessToken }: ClientTokens,
+  accessToken: string,
 ): Promise<BrowserFlowTokens | Refusal> {
   try {
     const from = { requestId: c.env.requestId, address: context.placeOf(c).address }
     const token = await context.exchange(accessToken, { identity, audiences, scopes }, from)
-    return { token, refreshToken: '' }
+    return { token, refreshToken: undefined }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     return { error: 'access_denied', description: 'you may not assume this identity', status: 403 }

@@ -7,6 +7,7 @@ import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { deviceCodes } from './device-codes.ts'
 import { beginFlow } from './flow-browser.ts'
 import { readForm } from './form.ts'
+import { byAddress, guess } from './guesses.ts'
 import { alert, field, formToken, type Html, page } from './layout.ts'
 import { clientRequest, oauthError } from './oauth-reply.ts'
 import { readScope } from './oauth-scope.ts'
@@ -62,7 +63,8 @@ export function deviceRoutes(context: SignInContext): SignInRoutes {
     const browser = await browserOf(c, context)
     const typed = (await readForm(c, browser)).text('user_code')
     const code = readUserCode(typed)
-    const device = code === undefined ? undefined : await devices.waiting(code)
+    const keys = byAddress(context.placeOf(c).address)
+    const device = code === undefined ? undefined : await guess(store, keys, () => devices.waiting(code))
     if (device === undefined) {
       return c.html(
         codePage(browser, typed.slice(0, 20), 'No device waits with this code. Look at it again.'),

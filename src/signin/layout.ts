@@ -8,13 +8,16 @@ import { type Browser, FORM_TOKEN_FIELD } from './browser.ts'
 /** What `hono/html` makes: text put into it is escaped. */
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>
 
+/** Run in this order, when the page has been read. */
+export type Script = 'webauthn.js' | 'passkey.js'
+
 export interface PageOptions {
   /** Of the window; the page has its own heading. */
   readonly title: string
   /** Whose page it is: somebody who is signed in gets the way to their account and out of it. */
   readonly browser?: Browser | undefined
   /** Our own scripts that the page loads. */
-  readonly scripts?: readonly 'passkey.js'[]
+  readonly scripts?: readonly Script[]
   /** More than a form: lists and tables. */
   readonly wide?: boolean
 }
@@ -30,7 +33,7 @@ export function page({ title, browser, scripts = [], wide = false }: PageOptions
 <title>${title} – Berth</title>
 <link rel="stylesheet" href="${assetPath('berth.css')}">
 <link rel="icon" href="${assetPath('icon.svg')}" type="image/svg+xml">
-${scripts.map((name) => html`<script type="module" src="${assetPath(name)}"></script>\n`)}</head>
+${scripts.map((name) => html`<script defer src="${assetPath(name)}"></script>\n`)}</head>
 <body${wide ? html` class="wide"` : ''}>
 <header>
 <span class="wordmark">Berth</span>
@@ -68,6 +71,8 @@ export function notice(message: string | undefined): Html {
 
 export interface InputField {
   readonly name: string
+  /** Default: the name. Must be another one where a page has the name twice. */
+  readonly id?: string
   readonly label: string
   readonly type?: 'text' | 'email' | 'password'
   /** Token of the HTML autofill vocabulary, which password managers go by. */
@@ -83,11 +88,11 @@ export interface InputField {
 
 /** A labelled input with its hint. */
 export function field(input: InputField): Html {
-  const { name, label, type = 'text', autocomplete, value = '', hint } = input
-  const hintId = `${name}-hint`
+  const { name, id = name, label, type = 'text', autocomplete, value = '', hint } = input
+  const hintId = `${id}-hint`
   return html`<div class="field">
-<label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value}"
+<label for="${id}">${label}</label>
+<input id="${id}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value}"
 ${input.optional ? '' : 'required'} ${input.autofocus ? 'autofocus' : ''}
 ${input.maxlength === undefined ? '' : html`maxlength="${input.maxlength}"`}
 ${input.minlength === undefined ? '' : html`minlength="${input.minlength}"`}

@@ -7,11 +7,11 @@ import { withParameters } from './redirect.ts'
 
 export function answeredAddress(
   redirect: URL | string,
-  { token, refreshToken }: { readonly token: string; readonly refreshToken: string },
+  { token, refreshToken }: { readonly token: string; readonly refreshToken: string | undefined },
 ): string {
   return withParameters(redirect, {
     token,
-    refresh_token: refreshToken === '' ? undefined : refreshToken,
+    refresh_token: refreshToken,
     error: undefined,
     status_code: undefined,
   })

@@ -18,14 +18,16 @@ const CONTROL = /\p{Cc}/u
 
 export function readParameters(
   sent: URLSearchParams,
-  { repeatable = [] }: { readonly repeatable?: readonly string[] } = {},
+  {
+    repeatable = [],
+    charsMax = limits.oauthParameterCharsMax,
+  }: { readonly repeatable?: readonly string[]; readonly charsMax?: number } = {},
 ): OAuthParameters {
   const values = new Map<string, string[]>()
   let problem: string | undefined
   for (const [name, value] of sent) {
     if (CONTROL.test(name) || CONTROL.test(value)) problem ??= 'a parameter holds control characters'
-    if (name.length > limits.oauthParameterCharsMax || value.length > limits.oauthParameterCharsMax)
-      problem ??= 'a parameter is too long'
+    if (name.length > charsMax || value.length > charsMax) problem ??= 'a parameter is too long'
     if (value === '') continue
     const earlier = values.get(name)
     if (earlier === undefined) values.set(name, [value])

@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import { Code } from '../core/errors.ts'
+import { limits } from '../core/limits.ts'
 import { toApiError } from '../gateway/status.ts'
 import type { SignInContext, SignInEnv } from './context.ts'
 import { readFields } from './form.ts'
@@ -39,7 +40,11 @@ export function clientRequest(
         c.header('www-authenticate', 'Basic realm="berth"')
         return oauthError(c, 'invalid_client', 'clients have no secret here; send client_id in the form', 401)
       }
-      const parameters = readParameters(await readFields(c), { repeatable })
+      const parameters = readParameters(await readFields(c), {
+        repeatable,
+        // Tokens are among them.
+        charsMax: limits.formFieldCharsMax,
+      })
       if (parameters.problem !== undefined) return oauthError(c, 'invalid_request', parameters.problem)
       return await work(parameters, c)
     } catch (failure) {

@@ -1,20 +1,17 @@
 import { Hono } from 'hono'
 import { ApiError, Code, invalidArgument } from '../core/errors.ts'
-import type { Uid } from '../core/uid.ts'
-import { findPerson, registerPerson } from '../iam/people.ts'
-import { insertBinding } from '../iam/role-bindings.ts'
 import { lookupUser } from '../iam/user-lookup.ts'
 import { recordEvent } from '../storage/audit-events.ts'
 import type { Tx } from '../storage/db.ts'
 import { newSecret, pending } from '../storage/pending.ts'
-import { lockResource } from '../storage/rows.ts'
 import type { SignedIn } from '../sts/sessions.ts'
+import { admit } from './admission.ts'
 import { refuseFlow } from './answer.ts'
 import { authorizationRequests, pathAfterSignIn } from './authorization.ts'
 import { browserOf, isSameBrowser, markOf, signIn } from './browser.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { messagePage } from './error-page.ts'
-import { type Provider, providerOf } from './providers.ts'
+import type { Provider } from './providers.ts'
 import { CALLBACK_PATH, type Claims, type SentOff, UpstreamError } from './upstream.ts'
 
 /**
@@ -158,15 +155,9 @@ async function enter(
   }
   try {
     await begin(async (tx) => {
-      if (provider.organization !== '') {
-        // Held until the session is there: deleting the provider ends every session that began with it (R12).
-        const row = await lockResource(store.db, tx, 'identity_providers', provider.id, 'share')
-        const now = row && providerOf(store, row)
-        if (now?.issuer !== provider.issuer || now.clientId !== provider.clientId) throw new Turned('gone')
-      }
-      if (!register && (await findPerson(store, tx, person)) === undefined) throw new Turned('stranger')
-      const { uid, isNew } = await registerPerson(store, tx, person)
-      if (isNew) await grantDefaultRole(store, tx, provider, uid)
+      const admitted = await admit(store, tx, { provider, person }, { strangers: register })
+      if (typeof admitted === 'string') throw new Turned(admitted)
+      const { uid } = admitted
       await recordEvent(tx, { ...place, timeMs: store.clock(), actor: uid, method: METHOD, uid })
       return {
         identity: uid,
@@ -180,19 +171,6 @@ async function enter(
     if (error instanceof Turned) return error.outcome
     throw error
   }
-}
-
-/** What the organization gives whoever comes through its provider for the first time; a role that is gone gives nothing. */
-async function grantDefaultRole(
-  store: SignInContext['store'],
-  tx: Tx,
-  { organization, defaultRole }: Provider,
-  identityUid: string,
-): Promise<void> {
-  if (organization === '' || defaultRole === '') return
-  const role = await lockResource(store.db, tx, 'roles', defaultRole, 'share')
-  if (role !== undefined)
-    await insertBinding(store, tx, organization as Uid, { identityUid, roleUid: defaultRole })
 }
 
 /** The address under which the browser came, with our own host: the one it names is not believed (R39). */

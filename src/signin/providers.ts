@@ -31,9 +31,16 @@ export interface Providers {
   readonly offered: readonly Provider[]
   /** By name or uid, as it is at this moment; undefined when there is none (any more). */
   byId(id: string): Promise<Provider | undefined>
+  /** Those for which a token of this issuer, with these audiences, can have been made: the operator's first. */
+  trusting(issuer: string, audiences: readonly string[]): Promise<readonly Provider[]>
   /** uid of the provider that an organization of this name signs in with: its first; undefined when it has none. */
   ofOrganization(name: string): Promise<string | undefined>
 }
+
+/** Of one token that are looked at. */
+const AUDIENCES_MAX = 20
+/** It is enough to know that there are several. */
+const SHARING_MAX = 2
 
 export function signInProviders(store: Store, operator: readonly OperatorProvider[]): Providers {
   const offered = operator.map((provider) => ({
@@ -50,6 +57,23 @@ export function signInProviders(store: Store, operator: readonly OperatorProvide
       if (known !== undefined) return known
       const row = await readResource(store.db, 'identity_providers', id)
       return row && providerOf(store, row)
+    },
+    async trusting(issuer, audiences) {
+      const rows =
+        audiences.length === 0
+          ? []
+          : await store.db.kysely
+              .selectFrom('identity_providers')
+              .selectAll()
+              .where('issuer', '=', issuer)
+              .where('client_id', 'in', audiences.slice(0, AUDIENCES_MAX))
+              .orderBy('uid')
+              .limit(SHARING_MAX)
+              .execute()
+      return [
+        ...offered.filter((one) => one.issuer === issuer && audiences.includes(one.clientId)),
+        ...rows.map((row) => providerOf(store, row)),
+      ]
     },
     ofOrganization: (name) => firstProviderOf(store.db.kysely, name),
   }

@@ -40,6 +40,7 @@ export async function recordDecision(
   agreed: boolean,
 ): Promise<void> {
   const event = flowEvent(c, context, identity, methods[reply.kind])
+  if (agreed && reply.kind === 'none') return // What comes of it is recorded when it happens.
   if (agreed) await inTransaction(context.store.db, (tx) => recordEvent(tx, event))
   else context.audit.refused(event, { code: Code.PERMISSION_DENIED, reason: 'the person refused' })
 }

@@ -1,20 +1,30 @@
 import type { Context } from 'hono'
 import { Hono } from 'hono'
+import { Code } from '../core/errors.ts'
+import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction } from '../storage/db.ts'
+import {
+  type ClientTokens,
+  genuineRefreshToken,
+  issueClientTokens,
+  refreshClientTokens,
+} from '../sts/client-session.ts'
 import { endSessions } from '../sts/sessions.ts'
 import { authorizationCodes } from './authorization-codes.ts'
-import { type ClientTokens, clientTokens } from './client-tokens.ts'
+import { clientOfSession } from './client-of-session.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { deviceCodes } from './device-codes.ts'
 import { type Grant, isInForce } from './grant.ts'
 import { identify } from './identification.ts'
 import type { OAuthParameters } from './oauth-parameters.ts'
 import { clientRequest, oauthError } from './oauth-reply.ts'
+import { readScope } from './oauth-scope.ts'
 import { audiencesAmong } from './requested-audience.ts'
+import { flowEvent } from './sign-in-events.ts'
 
 /** The token endpoint (RFC 6749 section 3.2): where a client turns into tokens what somebody agreed to. */
 
-export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
+const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
 interface ClientCall {
   readonly c: Context<SignInEnv>
@@ -26,10 +36,11 @@ interface ClientCall {
 
 const grants: Readonly<Record<string, (call: ClientCall) => Promise<Response>>> = {
   authorization_code: byCode,
+  refresh_token: byRefreshToken,
   [DEVICE_GRANT]: byDevice,
 }
 
-export const grantTypes: readonly string[] = Object.keys(grants)
+const grantTypes: readonly string[] = Object.keys(grants)
 
 export function tokenRoutes(context: SignInContext): SignInRoutes {
   const app: SignInRoutes = new Hono<SignInEnv>()
@@ -62,11 +73,14 @@ async function byCode(call: ClientCall): Promise<Response> {
     redirect: parameters.get('redirect_uri'),
     verifier: parameters.get('code_verifier'),
   })
-  if (redeemed.kind === 'refused') return oauthError(c, 'invalid_grant', redeemed.why)
-  if (redeemed.kind === 'replayed') {
-    await end(context, redeemed.session)
-    return oauthError(c, 'invalid_grant', 'the code was used already')
+  if (redeemed.kind === 'refused') {
+    if (redeemed.identity !== undefined) {
+      const event = flowEvent(c, context, redeemed.identity, 'RedeemCode')
+      context.audit.refused(event, { code: Code.UNAUTHENTICATED, reason: redeemed.why })
+    }
+    return oauthError(c, 'invalid_grant', redeemed.why)
   }
+  if (redeemed.kind === 'replayed') return endReplayed(call, redeemed.identity, redeemed.session)
   return give(call, redeemed.grant, [client], (session) => codes.made(code, session))
 }
 
@@ -81,6 +95,34 @@ async function byDevice(call: ClientCall): Promise<Response> {
   return give(call, { ...answer.grant, idToken: true }, [client, context.authUrl])
 }
 
+/** A refresh token belongs to the client that it was given to (RFC 6749 section 6); another one's attempt does not use it up. */
+async function byRefreshToken({ c, context, parameters, client }: ClientCall): Promise<Response> {
+  const text = parameters.get('refresh_token')
+  if (text === '') return oauthError(c, 'invalid_request', 'refresh_token must be given')
+  const token = genuineRefreshToken(context, text)
+  if (token === undefined || (await clientOfSession(context.store, token.session)) !== client)
+    return oauthError(
+      c,
+      'invalid_grant',
+      'the refresh token is not one of this client, or its session has ended',
+    )
+  if (readScope(parameters.get('scope')) === undefined)
+    return oauthError(c, 'invalid_scope', 'scope holds something that is not known here')
+  const asked = parameters.all('audience')
+  const audiences = asked.length === 0 ? token.audiences : audiencesAmong(token.audiences, asked)
+  if (audiences === undefined)
+    return oauthError(c, 'invalid_target', 'audience must be among those that were agreed to')
+  const refreshed = await refreshClientTokens(context, token, {
+    audiences,
+    place: context.placeOf(c),
+    method: 'berth.signin/RefreshToken',
+    requestId: c.env.requestId,
+  })
+  return refreshed.ok
+    ? c.json(tokenAnswer(context, refreshed.tokens))
+    : oauthError(c, 'invalid_grant', refreshed.reason)
+}
+
 const waiting = {
   authorization_pending: 'nobody has confirmed the code yet',
   slow_down: 'wait longer between two requests',
@@ -90,29 +132,25 @@ const waiting = {
 
 /** The tokens of a grant. `made` is told the session, and says whether it may stay. */
 async function give(
-  { c, context, parameters }: ClientCall,
+  call: ClientCall,
   grant: Grant,
   identifiedTo: readonly string[],
   made: (session: string) => Promise<boolean> = async () => true,
 ): Promise<Response> {
+  const { c, context, parameters } = call
   if (!(await isInForce(context.store, grant)))
     return oauthError(c, 'invalid_grant', 'whoever agreed is not signed in any more')
   const asked = parameters.all('audience')
   const audiences = asked.length === 0 ? grant.audiences : audiencesAmong(grant.audiences, asked)
   if (audiences === undefined)
     return oauthError(c, 'invalid_target', 'audience must be among those that were agreed to')
-  const tokens = await clientTokens(context, {
-    who: grant.who,
+  const tokens = await issueClientTokens(context, grant.who, {
     client: grant.client,
-    audiences,
-    scopes: [],
-    refreshToken: true,
+    audiences: grant.audiences,
+    tokenAudiences: audiences,
     place: context.placeOf(c),
   })
-  if (!(await made(tokens.session))) {
-    await end(context, tokens.session)
-    return oauthError(c, 'invalid_grant', 'the code was used already')
-  }
+  if (!(await made(tokens.session))) return endReplayed(call, grant.who.identity, tokens.session)
   const idToken = grant.idToken
     ? await identify(context, {
         identity: grant.who.identity,
@@ -126,7 +164,7 @@ async function give(
 }
 
 /** RFC 6749 section 5.1. */
-export function tokenAnswer(
+function tokenAnswer(
   { store }: Pick<SignInContext, 'store'>,
   { accessToken, expiresAtMs, refreshToken }: Omit<ClientTokens, 'session'>,
   idToken?: string,
@@ -135,11 +173,18 @@ export function tokenAnswer(
     access_token: accessToken,
     token_type: 'Bearer',
     expires_in: Math.floor((expiresAtMs - store.clock()) / 1000),
-    ...(refreshToken === '' ? {} : { refresh_token: refreshToken }),
-    ...(idToken === undefined ? {} : { id_token: idToken }),
+    // What is undefined is no member of JSON.
+    refresh_token: refreshToken,
+    id_token: idToken,
   }
 }
 
-async function end({ store }: SignInContext, session: string): Promise<void> {
-  if (session !== '') await inTransaction(store.db, (tx) => endSessions(tx, 'id', session))
+/** Ends what a code made that was shown again (RFC 6749 section 4.1.2); `session` is '' where it made nothing yet. */
+async function endReplayed({ c, context }: ClientCall, identity: string, session: string): Promise<Response> {
+  const { store } = context
+  await inTransaction(store.db, async (tx) => {
+    if (session !== '' && (await endSessions(tx, 'id', session)) > 0)
+      await recordEvent(tx, flowEvent(c, context, identity, 'EndReplayedCode'))
+  })
+  return oauthError(c, 'invalid_grant', 'the code was used already')
 }

@@ -4,8 +4,8 @@ import { type Db, inTransaction } from './db.ts'
 import { rootsIn } from './roots.ts'
 
 /**
- * Deletes what nobody asks for any more: audit events past their retention, and answers that are kept for creates that are sent
- * again. Every node does it by itself, a few rows at a time and with pauses, so that others hardly notice; what another node has
+ * Deletes what nobody asks for any more: audit events past their retention, answers that are kept for creates that are sent again,
+ * sessions and steps of a sign-in that have expired, and counts of wrong guesses. Every node does it by itself, a few rows at a time and with pauses, so that others hardly notice; what another node has
  * deleted meanwhile is simply not there.
  */
 export interface Expiry {
@@ -27,6 +27,8 @@ const INTERVAL_MS = 60 * 60 * 1000
 /** Rows of one transaction: it holds up other changes for a few milliseconds. */
 const ROWS_AT_ONCE = 200
 const PAUSE_MS = 10
+/** Longer than any window in which guesses are counted. */
+const GUESSES_MS = 24 * 60 * 60 * 1000
 
 export function expiry({ db, clock, auditRetentionMs, intervalMs, onError }: ExpiryOptions): Expiry {
   let stopping = false
@@ -39,6 +41,9 @@ export function expiry({ db, clock, auditRetentionMs, intervalMs, onError }: Exp
   const round = async () => {
     const now = clock()
     await all(() => deleteAnswers(db, now - limits.idempotencyKeyMaxAgeMs))
+    await all(() => deletePending(db, now))
+    await all(() => deleteSessions(db, now))
+    await all(() => deleteGuesses(db, now - GUESSES_MS))
     if (auditRetentionMs === undefined) return
     const before = firstEventId(now - auditRetentionMs)
     for await (const root of rootsIn(db, 'audit_events')) {
@@ -98,4 +103,59 @@ async function deleteAnswers(db: Db, untilMs: number): Promise<number> {
       tx.deleteFrom('idempotency_keys').where('created_ms', '<=', last.created_ms).execute(),
     )
   return old.length
+}
+
+async function deletePending(db: Db, untilMs: number): Promise<number> {
+  const old = await db.kysely
+    .selectFrom('pending')
+    .select(['kind', 'secret_hash'])
+    .where('expires_ms', '<=', untilMs)
+    .orderBy('expires_ms')
+    .limit(ROWS_AT_ONCE)
+    .execute()
+  await inTransaction(db, async (tx) => {
+    for (const kind of new Set(old.map((row) => row.kind))) {
+      const hashes = old.flatMap((row) => (row.kind === kind ? [row.secret_hash] : []))
+      await tx
+        .deleteFrom('pending')
+        .where('kind', '=', kind)
+        .where('secret_hash', 'in', hashes)
+        // Something else may be kept with the same secret by now.
+        .where('expires_ms', '<=', untilMs)
+        .execute()
+    }
+  })
+  return old.length
+}
+
+async function deleteSessions(db: Db, untilMs: number): Promise<number> {
+  const old = await db.kysely
+    .selectFrom('sessions')
+    .select('id')
+    .where('expires_ms', '<=', untilMs)
+    .orderBy('expires_ms')
+    .limit(ROWS_AT_ONCE)
+    .execute()
+  const ids = old.map(({ id }) => id)
+  if (ids.length > 0)
+    await inTransaction(db, async (tx) => {
+      await tx.deleteFrom('session_groups').where('session_id', 'in', ids).execute()
+      await tx.deleteFrom('sessions').where('id', 'in', ids).execute()
+    })
+  return ids.length
+}
+
+async function deleteGuesses(db: Db, untilMs: number): Promise<number> {
+  const old = await db.kysely
+    .selectFrom('guesses')
+    .select('key')
+    .where('since_ms', '<=', untilMs)
+    .limit(ROWS_AT_ONCE)
+    .execute()
+  const keys = old.map(({ key }) => key)
+  if (keys.length > 0)
+    await inTransaction(db, (tx) =>
+      tx.deleteFrom('guesses').where('key', 'in', keys).where('since_ms', '<=', untilMs).execute(),
+    )
+  return keys.length
 }

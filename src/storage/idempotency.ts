@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { fromBinary, type Message, toBinary } from '@bufbuild/protobuf'
 import { accessOf } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
+import { encodeSet } from '../core/capabilities.ts'
 import { ApiError, Code, invalidArgument } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { fullNameOf } from '../core/method-name.ts'
@@ -32,11 +33,15 @@ export function attemptOf(
   const kind = standardMethod(method)
   if (kind !== 'create' && kind !== 'batchCreate') return undefined
   const key = keyIn(idempotencyKey)
-  const caller = accessOf(call).caller.identity
+  const { identity: caller, scopes, capabilities } = accessOf(call).caller
   const context = `answer ${caller} ${key}`
   // Keyed, because a request may hold a secret that could be guessed from a plain hash.
   const requestHash = createHmac('sha256', secretsKey)
     .update(`${fullNameOf(method)}\0`)
+    // What a token with more rights created is not for one with less to see.
+    .update(
+      `${JSON.stringify([scopes ?? null, capabilities === undefined ? null : encodeSet(capabilities)])}\0`,
+    )
     .update(toBinary(method.input, request))
     .digest()
 

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { seal, unseal } from '../core/sealed.ts'
-import { inTransaction, type Reader } from './db.ts'
+import { inTransaction, type Reader, type Tx } from './db.ts'
 import type { Store } from './store.ts'
 
 /**
@@ -10,10 +10,12 @@ import type { Store } from './store.ts'
 export interface Pending<T> {
   /** Keeps `data` for as long as its kind lives; returns the secret, 43 characters of base64url, unless one is given. */
   keep(data: T, secret?: string): Promise<string>
+  /** Keeps `data` in place of what may be kept with this secret. */
+  put(secret: string, data: T): Promise<void>
   /** Undefined when there is none with this secret, or no longer. */
   read(secret: string): Promise<T | undefined>
-  /** Reads and deletes in one statement: of many who try at once, one gets it. */
-  take(secret: string): Promise<T | undefined>
+  /** Reads and deletes in one statement: of many who try at once, one gets it. In a transaction, if it succeeds. */
+  take(secret: string, tx?: Tx): Promise<T | undefined>
   /** Replaces what is kept, with the time that it has left; false when there is none. */
   replace(secret: string, change: (data: T) => T | undefined): Promise<boolean>
 }
@@ -54,20 +56,30 @@ export function pending<T>({ db, clock, secretsKey }: Kept, kind: string, lifeti
       return secret
     },
 
+    async put(secret, data) {
+      const changed = { data: encrypt(data), expires_ms: clock() + lifetimeMs }
+      await inTransaction(db, (tx) =>
+        tx
+          .insertInto('pending')
+          .values({ kind, secret_hash: hashOf(secret), ...changed })
+          .onConflict((conflict) => conflict.columns(['kind', 'secret_hash']).doUpdateSet(changed))
+          .execute(),
+      )
+    },
+
     async read(secret) {
       return decrypt(await find(db.kysely, secret).executeTakeFirst())
     },
 
-    async take(secret) {
-      const row = await inTransaction(db, (tx) =>
+    async take(secret, within) {
+      const remove = (tx: Tx) =>
         tx
           .deleteFrom('pending')
           .where('kind', '=', kind)
           .where('secret_hash', '=', hashOf(secret))
           .returning(['data', 'expires_ms'])
-          .executeTakeFirst(),
-      )
-      return decrypt(row)
+          .executeTakeFirst()
+      return decrypt(await (within === undefined ? inTransaction(db, remove) : remove(within)))
     },
 
     async replace(secret, change) {

@@ -63,6 +63,9 @@ export interface RepoRow extends Resource {
 export interface IdentityProviderRow extends Resource {
   /** uid of the role that new users get. */
   default_role: string
+  /** Of its configuration. */
+  issuer: string
+  client_id: string
   /** An IdentityProvider message that carries the OIDC configuration alone, without the client secret. */
   configuration: Uint8Array
   /** Encrypted with the master key; empty where there is none. */
@@ -233,6 +236,8 @@ export interface AccountRow {
   name: string
   /** As src/signin/password.ts writes it; '' where only passkeys are accepted. */
   password_hash: string
+  /** 1: a password is not enough where there is a passkey. */
+  passkey_required: number
   disabled: number
   created_ms: number
   updated_ms: number

@@ -194,7 +194,7 @@ onEveryDatabase(
         [{ azure: { tenantId: 't', clientIds: { '': 'a' } } }, 'azure.clientIds'],
         [{ azure: { tenantId: long, clientIds: { [long]: 'a' } } }, 'azure.tenantId', 'azure.clientIds'],
         [
-          { azure: { tenantId: '\u202e', clientIds: { a: 'a\u0000' } } },
+          { azure: { tenantId: '\u202e', clientIds: { a: 'a\u0001' } } },
           'azure.tenantId',
           'azure.clientIds[a]',
         ],

@@ -65,6 +65,19 @@ onEveryDatabase('creates with an idempotency key', (cast) => {
     }
   })
 
+  test('R19: what a token created is not repeated for one that is narrowed', async () => {
+    const { owner, uid } = await cast().organization()
+    const group = await owner.api.made(`iam/groups/${uid}`, { name: 'narrow' })
+    const narrowed = apiOf(cast().berth, await cast().berth.tokenOf(owner.uid, { scopes: [uid, group.uid] }))
+    const invite = { roleUid: managedRole('viewer'), ttl: '600s' }
+    const first = await post(`iam/groupInvites/${uid}`, owner.api, 'narrow', invite)
+    assert.equal(first.status, 200, first.text)
+    assertRefused(
+      await cast().writesNothing(() => post(`iam/groupInvites/${uid}`, narrowed, 'narrow', invite)),
+      reused,
+    )
+  })
+
   test('a caller who lost the right to create is refused, key or not', async () => {
     const { owner, uid, member } = await cast().organization()
     const editor = await member('editor')

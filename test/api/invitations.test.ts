@@ -197,7 +197,7 @@ onEveryDatabase('accepting invites', (cast) => {
       deleted: deleted.code,
       "for somebody else's address": elsewhere.code,
       rubbish: 'rubbish',
-      binary: '\u0000\uFFFF',
+      binary: '\u0001\uFFFF',
       'the name of its key': good.keyId,
       'the uid of an invite': good.uid,
       'made up': newInviteCode(root as Uid).code,

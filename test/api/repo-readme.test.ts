@@ -150,6 +150,9 @@ onEveryDatabase('READMEs of repos', (cast) => {
       for (const text of ['<script>alert(1)</script>', '[x](javascript:alert(1))', 'a\u0000b', tooLong])
         assertRefused(await admin.patch(pathOf(uid), { content: text }), badField('content'))
     })
+    // Few bytes that would become many (readmeExpandedCharsMax).
+    const links = `[a]: https://example.com/${'x'.repeat(30_000)}\n\n${'[a]'.repeat(5000)}`
+    assertRefused(await admin.patch(pathOf(uid), { content: links }), badField('content'))
     const longest = 'é'.repeat(limits.readmeBytesMax / 2)
     assert.equal((await write(uid, longest)).body.content, longest)
   })

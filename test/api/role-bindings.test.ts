@@ -342,6 +342,27 @@ onEveryDatabase('role bindings', (cast) => {
     })
   })
 
+  test('batches of the same identities in any order get in each other’s way no more than single ones', async () => {
+    const organization = await cast().organization()
+    const { owner, uid: root } = organization
+    const identities = await Promise.all(Array.from({ length: 10 }, () => robotIn(organization)))
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, async (_, n) => {
+        const group = await owner.api.made(`iam/groups/${root}`, { name: `batch ${n}` })
+        const requests = identities.map((identityUid) => ({
+          roleBinding: { identityUid, roleUid: managedRole('viewer') },
+        }))
+        if (n % 2 === 1) requests.reverse()
+        return owner.api.post('iam/roleBindings:batchCreate', { parent: group.uid, requests })
+      }),
+    )
+    for (const [n, { status, text, body }] of replies.entries()) {
+      assert.equal(status, 200, text)
+      const made = body.roleBindings.map((binding: { identityUid: string }) => binding.identityUid)
+      assert.deepEqual(made, n % 2 === 1 ? identities.toReversed() : identities)
+    }
+  })
+
   test('a batch is made whole and in order, or not at all', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization

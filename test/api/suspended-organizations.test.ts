@@ -42,6 +42,25 @@ onEveryDatabase('a suspended organization', (cast) => {
     assert.deepEqual(await seen(), [200, 200, 200, '3', 200])
   })
 
+  test('takes no new members: its invites are as if they were not there, until it is opened again', async () => {
+    const organization = await cast().organization()
+    const { owner, uid: root } = organization
+    const invite = await owner.api.made(`iam/groupInvites/${root}`, {
+      roleUid: managedRole('viewer'),
+      ttl: '600s',
+    })
+    const newcomer = (await cast().organization()).owner
+    const robot = await organization.member('viewer')
+    await put(organization, 'suspended')
+    for (const { api } of [newcomer, robot])
+      assertRefused(await api.post('iam/groupInvites:accept', { code: invite.code }), {
+        status: 404,
+        code: 5,
+        resource: ['iam.chainguard.dev/GroupInvite', '*'],
+      })
+    await put(organization, 'ready')
+  })
+
   test('is open to the administrators of the platform, and all its groups show it', async () => {
     const organization = await cast().organization()
     const { admin } = cast()

@@ -143,7 +143,7 @@ async function statementsOf(
   const { db, statements } = recorder(engine, held)
   const access: Access = {
     caller: { identity: root, scopes: undefined, capabilities: undefined, session: undefined },
-    grants: { at: () => assert.fail('lists do not ask'), holding: () => scopes },
+    grants: { holdings: new Map(), at: () => assert.fail('lists do not ask'), holding: () => scopes },
     allowed: undefined,
     visible: proveVisible(scopes),
   }

@@ -42,6 +42,7 @@ export async function newAccount(
       email: `${id}@example.com`,
       name: 'Ada',
       password_hash: '',
+      passkey_required: 0,
       disabled,
       created_ms: 0,
       updated_ms: 0,

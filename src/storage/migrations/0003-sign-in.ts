@@ -1,5 +1,8 @@
+import { fromBinary } from '@bufbuild/protobuf'
 import { type Kysely, sql } from 'kysely'
+import { IdentityProviderSchema } from '#gen/chainguard/platform/iam/v2beta1/identity_providers_pb.js'
 import type { Engine } from '../db.ts'
+import type { Tables } from '../tables.ts'
 
 /** How people sign in: their accounts, their sessions, and what a flow remembers between two requests. */
 export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
@@ -14,6 +17,7 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     .addColumn('email', text, (c) => c.notNull().unique())
     .addColumn('name', text, (c) => c.notNull())
     .addColumn('password_hash', text, (c) => c.notNull())
+    .addColumn('passkey_required', int, (c) => c.notNull())
     .addColumn('disabled', int, (c) => c.notNull())
     .addColumn('created_ms', int, (c) => c.notNull())
     .addColumn('updated_ms', int, (c) => c.notNull())
@@ -70,5 +74,32 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     .addColumn('key', text, (c) => c.primaryKey())
     .addColumn('n', int, (c) => c.notNull())
     .addColumn('since_ms', int, (c) => c.notNull())
+    .execute()
+
+  await nameProviders(db, text)
+}
+
+/** Tokens of an identity provider are told by who issued them and for which client. */
+async function nameProviders(db: Kysely<unknown>, text: ReturnType<typeof sql>): Promise<void> {
+  for (const name of ['issuer', 'client_id']) {
+    await db.schema
+      .alterTable('identity_providers')
+      .addColumn(name, text, (c) => c.notNull().defaultTo(''))
+      .execute()
+  }
+  const table = (db as Kysely<Pick<Tables, 'identity_providers'>>).selectFrom('identity_providers')
+  for (const { uid, configuration } of await table.select(['uid', 'configuration']).execute()) {
+    const { configuration: of } = fromBinary(IdentityProviderSchema, configuration)
+    if (of.case !== 'oidc') continue
+    await (db as Kysely<Pick<Tables, 'identity_providers'>>)
+      .updateTable('identity_providers')
+      .set({ issuer: of.value.issuer, client_id: of.value.clientId })
+      .where('uid', '=', uid)
+      .execute()
+  }
+  await db.schema
+    .createIndex('identity_providers_by_issuer')
+    .on('identity_providers')
+    .columns(['issuer', 'client_id'])
     .execute()
 }

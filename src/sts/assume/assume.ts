@@ -1,4 +1,5 @@
 import { RelationshipType } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { limits } from '../../core/limits.ts'
 import { parseUid, type Uid } from '../../core/uid.ts'
 import type { Db } from '../../storage/db.ts'
 import { readResource } from '../../storage/rows.ts'
@@ -74,9 +75,6 @@ export interface Assumed {
   /** Of a person who came through it. */
   readonly provider: OrganizationProvider | undefined
 }
-
-/** An upstream token older than this is not exchanged any more, however long its issuer lets it live (R14). */
-const SUBJECT_TOKEN_AGE_MS_MAX = 24 * 60 * 60 * 1000
 
 /** Undefined where a judge who goes on hears that there is nothing more to look at. */
 export async function assume(
@@ -290,7 +288,7 @@ function judgeGroups({ payload }: SubjectClaims, provider: OrganizationProvider,
 function judgeAge({ issuedAtMs }: SubjectClaims, now: number, judge: Judge): void {
   judge({
     name: 'age',
-    holds: issuedAtMs === undefined || now - issuedAtMs <= SUBJECT_TOKEN_AGE_MS_MAX,
+    holds: issuedAtMs === undefined || now - issuedAtMs <= limits.subjectTokenAgeMsMax,
     fault: 'token',
     why: 'the token was issued more than 24 hours ago',
     detail: () => ({ expected: 'issued at most 24 hours ago', actual: '', hint: 'get a new one' }),

@@ -1,0 +1,46 @@
+import type { Uid } from '../core/uid.ts'
+import { findPerson, type Person, registerPerson } from '../iam/people.ts'
+import { insertBinding } from '../iam/role-bindings.ts'
+import type { Tx } from '../storage/db.ts'
+import { lockResource } from '../storage/rows.ts'
+import type { Store } from '../storage/store.ts'
+import { type Provider, providerOf } from './providers.ts'
+
+/** Somebody, and the provider that vouches for them. */
+export interface Admission {
+  readonly provider: Provider
+  readonly person: Person
+}
+
+/** `gone`: the provider has been deleted or changed meanwhile. `stranger`: they were never here, and may not come in. */
+export type Admitted = { readonly uid: Uid; readonly isNew: boolean } | 'gone' | 'stranger'
+
+/**
+ * Lets somebody in whom a provider vouches for, in the transaction. Whoever comes to an organization for the first time gets its
+ * default role, if that is still there.
+ */
+export async function admit(
+  store: Store,
+  tx: Tx,
+  { provider, person }: Admission,
+  { strangers }: { readonly strangers: boolean },
+): Promise<Admitted> {
+  if (!(await holdProvider(store, tx, provider))) return 'gone'
+  if (!strangers && (await findPerson(store, tx, person)) === undefined) return 'stranger'
+  const { uid, isNew } = await registerPerson(store, tx, person)
+  const { organization, defaultRole } = provider
+  if (isNew && organization !== '' && defaultRole !== '') {
+    const role = await lockResource(store.db, tx, 'roles', defaultRole, 'share')
+    if (role !== undefined)
+      await insertBinding(store, tx, organization as Uid, { identityUid: uid, roleUid: defaultRole })
+  }
+  return { uid, isNew }
+}
+
+/** Held until the session is there: deleting the provider ends every session that began with it (R12). */
+async function holdProvider(store: Store, tx: Tx, provider: Provider): Promise<boolean> {
+  if (provider.organization === '') return true
+  const row = await lockResource(store.db, tx, 'identity_providers', provider.id, 'share')
+  const now = row && providerOf(store, row)
+  return now?.issuer === provider.issuer && now.clientId === provider.clientId
+}

@@ -1,0 +1,54 @@
+import type { Context } from 'hono'
+import { inviteOffer } from '../iam/invitations.ts'
+import type { AuthorizationRequest } from './authorization.ts'
+import type { Browser } from './browser.ts'
+import type { SignInContext, SignInEnv } from './context.ts'
+import { openFlow } from './flow-browser.ts'
+import { canUsePasskeys } from './passkeys.ts'
+import { providerPath } from './provider-routes.ts'
+import { type SignInPage, signInPage } from './sign-in-page.ts'
+
+/** The sign-in page with what it offers here and now, for every way to sign in that may fail. */
+
+export const DISABLED = 'This account is disabled. Whoever runs this Berth can enable it.'
+
+/** The request that waits for somebody to sign in; undefined for none. Throws code 5 for one that is over. */
+export async function waitingRequest(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+  secret: string,
+): Promise<AuthorizationRequest | undefined> {
+  return secret === '' ? undefined : openFlow(c, context, secret)
+}
+
+export async function showSignIn(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+  browser: Browser,
+  secret: string,
+  request: AuthorizationRequest | undefined,
+  more: Pick<SignInPage, 'email' | 'problem' | 'news'>,
+  status: 200 | 401 | 403 = 200,
+): Promise<Response> {
+  const body = signInPage({
+    ...more,
+    browser,
+    request: secret,
+    providers: context.providers.offered.map(({ id, label }) => ({
+      label,
+      href: providerPath(id, secret),
+    })),
+    passkeys: canUsePasskeys(context.authUrl),
+    register: request !== undefined && (await mayRegister(context, request)),
+  })
+  return c.html(body, status)
+}
+
+/** Whoever has the code of an invite may make an account for it. Not of one for an address: nothing shows that it is theirs. */
+export async function mayRegister(
+  { store }: SignInContext,
+  { invite, skipRegistration }: AuthorizationRequest,
+): Promise<boolean> {
+  if (invite === '' || skipRegistration) return false
+  return (await inviteOffer(store, invite))?.email === ''
+}

@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { managedRoleByName } from '../src/core/managed-roles.ts'
+import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { apiOf, newName } from './support/cast.ts'
+import { databases } from './support/databases.ts'
+import { codeFlow, decide, postForm, redemption, withQuery } from './support/oauth.ts'
+import { newPerson } from './support/people.ts'
+import { signedInBrowser, type WebBrowser, type WebPage, webBrowser } from './support/web.ts'
+
+const viewer = managedRoleByName.get('viewer')?.uid
+
+for (const database of databases)
+  describe(`invites in the browser on ${database.name}`, () => {
+    let berth: TestBerth
+    before(async () => {
+      berth = await startTestBerth(database)
+    })
+    after(() => berth.stop())
+
+    const invite = async (options: object = {}): Promise<{ uid: string; code: string }> => {
+      const body = { roleUid: viewer, ttl: '3600s', ...options }
+      const made = await apiOf(berth, berth.token).made(`iam/groupInvites/${berth.organization}`, body)
+      return made as { uid: string; code: string }
+    }
+    const guest = async (email = `${newName('guest')}@example.com`) => {
+      const identity = await newPerson(berth, { email })
+      return { identity, email, browser: await signedInBrowser(berth, identity) }
+    }
+    const rolesOf = async (identity: string) => {
+      const { body } = await apiOf(berth, berth.token).get('iam/roleBindings', {
+        'uidp.children_of': berth.organization,
+      })
+      const bindings = body.roleBindings as { identityUid: string; role: { name: string } }[]
+      return bindings.filter(({ identityUid }) => identityUid === identity).map(({ role }) => role.name)
+    }
+    /** Opens the invite, goes on, and stands on the page that asks. */
+    const come = async (browser: WebBrowser, code: string) =>
+      browser.submit(await browser.open(withQuery('/invite', { code })), { step: 'accept' }, -1)
+
+    test('whoever has the code sees what it offers, agrees, and has the role', async () => {
+      const { code } = await invite({ singleUse: true })
+      const { browser, identity, email } = await guest()
+      const offer = await browser.open(withQuery('/invite', { code }))
+      assert.ok(offer.text.includes('default') && offer.text.includes('viewer'), offer.text)
+      const consent = await come(browser, code)
+      for (const words of ['default', 'viewer', email]) assert.ok(consent.text.includes(words), consent.text)
+      assert.deepEqual(await rolesOf(identity), [], 'nothing is accepted before')
+      const done = await decide(browser, consent)
+      assert.match(done.text, /Welcome to default.*the role viewer/)
+      assert.deepEqual(await rolesOf(identity), ['viewer'])
+      const late = await guest()
+      assert.equal(
+        (await late.browser.open(withQuery('/invite', { code }))).status,
+        404,
+        'it was for one use',
+      )
+    })
+
+    test('the code can be typed, too', async () => {
+      const { code } = await invite()
+      const { browser, identity } = await guest()
+      const offer = await browser.submit(await browser.open('/invite'), { code: ` ${code} ` }, -1)
+      const consent = await browser.submit(offer, { step: 'accept' }, -1)
+      await decide(browser, consent)
+      assert.deepEqual(await rolesOf(identity), ['viewer'])
+    })
+
+    test('whoever is not signed in is asked to first', async () => {
+      const { code } = await invite()
+      assert.match((await come(webBrowser(berth.url), code)).path, /^\/sign-in\?request=/)
+    })
+
+    test('whoever does not want to does not join', async () => {
+      const { code } = await invite()
+      const { browser, identity } = await guest()
+      await decide(browser, await come(browser, code), 'refuse')
+      assert.deepEqual(await rolesOf(identity), [])
+    })
+
+    test('whoever holds the role already is welcome all the same', async () => {
+      const { code } = await invite()
+      const { browser, identity } = await guest()
+      for (let times = 0; times < 2; times++)
+        assert.match((await decide(browser, await come(browser, code))).text, /Welcome to default/)
+      assert.deepEqual(await rolesOf(identity), ['viewer'])
+    })
+
+    test("R25: an invite for one address is not for another one's account, whoever has the code", async () => {
+      const mine = await guest()
+      const { code } = await invite({ email: mine.email.toUpperCase() })
+      const other = await guest()
+      const refused = await decide(other.browser, await come(other.browser, code))
+      assert.match(refused.text, /not valid, has expired, was used, or is for somebody else/)
+      assert.deepEqual(await rolesOf(other.identity), [])
+      await decide(mine.browser, await come(mine.browser, code))
+      assert.deepEqual(await rolesOf(mine.identity), ['viewer'])
+    })
+
+    test('R25: an address that nobody has proven does not do for an invite', async () => {
+      const email = `${newName('guest')}@example.com`
+      const identity = await newPerson(berth, { email })
+      await berth.berth.installation.store.db.kysely
+        .updateTable('identities')
+        .set({ email: '', email_unverified: email })
+        .where('uid', '=', identity)
+        .execute()
+      const { code } = await invite({ email })
+      const browser = await signedInBrowser(berth, identity)
+      await decide(browser, await come(browser, code))
+      assert.deepEqual(await rolesOf(identity), [])
+    })
+
+    test('R25: of 10 who accept a single-use invite at once one joins', async () => {
+      const { code } = await invite({ singleUse: true })
+      const guests = await Promise.all(Array.from({ length: 10 }, () => guest()))
+      const consents = await Promise.all(guests.map(({ browser }) => come(browser, code)))
+      await Promise.all(guests.map(({ browser }, at) => decide(browser, consents[at] ?? assert.fail())))
+      const joined = (await Promise.all(guests.map(({ identity }) => rolesOf(identity)))).flat()
+      assert.deepEqual(joined, ['viewer'])
+    })
+
+    const wrongCodes: readonly (readonly [string, () => Promise<string>])[] = [
+      ['made up', async () => Buffer.from('{"grp":"x"}').toString('base64')],
+      ['no base64', async () => '<script>'],
+      ['too long', async () => 'a'.repeat(5000)],
+      ['with another last character', async () => `${(await invite()).code.slice(0, -3)}A==`],
+      [
+        'of an invite that was deleted',
+        async () => {
+          const { uid, code } = await invite()
+          assert.equal((await apiOf(berth, berth.token).delete(`iam/groupInvites/${uid}`)).status, 200)
+          return code
+        },
+      ],
+    ]
+    for (const [what, make] of wrongCodes)
+      test(`R25: a code that is ${what} is answered like every wrong one (${wrongCodes.length} rows)`, async () => {
+        const { browser } = await guest()
+        const page = await browser.open(withQuery('/invite', { code: await make() }))
+        assert.equal(page.status, 404)
+        assert.match(page.text, /The invite is not valid, has expired, was used, or is for somebody else/)
+        assert.ok(!page.html.includes('<script>'))
+      })
+
+    test('R16: an invite that expires between the offer and the consent is not accepted', async () => {
+      const { code } = await invite({ ttl: '60s' })
+      const { browser, identity } = await guest()
+      const consent = await come(browser, code)
+      berth.advance(61_000)
+      assert.match((await decide(browser, consent)).text, /not valid, has expired/)
+      assert.deepEqual(await rolesOf(identity), [])
+    })
+
+    test('an invite that is deleted between the offer and the consent is not accepted', async () => {
+      const { uid, code } = await invite()
+      const { browser, identity } = await guest()
+      const consent = await come(browser, code)
+      await apiOf(berth, berth.token).delete(`iam/groupInvites/${uid}`)
+      await decide(browser, consent)
+      assert.deepEqual(await rolesOf(identity), [])
+    })
+
+    test('the form takes no code from elsewhere', async () => {
+      const { code } = await invite()
+      const { browser } = await guest()
+      assert.equal((await browser.post('/invite', { code, step: 'accept' })).status, 403)
+    })
+
+    test('a client of the SDK brings an invite along: the consent says so, and the token comes after it was accepted', async () => {
+      const { code } = await invite()
+      const { browser, identity } = await guest()
+      const path = withQuery('/oauth', {
+        exit: 'redirect',
+        redirect: 'http://localhost:49152/callback?token=true&error=true',
+        client_id: 'auth0',
+        invite: code,
+      })
+      const consent = await browser.open(path)
+      assert.ok(consent.text.includes('You also join') && consent.text.includes('viewer'), consent.text)
+      const { left } = await decide(browser, consent)
+      assert.ok(left?.searchParams.get('token'))
+      assert.deepEqual(await rolesOf(identity), ['viewer'])
+    })
+
+    test('an invite of somebody else, brought along by a client, gives no token', async () => {
+      const { code } = await invite({ email: 'somebody@example.com' })
+      const { browser } = await guest()
+      const path = withQuery('/oauth', {
+        exit: 'redirect',
+        redirect: 'http://localhost:49152/callback?token=true&error=true',
+        client_id: 'auth0',
+        invite: code,
+      })
+      const { left } = await decide(browser, await browser.open(path))
+      assert.equal(left?.searchParams.get('token'), null)
+      assert.equal(left?.searchParams.get('status_code'), '403')
+    })
+
+    describe('somebody who was never here', () => {
+      const PASSWORD = 'seven tame herons wade'
+      const secretOf = (page: WebPage) => new URL(page.path, berth.url).searchParams.get('request') ?? ''
+      const register = async (browser: WebBrowser, signIn: WebPage, email: string) => {
+        const form = await browser.open(withQuery('/sign-in/register', { request: secretOf(signIn) }))
+        assert.equal(form.status, 200, form.text)
+        return browser.submit(form, { name: 'Grace', email, password: PASSWORD }, -1)
+      }
+
+      test('makes an account with a valid invite, agrees, and has the role', async () => {
+        const { code } = await invite({ singleUse: true })
+        const browser = webBrowser(berth.url)
+        const signIn = await come(browser, code)
+        assert.match(signIn.html, /href="\/sign-in\/register\?request=/)
+        const email = `${newName('new')}@example.com`
+        const consent = await register(browser, signIn, email)
+        assert.match(consent.path, /^\/oauth\/continue/, consent.text)
+        assert.match((await decide(browser, consent)).text, /Welcome to default/)
+        const account = await berth.berth.installation.store.db.kysely
+          .selectFrom('accounts')
+          .select('identity_uid')
+          .where('email', '=', email)
+          .executeTakeFirstOrThrow()
+        assert.deepEqual(await rolesOf(account.identity_uid), ['viewer'])
+
+        const later = webBrowser(berth.url)
+        const flow = codeFlow()
+        const again = await later.open(withQuery('/oauth/authorize', flow.parameters))
+        const back = await later.submit(again, { email, password: PASSWORD })
+        const { left } = await decide(later, back)
+        const fields = redemption(flow, left?.searchParams.get('code') ?? '')
+        assert.equal(
+          (await postForm(berth.url, '/oauth/token', fields)).status,
+          200,
+          'and signs in with it from then on',
+        )
+      })
+
+      test('R25: makes none with an invite for one address: that a code reached somebody does not show that the address is theirs', async () => {
+        const email = `${newName('new')}@example.com`
+        const { code } = await invite({ email })
+        const browser = webBrowser(berth.url)
+        const signIn = await come(browser, code)
+        assert.ok(!signIn.html.includes('/sign-in/register'))
+        const path = withQuery('/sign-in/register', { request: secretOf(signIn) })
+        assert.equal((await browser.open(path)).status, 403)
+      })
+
+      test('makes none without an invite, with one that was used, or in a browser that did not bring it', async () => {
+        const stranger = webBrowser(berth.url)
+        const plain = await stranger.open(withQuery('/oauth/authorize', codeFlow().parameters))
+        assert.equal(
+          (await stranger.open(withQuery('/sign-in/register', { request: secretOf(plain) }))).status,
+          403,
+        )
+        assert.equal((await stranger.open('/sign-in/register')).status, 404)
+
+        const { code, uid } = await invite()
+        const signIn = await come(stranger, code)
+        const path = withQuery('/sign-in/register', { request: secretOf(signIn) })
+        assert.equal((await webBrowser(berth.url).open(path)).status, 404)
+        const form = await stranger.open(path)
+        await apiOf(berth, berth.token).delete(`iam/groupInvites/${uid}`)
+        const email = `${newName('new')}@example.com`
+        const fields = { name: 'Grace', email, password: PASSWORD }
+        assert.equal((await stranger.submit(form, fields, -1)).status, 403)
+      })
+
+      test('R25: an address that they only claim opens no invite for it', async () => {
+        const email = `${newName('new')}@example.com`
+        const [open, locked] = [await invite(), await invite({ email })]
+        const browser = webBrowser(berth.url)
+        await decide(browser, await register(browser, await come(browser, open.code), email))
+        const refused = await decide(browser, await come(browser, locked.code))
+        assert.match(refused.text, /is for somebody else/)
+      })
+    })
+
+    test('accepting is in the audit log, about the binding that it made', async () => {
+      const { code } = await invite()
+      const { browser, identity } = await guest()
+      await decide(browser, await come(browser, code))
+      const rows = await berth.berth.installation.store.db.kysely
+        .selectFrom('audit_events')
+        .select(['parent', 'root'])
+        .where('method', '=', 'berth.signin/AcceptInvite')
+        .where('actor', '=', identity)
+        .execute()
+      assert.ok(rows.some(({ root, parent }) => root === berth.organization && parent !== root))
+    })
+  })
