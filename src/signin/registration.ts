@@ -1,6 +1,7 @@
 import type { RegistrationRequest, Session } from '#gen/chainguard/platform/auth/auth_pb.js'
 import { bearerToken } from '../auth/authenticate.ts'
 import type { ReadGrants } from '../auth/grants.ts'
+import { isNarrowed } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
 import {
   ApiError,
@@ -155,7 +156,7 @@ async function proveOwn({ authUrl, verify, readGrants }: RegistrationOptions, to
   const { caller, audiences } = verified
   if (!audiences.includes(authUrl)) throw unauthenticated('the token is not for the token service')
   if ((await readGrants(caller)) === undefined) throw unauthenticated('whoever the token is for is gone')
-  if (caller.scopes !== undefined || caller.capabilities !== undefined)
+  if (isNarrowed(caller))
     throw permissionDenied('a token that is narrowed to scopes or capabilities registers nobody')
   return caller.identity as Uid
 }

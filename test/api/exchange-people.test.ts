@@ -31,7 +31,9 @@ for (const database of databases) {
       company = await startIssuer(suite)
       const file = join(temporaryDirectory(suite), 'providers.json')
       writeFileSync(file, JSON.stringify([{ name: 'sso', issuer: operator.name, clientId: CLIENT }]))
-      berth = await startTestBerth(database, { env: { BERTH_SIGN_IN_PROVIDERS_FILE: file } })
+      berth = await startTestBerth(database, {
+        env: { BERTH_SIGN_IN_PROVIDERS_FILE: file, BERTH_OPEN_ORGANIZATIONS: 'true' },
+      })
     })
     after(async () => {
       await berth.stop()
@@ -166,6 +168,29 @@ for (const database of databases) {
       assert.deepEqual(await use(['admins'], { scopes: [elsewhere] }), [403, 403, 403])
       const odd = await company.sign({ sub: subject, aud: CLIENT, teams: [{ name: 'admins' }] })
       assert.equal(statusOf(await shown(odd, { identity_provider: provider })), '401/16')
+    })
+
+    test('such a token neither deletes the account, founds an organization nor accepts an invite', async () => {
+      const { organization, provider } = await organized()
+      const { uid, subject } = await personOf(company)
+      await bind(berth, organization, uid, 'owner')
+      const invite = await make(berth, `/iam/v2beta1/groupInvites/${organization}`, {
+        roleUid: managedRole('viewer'),
+        ttl: '3600s',
+      })
+      const idToken = await company.sign({ sub: subject, aud: CLIENT })
+      const { token } = (await shown(idToken, { identity_provider: provider })).body
+      const again = (await shown(token, { identity: uid })).body.token
+      for (const narrow of [token, again]) {
+        for (const [method, path, body] of [
+          ['DELETE', `/auth/v1/delete/${uid}`, undefined],
+          ['POST', '/iam/v2beta1/groups', { name: newName('org') }],
+          ['POST', '/iam/v2beta1/groupInvites:accept', { code: invite.code }],
+        ] as const) {
+          const reply = await call(method, `${berth.url}${path}`, { token: narrow, ...(body && { body }) })
+          assert.equal(reply.status, 403, `${path}: ${reply.text}`)
+        }
+      }
     })
 
     test('R12: deleting the provider ends what came of it, and lets nobody else in', async () => {
