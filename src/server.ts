@@ -150,7 +150,7 @@ export function createServer(deps: ServerDeps): BerthServer {
   }
   const implementations = [
     groupsService(store, deps),
-    identitiesService(store, lastSeen, deps),
+    identitiesService(store, lastSeen, { ...deps, ownIssuer: addresses.authUrl }),
     rolesService(store),
     roleBindingsService(store),
     identityProvidersService(store, deps),

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { OrgStatus } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import type { Grants } from '../core/allowed.ts'
+import { type Grants, isNarrowed } from '../core/allowed.ts'
 import type { Caller } from '../core/call.ts'
 import {
   type CapabilitySet,
@@ -107,12 +107,12 @@ export function grantsReader(store: Reading): ReadGrants {
   }
 
   return (caller) => {
-    const { identity, session, scopes, capabilities } = caller
+    const { identity, session } = caller
     // Read before the query: what is written meanwhile makes the next request ask again.
     const version = db.version('access')
     const key = session === undefined ? identity : `${identity} ${session}`
     const known = version === undefined ? undefined : remembered.get(key)
-    const narrowing = scopes !== undefined || capabilities !== undefined
+    const narrowing = isNarrowed(caller)
     if (
       known !== undefined &&
       known.version === version &&
@@ -155,12 +155,19 @@ function grantsOf(holdings: Holdings): Grants {
   }
 }
 
+/** What is held in an organization; what is held on the platform as a whole is not. */
+function withinOf(holdings: Holdings, organization: string): Grants & { readonly holdings: Holdings } {
+  const within = new Map([...holdings].filter(([scope]) => isWithin(scope, organization)))
+  return { ...grantsOf(within), holdings: within }
+}
+
 /**
  * What a narrowed token leaves. In each of the token's scopes that is what the identity holds there, inherited or direct,
  * and nothing anywhere else; of that, only the token's capabilities.
  */
-function narrow({ at, holdings }: Grants, caller: Caller): Grants {
-  const { scopes, capabilities } = caller
+function narrow(grants: Grants, caller: Caller): Grants {
+  const { scopes, capabilities, organization } = caller
+  const { at, holdings } = organization === undefined ? grants : withinOf(grants.holdings, organization)
   const within: Holdings =
     scopes === undefined ? holdings : new Map(scopes.map((scope) => [scope, at(scope)] as const))
   if (capabilities === undefined) return grantsOf(within)

@@ -69,6 +69,11 @@ export function isPlatformAdministrator(grants: Grants): boolean {
   return includesAll(grants.at(''), everyCapability)
 }
 
+/** Whether a token holds for less than all that its identity may do. */
+export function isNarrowed({ scopes, capabilities, organization }: Caller): boolean {
+  return scopes !== undefined || capabilities !== undefined || organization !== undefined
+}
+
 const LACKING_NAMED_MAX = 5
 
 /**

@@ -28,6 +28,8 @@ export interface Caller {
   readonly scopes: readonly string[] | undefined
   /** The token carries at most these capabilities; undefined: all the identity has. */
   readonly capabilities: CapabilitySet | undefined
+  /** The token holds in this organization only (uid); undefined: in every one. */
+  readonly organization?: string | undefined
   /** Id of the client's session that the token came of and ends with; undefined for workloads. */
   readonly session: string | undefined
 }

@@ -7,7 +7,7 @@ import {
   OrgKind,
   OrgStatus,
 } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { accessOf, allowed, isPlatformAdministrator } from '../core/allowed.ts'
+import { accessOf, allowed, isNarrowed, isPlatformAdministrator } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
 import {
   alreadyExists,
@@ -222,8 +222,7 @@ async function claimOrganizationName(tx: Tx, uid: string, name: string): Promise
 /** A narrowed token founds nothing: an organization lies outside every scope, and its founder gets more than any `cap`. */
 function requireMayFound(call: Call, openOrganizations: boolean): void {
   const { caller, grants } = accessOf(call)
-  const narrowed = caller.scopes !== undefined || caller.capabilities !== undefined
-  if (isPlatformAdministrator(grants) || (openOrganizations && !narrowed)) return
+  if (isPlatformAdministrator(grants) || (openOrganizations && !isNarrowed(caller))) return
   throw permissionDenied('only the administrators of this platform may create organizations')
 }
 

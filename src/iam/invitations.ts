@@ -1,6 +1,6 @@
 import { InvitationsService } from '#gen/berth/iam/v1/invitations_pb.js'
 import { OrgStatus } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { accessOf } from '../core/allowed.ts'
+import { accessOf, isNarrowed } from '../core/allowed.ts'
 import { implement } from '../core/call.ts'
 import { ApiError, Code, failedPrecondition, invalidArgument, permissionDenied } from '../core/errors.ts'
 import { isSameEmail } from '../core/fields.ts'
@@ -23,7 +23,7 @@ export function invitationsService(store: Store) {
     async acceptGroupInvite({ code }, call) {
       const { caller } = accessOf(call)
       // The binding is the identity's own, so it would reach further than such a token.
-      if (caller.scopes !== undefined || caller.capabilities !== undefined)
+      if (isNarrowed(caller))
         throw permissionDenied('a token that is narrowed to scopes or capabilities accepts no invites')
       if (code === '') throw invalidArgument('code', 'must be given')
       const acceptor = {

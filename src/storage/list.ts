@@ -137,6 +137,7 @@ function askedQuestion(call: Call, request: ListRequest, spec: ListSpec<Listed>)
     call.method.name,
     caller?.identity,
     caller?.scopes,
+    ...(caller?.organization === undefined ? [] : [caller.organization]),
     caller?.capabilities?.toString(),
     request.orderBy,
     request.uidp ?? null,

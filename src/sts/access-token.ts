@@ -10,7 +10,8 @@ import { ALGORITHM, type SigningKeys } from './signing-keys.ts'
 
 /**
  * Our own access tokens: JWTs of one hour. They say who the caller is and how the token narrows what it may do; what the caller
- * may do is never in them. `berth` is the one private claim: `{ scopes?: uid[], cap?: encoded set, sid?: id of a session }`.
+ * may do is never in them. `berth` is the one private claim: `{ scopes?: uid[], cap?: encoded set, sid?: id of a
+ * session, org?: uid of the one organization that it holds in }`.
  */
 
 export interface AccessTokenRequest {
@@ -23,6 +24,8 @@ export interface AccessTokenRequest {
   readonly capabilities?: CapabilitySet
   /** Id of the session that the token is to end with. */
   readonly session?: string
+  /** uid of the one organization that it holds in. */
+  readonly organization?: string
   /** It is valid no longer than this, nor longer than any. */
   readonly notAfterMs?: number
 }
@@ -47,7 +50,8 @@ export function accessTokens({
   readonly clock: () => number
 }): AccessTokens {
   return {
-    async issue({ identity, audiences, actor, scopes, capabilities, session, notAfterMs = Infinity }) {
+    async issue({ identity, audiences, actor, notAfterMs = Infinity, ...bounds }) {
+      const { scopes, capabilities, session, organization } = bounds
       const { kid, key } = await keys.current()
       const issuedAt = Math.floor(clock() / SECOND_MS)
       const expiresAt = Math.min(
@@ -58,6 +62,7 @@ export function accessTokens({
         ...(scopes === undefined ? {} : { scopes }),
         ...(capabilities === undefined ? {} : { cap: encodeSet(capabilities) }),
         ...(session === undefined ? {} : { sid: session }),
+        ...(organization === undefined ? {} : { org: organization }),
       }
       const token = await new SignJWT({
         iss: issuer,
@@ -112,13 +117,14 @@ export function accessTokens({
 export function readOwnClaim(claim: unknown): Omit<Caller, 'identity'> | undefined {
   if (claim === undefined) return { scopes: undefined, capabilities: undefined, session: undefined }
   if (typeof claim !== 'object' || claim === null) return undefined
-  const { scopes, cap, sid } = claim as { scopes?: unknown; cap?: unknown; sid?: unknown }
+  const { scopes, cap, sid, org } = claim as Readonly<Record<'scopes' | 'cap' | 'sid' | 'org', unknown>>
   const list = Array.isArray(scopes) ? scopes : undefined
   if (scopes !== undefined && !list?.every((scope) => typeof scope === 'string')) return undefined
   const capabilities = cap === undefined ? undefined : decodeSet(cap)
   if (cap !== undefined && capabilities === undefined) return undefined
   if (sid !== undefined && typeof sid !== 'string') return undefined
-  return { scopes: list as string[] | undefined, capabilities, session: sid }
+  if (org !== undefined && typeof org !== 'string') return undefined
+  return { scopes: list as string[] | undefined, capabilities, session: sid, organization: org }
 }
 
 function refusal(error: unknown) {

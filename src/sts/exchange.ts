@@ -155,15 +155,19 @@ async function boundsOf(
   const { bounds, provider } = assumed
   if (provider !== undefined) {
     // Whoever chose an organization's provider vouches for people in that organization, and nowhere else.
-    const within = { scopes: [provider.organization], capabilities: undefined }
-    const session = await beginProviderSession(store, assumed, provider, call)
-    return { ...given(narrowed(own, within)), session }
+    const { organization } = provider
+    return {
+      ...given(own),
+      organization,
+      session: await beginProviderSession(store, assumed, provider, call),
+    }
   }
   if (bounds === undefined) return given(own)
-  const { session, endsMs } = bounds
+  const { session, organization, endsMs } = bounds
   return {
     ...given(narrowed(own, bounds)),
     ...(session === undefined ? {} : { session }),
+    ...(organization === undefined ? {} : { organization }),
     notAfterMs: endsMs,
   }
 }

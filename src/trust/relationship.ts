@@ -20,6 +20,8 @@ import { checkStaticKeys } from './static-keys.ts'
 export interface RelationshipRules {
   /** Whether issuers may be plain http addresses: only where the operator allows private networks. */
   readonly plainHttpIssuers: boolean
+  /** The token service itself, whose keys nobody has to fetch. */
+  readonly ownIssuer?: string
 }
 
 interface Times {
@@ -153,11 +155,12 @@ export function staticKeysExpireMs({ expirationTime }: Identity_StaticKeys, crea
 export function checkIssuerUrl(
   field: string,
   issuer: string,
-  { plainHttpIssuers }: RelationshipRules,
+  { plainHttpIssuers, ownIssuer }: RelationshipRules,
 ): Violation {
   const problem = checkIssuer(issuer)
   if (problem !== undefined) return violation(field, problem)
-  if (issuer.startsWith('http://') && !plainHttpIssuers) return violation(field, 'must be an https address')
+  if (issuer.startsWith('http://') && !plainHttpIssuers && issuer !== ownIssuer)
+    return violation(field, 'must be an https address')
   return undefined
 }
 

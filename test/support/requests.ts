@@ -90,6 +90,8 @@ export async function makeTenant(
     'Identities.DeleteIdentity': async () => ({ uid: await newIdentity() }),
     'Identities.LookupIdentity': () => ({ issuer: 'https://ci.example.com', subject: 'x' }),
     'Identities.UpdateIdentityMetadata': () => ({ identityMetadata: { jobTitle: 'engineer' } }),
+    // No token of anybody, so nobody is asked.
+    'Explain.ExplainExchange': () => ({ identity, token: 'x' }),
     'Roles.GetRole': () => ({ uid: role }),
     'Roles.CreateRole': () => ({
       parent: organization,

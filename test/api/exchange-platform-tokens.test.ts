@@ -1,0 +1,326 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { decodeJwt } from 'jose'
+import { capabilityByName, setOf } from '../../src/core/capabilities.ts'
+import { limits } from '../../src/core/limits.ts'
+import { accountTokens } from '../../src/sts/account-token.ts'
+import { issueIdToken } from '../../src/sts/id-token.ts'
+import { startTestBerth, type TestBerth } from '../support/berth.ts'
+import { newName } from '../support/cast.ts'
+import { databases } from '../support/databases.ts'
+import { type Asked, exchange, statusOf } from '../support/exchange.ts'
+import { newSigner, signJws, startIssuer } from '../support/issuer.ts'
+import { endSession, newPerson, newSession } from '../support/people.ts'
+import { cleanups } from '../support/process.ts'
+import { call, type RestReply } from '../support/rest.ts'
+import { bind, makeGroup, makeIdentity } from '../support/tenant.ts'
+
+/** Tokens of the server itself, shown for further ones: whatever comes of them is no wider and lives no longer. */
+
+const REGISTRY = 'registry.test'
+const capabilities = (...names: string[]) => setOf(names.flatMap((name) => capabilityByName(name) ?? []))
+
+for (const database of databases) {
+  describe(`exchange of platform tokens on ${database.name}`, () => {
+    const suite = cleanups()
+    let berth: TestBerth
+    let organization: string
+    let one: string
+    let two: string
+    let below: string
+    /** Holds viewer in the organization. */
+    let identity: string
+    /** Whoever holds any token of the server may assume it. */
+    let shared: string
+
+    before(async () => {
+      berth = await startTestBerth(database, { env: { BERTH_REGISTRY_HOST: REGISTRY } })
+      organization = berth.organization
+      one = await makeGroup(berth, organization, 'one')
+      two = await makeGroup(berth, organization, 'two')
+      below = await makeGroup(berth, one, 'below')
+      identity = await makeIdentity(berth, organization)
+      shared = await makeIdentity(berth, organization, {
+        claimMatch: { issuer: berth.url, subjectPattern: '[0-9a-f/]+' },
+      })
+      for (const uid of [identity, shared]) await bind(berth, organization, uid, 'viewer')
+    })
+    after(async () => {
+      await berth.stop()
+      await suite.run()
+    })
+
+    const shown = (token: string, asked: Asked = {}) =>
+      exchange(berth.url, token, { aud: berth.url, identity, ...asked })
+    const statusAt = async (path: string, token: string) =>
+      (await call('GET', `${berth.url}/iam/v2beta1/${path}`, { token })).status
+    const ownClaimOf = ({ body }: RestReply) => decodeJwt(body.token)['berth']
+
+    test('a token gives another one for its own identity, by name or without, for any of our audiences', async () => {
+      const token = await berth.tokenOf(identity)
+      for (const asked of [{}, { identity: '' }, { aud: REGISTRY }, { aud: [berth.url, REGISTRY] }]) {
+        const reply = await shown(token, asked)
+        assert.equal(reply.status, 200, reply.text)
+        const { sub, aud, act } = decodeJwt(reply.body.token) as Record<string, unknown>
+        assert.equal(sub, identity)
+        assert.deepEqual(aud, 'aud' in asked ? asked.aud : berth.url)
+        assert.deepEqual(act, { iss: berth.url, sub: identity, aud: berth.url })
+      }
+    })
+
+    test('what comes of an access token ends with it, so that it cannot be renewed', async () => {
+      const token = await berth.tokenOf(identity)
+      const { exp = 0 } = decodeJwt(token)
+      const first = await shown(token)
+      assert.equal(decodeJwt(first.body.token).exp, exp)
+      const second = await shown(first.body.token, { identity: shared })
+      assert.equal(decodeJwt(second.body.token).exp, exp)
+      assert.equal(new Date(second.body.expiry).getTime(), exp * 1000)
+    })
+
+    const both = ['groups.list', 'identity.list']
+    /** The narrowing of the token that is shown, what is asked for, and what is left. */
+    const table: readonly [Narrowed, Narrowed, Narrowed][] = [
+      [{}, {}, {}],
+      [{}, { scopes: ['one'] }, { scopes: ['one'] }],
+      [{ scopes: ['one'] }, {}, { scopes: ['one'] }],
+      [{ scopes: ['one'] }, { scopes: ['one', 'two'] }, { scopes: ['one'] }],
+      [{ scopes: ['organization'] }, { scopes: ['one'] }, { scopes: ['one'] }],
+      [{ scopes: ['one'] }, { scopes: ['organization'] }, { scopes: ['one'] }],
+      [{ scopes: ['one'] }, { scopes: ['below', 'two'] }, { scopes: ['below'] }],
+      [{ scopes: ['one', 'two'] }, { scopes: ['organization'] }, { scopes: ['one', 'two'] }],
+      [{ scopes: ['one'] }, { scopes: ['two'] }, { scopes: [] }],
+      [{ cap: both }, {}, { cap: both }],
+      [{}, { cap: ['groups.list'] }, { cap: ['groups.list'] }],
+      [{ cap: ['groups.list'] }, { cap: both }, { cap: ['groups.list'] }],
+      [{ cap: ['groups.list'] }, { cap: ['identity.list'] }, { cap: [] }],
+      [
+        { scopes: ['one'], cap: both },
+        { scopes: ['organization'], cap: ['groups.list', 'roles.list'] },
+        { scopes: ['one'], cap: ['groups.list'] },
+      ],
+    ]
+    interface Narrowed {
+      readonly scopes?: readonly ('organization' | 'one' | 'two' | 'below')[]
+      readonly cap?: readonly string[]
+    }
+    test(`${table.length} narrowings: what comes of a token is at most as wide, for its own identity and another`, async () => {
+      const uids = { organization, one, two, below }
+      const uidsOf = ({ scopes }: Narrowed) => scopes?.map((name) => uids[name])
+      for (const [of, asked, left] of table) {
+        const name = JSON.stringify([of, asked])
+        const token = await berth.tokenOf(identity, {
+          ...(of.scopes && { scopes: uidsOf(of) ?? [] }),
+          ...(of.cap && { capabilities: capabilities(...of.cap) }),
+        })
+        for (const assumed of [identity, shared]) {
+          const reply = await shown(token, {
+            identity: assumed,
+            ...(asked.scopes && { scopes: uidsOf(asked) ?? [] }),
+            ...(asked.cap && { cap: asked.cap }),
+          })
+          assert.equal(reply.status, 200, reply.text)
+          const may = (group: string, capability: string) =>
+            (left.scopes === undefined ||
+              (uidsOf(left) ?? []).some((scope) => group === scope || group.startsWith(`${scope}/`))) &&
+            (left.cap === undefined || left.cap.includes(capability))
+          for (const group of [organization, one, two, below]) {
+            const status = await statusAt(`groups/${group}`, reply.body.token)
+            assert.equal(status, may(group, 'groups.list') ? 200 : 403, `${name} ${group}`)
+          }
+          const status = await statusAt(`identities/${identity}`, reply.body.token)
+          assert.equal(status, may(organization, 'identity.list') ? 200 : 403, name)
+        }
+      }
+    })
+
+    test('R12: a token of a session gives tokens that end with the session, also of a shared identity', async () => {
+      const person = await newPerson(berth)
+      await bind(berth, organization, person, 'viewer')
+      const session = await newSession(berth, { identity: person })
+      const token = await berth.tokenOf(person, { session: session.id })
+      const own = await shown(token, { identity: '' })
+      const other = await shown(own.body.token, { identity: shared })
+      for (const reply of [own, other]) {
+        assert.deepEqual(ownClaimOf(reply), { sid: session.id })
+        assert.equal(await statusAt('groups', reply.body.token), 200)
+      }
+      await endSession(berth, session.id)
+      for (const reply of [own, other]) assert.equal(await statusAt('groups', reply.body.token), 401)
+      for (const gone of [token, own.body.token])
+        assert.equal(statusOf(await shown(gone, { identity: shared })), '401/16')
+    })
+
+    test('R12: the token of an identity that was deleted opens nothing', async () => {
+      const uid = await makeIdentity(berth, organization)
+      const token = await berth.tokenOf(uid)
+      assert.equal(statusOf(await shown(token, { identity: shared })), 'ok')
+      await call('DELETE', `${berth.url}/iam/v2beta1/identities/${uid}`, { token: berth.token })
+      const reply = await shown(token, { identity: shared })
+      assert.equal(statusOf(reply), '401/16')
+      assert.match(reply.body.message, /does not exist any more/)
+    })
+
+    test('an identity takes tokens of the server as it takes those of any issuer', async () => {
+      const only = await makeIdentity(berth, organization, {
+        claimMatch: { issuer: berth.url, subject: identity },
+      })
+      assert.equal(statusOf(await shown(await berth.tokenOf(identity), { identity: only })), 'ok')
+      assert.equal(statusOf(await shown(await berth.tokenOf(shared), { identity: only })), '403/7')
+      assert.equal(statusOf(await shown(await berth.tokenOf(identity), { identity: berth.owner })), '403/7')
+      assert.equal(statusOf(await shown(await berth.tokenOf(shared))), '403/7')
+    })
+
+    const idToken = (audiences: string[], session: string | undefined, person: string) => {
+      const { installation, addresses } = berth.berth
+      return issueIdToken(
+        { keys: installation.keys, issuer: addresses.authUrl, clock: installation.store.clock },
+        { identity: person, audiences, session, email: '', name: '', nonce: '', signedInMs: Date.now() },
+      )
+    }
+
+    test('an ID token for the token service gives a token of an hour, one for a client alone gives none', async () => {
+      const person = await newPerson(berth)
+      const { id } = await newSession(berth, { identity: person })
+      const reply = await shown(await idToken([berth.url], id, person), { identity: '' })
+      assert.equal(reply.status, 200, reply.text)
+      const { exp = 0, iat = 0, sub } = decodeJwt(reply.body.token)
+      assert.deepEqual([exp - iat, sub], [limits.accessTokenLifetimeMs / 1000, person])
+      assert.deepEqual(ownClaimOf(reply), { sid: id })
+      assert.equal(
+        statusOf(await shown(await idToken(['berth-cli'], id, person), { identity: '' })),
+        '401/16',
+      )
+    })
+
+    test('R6, R7: tokens that only look like ours are refused', async () => {
+      const { installation, addresses } = berth.berth
+      const deps = { keys: installation.keys, issuer: addresses.authUrl, clock: installation.store.clock }
+      const now = Math.floor(Date.now() / 1000)
+      const claims = { iss: berth.url, sub: identity, aud: berth.url, iat: now, exp: now + 300 }
+      const foreign = newSigner('k')
+      const [{ kid = '' } = {}] = (await installation.keys.published()).keys
+      for (const [name, token, expected] of [
+        ['for the registry alone', await berth.tokenOf(identity, { audiences: [REGISTRY] }), '401/16'],
+        ['for a cloud account', await accountTokens(deps).issue(organization, berth.url), '403/7'],
+        ['signed by somebody else', await signJws(claims, foreign.privateKey, { kid, typ: 'JWT' }), '401/16'],
+        [
+          'signed with an unknown key',
+          await signJws(claims, foreign.privateKey, { kid: 'k', typ: 'JWT' }),
+          '401/16',
+        ],
+        ['without a key id', await signJws(claims, foreign.privateKey, { typ: 'JWT' }), '401/16'],
+      ] as const) {
+        const reply = await shown(token)
+        assert.equal(statusOf(reply), expected, `${name}: ${reply.text}`)
+      }
+      const account = await shown(await accountTokens(deps).issue(organization, berth.url), {
+        identity: shared,
+      })
+      assert.equal(statusOf(account), '401/16')
+      const expired = await berth.tokenOf(identity)
+      berth.advance(limits.accessTokenLifetimeMs + 1000)
+      try {
+        assert.equal(statusOf(await shown(expired)), '401/16')
+      } finally {
+        berth.advance(-limits.accessTokenLifetimeMs - 1000)
+      }
+    })
+  })
+
+  describe(`scopes and capabilities of an exchange on ${database.name}`, () => {
+    const suite = cleanups()
+    let berth: TestBerth
+    let sign: () => Promise<string>
+    let trusting: object
+
+    before(async () => {
+      const issuer = await startIssuer(suite)
+      berth = await startTestBerth(database)
+      sign = () => issuer.sign({ aud: berth.url })
+      trusting = { claimMatch: { issuer: issuer.name, subjectPattern: '.*' } }
+    })
+    after(async () => {
+      await berth.stop()
+      await suite.run()
+    })
+    /** Bindings at groups, the scopes asked for, and where which of the two roles can be used then. */
+    const cases: readonly [string, Bound, readonly Place[], Bound][] = [
+      // The example of the public contract: rb1 at foo, rb2 at foo/bar.
+      [
+        'both scopes',
+        { foo: ['rb1'], bar: ['rb2'] },
+        ['foo', 'bar'],
+        { foo: ['rb1'], bar: ['rb1', 'rb2'], deep: ['rb1', 'rb2'] },
+      ],
+      [
+        'the lower scope',
+        { foo: ['rb1'], bar: ['rb2'] },
+        ['bar'],
+        { bar: ['rb1', 'rb2'], deep: ['rb1', 'rb2'] },
+      ],
+      [
+        'the upper scope',
+        { foo: ['rb1'], bar: ['rb2'] },
+        ['foo'],
+        { foo: ['rb1'], bar: ['rb1'], deep: ['rb1'] },
+      ],
+      [
+        'no scope',
+        { foo: ['rb1'], bar: ['rb2'] },
+        [],
+        { foo: ['rb1'], bar: ['rb1', 'rb2'], deep: ['rb1', 'rb2'] },
+      ],
+      ['inherited from far above', { root: ['rb1'] }, ['deep'], { deep: ['rb1'] }],
+      ['a sibling', { foo: ['rb1'] }, ['other'], {}],
+      [
+        'a sibling and one that counts',
+        { root: ['rb1'], bar: ['rb2'] },
+        ['other', 'deep'],
+        { other: ['rb1'], deep: ['rb1', 'rb2'] },
+      ],
+    ]
+    type Place = 'root' | 'foo' | 'bar' | 'deep' | 'other'
+    type Bound = Partial<Record<Place, readonly ('rb1' | 'rb2')[]>>
+
+    test(`${cases.length} combinations of bindings and scopes give what the public contract says`, async () => {
+      const { organization } = berth
+      const foo = await makeGroup(berth, organization, newName('foo'))
+      const bar = await makeGroup(berth, foo, 'bar')
+      const deep = await makeGroup(berth, bar, 'deep')
+      const other = await makeGroup(berth, organization, newName('other'))
+      const uids: Record<Place, string> = { root: organization, foo, bar, deep, other }
+      const role = async (capability: string) =>
+        (
+          await call('POST', `${berth.url}/iam/v2beta1/roles/${organization}`, {
+            token: berth.token,
+            body: { name: newName('role'), capabilities: [capability] },
+          })
+        ).body.uid as string
+      const roles = { rb1: await role('CAP_IAM_GROUPS_LIST'), rb2: await role('CAP_IAM_IDENTITY_LIST') }
+      for (const [name, bound, scopes, expected] of cases) {
+        const identity = await makeIdentity(berth, organization, trusting)
+        for (const [place, names] of Object.entries(bound))
+          for (const binding of names) await bind(berth, uids[place as Place], identity, roles[binding])
+        const { body } = await exchange(berth.url, await sign(), {
+          aud: berth.url,
+          identity,
+          scopes: scopes.map((place) => uids[place]),
+        })
+        const list = async (path: string, key: string, place: Place) => {
+          const url = `${berth.url}/iam/v2beta1/${path}`
+          const reply = await call('GET', url, { token: body.token })
+          return reply.status === 200 ? key : `${place} ${reply.status}`
+        }
+        for (const place of Object.keys(uids) as Place[]) {
+          const may = expected[place] ?? []
+          const group = await list(`groups/${uids[place]}`, 'ok', place)
+          assert.equal(group === 'ok', may.includes('rb1'), `${name}: rb1 at ${place}: ${group}`)
+          // An identity that is not there is 404 to whoever may see identities here, and 403 to all others.
+          const found = await list(`identities/${uids[place]}/${'0'.repeat(16)}`, 'ok', place)
+          assert.equal(found.endsWith('404'), may.includes('rb2'), `${name}: rb2 at ${place}: ${found}`)
+        }
+      }
+    })
+  })
+}
