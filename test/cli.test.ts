@@ -440,6 +440,12 @@ test('help is as reviewed', async (t) => {
     ['admin', 'bootstrap'],
     ['admin', 'token'],
     ['admin', 'organization'],
+    ['admin', 'keys'],
+    ['admin', 'keys', 'list'],
+    ['admin', 'keys', 'rotate'],
+    ['admin', 'sessions'],
+    ['admin', 'sessions', 'list'],
+    ['admin', 'sessions', 'revoke'],
   ]
   const pages = await Promise.all(
     commands.map(async (command) => {

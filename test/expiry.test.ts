@@ -3,8 +3,10 @@ import { test } from 'node:test'
 import { limits } from '../src/core/limits.ts'
 import { eventRow, insertEvents } from '../src/storage/audit-events.ts'
 import { inTransaction } from '../src/storage/db.ts'
+import { pending } from '../src/storage/pending.ts'
 import { startTestBerth } from './support/berth.ts'
 import { apiOf, newName, onEveryDatabase } from './support/cast.ts'
+import { newPerson, newSession } from './support/people.ts'
 import { call } from './support/rest.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -94,6 +96,31 @@ onEveryDatabase(
       await eventually(async () => (await kept()).length === 1)
       const [time = 0] = await kept()
       assert.ok(time > berth.berth.installation.store.clock() - limits.idempotencyKeyMaxAgeMs)
+    })
+
+    test('sessions with their groups, and steps of sign-ins, go when they have expired, and no earlier', async () => {
+      const { berth } = cast()
+      const { store } = berth.berth.installation
+      const identity = await newPerson(berth)
+      const left = async () => {
+        const { kysely } = db()
+        const sessions = await kysely.selectFrom('sessions').select('id').execute()
+        const groups = await kysely.selectFrom('session_groups').select('session_id as id').execute()
+        const steps = await kysely.selectFrom('pending').select('kind as id').execute()
+        return [sessions, groups, steps].map((rows) => rows.map(({ id }) => id).sort())
+      }
+      // More than one step deletes.
+      for (let n = 0; n < 250; n++) await newSession(berth, { identity, groups: ['devs'] })
+      const long = await newSession(berth, { identity, groups: ['ops'] }, { lifetimeMs: 9 * DAY_MS })
+      for (let n = 0; n < 3; n++) await pending(store, 'short', DAY_MS).keep(n)
+      await pending(store, 'long', 9 * DAY_MS).keep('x')
+      assert.equal((await left())[0]?.length, 251)
+      berth.advance(DAY_MS + 1000)
+      await eventually(async () => (await left()).flat().length === 3)
+      assert.deepEqual(await left(), [[long.id], [long.id], ['long']])
+      berth.advance(9 * DAY_MS)
+      await eventually(async () => (await left()).flat().length === 0)
+      assert.deepEqual(berth.errors, [])
     })
   },
   { env: { BERTH_AUDIT_RETENTION: '30d' }, expiryIntervalMs: 20 },

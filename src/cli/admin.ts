@@ -7,6 +7,8 @@ import { parseUid, rootOf } from '../core/uid.ts'
 import { type Installation, SetupError, UsageError } from '../installation.ts'
 import { organizationSettings, type StatusName, statusNames } from '../organization-settings.ts'
 import { readSetting } from '../storage/settings.ts'
+import { addKeyCommands } from './admin-keys.ts'
+import { addSessionCommands } from './admin-sessions.ts'
 import { configOrExit, withInstallation } from './operator.ts'
 
 /**
@@ -95,6 +97,9 @@ export function addAdminCommands(program: Command): void {
           )
         }),
     )
+
+  addKeyCommands(admin)
+  addSessionCommands(admin)
 }
 
 const organizationHelp = `

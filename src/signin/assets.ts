@@ -9,10 +9,7 @@ import type { SignInEnv, SignInRoutes } from './context.ts'
 const YEAR_SECONDS = 365 * 24 * 3600
 
 /** The browser's part of the library that checks passkeys, as one script. */
-const browserPart = new URL(
-  '../dist/bundle/index.umd.min.js',
-  import.meta.resolve('@simplewebauthn/browser'),
-)
+const browserPart = new URL('../dist/bundle/index.umd.min.js', import.meta.resolve('@simplewebauthn/browser'))
 
 const files = {
   'berth.css': { at: new URL('page/berth.css', import.meta.url), type: 'text/css' },

@@ -71,4 +71,3 @@ export function passkeyRoutes(context: SignInContext): SignInRoutes {
 
   return app
 }
-

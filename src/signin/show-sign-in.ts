@@ -12,7 +12,10 @@ import { type SignInPage, signInPage } from './sign-in-page.ts'
 export const DISABLED = 'This account is disabled. Whoever runs this Berth can enable it.'
 
 /** The request that waits for somebody to sign in; undefined for none. Throws code 5 for one that is over. */
-export async function waitingRequest({ store }: SignInContext, secret: string): Promise<AuthorizationRequest | undefined> {
+export async function waitingRequest(
+  { store }: SignInContext,
+  secret: string,
+): Promise<AuthorizationRequest | undefined> {
   if (secret === '') return undefined
   const request = await authorizationRequests(store).read(secret)
   if (request === undefined)
@@ -56,4 +59,3 @@ export async function mayRegister(
   if (invite === '' || skipRegistration) return false
   return (await inviteOffer(store, invite))?.email === ''
 }
-

@@ -7,9 +7,9 @@ import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { readForm } from './form.ts'
 import { byAccount, guess } from './guesses.ts'
 import { enterAccount, recordRefusal } from './local-session.ts'
-import { beginSecondFactor } from './second-factor.ts'
 import { passkeysOf } from './passkeys.ts'
 import { hashPassword, verifyPassword } from './password.ts'
+import { beginSecondFactor } from './second-factor.ts'
 import { DISABLED, showSignIn, waitingRequest } from './show-sign-in.ts'
 
 /** Signing in with a password, and out. */

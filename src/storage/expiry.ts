@@ -4,8 +4,9 @@ import { type Db, inTransaction } from './db.ts'
 import { rootsIn } from './roots.ts'
 
 /**
- * Deletes what nobody asks for any more: audit events past their retention, and answers that are kept for creates that are sent
- * again. Every node does it by itself, a few rows at a time and with pauses, so that others hardly notice; what another node has
+ * Deletes what nobody asks for any more: audit events past their retention, answers that are kept for creates that are sent again,
+ * sessions, steps of sign-ins and signing keys that have expired. Nothing waits for that: what has expired counts no more wherever
+ * it is read (R16). Every node does it by itself, a few rows at a time and with pauses, so that others hardly notice; what another node has
  * deleted meanwhile is simply not there.
  */
 export interface Expiry {
@@ -39,6 +40,9 @@ export function expiry({ db, clock, auditRetentionMs, intervalMs, onError }: Exp
   const round = async () => {
     const now = clock()
     await all(() => deleteAnswers(db, now - limits.idempotencyKeyMaxAgeMs))
+    await all(() => deleteSessions(db, now))
+    await all(() => deletePending(db, now))
+    await inTransaction(db, (tx) => tx.deleteFrom('signing_keys').where('expires_ms', '<=', now).execute())
     if (auditRetentionMs === undefined) return
     const before = firstEventId(now - auditRetentionMs)
     for await (const root of rootsIn(db, 'audit_events')) {
@@ -96,6 +100,39 @@ async function deleteAnswers(db: Db, untilMs: number): Promise<number> {
   if (last !== undefined)
     await inTransaction(db, (tx) =>
       tx.deleteFrom('idempotency_keys').where('created_ms', '<=', last.created_ms).execute(),
+    )
+  return old.length
+}
+
+async function deleteSessions(db: Db, untilMs: number): Promise<number> {
+  const old = await db.kysely
+    .selectFrom('sessions')
+    .select('id')
+    .where('expires_ms', '<=', untilMs)
+    .orderBy('expires_ms')
+    .limit(ROWS_AT_ONCE)
+    .execute()
+  const ids = old.map(({ id }) => id)
+  if (ids.length > 0)
+    await inTransaction(db, async (tx) => {
+      await tx.deleteFrom('session_groups').where('session_id', 'in', ids).execute()
+      await tx.deleteFrom('sessions').where('id', 'in', ids).execute()
+    })
+  return ids.length
+}
+
+async function deletePending(db: Db, untilMs: number): Promise<number> {
+  const old = await db.kysely
+    .selectFrom('pending')
+    .select('expires_ms')
+    .where('expires_ms', '<=', untilMs)
+    .orderBy('expires_ms')
+    .limit(ROWS_AT_ONCE)
+    .execute()
+  const last = old.at(-1)
+  if (last !== undefined)
+    await inTransaction(db, (tx) =>
+      tx.deleteFrom('pending').where('expires_ms', '<=', last.expires_ms).execute(),
     )
   return old.length
 }
