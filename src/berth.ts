@@ -122,6 +122,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
         },
         config.clouds,
       ),
+      aws: { outbound: clouds, endpoint: config.clouds.awsStsEndpoint },
       lastSeen: seen,
       audit,
       openOrganizations: config.openOrganizations,

@@ -35,6 +35,7 @@ import { invitationsService } from './iam/invitations.ts'
 import type { LastSeen } from './iam/last-seen.ts'
 import { roleBindingsService } from './iam/role-bindings.ts'
 import { rolesService } from './iam/roles.ts'
+import { lookupUser } from './iam/user-lookup.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
@@ -48,14 +49,18 @@ import { authService } from './signin/auth-service.ts'
 import { type ClientSetting, oauthClients } from './signin/clients.ts'
 import { isSignInPath, signInHandler } from './signin/handler.ts'
 import type { OperatorProvider } from './signin/operator-providers.ts'
-import { signInProviders } from './signin/providers.ts'
+import { organizationProvider, signInProviders } from './signin/providers.ts'
 import { CALLBACK_PATH, upstream } from './signin/upstream.ts'
 import type { AuditEvent } from './storage/audit-events.ts'
 import type { Store } from './storage/store.ts'
 import type { AccessTokens } from './sts/access-token.ts'
+import type { AssumeOptions } from './sts/assume/assume.ts'
+import type { AwsSts } from './sts/assume/aws-caller.ts'
+import { audienceForms } from './sts/assume/way.ts'
 import { discoveryHandler, discoveryPaths } from './sts/discovery.ts'
 import { securityTokenService } from './sts/exchange.ts'
 import { refreshTokenService } from './sts/exchange-refresh-token.ts'
+import { explainService } from './sts/explain.ts'
 import type { Outbound } from './sts/outbound.ts'
 import type { SigningKeys } from './sts/signing-keys.ts'
 import type { KeySource } from './trust/key-set.ts'
@@ -70,6 +75,8 @@ export interface ServerDeps {
   readonly keysFor: (issuer: string) => KeySource
   readonly pkceSupport: PkceSupport
   readonly probes: CloudProbes
+  /** Says who signed a request with credentials of AWS. */
+  readonly aws: AwsSts
   readonly lastSeen: LastSeen
   readonly audit: Recorder
   readonly openOrganizations: boolean
@@ -123,6 +130,24 @@ export function createServer(deps: ServerDeps): BerthServer {
     audit.refused(event(call, call.method, identity, identity), { code, reason: message })
   const readGrants = grantsReader(store)
   const providers = signInProviders(store, deps.operatorProviders)
+  const assuming: AssumeOptions = {
+    ...store,
+    keysFor: deps.keysFor,
+    issuer: addresses.authUrl,
+    audiences: [addresses.baseUrl, addresses.registryHost],
+    patternIssuers: deps.patternIssuers,
+    platform: {
+      keys,
+      readGrants,
+      audiences: [...new Set([...audienceForms(addresses.authUrl), addresses.baseUrl])],
+    },
+    people: {
+      operatorProviders: deps.operatorProviders,
+      organizationProvider: (uid) => organizationProvider(providers, uid),
+      uidOf: (issuer, subject) => lookupUser(store.db.kysely, issuer, subject),
+    },
+    aws: deps.aws,
+  }
   const implementations = [
     groupsService(store, deps),
     identitiesService(store, lastSeen, deps),
@@ -136,11 +161,12 @@ export function createServer(deps: ServerDeps): BerthServer {
     reposService(store, addresses),
     tagsService(store),
     imagesService(store),
+    explainService(assuming),
     securityTokenService({
-      ...deps,
-      ...store,
-      issuer: addresses.authUrl,
-      audiences: [addresses.baseUrl, addresses.registryHost],
+      ...assuming,
+      store,
+      tokens,
+      log,
       seen: lastSeen.note,
       proven,
       audit: {

@@ -29,12 +29,18 @@ test('admin keys and admin sessions work beside the running server, which notice
   assert.ok(await accepts(first.token))
 
   const listed = await run('keys', 'list', '--json')
-  assert.deepEqual(Object.keys(listed.json[0]), ['kid', 'state', 'createTime', 'signsFromTime', 'expireTime'])
+  assert.deepEqual(Object.keys(listed.json.keys[0]), [
+    'kid',
+    'state',
+    'createTime',
+    'signsFromTime',
+    'expireTime',
+  ])
   const table = await run('keys', 'list')
   assert.match(table.stdout, /^KEY +STATE +SIGNS FROM +PUBLISHED UNTIL\n\S{22} {2}signing {2}\S+Z {2}\S+Z\n$/)
   const overlap = await run('keys', 'rotate', '--json')
   assert.deepEqual(
-    overlap.json.map(({ state }: { state: string }) => state),
+    overlap.json.keys.map(({ state }: { state: string }) => state),
     ['signing', 'next'],
   )
   assert.ok(await accepts(first.token))
@@ -60,7 +66,7 @@ test('admin keys and admin sessions work beside the running server, which notice
   const [one, two] = [await sign(), await sign()]
   const sessions = await run('sessions', 'list', '--identity', identity, '--json')
   assert.deepEqual(
-    sessions.json
+    sessions.json.sessions
       .map(({ id, person, kind, client }: Record<string, string>) => [id, person, kind, client])
       .sort(),
     [one, two].map(({ session }) => [session, 'ada@example.com', 'client', 'berth-cli']).sort(),

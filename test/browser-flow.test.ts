@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { managedRoleByName } from '../src/core/managed-roles.ts'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { apiOf } from './support/cast.ts'
 import { databases } from './support/databases.ts'
 import { claimsOf, decide, withQuery } from './support/oauth.ts'
 import { type Fields, signedInBrowser, type WebBrowser, webBrowser } from './support/web.ts'
@@ -167,6 +168,23 @@ for (const database of databases)
         const { left } = await browser.open(`${opened()}&${name}=a&${name}=b`)
         assert.equal(left?.searchParams.get('status_code'), '400')
       })
+
+    test('an identity that the person may assume takes their place, and the token is for what was asked', async () => {
+      const { uid } = await apiOf(berth, berth.token).made(`iam/identities/${berth.organization}`, {
+        name: 'shared',
+        claimMatch: { issuer: berth.url, subject: berth.owner },
+      })
+      const registry = new URL(berth.url).host
+      const consent = await browser.open(
+        opened({ identity: uid, audience: registry, create_refresh_token: 'true' }),
+      )
+      assert.ok(consent.text.includes(uid) && consent.text.includes('one hour'), consent.text)
+      const { left } = await decide(browser, consent)
+      const claims = claimsOf(left?.searchParams.get('token') ?? '')
+      assert.equal(claims['sub'], uid)
+      assert.equal(claims['aud'], registry)
+      assert.equal(left?.searchParams.get('refresh_token'), null)
+    })
 
     test('an identity that the person may not assume is refused', async () => {
       const identity = `${berth.organization}/${'b'.repeat(16)}`

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { limits } from '../src/core/limits.ts'
-import { headlessResults } from '../src/signin/headless.ts'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
 import { databases } from './support/databases.ts'
-import { newClient } from './support/headless.ts'
+import { fetchHeadless, newClient } from './support/headless.ts'
 import { claimsOf, decide, withQuery } from './support/oauth.ts'
 import { newPerson } from './support/people.ts'
 import { type Fields, signedInBrowser, type WebBrowser, webBrowser } from './support/web.ts'
@@ -18,7 +17,7 @@ for (const database of databases)
       browser = await signedInBrowser(berth, berth.owner)
     })
     after(() => berth.stop())
-    const resultOf = (code: string) => headlessResults(berth.berth.installation.store).read(code)
+    const resultOf = (code: string) => fetchHeadless(berth.url, code)
 
     test('R36: the page names the code and asks; what comes of it is for the holder of the key alone', async () => {
       const client = newClient()
@@ -35,6 +34,7 @@ for (const database of databases)
       assert.equal(claims['sub'], berth.owner)
       assert.equal(claims['aud'], berth.url)
       assert.throws(() => newClient().open(result))
+      assert.equal(await resultOf(client.code), undefined, 'it is fetched once')
     })
 
     test('R36: an address that a stranger sent does nothing without a consent', async () => {

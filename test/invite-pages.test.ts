@@ -4,9 +4,9 @@ import { managedRoleByName } from '../src/core/managed-roles.ts'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
 import { apiOf, newName } from './support/cast.ts'
 import { databases } from './support/databases.ts'
-import { decide, withQuery } from './support/oauth.ts'
+import { codeFlow, decide, postForm, redemption, withQuery } from './support/oauth.ts'
 import { newPerson } from './support/people.ts'
-import { signedInBrowser, type WebBrowser, webBrowser } from './support/web.ts'
+import { signedInBrowser, type WebBrowser, type WebPage, webBrowser } from './support/web.ts'
 
 const viewer = managedRoleByName.get('viewer')?.uid
 
@@ -195,6 +195,84 @@ for (const database of databases)
       const { left } = await decide(browser, await browser.open(path))
       assert.equal(left?.searchParams.get('token'), null)
       assert.equal(left?.searchParams.get('status_code'), '403')
+    })
+
+    describe('somebody who was never here', () => {
+      const PASSWORD = 'seven tame herons wade'
+      const secretOf = (page: WebPage) => new URL(page.path, berth.url).searchParams.get('request') ?? ''
+      const register = async (browser: WebBrowser, signIn: WebPage, email: string) => {
+        const form = await browser.open(withQuery('/sign-in/register', { request: secretOf(signIn) }))
+        assert.equal(form.status, 200, form.text)
+        return browser.submit(form, { name: 'Grace', email, password: PASSWORD }, -1)
+      }
+
+      test('makes an account with a valid invite, agrees, and has the role', async () => {
+        const { code } = await invite({ singleUse: true })
+        const browser = webBrowser(berth.url)
+        const signIn = await come(browser, code)
+        assert.match(signIn.html, /href="\/sign-in\/register\?request=/)
+        const email = `${newName('new')}@example.com`
+        const consent = await register(browser, signIn, email)
+        assert.match(consent.path, /^\/oauth\/continue/, consent.text)
+        assert.match((await decide(browser, consent)).text, /Welcome to default/)
+        const account = await berth.berth.installation.store.db.kysely
+          .selectFrom('accounts')
+          .select('identity_uid')
+          .where('email', '=', email)
+          .executeTakeFirstOrThrow()
+        assert.deepEqual(await rolesOf(account.identity_uid), ['viewer'])
+
+        const later = webBrowser(berth.url)
+        const flow = codeFlow()
+        const again = await later.open(withQuery('/oauth/authorize', flow.parameters))
+        const back = await later.submit(again, { email, password: PASSWORD })
+        const { left } = await decide(later, back)
+        const fields = redemption(flow, left?.searchParams.get('code') ?? '')
+        assert.equal(
+          (await postForm(berth.url, '/oauth/token', fields)).status,
+          200,
+          'and signs in with it from then on',
+        )
+      })
+
+      test('R25: makes none with an invite for one address: that a code reached somebody does not show that the address is theirs', async () => {
+        const email = `${newName('new')}@example.com`
+        const { code } = await invite({ email })
+        const browser = webBrowser(berth.url)
+        const signIn = await come(browser, code)
+        assert.ok(!signIn.html.includes('/sign-in/register'))
+        const path = withQuery('/sign-in/register', { request: secretOf(signIn) })
+        assert.equal((await browser.open(path)).status, 403)
+      })
+
+      test('makes none without an invite, with one that was used, or in a browser that did not bring it', async () => {
+        const stranger = webBrowser(berth.url)
+        const plain = await stranger.open(withQuery('/oauth/authorize', codeFlow().parameters))
+        assert.equal(
+          (await stranger.open(withQuery('/sign-in/register', { request: secretOf(plain) }))).status,
+          403,
+        )
+        assert.equal((await stranger.open('/sign-in/register')).status, 404)
+
+        const { code, uid } = await invite()
+        const signIn = await come(stranger, code)
+        const path = withQuery('/sign-in/register', { request: secretOf(signIn) })
+        assert.equal((await webBrowser(berth.url).open(path)).status, 404)
+        const form = await stranger.open(path)
+        await apiOf(berth, berth.token).delete(`iam/groupInvites/${uid}`)
+        const email = `${newName('new')}@example.com`
+        const fields = { name: 'Grace', email, password: PASSWORD }
+        assert.equal((await stranger.submit(form, fields, -1)).status, 403)
+      })
+
+      test('R25: an address that they only claim opens no invite for it', async () => {
+        const email = `${newName('new')}@example.com`
+        const [open, locked] = [await invite(), await invite({ email })]
+        const browser = webBrowser(berth.url)
+        await decide(browser, await register(browser, await come(browser, open.code), email))
+        const refused = await decide(browser, await come(browser, locked.code))
+        assert.match(refused.text, /is for somebody else/)
+      })
     })
 
     test('accepting is in the audit log, about the binding that it made', async () => {

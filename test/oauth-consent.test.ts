@@ -162,7 +162,7 @@ for (const database of databases)
       assert.equal(body.error, 'invalid_grant')
     })
 
-    test('nothing that the pages say of a request is markup', async () => {
+    test('R29: nothing that the pages say of a request is markup', async () => {
       const hostile: Fields = { redirect: 'http://localhost:1/cb', client_id: '<script>alert(1)</script>"\'' }
       const page = await browser.open(withQuery('/oauth', hostile))
       assert.equal(page.status, 200)

@@ -3,8 +3,19 @@ import { after, before, describe, test } from 'node:test'
 import { limits } from '../src/core/limits.ts'
 import { newUserCode, shownUserCode } from '../src/signin/user-code.ts'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { apiOf } from './support/cast.ts'
 import { databases } from './support/databases.ts'
-import { CLIENT, claimsOf, decide, postForm, type TokenReply, withQuery } from './support/oauth.ts'
+import {
+  CLIENT,
+  claimsOf,
+  codeFlow,
+  codeOf,
+  decide,
+  postForm,
+  redemption,
+  type TokenReply,
+  withQuery,
+} from './support/oauth.ts'
 import { newPerson } from './support/people.ts'
 import { type Fields, signedInBrowser, type WebBrowser, webBrowser } from './support/web.ts'
 
@@ -75,6 +86,27 @@ for (const database of databases)
       assert.deepEqual(claims['aud'], [CLIENT, berth.url])
       assert.equal(claims['sub'], berth.owner)
       assert.equal((await poll(waiting)).body.error, 'invalid_grant', 'it is used up')
+    })
+
+    test('the token service takes the ID token of a device in exchange, and none that is for a client alone', async () => {
+      const { uid } = await apiOf(berth, berth.token).made(`iam/identities/${berth.organization}`, {
+        name: 'shared',
+        claimMatch: { issuer: berth.url, subject: berth.owner },
+      })
+      const waiting = await begin()
+      await decide(browser, await typeCode(waiting.user_code))
+      const { body } = await poll(waiting)
+      const exchange = (bearer: string | undefined) =>
+        fetch(`${berth.url}/sts/exchange?${new URLSearchParams({ aud: berth.url, identity: uid })}`, {
+          headers: { authorization: `Bearer ${bearer}` },
+        })
+      const reply = await exchange(body.id_token)
+      assert.equal(reply.status, 200, await reply.clone().text())
+      assert.equal(claimsOf(((await reply.json()) as { token: string }).token)['sub'], uid)
+
+      const flow = codeFlow({ scope: 'openid' })
+      const other = await postForm(berth.url, '/oauth/token', redemption(flow, await codeOf(browser, flow)))
+      assert.notEqual((await exchange(other.body.id_token)).status, 200)
     })
 
     test('R36: the address with the code in it fills in the code, and asks all the same', async () => {

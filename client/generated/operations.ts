@@ -110,6 +110,9 @@ export const operations = {
     getHeadlessSession: { kind: 'request', verb: 'GET', path: '/sts/headless_sessions', repeat: 'always' },
     delete: { kind: 'request', verb: 'DELETE', path: '/auth/v1/delete/{id}', repeat: 'always' },
   },
+  explain: {
+    explainExchange: { kind: 'request', verb: 'POST', path: '/iam/v2beta1/identities/{identity}:explainExchange', body: true, repeat: 'always' },
+  },
   audit: {
     list: { kind: 'list', verb: 'GET', path: '/audit/v1/events', items: 'events', repeat: 'always' },
     get: { kind: 'get', verb: 'GET', path: '/audit/v1/events/{uid}', repeat: 'always' },
@@ -556,6 +559,16 @@ export interface Services {
      * an identity that administers this platform.
      */
     delete(request: types.DeletionRequest, options?: CallOptions): Reply<void>
+  }
+  /** Tells whoever looks after an identity why a token can assume it, or cannot. */
+  readonly explain: {
+    /**
+     * Tries a token on an identity without giving one out, and tells of each condition of an exchange
+     * whether it holds, in the order in which an exchange looks at them. As an exchange does, it may ask
+     * the issuer that the identity trusts for its keys, or AWS who signed a request. Fails with
+     * NOT_FOUND when there is no such identity.
+     */
+    explainExchange(request: types.ExplainExchangeRequest, options?: CallOptions): Reply<types.ExplainExchangeResponse>
   }
   /**
    * The audit log: who did what, who was refused what, and who got a token. Events are written by the

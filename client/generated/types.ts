@@ -1040,6 +1040,30 @@ export type EventTypeFilter =
   | 'EVENT_TYPE_FILTER_PENDING_UPSTREAM_FIX'
   | 'EVENT_TYPE_FILTER_PATCHED'
 
+/** One condition of an exchange. */
+export interface ExchangeCondition {
+  /**
+   * What it is about: `form`, `issuer`, `time`, `key`, `signature`, `subject`, `audience`,
+   * `claims.<name>` and so on.
+   */
+  readonly name: string
+  /** Whether it holds. */
+  readonly outcome: ExchangeConditionOutcome
+  /** What the identity or the server asks for. */
+  readonly expected: string
+  /** What the token has. */
+  readonly actual: string
+  /** What to do about it, when it does not hold. Empty when there is nothing to say. */
+  readonly hint: string
+}
+
+/** Whether a condition holds. */
+export type ExchangeConditionOutcome =
+  | 'OUTCOME_UNSPECIFIED'
+  | 'OUTCOME_OK'
+  | 'OUTCOME_FAILED'
+  | 'OUTCOME_UNKNOWN'
+
 /** Request of ExchangeRefreshToken. */
 export interface ExchangeRefreshTokenRequest {
   /** Services that the new token is meant for, at least one. */
@@ -1084,6 +1108,24 @@ export interface ExchangeRequest {
   readonly identityProvider?: string | undefined
   /** UIDs of groups to limit the token to. None leaves it unlimited. */
   readonly scopes?: readonly string[] | undefined
+}
+
+/** Request of ExplainExchange. */
+export interface ExplainExchangeRequest {
+  /** UID of the identity. */
+  readonly identity: string
+  /** The token that would be the bearer value of an exchange. */
+  readonly token: string
+  /** UID of the organization's own identity provider that the token comes from. Empty for all others. */
+  readonly identityProvider?: string | undefined
+}
+
+/** Answer of ExplainExchange. */
+export interface ExplainExchangeResponse {
+  /** Whether an exchange of the token would succeed now: every condition holds. */
+  readonly accepted: boolean
+  /** The conditions, in the order of an exchange. It ends with the first that does not hold. */
+  readonly conditions: readonly ExchangeCondition[]
 }
 
 /** A role for the members of a group that an identity provider knows. */

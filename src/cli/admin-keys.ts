@@ -21,7 +21,7 @@ export function addKeyCommands(admin: Command): void {
     .description('publish the next key; it signs in an hour, and tokens of the one before stay good')
     .option(
       '--now',
-      'withdraw all keys and sign with a new one at once: every token given so far stops working',
+      'withdraw all keys and sign with a new one at once: every access token given so far stops working',
       false,
     )
     .option('--json', 'print JSON', false)
@@ -42,7 +42,7 @@ Examples:
 function print(keys: readonly OperatorKey[], json: boolean): void {
   process.stdout.write(
     json
-      ? `${JSON.stringify(keys)}\n`
+      ? `${JSON.stringify({ keys })}\n`
       : alignedRows([
           ['KEY', 'STATE', 'SIGNS FROM', 'PUBLISHED UNTIL'],
           ...keys.map(({ kid, state, signsFromTime, expireTime }) => [kid, state, signsFromTime, expireTime]),

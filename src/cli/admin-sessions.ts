@@ -16,13 +16,13 @@ export function addSessionCommands(admin: Command): void {
     .addHelpText('after', '\nExample:\n  berth admin sessions list --json\n')
     .action(({ identity, json }: { identity?: string; json: boolean }) =>
       withInstallation(configOrExit(), async (installation) => {
-        const found = await listSessions(installation, identity)
+        const sessions = await listSessions(installation, identity)
         process.stdout.write(
           json
-            ? `${JSON.stringify(found)}\n`
+            ? `${JSON.stringify({ sessions })}\n`
             : alignedRows([
                 ['SESSION', 'PERSON', 'KIND', 'CLIENT', 'ADDRESS', 'LAST USED', 'UNTIL'],
-                ...found.map(({ id, person, kind, client, address, lastUsedTime, expireTime }) => [
+                ...sessions.map(({ id, person, kind, client, address, lastUsedTime, expireTime }) => [
                   id,
                   person,
                   kind,

@@ -1,15 +1,14 @@
 import { type Command, Option } from 'commander'
-import { ADDRESS_SETTINGS } from '../berth.ts'
 import { bootstrap, ensureFirstOrganization } from '../bootstrap.ts'
-import type { Config } from '../config.ts'
 import { parseResourceLimit, type ResourceKind, resourceKinds } from '../core/resource-limits.ts'
 import { parseUid, rootOf } from '../core/uid.ts'
 import { type Installation, SetupError, UsageError } from '../installation.ts'
 import { organizationSettings, type StatusName, statusNames } from '../organization-settings.ts'
-import { readSetting } from '../storage/settings.ts'
+import { addAccountCommands } from './admin-accounts.ts'
 import { addKeyCommands } from './admin-keys.ts'
 import { addSessionCommands } from './admin-sessions.ts'
 import { configOrExit, withInstallation } from './operator.ts'
+import { addresses } from './operator-addresses.ts'
 
 /**
  * What the operator does on the installation itself: whoever can read the data directory or the database needs no token. Works
@@ -100,6 +99,7 @@ export function addAdminCommands(program: Command): void {
 
   addKeyCommands(admin)
   addSessionCommands(admin)
+  addAccountCommands(admin)
 }
 
 const organizationHelp = `
@@ -132,19 +132,4 @@ async function existing({ store }: Installation, identity: string): Promise<stri
     .executeTakeFirst()
   if (row === undefined) throw new SetupError(`identity ${uid} does not exist`)
   return uid
-}
-
-/** The environment's addresses; else those that the server was last started with; else the defaults. */
-async function addresses(
-  config: Config,
-  { store }: Installation,
-): Promise<{ baseUrl: string; authUrl: string }> {
-  const { kysely } = store.db
-  const scheme = config.tls === undefined ? 'http' : 'https'
-  const baseUrl =
-    config.baseUrl ??
-    (await readSetting(kysely, ADDRESS_SETTINGS.baseUrl)) ??
-    `${scheme}://${config.listen.host}:${config.listen.port}`
-  const authUrl = config.authUrl ?? (await readSetting(kysely, ADDRESS_SETTINGS.authUrl)) ?? baseUrl
-  return { baseUrl, authUrl }
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { startBerth } from '../berth.ts'
 import { type Config, variables } from '../config.ts'
 import { createLog } from '../log.ts'
+import { newSetupLink } from '../signin/one-time-links.ts'
 import { configOrExit, orFail } from './operator.ts'
 
 const loopback = ['127.0.0.0/8', '::1/128']
@@ -35,7 +36,8 @@ async function serve(config: Config, dev: boolean): Promise<void> {
   const log = createLog(config.logLevel)
   const networks = dev ? [...config.issuerPrivateNetworks, ...loopback] : config.issuerPrivateNetworks
   const berth = await startBerth({ ...config, issuerPrivateNetworks: networks }, log)
-  const { baseUrl } = berth.addresses
+  const { baseUrl, authUrl } = berth.addresses
+  const setupLink = await newSetupLink(berth.installation.store, authUrl)
 
   const stop = (signal: NodeJS.Signals) => {
     log.info({ signal }, 'stopping: running requests finish first')
@@ -51,20 +53,30 @@ async function serve(config: Config, dev: boolean): Promise<void> {
   process.once('SIGTERM', stop)
 
   // From this line on the server may be used, and told to stop.
-  process.stdout.write(`ready ${baseUrl}\n${berth.firstStart ? firstSteps(baseUrl) : ''}`)
+  process.stdout.write(
+    `ready ${baseUrl}\n${berth.firstStart ? firstSteps(baseUrl, setupLink) : noAccount(setupLink)}`,
+  )
   log.info(
     { baseUrl, dataDir: config.dataDir, database: config.databaseUrl === undefined ? 'sqlite' : 'postgres' },
     'serving',
   )
 }
 
-function firstSteps(baseUrl: string): string {
+function firstSteps(baseUrl: string, setupLink: string | undefined): string {
   return `
-This is the first start. In another terminal:
+This is the first start. Make your account in a browser, with this link that works once, for 24 hours:
+
+  ${setupLink}
+
+Or work without one, in another terminal:
 
   npx berth admin bootstrap --name my-org --json
   export TOKEN=$(npx berth admin token)
   curl -H "Authorization: Bearer $TOKEN" ${baseUrl}/iam/v2beta1/groups
 
 `
+}
+
+function noAccount(setupLink: string | undefined): string {
+  return setupLink === undefined ? '' : `There is no account yet. This link makes the first: ${setupLink}\n`
 }

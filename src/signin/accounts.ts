@@ -19,6 +19,8 @@ export interface NewAccount {
   readonly name: string
   /** As password.ts writes it; '' for somebody who has yet to choose one. */
   readonly passwordHash: string
+  /** Whoever makes the account knows whose address it is. Default true. */
+  readonly emailVerified?: boolean
 }
 
 /** What is wrong with what somebody says about themselves. */
@@ -57,19 +59,19 @@ const ID_BYTES = 16
 
 /**
  * Makes an account, and its identity unless `adopted` names one that is there. Fails on an address or an identity that has an
- * account. The address counts as verified: whoever makes accounts knows whom for.
+ * account.
  */
 export async function createAccount(
   store: Store,
   tx: Tx,
   authUrl: string,
-  { email, name, passwordHash }: NewAccount,
+  { email, name, passwordHash, emailVerified = true }: NewAccount,
   adopted?: string,
 ): Promise<Account> {
   const id = randomBytes(ID_BYTES).toString('hex')
   const now = store.clock()
   const address = foldedEmail(email)
-  const person = { issuer: authUrl, subject: id, email: address, emailVerified: true }
+  const person = { issuer: authUrl, subject: id, email: address, emailVerified }
   const identity = adopted ?? (await registerPerson(store, tx, person)).uid
   if (adopted !== undefined) await writeEmail(store, tx, adopted, address)
   const account: Account = {
@@ -109,6 +111,20 @@ export async function disableAccount(
 ): Promise<void> {
   await changeAccount(store, tx, id, { disabled: disabled ? 1 : 0 })
   if (disabled) await endSessions(tx, 'identity_uid', identity_uid)
+}
+
+/** Ends the password and what its owner is signed in with, and with `passkeys` those as well; returns the account as it is then. */
+export async function resetPassword(
+  store: Pick<Store, 'clock'>,
+  tx: Tx,
+  account: Account,
+  { passkeys }: { readonly passkeys: boolean },
+): Promise<Account> {
+  const changed = { password_hash: '', ...(passkeys ? { passkey_required: 0 } : {}) }
+  await changeAccount(store, tx, account.id, changed)
+  if (passkeys) await tx.deleteFrom('passkeys').where('account_id', '=', account.id).execute()
+  await endSessions(tx, 'identity_uid', account.identity_uid)
+  return { ...account, ...changed }
 }
 
 /**

@@ -104,7 +104,7 @@ export async function refuseFlow(
 }
 
 /** A page that says what became of it. */
-export function told(
+function told(
   c: Context<SignInEnv>,
   heading: string,
   text: string,

@@ -1,8 +1,10 @@
 import { Hono } from 'hono'
 import type { HttpHandler, HttpRequest } from '../http.ts'
+import { accountRoutes } from './account.ts'
 import { assetRoutes } from './assets.ts'
 import { authorizeRoutes } from './authorize.ts'
 import { browserFlowRoutes } from './browser-flow.ts'
+import { choosePasswordRoutes } from './choose-password.ts'
 import { consentRoutes } from './consent.ts'
 import type { PortBindings, SignInContext, SignInEnv } from './context.ts'
 import { deviceRoutes } from './device.ts'
@@ -10,8 +12,12 @@ import { errorPage, noSuchPage } from './error-page.ts'
 import type { SignInOptions } from './handler.ts'
 import { pageHeaders } from './headers.ts'
 import { inviteRoutes } from './invite.ts'
+import { passkeyRoutes } from './passkey-routes.ts'
 import { providerRoutes } from './provider-routes.ts'
+import { registerRoutes } from './register.ts'
 import { revokeRoutes } from './revoke.ts'
+import { setupRoutes } from './setup.ts'
+import { signInRoutes } from './sign-in.ts'
 import { tokenRoutes } from './token.ts'
 
 /** The application behind `signInHandler`: what holds for all of its paths, and the areas that have them. */
@@ -49,6 +55,12 @@ function signInApp(context: SignInContext): Hono<SignInEnv> {
   app.notFound((c) => noSuchPage(c, context, app))
   app.route('/', assetRoutes())
   for (const routes of [
+    signInRoutes,
+    passkeyRoutes,
+    setupRoutes,
+    choosePasswordRoutes,
+    registerRoutes,
+    accountRoutes,
     providerRoutes,
     authorizeRoutes,
     consentRoutes,

@@ -32,9 +32,10 @@ export interface Redemption {
 
 export type Redeemed =
   | { readonly kind: 'redeemed'; readonly grant: Grant }
-  | { readonly kind: 'refused'; readonly why: string }
+  /** `identity`: whose code it was; undefined when there is no such code. */
+  | { readonly kind: 'refused'; readonly why: string; readonly identity: string | undefined }
   /** Shown before; `session` is the one that it made, '' when that is not known yet or there was none. */
-  | { readonly kind: 'replayed'; readonly session: string }
+  | { readonly kind: 'replayed'; readonly session: string; readonly identity: string }
 
 export interface AuthorizationCodes {
   issue(grant: Grant, redirect: string, challenge: string): Promise<string>
@@ -64,8 +65,10 @@ export function authorizationCodes(store: Pick<Store, 'db' | 'clock' | 'secretsK
       })
       // Assigned in a function, which the compiler does not follow.
       const issued = found as Issued | undefined
-      if (issued === undefined) return refused('the code is not known')
-      if (issued.state !== 'unused') return { kind: 'replayed', session: issued.session }
+      if (issued === undefined) return { kind: 'refused', why: 'the code is not known', identity: undefined }
+      const { identity } = issued.grant.who
+      const refused = (why: string): Redeemed => ({ kind: 'refused', why, identity })
+      if (issued.state !== 'unused') return { kind: 'replayed', session: issued.session, identity }
       if (issued.expiresMs <= store.clock()) return refused('the code has expired')
       if (!isEqual(redemption.client, issued.grant.client))
         return refused('the code was given to another client')
@@ -84,10 +87,6 @@ export function authorizationCodes(store: Pick<Store, 'db' | 'clock' | 'secretsK
       return !replayed
     },
   }
-}
-
-function refused(why: string): Redeemed {
-  return { kind: 'refused', why }
 }
 
 function isEqual(given: string, expected: string): boolean {

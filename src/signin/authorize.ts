@@ -49,6 +49,9 @@ export function authorizeRoutes(context: SignInContext): SignInRoutes {
     const mode = parameters.get('response_mode')
     if (mode !== '' && mode !== 'query') return refuse('invalid_request', 'response_mode must be query')
     if (state === '') return refuse('invalid_request', 'state must be given')
+    // Whoever is asked not to ask can only say no (OpenID Connect Core 1.0 section 3.1.2.6).
+    if (parameters.get('prompt') === 'none')
+      return refuse('interaction_required', 'somebody has to agree on a page')
     if (parameters.get('code_challenge_method') !== 'S256')
       return refuse('invalid_request', 'code_challenge_method must be S256')
     const challenge = parameters.get('code_challenge')

@@ -1,10 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Context } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
+import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
 import { hashOf, newSecret } from '../storage/pending.ts'
 import { beginSession, endSessions, type Session, type SignedIn, sessionBySecret } from '../sts/sessions.ts'
-import type { SignInContext } from './context.ts'
+import type { SignInContext, SignInEnv } from './context.ts'
+import { flowEvent } from './sign-in-events.ts'
 
 /**
  * The browser of a request. It has one cookie with one secret: before anybody signed in that binds the steps of a sign-in to the
@@ -28,6 +30,7 @@ export async function browserOf(c: Context, context: SignInContext): Promise<Bro
   const shown = getCookie(c, name) ?? ''
   if (SECRET.test(shown)) {
     const session = await sessionBySecret(context.store, 'browser', shown)
+    if (session !== undefined) await noteUse(context.store, session)
     return { secret: shown, session, formToken: formTokenOf(context, shown) }
   }
   const secret = newSecret()
@@ -79,10 +82,29 @@ export async function signIn(
   writeCookie(c, context, secret)
 }
 
-export async function signOut(c: Context, context: SignInContext, browser: Browser): Promise<void> {
-  const { session } = browser
-  if (session !== undefined) await inTransaction(context.store.db, (tx) => endSessions(tx, 'id', session.id))
+export async function signOut(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+  { session }: Pick<Browser, 'session'>,
+): Promise<void> {
+  if (session !== undefined) {
+    await inTransaction(context.store.db, async (tx) => {
+      await endSessions(tx, 'id', session.id)
+      await recordEvent(tx, flowEvent(c, context, session.identity, 'SignOut'))
+    })
+  }
   writeCookie(c, context, newSecret())
+}
+
+/** What the owner sees of when a session was last used need not be exact. */
+const USE_NOTED_MS = 60 * 1000
+
+async function noteUse({ db, clock }: SignInContext['store'], { id, lastUsedMs }: Session): Promise<void> {
+  const now = clock()
+  if (now - lastUsedMs < USE_NOTED_MS) return
+  await inTransaction(db, (tx) =>
+    tx.updateTable('sessions').set({ last_used_ms: now }).where('id', '=', id).execute(),
+  )
 }
 
 function formTokenOf({ store }: SignInContext, secret: string): string {

@@ -42,7 +42,7 @@ ${formToken(browser)}<input type="hidden" name="request" value="${secret}">
 <button name="decision" value="allow">${kind === 'none' ? 'Accept' : 'Allow'}</button>
 <button name="decision" value="refuse" class="quiet">${kind === 'none' ? 'Not now' : 'Refuse'}</button>
 </div>
-<p><button name="decision" value="switch" class="link">Use another account</button></p>
+<p class="below"><button name="decision" value="switch" class="link">Use another account</button></p>
 </form>`,
   )
 }
@@ -83,8 +83,9 @@ ${fact('Group', group.uid)}
 
 function clientFacts({ request, clientName, device }: Consent): Html {
   const { reply, client, identity, scopes, audiences } = request
-  return html`${clientName === undefined ? '' : fact('Program', clientName)}
-${clientName === undefined && client !== '' ? fact('It calls itself', client) : ''}
+  const isInHeading = clientName === undefined || reply.kind === 'code'
+  return html`${isInHeading ? '' : fact('Program', clientName)}
+${clientName === undefined && client !== '' ? fact('It calls itself', shownName(client)) : ''}
 ${fact('It gets', gets(request))}
 ${fact('For', audiences.join(', '))}
 ${identity === '' ? '' : fact('It acts as the identity', identity)}
@@ -116,6 +117,16 @@ function deviceFacts({ startedMs, address, userAgent }: WaitingDevice): Html {
   return html`${fact('It asked from the address', address)}
 ${fact('At', `${new Date(startedMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`)}
 ${userAgent === '' ? '' : fact('It describes itself as', userAgent)}`
+}
+
+const SHOWN_CHARS_MAX = 60
+
+/** What anybody may have written, without what turns the letters around it. */
+function shownName(text: string): string {
+  const letters = [...text.replaceAll(/\p{Cf}/gu, '')]
+  return letters.length > SHOWN_CHARS_MAX
+    ? `${letters.slice(0, SHOWN_CHARS_MAX).join('')}…`
+    : letters.join('')
 }
 
 function fact(label: string, value: string): Html {

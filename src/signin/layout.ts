@@ -71,6 +71,8 @@ export function notice(message: string | undefined): Html {
 
 export interface InputField {
   readonly name: string
+  /** Default: the name. Must be another one where a page has the name twice. */
+  readonly id?: string
   readonly label: string
   readonly type?: 'text' | 'email' | 'password'
   /** Token of the HTML autofill vocabulary, which password managers go by. */
@@ -86,11 +88,11 @@ export interface InputField {
 
 /** A labelled input with its hint. */
 export function field(input: InputField): Html {
-  const { name, label, type = 'text', autocomplete, value = '', hint } = input
-  const hintId = `${name}-hint`
+  const { name, id = name, label, type = 'text', autocomplete, value = '', hint } = input
+  const hintId = `${id}-hint`
   return html`<div class="field">
-<label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value}"
+<label for="${id}">${label}</label>
+<input id="${id}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value}"
 ${input.optional ? '' : 'required'} ${input.autofocus ? 'autofocus' : ''}
 ${input.maxlength === undefined ? '' : html`maxlength="${input.maxlength}"`}
 ${input.minlength === undefined ? '' : html`minlength="${input.minlength}"`}

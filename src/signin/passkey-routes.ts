@@ -28,7 +28,7 @@ export function passkeyRoutes(context: SignInContext): SignInRoutes {
       readPasskey(context, browser, 'sign-in', form.text('answer')),
     )
     const refused = async (problem: string) =>
-      showSignIn(c, context, browser, request, await waitingRequest(context, request), { problem }, 401)
+      showSignIn(c, context, browser, request, await waitingRequest(c, context, request), { problem }, 401)
     if (account === undefined)
       return refused('This passkey is not known here, or the page was open too long.')
     if (account.disabled !== 0) {

@@ -3,6 +3,7 @@ import type {
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
   RegistrationResponseJSON,
+  WebAuthnCredential,
 } from '@simplewebauthn/server'
 import { limits } from '../core/limits.ts'
 import { inTransaction, type Reader, type Tx } from '../storage/db.ts'
@@ -28,6 +29,10 @@ interface Question {
   readonly account: string
 }
 
+/** EdDSA, ES256 and RS256 (IANA COSE algorithms): every authenticator knows one of them. */
+const algorithms = [-8, -7, -257]
+
+type Transports = NonNullable<WebAuthnCredential['transports']>
 type Context = Pick<SignInContext, 'store' | 'authUrl'>
 
 /**
@@ -65,6 +70,7 @@ export async function askForNewPasskey(
     userName: account.email,
     userDisplayName: account.name,
     attestationType: 'none',
+    supportedAlgorithmIDs: algorithms,
     excludeCredentials: known.map(({ id, transports }) => ({ id, transports: transportsIn(transports) })),
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     timeout: limits.passkeyStepMs,
@@ -109,6 +115,7 @@ export async function readNewPasskey(
       expectedOrigin: context.authUrl,
       expectedRPID: hostOf(context),
       requireUserVerification: true,
+      supportedAlgorithmIDs: algorithms,
     }),
   )
   if (!verified?.verified) return undefined
@@ -206,8 +213,8 @@ function hostOf({ authUrl }: Context): string {
   return new URL(authUrl).hostname
 }
 
-function transportsIn(json: string): AuthenticatorTransport[] {
-  return JSON.parse(json) as AuthenticatorTransport[]
+function transportsIn(json: string): Transports {
+  return JSON.parse(json) as Transports
 }
 
 /** An answer that cannot be read or does not verify is a wrong one, for whatever reason. */

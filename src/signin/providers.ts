@@ -9,7 +9,9 @@ import type { Reader } from '../storage/db.ts'
 import { readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { IdentityProviderRow } from '../storage/tables.ts'
+import type { OrganizationProvider } from '../sts/assume/person.ts'
 import type { OperatorProvider } from './operator-providers.ts'
+import { groupsIn } from './provider-groups.ts'
 
 /** The OpenID providers through which people sign in: the operator's, for everybody, and those of organizations. */
 
@@ -92,6 +94,26 @@ export function providerOf(store: Store, row: IdentityProviderRow): Provider {
     organization: row.parent,
     defaultRole: row.default_role,
     groupsClaim: oidc.groupsClaim,
+  }
+}
+
+/** An organization's provider as an exchange needs to know it; undefined when there is none (any more). */
+export async function organizationProvider(
+  providers: Pick<Providers, 'byId'>,
+  uid: string,
+): Promise<OrganizationProvider | undefined> {
+  const provider = await providers.byId(uid)
+  if (provider === undefined || provider.organization === '') return undefined
+  const { issuer, clientId, organization, groupsClaim } = provider
+  return {
+    uid,
+    issuer,
+    clientId,
+    organization,
+    groupsOf(payload) {
+      const groups = groupsIn(payload, groupsClaim)
+      return 'problem' in groups ? undefined : groups
+    },
   }
 }
 

@@ -20,7 +20,8 @@ import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
 import type { AccessTokens } from '../sts/access-token.ts'
-import { readUnverified, verifySubjectToken } from '../sts/subject-token.ts'
+import { checkSubjectToken, readSubjectToken } from '../sts/subject-token.ts'
+import { untilOneFails } from '../trust/judges.ts'
 import type { KeySource } from '../trust/key-set.ts'
 import type { SubjectClaims } from '../trust/match.ts'
 import { type Admission, admit } from './admission.ts'
@@ -104,19 +105,20 @@ function make(store: Store, proof: Proof, identity: string, code: string, call: 
 }
 
 async function prove(options: RegistrationOptions, token: string): Promise<Proof> {
-  const read = readUnverified(token)
+  const read = readSubjectToken(token)
   if (!read.ok) throw unauthenticated(read.reason)
-  if (read.issuer === options.authUrl) return { identity: await proveOwn(options, token) }
+  const { claims } = read
+  if (claims.issuer === options.authUrl) return { identity: await proveOwn(options, token) }
   // Nothing is asked of an issuer that nobody signs in with (R1).
-  const providers = await options.providers.trusting(read.issuer, read.audience)
+  const providers = await options.providers.trusting(claims.issuer, claims.audience)
   if (providers.length === 0) throw untrusted()
   const { clock } = options.store
-  const checked = await verifySubjectToken(token, { keys: options.keysFor(read.issuer), clock })
-  if (!checked.ok)
-    throw checked.kind === 'unavailable'
-      ? unavailable(checked.reason, RETRY_MS)
-      : unauthenticated(checked.reason)
-  const { claims } = checked
+  const genuine = { keys: options.keysFor(claims.issuer), clock }
+  const checked = await untilOneFails((judge) => checkSubjectToken(token, read, genuine, judge))
+  if (!checked.ok) {
+    const { fault, why } = checked.failed
+    throw fault === 'elsewhere' ? unavailable(why, RETRY_MS) : unauthenticated(why)
+  }
   if (claims.issuedAtMs !== undefined && clock() - claims.issuedAtMs > limits.subjectTokenAgeMsMax)
     throw unauthenticated('the token was issued too long ago')
   const provider = meant(claims, providers)
@@ -137,9 +139,9 @@ async function prove(options: RegistrationOptions, token: string): Promise<Proof
  * The provider for which the token was made (OpenID Connect Core 1.0 section 3.1.3.7). Several organizations may have the same one;
  * none of them can claim somebody for itself then.
  */
-function meant({ payload }: SubjectClaims, providers: readonly Provider[]): Provider | undefined {
-  const party = payload['azp']
-  const fitting = providers.filter(({ clientId }) => party === undefined || party === clientId)
+function meant({ audience, payload }: SubjectClaims, providers: readonly Provider[]): Provider | undefined {
+  const party = payload['azp'] ?? (audience.length === 1 ? audience[0] : undefined)
+  const fitting = providers.filter(({ clientId }) => party === clientId)
   const [first] = fitting
   const shared = fitting.find(({ organization }) => organization === '')
   if (shared !== undefined || fitting.length < 2 || first === undefined) return shared ?? first

@@ -1,9 +1,9 @@
 import type { Context } from 'hono'
-import { ApiError, Code } from '../core/errors.ts'
 import { inviteOffer } from '../iam/invitations.ts'
-import { type AuthorizationRequest, authorizationRequests } from './authorization.ts'
+import type { AuthorizationRequest } from './authorization.ts'
 import type { Browser } from './browser.ts'
 import type { SignInContext, SignInEnv } from './context.ts'
+import { openFlow } from './flow-browser.ts'
 import { canUsePasskeys } from './passkeys.ts'
 import { type SignInPage, signInPage } from './sign-in-page.ts'
 
@@ -13,17 +13,11 @@ export const DISABLED = 'This account is disabled. Whoever runs this Berth can e
 
 /** The request that waits for somebody to sign in; undefined for none. Throws code 5 for one that is over. */
 export async function waitingRequest(
-  { store }: SignInContext,
+  c: Context<SignInEnv>,
+  context: SignInContext,
   secret: string,
 ): Promise<AuthorizationRequest | undefined> {
-  if (secret === '') return undefined
-  const request = await authorizationRequests(store).read(secret)
-  if (request === undefined)
-    throw new ApiError(
-      Code.NOT_FOUND,
-      'Not found: this sign-in took too long or is over; go back to where you came from and begin again',
-    )
-  return request
+  return secret === '' ? undefined : openFlow(c, context, secret)
 }
 
 export async function showSignIn(

@@ -1,4 +1,5 @@
 import { Hono } from 'hono'
+import { foldedEmail } from '../core/fields.ts'
 import { inTransaction } from '../storage/db.ts'
 import { sessionsOf } from '../sts/sessions.ts'
 import { type Account, accountByEmail, changeAccount } from './accounts.ts'
@@ -12,6 +13,13 @@ import { hashPassword, verifyPassword } from './password.ts'
 import { beginSecondFactor } from './second-factor.ts'
 import { DISABLED, showSignIn, waitingRequest } from './show-sign-in.ts'
 
+/** What the page says to whoever was sent to it, by the word for it in the address. */
+const newsOf = {
+  again: 'Sign in again to go on: it was a while ago.',
+  'signed-out': 'You are signed out.',
+  deleted: 'Your account is deleted.',
+} as const
+
 /** Signing in with a password, and out. */
 export function signInRoutes(context: SignInContext): SignInRoutes {
   const { store } = context
@@ -20,17 +28,14 @@ export function signInRoutes(context: SignInContext): SignInRoutes {
   app.get('/sign-in', async (c) => {
     const browser = await browserOf(c, context)
     const secret = c.req.query('request') ?? ''
-    const request = await waitingRequest(context, secret)
+    const request = await waitingRequest(c, context, secret)
     const provider = request?.identityProvider || request?.connection
     if (provider)
       return c.redirect(`/sign-in/provider?${new URLSearchParams({ with: provider, request: secret })}`, 303)
     const again = c.req.query('again') !== undefined
     if (request === undefined && browser.session !== undefined && !again) return c.redirect('/account', 303)
-    const news = again
-      ? 'Sign in again to go on: it was a while ago.'
-      : c.req.query('done') === 'signed-out'
-        ? 'You are signed out.'
-        : undefined
+    const done = again ? 'again' : (c.req.query('done') ?? '')
+    const news = Object.hasOwn(newsOf, done) ? newsOf[done as keyof typeof newsOf] : undefined
     return showSignIn(c, context, browser, secret, request, { news })
   })
 
@@ -38,8 +43,8 @@ export function signInRoutes(context: SignInContext): SignInRoutes {
     const browser = await browserOf(c, context)
     const form = await readForm(c, browser)
     const secret = form.text('request')
-    const request = await waitingRequest(context, secret)
-    const email = form.trimmed('email')
+    const request = await waitingRequest(c, context, secret)
+    const email = foldedEmail(form.trimmed('email'))
     const password = form.text('password')
     const known = await accountByEmail(store.db.kysely, email)
     const { address } = context.placeOf(c)

@@ -1,5 +1,7 @@
 import type { Context } from 'hono'
 import { Hono } from 'hono'
+import { Code } from '../core/errors.ts'
+import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction } from '../storage/db.ts'
 import {
   type ClientTokens,
@@ -18,10 +20,11 @@ import type { OAuthParameters } from './oauth-parameters.ts'
 import { clientRequest, oauthError } from './oauth-reply.ts'
 import { readScope } from './oauth-scope.ts'
 import { audiencesAmong } from './requested-audience.ts'
+import { flowEvent } from './sign-in-events.ts'
 
 /** The token endpoint (RFC 6749 section 3.2): where a client turns into tokens what somebody agreed to. */
 
-export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
+const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
 interface ClientCall {
   readonly c: Context<SignInEnv>
@@ -37,7 +40,7 @@ const grants: Readonly<Record<string, (call: ClientCall) => Promise<Response>>> 
   [DEVICE_GRANT]: byDevice,
 }
 
-export const grantTypes: readonly string[] = Object.keys(grants)
+const grantTypes: readonly string[] = Object.keys(grants)
 
 export function tokenRoutes(context: SignInContext): SignInRoutes {
   const app: SignInRoutes = new Hono<SignInEnv>()
@@ -70,11 +73,14 @@ async function byCode(call: ClientCall): Promise<Response> {
     redirect: parameters.get('redirect_uri'),
     verifier: parameters.get('code_verifier'),
   })
-  if (redeemed.kind === 'refused') return oauthError(c, 'invalid_grant', redeemed.why)
-  if (redeemed.kind === 'replayed') {
-    await end(context, redeemed.session)
-    return oauthError(c, 'invalid_grant', 'the code was used already')
+  if (redeemed.kind === 'refused') {
+    if (redeemed.identity !== undefined) {
+      const event = flowEvent(c, context, redeemed.identity, 'RedeemCode')
+      context.audit.refused(event, { code: Code.UNAUTHENTICATED, reason: redeemed.why })
+    }
+    return oauthError(c, 'invalid_grant', redeemed.why)
   }
+  if (redeemed.kind === 'replayed') return endReplayed(call, redeemed.identity, redeemed.session)
   return give(call, redeemed.grant, [client], (session) => codes.made(code, session))
 }
 
@@ -126,11 +132,12 @@ const waiting = {
 
 /** The tokens of a grant. `made` is told the session, and says whether it may stay. */
 async function give(
-  { c, context, parameters }: ClientCall,
+  call: ClientCall,
   grant: Grant,
   identifiedTo: readonly string[],
   made: (session: string) => Promise<boolean> = async () => true,
 ): Promise<Response> {
+  const { c, context, parameters } = call
   if (!(await isInForce(context.store, grant)))
     return oauthError(c, 'invalid_grant', 'whoever agreed is not signed in any more')
   const asked = parameters.all('audience')
@@ -143,10 +150,7 @@ async function give(
     tokenAudiences: audiences,
     place: context.placeOf(c),
   })
-  if (!(await made(tokens.session))) {
-    await end(context, tokens.session)
-    return oauthError(c, 'invalid_grant', 'the code was used already')
-  }
+  if (!(await made(tokens.session))) return endReplayed(call, grant.who.identity, tokens.session)
   const idToken = grant.idToken
     ? await identify(context, {
         identity: grant.who.identity,
@@ -175,6 +179,12 @@ function tokenAnswer(
   }
 }
 
-async function end({ store }: SignInContext, session: string): Promise<void> {
-  if (session !== '') await inTransaction(store.db, (tx) => endSessions(tx, 'id', session))
+/** Ends what a code made that was shown again (RFC 6749 section 4.1.2); `session` is '' where it made nothing yet. */
+async function endReplayed({ c, context }: ClientCall, identity: string, session: string): Promise<Response> {
+  const { store } = context
+  await inTransaction(store.db, async (tx) => {
+    if (session !== '' && (await endSessions(tx, 'id', session)) > 0)
+      await recordEvent(tx, flowEvent(c, context, identity, 'EndReplayedCode'))
+  })
+  return oauthError(c, 'invalid_grant', 'the code was used already')
 }

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type * as OpenidClient from 'openid-client'
 import { limits } from '../core/limits.ts'
 import { type Outbound, OutboundError } from '../sts/outbound.ts'
+import { groupsIn } from './provider-groups.ts'
 import type { Provider } from './providers.ts'
 
 /**
@@ -173,18 +174,13 @@ function readClaims({ groupsClaim }: Provider, claims: Readonly<Record<string, u
   if (typeof subject !== 'string' || subject === '')
     throw new UpstreamError('refused', 'it does not say who somebody is')
   const email = claims['email']
-  const named = groupsClaim === '' ? [] : [claims[groupsClaim] ?? []].flat()
-  const groups = named.filter((group) => typeof group === 'string')
-  if (groups.length !== named.length)
-    throw new UpstreamError('refused', 'its claim of groups holds something else than names')
-  if (groups.length > limits.sessionGroupsMax)
-    throw new UpstreamError('refused', `it names more than ${limits.sessionGroupsMax} groups`)
+  const groups = groupsIn(claims, groupsClaim)
+  if ('problem' in groups) throw new UpstreamError('refused', groups.problem)
   return {
     subject,
     email: typeof email === 'string' ? email : '',
     emailVerified: claims['email_verified'] === true || claims['email_verified'] === 'true',
-    // What cannot be in a mapping gives nothing.
-    groups: groups.filter((group) => group !== '' && group.length <= limits.externalGroupIdCharsMax),
+    groups,
   }
 }
 

@@ -68,9 +68,19 @@ export async function recordEvent(tx: Tx, event: AuditEvent): Promise<void> {
   await insertEvent(tx, eventRow(event))
 }
 
-const insertEvent = prepared((db, row: NewAuditEventRow) =>
-  db.insertInto('audit_events').values(row as AuditEventRow),
+const insertUnlessTaken = prepared((db, row: NewAuditEventRow) =>
+  db
+    .insertInto('audit_events')
+    .values(row as AuditEventRow)
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('id'),
 )
+
+/** A taken id must not fail: whoever makes a change would hear that its name was taken. */
+async function insertEvent(tx: Tx, event: NewAuditEventRow): Promise<void> {
+  let row = event
+  while ((await insertUnlessTaken(tx, row)).length === 0) row = renewedEvent(row)
+}
 
 /** Rows in one statement. Its text is always the same, since preparing it anew would cost more than it saves. */
 const ROWS_AT_ONCE = 32

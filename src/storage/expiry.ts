@@ -5,9 +5,9 @@ import { rootsIn } from './roots.ts'
 
 /**
  * Deletes what nobody asks for any more: audit events past their retention, answers that are kept for creates that are sent again,
- * sessions, steps of sign-ins and signing keys that have expired. Nothing waits for that: what has expired counts no more wherever
- * it is read (R16). Every node does it by itself, a few rows at a time and with pauses, so that others hardly notice; what another node has
- * deleted meanwhile is simply not there.
+ * sessions, steps of a sign-in and signing keys that have expired, and counts of wrong guesses. Nothing waits for that: what has
+ * expired counts no more wherever it is read (R16). Every node does it by itself, a few rows at a time and with pauses, so that
+ * others hardly notice; what another node has deleted meanwhile is simply not there.
  */
 export interface Expiry {
   /** Stops between two steps; what is left waits for the next start. */
@@ -28,6 +28,8 @@ const INTERVAL_MS = 60 * 60 * 1000
 /** Rows of one transaction: it holds up other changes for a few milliseconds. */
 const ROWS_AT_ONCE = 200
 const PAUSE_MS = 10
+/** Longer than any window in which guesses are counted. */
+const GUESSES_MS = 24 * 60 * 60 * 1000
 
 export function expiry({ db, clock, auditRetentionMs, intervalMs, onError }: ExpiryOptions): Expiry {
   let stopping = false
@@ -40,8 +42,9 @@ export function expiry({ db, clock, auditRetentionMs, intervalMs, onError }: Exp
   const round = async () => {
     const now = clock()
     await all(() => deleteAnswers(db, now - limits.idempotencyKeyMaxAgeMs))
-    await all(() => deleteSessions(db, now))
     await all(() => deletePending(db, now))
+    await all(() => deleteSessions(db, now))
+    await all(() => deleteGuesses(db, now - GUESSES_MS))
     await inTransaction(db, (tx) => tx.deleteFrom('signing_keys').where('expires_ms', '<=', now).execute())
     if (auditRetentionMs === undefined) return
     const before = firstEventId(now - auditRetentionMs)
@@ -104,6 +107,29 @@ async function deleteAnswers(db: Db, untilMs: number): Promise<number> {
   return old.length
 }
 
+async function deletePending(db: Db, untilMs: number): Promise<number> {
+  const old = await db.kysely
+    .selectFrom('pending')
+    .select(['kind', 'secret_hash'])
+    .where('expires_ms', '<=', untilMs)
+    .orderBy('expires_ms')
+    .limit(ROWS_AT_ONCE)
+    .execute()
+  await inTransaction(db, async (tx) => {
+    for (const kind of new Set(old.map((row) => row.kind))) {
+      const hashes = old.flatMap((row) => (row.kind === kind ? [row.secret_hash] : []))
+      await tx
+        .deleteFrom('pending')
+        .where('kind', '=', kind)
+        .where('secret_hash', 'in', hashes)
+        // Something else may be kept with the same secret by now.
+        .where('expires_ms', '<=', untilMs)
+        .execute()
+    }
+  })
+  return old.length
+}
+
 async function deleteSessions(db: Db, untilMs: number): Promise<number> {
   const old = await db.kysely
     .selectFrom('sessions')
@@ -121,18 +147,17 @@ async function deleteSessions(db: Db, untilMs: number): Promise<number> {
   return ids.length
 }
 
-async function deletePending(db: Db, untilMs: number): Promise<number> {
+async function deleteGuesses(db: Db, untilMs: number): Promise<number> {
   const old = await db.kysely
-    .selectFrom('pending')
-    .select('expires_ms')
-    .where('expires_ms', '<=', untilMs)
-    .orderBy('expires_ms')
+    .selectFrom('guesses')
+    .select('key')
+    .where('since_ms', '<=', untilMs)
     .limit(ROWS_AT_ONCE)
     .execute()
-  const last = old.at(-1)
-  if (last !== undefined)
+  const keys = old.map(({ key }) => key)
+  if (keys.length > 0)
     await inTransaction(db, (tx) =>
-      tx.deleteFrom('pending').where('expires_ms', '<=', last.expires_ms).execute(),
+      tx.deleteFrom('guesses').where('key', 'in', keys).where('since_ms', '<=', untilMs).execute(),
     )
-  return old.length
+  return keys.length
 }

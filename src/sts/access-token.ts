@@ -24,6 +24,8 @@ export interface AccessTokenRequest {
   readonly capabilities?: CapabilitySet
   /** Id of the session that the token is to end with. */
   readonly session?: string
+  /** It is valid no longer than this, nor longer than any. */
+  readonly notAfterMs?: number
 }
 
 export interface AccessTokens {
@@ -34,7 +36,8 @@ export interface AccessTokens {
 }
 
 const SECOND_MS = 1000
-const TYPE = 'JWT'
+/** The `typ` of tokens that say who somebody is here; those for cloud accounts have another. */
+export const TOKEN_TYPE = 'JWT'
 
 /** `issuer`: the address of the token service, `{auth_url}`. */
 export function accessTokens({
@@ -47,10 +50,13 @@ export function accessTokens({
   readonly clock: () => number
 }): AccessTokens {
   return {
-    async issue({ identity, audiences, actor, scopes, capabilities, session }) {
+    async issue({ identity, audiences, actor, scopes, capabilities, session, notAfterMs = Infinity }) {
       const { kid, key } = await keys.current()
       const issuedAt = Math.floor(clock() / SECOND_MS)
-      const expiresAt = issuedAt + limits.accessTokenLifetimeMs / SECOND_MS
+      const expiresAt = Math.min(
+        issuedAt + limits.accessTokenLifetimeMs / SECOND_MS,
+        Math.floor(notAfterMs / SECOND_MS),
+      )
       const own = {
         ...(scopes === undefined ? {} : { scopes }),
         ...(capabilities === undefined ? {} : { cap: encodeSet(capabilities) }),
@@ -67,7 +73,7 @@ export function accessTokens({
         ...(actor === undefined ? {} : { act: actor }),
         ...(Object.keys(own).length === 0 ? {} : { berth: own }),
       })
-        .setProtectedHeader({ alg: ALGORITHM, kid, typ: TYPE })
+        .setProtectedHeader({ alg: ALGORITHM, kid, typ: TOKEN_TYPE })
         .sign(key)
       return { token, expiresAtMs: expiresAt * SECOND_MS }
     },
@@ -86,7 +92,7 @@ export function accessTokens({
             algorithms: [ALGORITHM],
             issuer,
             // Not our tokens for cloud accounts, which are signed with the same keys.
-            typ: TYPE,
+            typ: TOKEN_TYPE,
             currentDate: new Date(clock()),
             requiredClaims: ['sub', 'aud', 'exp'],
           },
@@ -113,7 +119,7 @@ export function accessTokens({
 }
 
 /** Undefined for a claim that is not ours: what cannot be read must not widen. */
-function readOwnClaim(claim: unknown): Omit<Caller, 'identity'> | undefined {
+export function readOwnClaim(claim: unknown): Omit<Caller, 'identity'> | undefined {
   if (claim === undefined) return { scopes: undefined, capabilities: undefined, session: undefined }
   if (typeof claim !== 'object' || claim === null) return undefined
   const { scopes, cap, sid } = claim as { scopes?: unknown; cap?: unknown; sid?: unknown }

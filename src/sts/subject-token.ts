@@ -1,12 +1,18 @@
 import { compactVerify } from 'jose'
 import { limits } from '../core/limits.ts'
-import { isSubjectTokenAlg, type KeySource, type SubjectTokenAlg } from '../trust/key-set.ts'
+import type { Condition, Fault, Judge } from '../trust/condition.ts'
+import { isSubjectTokenAlg, type KeyLookup, type KeySource, type SubjectTokenAlg } from '../trust/key-set.ts'
 import type { SubjectClaims } from '../trust/match.ts'
 
-/** What a subject token says of itself. Worth nothing before its signature is verified. */
-export interface UnverifiedToken extends Omit<SubjectClaims, 'payload'> {
+/** A token whose form is right. What it says is worth nothing before `checkSubjectToken` has found it genuine. */
+export interface SubjectToken {
   readonly ok: true
-  readonly header: { readonly alg: SubjectTokenAlg; readonly kid: string | undefined }
+  readonly header: {
+    readonly alg: SubjectTokenAlg
+    readonly kid: string | undefined
+    readonly typ: unknown
+  }
+  readonly claims: SubjectClaims
 }
 
 /** Short fixed text, in which nothing of the token appears. */
@@ -14,11 +20,6 @@ export interface Rejection {
   readonly ok: false
   readonly reason: string
 }
-
-export type Verification =
-  | { readonly ok: true; readonly claims: SubjectClaims }
-  /** `invalid`: this token will not do. `unavailable`: the issuer could not be asked; try again. */
-  | (Rejection & { readonly kind: 'invalid' | 'unavailable' })
 
 const SUBJECT_CHARS_MAX = 1024
 const KID_CHARS_MAX = 1024
@@ -30,49 +31,7 @@ const CONTROL = /\p{Cc}/u
  * before any key is fetched (R1). The form: a compact JWS (RFC 7515 section 7.1) with an asymmetric algorithm
  * (R6) and the claims of R8.
  */
-export function readUnverified(token: string): UnverifiedToken | Rejection {
-  const read = readToken(token)
-  if (!read.ok) return read
-  const { payload: _, ...claims } = read.claims
-  return { ok: true, header: read.header, ...claims }
-}
-
-/**
- * Verifies a subject token with keys of its issuer: form, signature, times. That the issuer is the expected
- * one and that the claims match is for the caller to check. `exp` is taken at its word; `nbf` and `iat` may
- * be `clockSkewMs` ahead (R8). `clock` is in ms. Does not reject.
- */
-export async function verifySubjectToken(
-  token: string,
-  { keys, clock }: { keys: KeySource; clock: () => number },
-): Promise<Verification> {
-  const read = readToken(token)
-  if (!read.ok) return { ...read, kind: 'invalid' }
-  const { header, claims } = read
-  const untimely = checkTimes(claims, clock())
-  if (untimely !== undefined) return rejected('invalid', untimely)
-
-  const found = await keys.find(header.alg, header.kid)
-  if (found.kind === 'unknown')
-    return rejected('invalid', 'the token is signed with a key that its issuer does not publish')
-  if (found.kind !== 'found') return rejected(found.kind, found.reason)
-  try {
-    await compactVerify(token, found.key, { algorithms: [header.alg] })
-  } catch {
-    return rejected('invalid', 'the signature of the token is not valid')
-  }
-  // Fetching keys takes time.
-  const expired = checkTimes(claims, clock())
-  return expired === undefined ? { ok: true, claims } : rejected('invalid', expired)
-}
-
-interface ReadToken {
-  readonly ok: true
-  readonly header: UnverifiedToken['header']
-  readonly claims: SubjectClaims
-}
-
-function readToken(token: string): ReadToken | Rejection {
+export function readSubjectToken(token: string): SubjectToken | Rejection {
   if (token.length > limits.bearerTokenCharsMax) return no('the token is too long')
   const parts = token.split('.')
   const [head = '', body = '', signature = ''] = parts
@@ -85,19 +44,101 @@ function readToken(token: string): ReadToken | Rejection {
   return 'ok' in claims ? claims : { ok: true, header, claims }
 }
 
+/**
+ * Whether a token is timely and genuine: its times, a key of its issuer, its signature. That the issuer is the expected one and
+ * that the claims match is for the caller to check. `exp` is taken at its word; `nbf` and `iat` may be `clockSkewMs` ahead (R8).
+ * `clock` is in ms.
+ */
+export async function checkSubjectToken(
+  token: string,
+  { header, claims }: SubjectToken,
+  { keys, clock }: { keys: KeySource; clock: () => number },
+  judge: Judge,
+): Promise<void> {
+  const isTimely = judge(timeCondition(claims, clock()))
+  const found = await keys.find(header.alg, header.kid)
+  judge(keyCondition(header, found))
+  judge({
+    name: 'signature',
+    holds: found.kind === 'found' ? await isSigned(token, header.alg, found.key) : undefined,
+    fault: 'token',
+    why: 'the signature of the token is not valid',
+    detail: () => ({ expected: 'made with that key', actual: '' }),
+  })
+  // Fetching keys takes time.
+  const after = timeCondition(claims, clock())
+  if (isTimely && after.holds !== true) judge(after)
+}
+
+async function isSigned(token: string, alg: SubjectTokenAlg, key: VerifyingKey): Promise<boolean> {
+  try {
+    await compactVerify(token, key, { algorithms: [alg] })
+    return true
+  } catch {
+    return false
+  }
+}
+
+type VerifyingKey = Extract<KeyLookup, { readonly kind: 'found' }>['key']
+
+function timeCondition(claims: SubjectClaims, now: number): Condition {
+  const problem = checkTimes(claims, now)
+  return {
+    name: 'time',
+    holds: problem === undefined,
+    fault: 'token',
+    why: problem ?? '',
+    detail: () => ({
+      expected: `valid at ${timeText(now)}`,
+      actual: `issued ${timeText(claims.issuedAtMs)}, expires ${timeText(claims.expiresAtMs)}`,
+      ...(problem === undefined
+        ? {}
+        : {
+            hint: `${problem}; ${claims.expiresAtMs <= now ? 'get a new one' : 'compare the clocks of the issuer and of this server'}`,
+          }),
+    }),
+  }
+}
+
+function timeText(ms: number | undefined): string {
+  if (ms === undefined) return 'at an unknown time'
+  // What JSON has as a number need not be a time that can be written.
+  return Math.abs(ms) > 8.64e15 ? 'at an impossible time' : new Date(ms).toISOString()
+}
+
+function keyCondition({ alg, kid }: SubjectToken['header'], found: KeyLookup): Condition {
+  const [fault, why]: [Fault, string] =
+    found.kind === 'unavailable'
+      ? ['elsewhere', found.reason]
+      : found.kind === 'invalid'
+        ? ['token', found.reason]
+        : ['token', 'the token is signed with a key that its issuer does not publish']
+  return {
+    name: 'key',
+    holds: found.kind === 'found',
+    fault,
+    why,
+    detail: () => ({
+      expected: 'one of the issuer for this token',
+      actual: `${kid === undefined ? 'no key id' : `key id ${kid}`}, ${alg}`,
+      ...(found.kind === 'found' ? {} : { hint: why }),
+    }),
+  }
+}
+
 /** Members that bring or point to keys (jwk, jku, x5c, x5u) are not read at all (R7). */
 function readHeader(
   header: Readonly<Record<string, unknown>> | undefined,
-): UnverifiedToken['header'] | Rejection {
+): SubjectToken['header'] | Rejection {
   if (header === undefined) return no('the header of the token is not a JSON object')
   // RFC 7515 section 4.1.11: no extension is understood here, so a token that needs one is not acceptable.
   if (Object.hasOwn(header, 'crit')) return no('the token needs extensions that are not supported (crit)')
-  const { alg, kid } = header
+  const { alg, kid, typ } = header
   if (!isSubjectTokenAlg(alg)) return no('the token is not signed with a supported algorithm')
   if (kid !== undefined && (typeof kid !== 'string' || kid.length > KID_CHARS_MAX)) {
     return no('the key id of the token is not valid')
   }
-  return { alg, kid }
+  return { alg, kid, typ }
 }
 
 function readClaims(payload: Readonly<Record<string, unknown>>): SubjectClaims | Rejection {
@@ -154,8 +195,4 @@ function isNumber(value: unknown): value is number {
 
 function no(reason: string): Rejection {
   return { ok: false, reason }
-}
-
-function rejected(kind: 'invalid' | 'unavailable', reason: string): Verification {
-  return { ok: false, kind, reason }
 }

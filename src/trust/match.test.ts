@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ClaimMatch, matchClaims } from './match.ts'
+import type { Condition } from './condition.ts'
+import { type ClaimMatch, matchClaims, matchIssuer } from './match.ts'
 import { compilePattern } from './patterns.ts'
 
 const options = {
@@ -23,8 +24,18 @@ const token = {
   payload: {} as Record<string, unknown>,
 }
 
+function conditionsOf(match: Partial<ClaimMatch>, claims: Partial<typeof token>): Condition[] {
+  const asked = { ...exact, ...match }
+  const said = { ...token, ...claims }
+  const patternIssuers = [said.issuer]
+  const conditions = [matchIssuer(asked, said.issuer, { ...options, patternIssuers })]
+  matchClaims(asked, said, options, (condition) => conditions.push(condition) > 0)
+  return conditions
+}
+
+/** The first that does not hold. */
 function fieldOf(match: Partial<ClaimMatch>, claims: Partial<typeof token>): string | undefined {
-  return matchClaims({ ...exact, ...match }, { ...token, ...claims }, options)?.field
+  return conditionsOf(match, claims).find(({ holds }) => holds !== true)?.name
 }
 
 test('issuer and subject are equal, or their patterns match the whole value', () => {
@@ -115,5 +126,40 @@ test('custom claims are compared as text and must all hold', () => {
       field,
       JSON.stringify([claims, claimPatterns]),
     )
+  }
+})
+
+test('R1: a pattern matches only among the issuers that the operator named', () => {
+  const iss = { case: 'issuerPattern', value: 'https://[a-z]+\\.example\\.com' } as const
+  for (const [patternIssuers, holds] of [
+    [[], false],
+    [['https://other.example.com'], false],
+    [['https://ci.example.com'], true],
+  ] as const) {
+    const condition = matchIssuer({ iss }, token.issuer, { ...options, patternIssuers })
+    assert.equal(condition.holds, holds)
+    assert.equal(/BERTH_PATTERN_ISSUERS/.test(condition.detail().hint ?? ''), !holds)
+  }
+})
+
+test('a condition that does not hold says what was probably meant', () => {
+  const subject = (value: string) => ({ sub: { case: 'subject', value } }) as const
+  const pattern = (value: string) => ({ sub: { case: 'subjectPattern', value } }) as const
+  for (const [match, hint] of [
+    [subject('repo:a/b/'), /slash at the end/],
+    [subject('repo:A/b'), /upper and lower case/],
+    [subject(' repo:a/b'), /blanks/],
+    [subject('repo:a/*'), /exact value, not a pattern/],
+    [subject('other'), /^$/],
+    [pattern('repo:a/*'), /for any text write \.\* instead: repo:a\/\.\*$/],
+    [pattern('repo:*/b'), /write \.\* instead: repo:\.\*\/b$/],
+    [pattern('repo:a'), /a part only/],
+    [pattern('REPO:a/b'), /upper and lower case/],
+    [pattern('('), /^the pattern is not a regular expression/],
+    [pattern('other'), /^$/],
+  ] as const) {
+    const failed = conditionsOf(match, {}).find(({ holds }) => holds !== true)
+    assert.equal(failed?.name, 'subject', JSON.stringify(match))
+    assert.match(failed?.detail().hint ?? '', hint, JSON.stringify(match))
   }
 })

@@ -1,4 +1,6 @@
+import type { Condition, ConditionDetail, Judge } from './condition.ts'
 import { checkIssuer } from './issuer-url.ts'
+import { patternHint, textHint } from './match-hints.ts'
 import type { CompiledPattern } from './patterns.ts'
 
 /** What a verified token says. */
@@ -15,7 +17,7 @@ export interface SubjectClaims {
 }
 
 /** A oneof of an exact value and a pattern, as the generated code has it. */
-type Choice<Exact extends string, Pattern extends string> =
+export type Choice<Exact extends string, Pattern extends string> =
   | { readonly case: Exact; readonly value: string }
   | { readonly case: Pattern; readonly value: string }
   | { readonly case: undefined; readonly value?: undefined }
@@ -30,12 +32,33 @@ export interface ClaimMatch {
   readonly claimPatterns: Readonly<Record<string, string>>
 }
 
+/** Compiles a pattern; one that does not compile matches nothing. */
+export type CompilePattern = (text: string) => CompiledPattern | { readonly error: string }
+
 /**
- * Which condition does not hold; for claims with the name that the identity gives them, never the token's
- * value.
+ * Whether an identity trusts the issuer of a token, which is asked before anything is fetched from it (R1). A pattern matches only
+ * among the issuers that the operator named.
  */
-export interface Mismatch {
-  readonly field: 'issuer' | 'subject' | 'audience' | `claims.${string}`
+export function matchIssuer(
+  { iss }: Pick<ClaimMatch, 'iss'>,
+  issuer: string,
+  {
+    pattern,
+    patternIssuers,
+  }: { readonly pattern: CompilePattern; readonly patternIssuers: readonly string[] },
+): Condition {
+  const isNamed = iss.case !== 'issuerPattern' || patternIssuers.includes(issuer)
+  // What a pattern lets through decides where keys are fetched from.
+  const isName = iss.case !== 'issuerPattern' || checkIssuer(issuer) === undefined
+  const fits = matchesChoice(iss, 'issuer', issuer, pattern)
+  return mismatch('issuer', fits && isNamed && isName, () => ({
+    ...choiceDetail(iss, 'issuer', issuer, pattern),
+    ...(fits && !isNamed
+      ? {
+          hint: 'the pattern matches, but the operator has not listed this issuer among those that patterns may match (BERTH_PATTERN_ISSUERS)',
+        }
+      : {}),
+  }))
 }
 
 export interface MatchOptions {
@@ -44,49 +67,128 @@ export interface MatchOptions {
    * (R10).
    */
   readonly defaultAudiences: readonly string[]
-  /** Compiles a pattern; one that does not compile matches nothing. */
-  readonly pattern: (text: string) => CompiledPattern | { readonly error: string }
+  readonly pattern: CompilePattern
 }
 
 /**
- * The first condition of an identity that a verified token does not meet, or undefined when it meets all.
- * Exact values are equal, patterns match the whole value. Of several audiences one must match; a token
- * without one never does. A custom claim is compared as text: booleans and numbers as JSON writes them
- * (`true`, `42`); a list, an object or null has no such text and never matches, nor does an integer that JSON
- * readers round (beyond 2^53).
+ * The conditions that an identity has for the claims of a verified token, in order. Exact values are equal, patterns match the
+ * whole value. Of several audiences one must match; a token without one never does. A custom claim is compared as text: booleans
+ * and numbers as JSON writes them (`true`, `42`); a list, an object or null has no such text and never matches, nor does an integer
+ * that JSON readers round (beyond 2^53).
  */
 export function matchClaims(
-  match: ClaimMatch,
-  claims: Pick<SubjectClaims, 'issuer' | 'subject' | 'audience' | 'payload'>,
+  match: Omit<ClaimMatch, 'iss'>,
+  claims: Pick<SubjectClaims, 'subject' | 'audience' | 'payload'>,
   { defaultAudiences, pattern }: MatchOptions,
-): Mismatch | undefined {
-  function fits(choice: Choice<string, string>, exact: string, value: string): boolean {
-    if (choice.case === undefined) return false
-    return choice.case === exact ? choice.value === value : fitsPattern(choice.value, value)
-  }
-
-  function fitsPattern(text: string, value: string): boolean {
-    const compiled = pattern(text)
-    return !('error' in compiled) && compiled.test(value)
-  }
-
-  if (!fits(match.iss, 'issuer', claims.issuer)) return { field: 'issuer' }
-  // What a pattern lets through decides where keys are fetched from.
-  if (match.iss.case === 'issuerPattern' && checkIssuer(claims.issuer) !== undefined)
-    return { field: 'issuer' }
-  if (!fits(match.sub, 'subject', claims.subject)) return { field: 'subject' }
-  const { aud } = match
+  judge: Judge,
+): void {
+  const { sub, aud } = match
+  judge(matchChoice('subject', sub, 'subject', claims.subject, pattern))
   const isAudience = (value: string) =>
-    aud.case === undefined ? defaultAudiences.includes(value) : fits(aud, 'audience', value)
-  if (!claims.audience.some(isAudience)) return { field: 'audience' }
+    aud.case === undefined ? defaultAudiences.includes(value) : matchesChoice(aud, 'audience', value, pattern)
+  judge(
+    mismatch('audience', claims.audience.some(isAudience), () =>
+      aud.case === undefined
+        ? oneOfDetail(
+            defaultAudiences,
+            claims.audience,
+            'the identity names no audience, so the token must be for this token service: ask its issuer for that audience, or set one on the identity',
+          )
+        : {
+            ...choiceDetail(aud, 'audience', claims.audience[0] ?? '', pattern),
+            actual: claims.audience.join(', '),
+          },
+    ),
+  )
   for (const [name, expected] of Object.entries(match.claims)) {
-    if (claimText(claims.payload, name) !== expected) return { field: `claims.${name}` }
+    const value = claimText(claims.payload, name)
+    judge(
+      mismatch(`claims.${name}`, value === expected, () => ({
+        expected,
+        actual: value ?? '',
+        hint: value === undefined ? claimHint(claims.payload, name) : textHint(expected, value),
+      })),
+    )
   }
   for (const [name, text] of Object.entries(match.claimPatterns)) {
     const value = claimText(claims.payload, name)
-    if (value === undefined || !fitsPattern(text, value)) return { field: `claims.${name}` }
+    judge(
+      mismatch(`claims.${name}`, value !== undefined && matchesPattern(text, value, pattern), () => ({
+        expected: patternText(text),
+        actual: value ?? '',
+        hint: value === undefined ? claimHint(claims.payload, name) : patternHint(text, value, pattern),
+      })),
+    )
   }
-  return undefined
+}
+
+/** Whether a value is the exact one or matches the pattern that an identity has for it. */
+export function matchChoice(
+  name: string,
+  choice: Choice<string, string>,
+  exact: string,
+  value: string,
+  pattern: CompilePattern,
+): Condition {
+  return mismatch(name, matchesChoice(choice, exact, value, pattern), () =>
+    choiceDetail(choice, exact, value, pattern),
+  )
+}
+
+/** A condition that an identity sets: whoever does not meet it learns no more than that. */
+export function mismatch(name: string, holds: boolean, detail: () => ConditionDetail): Condition {
+  return { name, holds, fault: 'identity', why: `the identity asks for another ${name}`, detail }
+}
+
+/** What is expected where one of several values must be among those of the token. */
+export function oneOfDetail(
+  expected: readonly string[],
+  actual: readonly string[],
+  hint: string,
+): ConditionDetail {
+  return { expected: expected.join(' or '), actual: actual.join(', '), hint }
+}
+
+function matchesChoice(
+  choice: Choice<string, string>,
+  exact: string,
+  value: string,
+  pattern: CompilePattern,
+): boolean {
+  if (choice.case === undefined) return false
+  return choice.case === exact ? choice.value === value : matchesPattern(choice.value, value, pattern)
+}
+
+function matchesPattern(text: string, value: string, pattern: CompilePattern): boolean {
+  const compiled = pattern(text)
+  return !('error' in compiled) && compiled.test(value)
+}
+
+function choiceDetail(
+  choice: Choice<string, string>,
+  exact: string,
+  value: string,
+  pattern: CompilePattern,
+): ConditionDetail {
+  if (choice.case === undefined)
+    return { expected: '', actual: value, hint: 'the identity says nothing about it' }
+  return choice.case === exact
+    ? { expected: choice.value, actual: value, hint: textHint(choice.value, value) }
+    : {
+        expected: patternText(choice.value),
+        actual: value,
+        hint: patternHint(choice.value, value, pattern),
+      }
+}
+
+function patternText(pattern: string): string {
+  return `pattern ${pattern}`
+}
+
+function claimHint(payload: Readonly<Record<string, unknown>>, name: string): string {
+  return Object.hasOwn(payload, name)
+    ? 'the claim is neither a text, a number nor true or false, so nothing can match it'
+    : 'the token has no such claim'
 }
 
 function claimText(payload: Readonly<Record<string, unknown>>, name: string): string | undefined {

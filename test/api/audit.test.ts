@@ -323,6 +323,35 @@ onEveryDatabase('the audit log', (cast) => {
     assert.match(seen[2]?.reason ?? '', /^Unauthenticated: /)
   })
 
+  test('a workload whose subject no database stores is refused, and the records of others are written', async (t) => {
+    const issuer = await startIssuer(t)
+    const { owner, uid } = await cast().organization()
+    const { berth } = cast()
+    const { uid: identity } = await owner.api.made(`iam/identities/${uid}`, {
+      name: 'robot',
+      claimMatch: { issuer: issuer.name, subjectPattern: '[^/]*' },
+    })
+    for (const [sub, status] of [
+      ['job\u0000', 401],
+      ['job', 200],
+    ] as const) {
+      const token = await issuer.sign({ sub, aud: berth.url })
+      const reply = await call('GET', `${berth.url}/sts/exchange?aud=${berth.url}&identity=${identity}`, {
+        token,
+      })
+      if (status === 401) assertRefused(reply, { status, code: 16 })
+      else assert.equal(reply.status, status, reply.text)
+    }
+    const { body } = await eventually(
+      () => events(owner.api, { method: 'Exchange' }),
+      ({ body }) => body.totalCount === '1',
+    )
+    assert.deepEqual(
+      body.events.map(({ subject }: { subject: string }) => subject),
+      ['job'],
+    )
+  })
+
   test('what waits is written when the server stops', async () => {
     // Its own server; the others of this file go on.
     const { startTestBerth } = await import('../support/berth.ts')

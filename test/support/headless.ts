@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { createDecipheriv, createPublicKey, diffieHellman, generateKeyPairSync } from 'node:crypto'
 
 /** A client of the headless flow, as the public SDK makes one. */
@@ -20,5 +21,21 @@ export function newClient() {
       cipher.setAuthTag(sealed.subarray(-16))
       return Buffer.concat([cipher.update(sealed.subarray(12, -16)), cipher.final()]).toString()
     },
+  }
+}
+
+/** What the client fetches: undefined while nobody has signed in, or when it was fetched already. */
+export async function fetchHeadless(
+  url: string,
+  code: string,
+): Promise<{ readonly ecdhPublicKey: string; readonly encryptedIdToken: string } | undefined> {
+  const response = await fetch(`${url}/sts/headless_sessions?${new URLSearchParams({ code })}`)
+  if (response.status === 404) return undefined
+  assert.equal(response.status, 200, await response.clone().text())
+  const { ecdhPublicKey, encryptedIdtoken } = (await response.json()) as Record<string, string>
+  return {
+    // Bytes in JSON are base64, and these are the bytes of a text.
+    ecdhPublicKey: Buffer.from(ecdhPublicKey ?? '', 'base64').toString(),
+    encryptedIdToken: encryptedIdtoken ?? '',
   }
 }

@@ -40,7 +40,14 @@ export interface WebForm {
 
 const REDIRECTS_MAX = 10
 
-export function webBrowser(origin: string, options: { readonly follow?: boolean } = {}): WebBrowser {
+export interface WebBrowserOptions {
+  /** False: the answer that redirects is the page. */
+  readonly follow?: boolean
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export function webBrowser(origin: string, options: WebBrowserOptions = {}): WebBrowser {
   const cookies = new Map<string, string>()
   const send = async (
     address: string,
@@ -51,7 +58,10 @@ export function webBrowser(origin: string, options: { readonly follow?: boolean 
     const response = await fetch(url, {
       method: body === undefined ? 'GET' : 'POST',
       redirect: 'manual',
-      headers: { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
+      headers: {
+        ...options.headers,
+        cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+      },
       ...(body === undefined ? {} : { body }),
     })
     for (const cookie of response.headers.getSetCookie()) keepCookie(cookies, cookie)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { startTestBerth, type TestBerth } from '../support/berth.ts'
-import { databases } from '../support/databases.ts'
+import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { databases } from './support/databases.ts'
 
 /** What holds for every page of the sign-in. */
 

@@ -1,0 +1,19 @@
+import { ADDRESS_SETTINGS } from '../berth.ts'
+import type { Config } from '../config.ts'
+import type { Installation } from '../installation.ts'
+import { readSetting } from '../storage/settings.ts'
+
+/** The environment's addresses; else those that the server was last started with; else the defaults. */
+export async function addresses(
+  config: Config,
+  { store }: Installation,
+): Promise<{ baseUrl: string; authUrl: string }> {
+  const { kysely } = store.db
+  const scheme = config.tls === undefined ? 'http' : 'https'
+  const baseUrl =
+    config.baseUrl ??
+    (await readSetting(kysely, ADDRESS_SETTINGS.baseUrl)) ??
+    `${scheme}://${config.listen.host}:${config.listen.port}`
+  const authUrl = config.authUrl ?? (await readSetting(kysely, ADDRESS_SETTINGS.authUrl)) ?? baseUrl
+  return { baseUrl, authUrl }
+}

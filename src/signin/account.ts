@@ -1,0 +1,313 @@
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import { ApiError, Code, invalidArgument } from '../core/errors.ts'
+import { foldedEmail } from '../core/fields.ts'
+import { limits } from '../core/limits.ts'
+import { recordEvent } from '../storage/audit-events.ts'
+import { inTransaction, type Tx } from '../storage/db.ts'
+import { endSessions, type Session, sessionsOf } from '../sts/sessions.ts'
+import { accountPage, deletePage, type News, news } from './account-page.ts'
+import {
+  type Account,
+  accountById,
+  accountOfIdentity,
+  changeAccount,
+  deleteAccount,
+  nameProblem,
+} from './accounts.ts'
+import { type Browser, browserOf, signOut } from './browser.ts'
+import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
+import { type Form, readForm } from './form.ts'
+import { byAccount, guess } from './guesses.ts'
+import { personOf } from './identification.ts'
+import { addPasskey, askForNewPasskey, canUsePasskeys, passkeysOf, readNewPasskey } from './passkeys.ts'
+import { hashPassword, passwordProblem, verifyPassword } from './password.ts'
+import { flowEvent } from './sign-in-events.ts'
+
+/** What somebody who is signed in can see and change about that: their account, their passkeys, their sessions. */
+
+interface Visitor {
+  readonly browser: Browser
+  readonly session: Session
+  /** Undefined for somebody whom a provider vouches for. */
+  readonly account: Account | undefined
+}
+
+interface Owner extends Visitor {
+  readonly account: Account
+}
+
+export function accountRoutes(context: SignInContext): SignInRoutes {
+  const { store } = context
+  const app: SignInRoutes = new Hono<SignInEnv>()
+
+  const change = (
+    c: Context<SignInEnv>,
+    { session }: Visitor,
+    method: string,
+    work: (tx: Tx) => Promise<void>,
+  ) =>
+    inTransaction(store.db, async (tx) => {
+      await work(tx)
+      await recordEvent(tx, flowEvent(c, context, session.identity, method))
+    })
+  const done = (c: Context<SignInEnv>, what: News) => c.redirect(`/account?done=${what}`, 303)
+  const show = async (
+    c: Context<SignInEnv>,
+    { browser, session, account }: Visitor,
+    problem?: string,
+    status: 200 | 400 | 401 = 200,
+  ) => {
+    const person = await personOf(store, session.identity)
+    if (person === undefined) throw gone()
+    const done = c.req.query('done') ?? ''
+    const body = accountPage({
+      browser,
+      session,
+      account,
+      person,
+      problem,
+      news: problem === undefined && Object.hasOwn(news, done) ? news[done as News] : undefined,
+      passkeys: account === undefined ? [] : await passkeysOf(store.db.kysely, account.id),
+      canAddPasskeys: canUsePasskeys(context.authUrl),
+      sessions: await sessionsOf(store, session.identity),
+      nowMs: store.clock(),
+    })
+    return c.html(body, status)
+  }
+
+  app.get('/account', async (c) => {
+    const visitor = await visitorOf(c, context)
+    return visitor === undefined ? c.redirect('/sign-in', 303) : show(c, visitor)
+  })
+
+  app.post('/account/name', async (c) => {
+    const { owner, form } = await ownerOf(c, context)
+    const name = form.trimmed('name')
+    const wrong = nameProblem(name)
+    if (wrong !== undefined) return show(c, owner, `Your name ${wrong.description}.`, 400)
+    await change(c, owner, 'UpdateAccount', (tx) => changeAccount(store, tx, owner.account.id, { name }))
+    return done(c, 'name')
+  })
+
+  app.post('/account/password', async (c) => {
+    const { owner, form } = await ownerOf(c, context)
+    const { account, session } = owner
+    const { address } = context.placeOf(c)
+    const given = form.text('current')
+    const right = await guess(store, byAccount(account.id, address, true), async () =>
+      account.password_hash !== '' && (await verifyPassword(account.password_hash, given)).right
+        ? true
+        : undefined,
+    )
+    if (right === undefined) return show(c, owner, 'The current password is wrong.', 401)
+    const password = form.text('password')
+    const problem = passwordProblem(password, account)
+    if (problem !== undefined) return show(c, owner, problem, 400)
+    const password_hash = await hashPassword(password)
+    await change(c, owner, 'ChangePassword', async (tx) => {
+      await changeAccount(store, tx, account.id, { password_hash })
+      await endOthers(tx, session)
+    })
+    return done(c, 'password')
+  })
+
+  app.post('/account/second-factor', async (c) => {
+    const { owner, form } = await ownerOf(c, context)
+    if (!isRecent(context, owner)) return signInAgain(c)
+    const required = form.text('required') === 'yes'
+    if (required && (await passkeysOf(store.db.kysely, owner.account.id)).length === 0)
+      return show(c, owner, 'Add a passkey first.', 400)
+    await change(c, owner, 'UpdateAccount', (tx) =>
+      changeAccount(store, tx, owner.account.id, { passkey_required: required ? 1 : 0 }),
+    )
+    return done(c, 'second-factor')
+  })
+
+  app.post('/account/passkeys/options', async (c) => {
+    const { owner } = await ownerOf(c, context)
+    if (!isRecent(context, owner))
+      return c.json({ problem: 'Sign out and in again first: it was a while ago.' }, 401)
+    return c.json(await askForNewPasskey(context, owner.browser, owner.account))
+  })
+
+  app.post('/account/passkeys', async (c) => {
+    const { owner, form } = await ownerOf(c, context)
+    const { account, browser } = owner
+    if (!isRecent(context, owner)) return signInAgain(c)
+    const name = form.trimmed('name')
+    const wrong = nameProblem(name)
+    if (wrong !== undefined) return show(c, owner, `The name of the passkey ${wrong.description}.`, 400)
+    const passkey = await readNewPasskey(context, browser, account, form.text('answer'))
+    if (passkey === undefined) return show(c, owner, 'The passkey was not added. Try again.', 400)
+    let added = false
+    try {
+      await change(c, owner, 'AddPasskey', async (tx) => {
+        added = await addPasskey(store, tx, account.id, { ...passkey, name })
+        if (!added) throw tooManyPasskeys()
+      })
+    } catch (error) {
+      if (store.db.rules.isUniqueViolation(error))
+        return show(c, owner, 'This passkey is added already.', 400)
+      throw error
+    }
+    return done(c, 'passkey-added')
+  })
+
+  app.post('/account/passkeys/rename', async (c) => {
+    const { owner, form } = await ownerOf(c, context)
+    const name = form.trimmed('name')
+    const wrong = nameProblem(name)
+    if (wrong !== undefined) return show(c, owner, `The name of the passkey ${wrong.description}.`, 400)
+    await change(c, owner, 'RenamePasskey', async (tx) => {
+      const renamed = await tx
+        .updateTable('passkeys')
+        .set({ name })
+        .where('id', '=', form.text('id'))
+        .where('account_id', '=', owner.account.id)
+        .returning('id')
+        .execute()
+      if (renamed.length === 0) throw noSuch('passkey')
+    })
+    return done(c, 'passkey-renamed')
+  })
+
+  app.post('/account/passkeys/remove', async (c) => {
+    const { owner, form } = await ownerOf(c, context)
+    const { account } = owner
+    if (!isRecent(context, owner)) return signInAgain(c)
+    const passkeys = await passkeysOf(store.db.kysely, account.id)
+    if (account.password_hash === '' && passkeys.length === 1)
+      return show(c, owner, 'This passkey is the only way into your account.', 400)
+    await change(c, owner, 'RemovePasskey', async (tx) => {
+      const removed = await tx
+        .deleteFrom('passkeys')
+        .where('id', '=', form.text('id'))
+        .where('account_id', '=', account.id)
+        .returning('id')
+        .execute()
+      if (removed.length === 0) throw noSuch('passkey')
+      if ((await passkeysOf(tx, account.id)).length === 0)
+        await changeAccount(store, tx, account.id, { passkey_required: 0 })
+    })
+    return done(c, 'passkey-removed')
+  })
+
+  app.post('/account/sessions/end', async (c) => {
+    const { visitor, form } = await formOf(c, context)
+    const { session, browser } = visitor
+    const id = form.text('id')
+    if (id === session.id) {
+      await signOut(c, context, browser)
+      return c.redirect('/sign-in?done=signed-out', 303)
+    }
+    await change(c, visitor, 'EndSession', async (tx) => {
+      const own = await tx
+        .selectFrom('sessions')
+        .select('id')
+        .where('id', '=', id)
+        .where('identity_uid', '=', session.identity)
+        .executeTakeFirst()
+      if (own === undefined) throw noSuch('session')
+      await endSessions(tx, 'id', id)
+    })
+    return done(c, 'session-ended')
+  })
+
+  app.post('/account/sessions/end-others', async (c) => {
+    const { visitor } = await formOf(c, context)
+    await change(c, visitor, 'EndSession', (tx) => endOthers(tx, visitor.session))
+    return done(c, 'sessions-ended')
+  })
+
+  app.get('/account/delete', async (c) => {
+    const visitor = await visitorOf(c, context)
+    if (visitor?.account === undefined)
+      return c.redirect(visitor === undefined ? '/sign-in' : '/account', 303)
+    return c.html(deletePage(visitor.browser, visitor.account))
+  })
+
+  app.post('/account/delete', async (c) => {
+    const { owner, form } = await ownerOf(c, context)
+    if (!isRecent(context, owner)) return signInAgain(c)
+    if (foldedEmail(form.trimmed('email')) !== owner.account.email)
+      return c.html(
+        deletePage(owner.browser, owner.account, 'That is not the e-mail address of this account.'),
+        400,
+      )
+    await change(c, owner, 'DeleteAccount', async (tx) => {
+      const account = await accountById(tx, owner.account.id)
+      if (account !== undefined) await deleteAccount(store, tx, account)
+    })
+    await signOut(c, context, { session: undefined })
+    return c.redirect('/sign-in?done=deleted', 303)
+  })
+
+  return app
+}
+
+async function visitorOf(c: Context<SignInEnv>, context: SignInContext): Promise<Visitor | undefined> {
+  const browser = await browserOf(c, context)
+  const { session } = browser
+  if (session === undefined) return undefined
+  return { browser, session, account: await accountOfIdentity(context.store.db.kysely, session.identity) }
+}
+
+/** A form of somebody who is signed in. Throws code 16 for anybody else. */
+async function formOf(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+): Promise<{ readonly visitor: Visitor; readonly form: Form }> {
+  const visitor = await visitorOf(c, context)
+  if (visitor === undefined)
+    throw new ApiError(
+      Code.UNAUTHENTICATED,
+      'Unauthenticated: you are not signed in any more; sign in and try again',
+    )
+  return { visitor, form: await readForm(c, visitor.browser) }
+}
+
+/** A form of somebody with an account of ours. */
+async function ownerOf(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+): Promise<{ readonly owner: Owner; readonly form: Form }> {
+  const { visitor, form } = await formOf(c, context)
+  const { account } = visitor
+  if (account === undefined) throw invalidArgument('', 'you sign in somewhere else; change it there')
+  return { owner: { ...visitor, account }, form }
+}
+
+/** Whoever finds a browser open must not make it a way in that stays. */
+function isRecent({ store }: SignInContext, { session }: Visitor): boolean {
+  return session.createdMs > store.clock() - limits.recentSignInMs
+}
+
+function signInAgain(c: Context<SignInEnv>): Response {
+  return c.redirect('/sign-in?again', 303)
+}
+
+async function endOthers(tx: Tx, { identity, id }: Session): Promise<void> {
+  const others = await tx
+    .selectFrom('sessions')
+    .select('id')
+    .where('identity_uid', '=', identity)
+    .where('id', '<>', id)
+    .execute()
+  for (const other of others) await endSessions(tx, 'id', other.id)
+}
+
+function noSuch(what: 'passkey' | 'session'): ApiError {
+  return new ApiError(Code.NOT_FOUND, `Not found: you have no such ${what}; it may be gone already`)
+}
+
+function tooManyPasskeys(): ApiError {
+  return new ApiError(
+    Code.FAILED_PRECONDITION,
+    `Precondition failed: an account may have ${limits.passkeysMax} passkeys; remove one first`,
+  )
+}
+
+function gone(): ApiError {
+  return new ApiError(Code.UNAUTHENTICATED, 'Unauthenticated: this identity does not exist any more')
+}

@@ -1,0 +1,68 @@
+import { html } from 'hono/html'
+import { foldedEmail } from '../core/fields.ts'
+import { limits } from '../core/limits.ts'
+import { accountProblem } from './accounts.ts'
+import type { Form } from './form.ts'
+import { field, type Html } from './layout.ts'
+import { passwordProblem } from './password.ts'
+
+/** The fields in which somebody says who they are to be here, and what they must be. */
+
+export interface NewPerson {
+  readonly name: string
+  /** In the form in which it is stored. */
+  readonly email: string
+  readonly password: string
+}
+
+export function personFields({ name, email }: { readonly name: string; readonly email: string }): Html {
+  return html`${field({
+    name: 'name',
+    label: 'Your name',
+    autocomplete: 'name',
+    value: name,
+    maxlength: limits.accountNameCharsMax,
+    autofocus: name === '',
+  })}${field({
+    name: 'email',
+    label: 'E-mail',
+    type: 'email',
+    autocomplete: 'username',
+    value: email,
+    maxlength: limits.emailCharsMax,
+  })}${newPasswordField({ autofocus: name !== '' })}`
+}
+
+export function newPasswordField({ label = 'Password', autofocus = false } = {}): Html {
+  return field({
+    name: 'password',
+    label,
+    type: 'password',
+    autocomplete: 'new-password',
+    hint: `At least ${limits.passwordCharsMin} characters. Length is what counts.`,
+    minlength: limits.passwordCharsMin,
+    autofocus,
+  })
+}
+
+/** Tells password managers whose password a form is about. */
+export function usernameField(email: string): Html {
+  return html`<input type="text" name="username" autocomplete="username" value="${email}" readonly hidden>`
+}
+
+export function readPerson(form: Form): NewPerson {
+  return {
+    name: form.trimmed('name'),
+    email: foldedEmail(form.trimmed('email')),
+    password: form.text('password'),
+  }
+}
+
+const labels: Readonly<Record<string, string>> = { email: 'The e-mail address', name: 'Your name' }
+
+/** What somebody has to change, in words; undefined when it is fine. */
+export function personProblem(person: NewPerson): string | undefined {
+  const wrong = accountProblem(person)
+  if (wrong !== undefined) return `${labels[wrong.field] ?? wrong.field} ${wrong.description}.`
+  return passwordProblem(person.password, person)
+}

@@ -1,0 +1,16 @@
+import { limits } from '../core/limits.ts'
+
+/** The groups that somebody is in, by the claims of their provider; `claim` names the one that holds them, '' none. */
+export function groupsIn(
+  claims: Readonly<Record<string, unknown>>,
+  claim: string,
+): readonly string[] | { readonly problem: string } {
+  const named = claim === '' || !Object.hasOwn(claims, claim) ? [] : [claims[claim] ?? []].flat()
+  const groups = named.filter((group) => typeof group === 'string')
+  if (groups.length !== named.length)
+    return { problem: 'its claim of groups holds something else than names' }
+  if (groups.length > limits.sessionGroupsMax)
+    return { problem: `it names more than ${limits.sessionGroupsMax} groups` }
+  // What cannot be in a mapping gives nothing.
+  return groups.filter((group) => group !== '' && group.length <= limits.externalGroupIdCharsMax)
+}

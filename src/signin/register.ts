@@ -1,0 +1,92 @@
+import { Hono } from 'hono'
+import { html } from 'hono/html'
+import { ApiError, Code } from '../core/errors.ts'
+import { recordEvent } from '../storage/audit-events.ts'
+import { createAccount } from './accounts.ts'
+import { pathAfterSignIn } from './authorization.ts'
+import { type Browser, browserOf, signIn } from './browser.ts'
+import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
+import { openFlow } from './flow-browser.ts'
+import { readForm } from './form.ts'
+import { byAddress, guess } from './guesses.ts'
+import { alert, formToken, type Html, page } from './layout.ts'
+import { hashPassword } from './password.ts'
+import { personFields, personProblem, readPerson } from './person-fields.ts'
+import { mayRegister } from './show-sign-in.ts'
+import { flowEvent } from './sign-in-events.ts'
+import { requestField } from './sign-in-page.ts'
+
+/** Making an account of one's own, for those who were invited. */
+export function registerRoutes(context: SignInContext): SignInRoutes {
+  const { store, authUrl } = context
+  const app: SignInRoutes = new Hono<SignInEnv>()
+
+  app.get('/sign-in/register', async (c) => {
+    const browser = await browserOf(c, context)
+    const secret = c.req.query('request') ?? ''
+    if (!(await mayRegister(context, await openFlow(c, context, secret)))) throw notInvited()
+    return c.html(registerPage({ browser, secret, name: '', email: '' }))
+  })
+
+  app.post('/sign-in/register', async (c) => {
+    const browser = await browserOf(c, context)
+    const form = await readForm(c, browser)
+    const secret = form.text('request')
+    if (!(await mayRegister(context, await openFlow(c, context, secret)))) throw notInvited()
+    const person = readPerson(form)
+    const refused = (problem: string) => c.html(registerPage({ ...person, browser, secret, problem }), 400)
+    const problem = personProblem(person)
+    if (problem !== undefined) return refused(problem)
+
+    const passwordHash = await hashPassword(person.password)
+    // Whether an address is taken shows here; who asks about many has to wait.
+    const made = await guess(store, byAddress(context.placeOf(c).address), async () => {
+      try {
+        await signIn(c, context, browser, async (tx) => {
+          const account = await createAccount(store, tx, authUrl, {
+            ...person,
+            passwordHash,
+            emailVerified: false,
+          })
+          await recordEvent(tx, flowEvent(c, context, account.identity_uid, 'Register'))
+          return { identity: account.identity_uid, method: 'password', provider: '', groups: [] }
+        })
+        return true
+      } catch (error) {
+        if (store.db.rules.isUniqueViolation(error)) return undefined
+        throw error
+      }
+    })
+    if (made === undefined)
+      return refused('There is an account with this e-mail address already. Sign in instead.')
+    return c.redirect(pathAfterSignIn(secret), 303)
+  })
+
+  return app
+}
+
+interface RegisterPage {
+  readonly browser: Browser
+  readonly secret: string
+  readonly name: string
+  readonly email: string
+  readonly problem?: string
+}
+
+function registerPage({ browser, secret, name, email, problem }: RegisterPage): Html {
+  return page(
+    { title: 'Make an account' },
+    html`<h1>Make an account</h1>
+${alert(problem)}<form method="post" action="/sign-in/register">
+${formToken(browser)}${requestField(secret)}${personFields({ name, email })}<button>Make the account</button>
+</form>
+<p class="below">You have one already? <a href="/sign-in?request=${encodeURIComponent(secret)}">Sign in</a></p>`,
+  )
+}
+
+function notInvited(): ApiError {
+  return new ApiError(
+    Code.PERMISSION_DENIED,
+    'Permission denied: making an account takes an invite that is not for one e-mail address',
+  )
+}

@@ -1,0 +1,134 @@
+import { Hono } from 'hono'
+import { html } from 'hono/html'
+import { holdFirstOrganization, nameFirstOrganization } from '../bootstrap.ts'
+import { ApiError, Code } from '../core/errors.ts'
+import { checkName } from '../core/fields.ts'
+import { limits } from '../core/limits.ts'
+import { recordEvent } from '../storage/audit-events.ts'
+import { inTransaction, type Tx } from '../storage/db.ts'
+import { createAccount, hasAccounts } from './accounts.ts'
+import { type Browser, browserOf, signIn } from './browser.ts'
+import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
+import { readForm } from './form.ts'
+import { byAddress, guess } from './guesses.ts'
+import { alert, field, formToken, type Html, page } from './layout.ts'
+import { SETUP_PATH, setupCodes } from './one-time-links.ts'
+import { hashPassword } from './password.ts'
+import { type NewPerson, personFields, personProblem, readPerson } from './person-fields.ts'
+import { flowEvent } from './sign-in-events.ts'
+
+/**
+ * The first account (R41): whoever has the link that the server printed becomes the owner that the installation began with. There
+ * is no password before that.
+ */
+export function setupRoutes(context: SignInContext): SignInRoutes {
+  const { store, authUrl } = context
+  const app: SignInRoutes = new Hono<SignInEnv>()
+
+  /** Throws code 5 for a code that is not good, without saying why: there may be an account, or the time may be over. */
+  const check = async (code: string, address: string): Promise<void> => {
+    const good = await guess(store, byAddress(address), async () =>
+      (await hasAccounts(store.db.kysely)) ? undefined : setupCodes(store).read(code),
+    )
+    if (good === undefined) throw notGood()
+  }
+  const first = () => inTransaction(store.db, (tx) => holdFirstOrganization(store, tx))
+
+  app.get(SETUP_PATH, async (c) => {
+    const browser = await browserOf(c, context)
+    const code = c.req.query('code') ?? ''
+    await check(code, context.placeOf(c).address)
+    const { organization, named } = await first()
+    return c.html(
+      setupPage({ browser, code, name: '', email: '', organization: organization.name, fixed: named }),
+    )
+  })
+
+  app.post(SETUP_PATH, async (c) => {
+    const browser = await browserOf(c, context)
+    const form = await readForm(c, browser)
+    const code = form.text('code')
+    await check(code, context.placeOf(c).address)
+    const { organization: before, named } = await first()
+    const fixed = named || before.name === ''
+    const person = readPerson(form)
+    const organization = fixed ? before.name : form.trimmed('organization')
+    const refused = (problem: string) =>
+      c.html(setupPage({ ...person, browser, code, organization, fixed, problem }), 400)
+    const wrongName = fixed ? undefined : checkName(organization, 'organization')
+    const problem =
+      personProblem(person) ??
+      (wrongName && 'The organization must have a name of small letters, digits, blanks and . _ - only.')
+    if (problem !== undefined) return refused(problem)
+
+    const passwordHash = await hashPassword(person.password)
+    try {
+      await signIn(c, context, browser, async (tx) => {
+        const { identity, name } = await own(tx, code)
+        if (!fixed && organization !== name) await nameFirstOrganization(store, tx, organization)
+        await createAccount(store, tx, authUrl, { ...person, passwordHash }, identity)
+        await recordEvent(tx, flowEvent(c, context, identity, 'Setup'))
+        return { identity, method: 'password', provider: '', groups: [] }
+      })
+    } catch (error) {
+      if (store.db.rules.isUniqueViolation(error))
+        return refused('There is an organization of this name already.')
+      throw error
+    }
+    return c.redirect('/account?done=setup', 303)
+  })
+
+  /** Spends the code, for this transaction if it succeeds; returns the identity that the account is for. */
+  const own = async (tx: Tx, code: string): Promise<{ identity: string; name: string }> => {
+    const { organization, identity } = await holdFirstOrganization(store, tx)
+    if ((await setupCodes(store).take(code, tx)) === undefined || (await hasAccounts(tx))) throw notGood()
+    if (identity.name === '') {
+      throw new ApiError(
+        Code.FAILED_PRECONDITION,
+        'Precondition failed: the owner that this installation began with was deleted; berth admin accounts create makes accounts for others',
+      )
+    }
+    return { identity: identity.uid, name: organization.name }
+  }
+
+  return app
+}
+
+interface SetupPage extends Omit<NewPerson, 'password'> {
+  readonly browser: Browser
+  readonly code: string
+  readonly organization: string
+  /** It has a name already. */
+  readonly fixed: boolean
+  readonly problem?: string
+}
+
+function setupPage({ browser, code, name, email, organization, fixed, problem }: SetupPage): Html {
+  return page(
+    { title: 'Make the first account' },
+    html`<h1>Make the first account</h1>
+<p>It owns ${organization === '' || !fixed ? 'the first organization' : `the organization ${organization}`} and administers this Berth.</p>
+${alert(problem)}<form method="post" action="${SETUP_PATH}">
+${formToken(browser)}<input type="hidden" name="code" value="${code}">
+${personFields({ name, email })}${
+  fixed
+    ? ''
+    : field({
+        name: 'organization',
+        label: 'Name of your organization',
+        autocomplete: 'organization',
+        value: organization,
+        hint: 'Small letters, digits, blanks and . _ - only.',
+        maxlength: limits.nameCharsMax,
+      })
+}<button>Make the account</button>
+</form>`,
+  )
+}
+
+function notGood(): ApiError {
+  return new ApiError(
+    Code.NOT_FOUND,
+    'Not found: this link is used, too old, or there is an account already; berth admin setup-link prints a new one while there is none',
+  )
+}

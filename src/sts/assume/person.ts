@@ -1,0 +1,65 @@
+import type { IdentityRow } from '../../storage/tables.ts'
+import { mismatch, oneOfDetail, type SubjectClaims } from '../../trust/match.ts'
+import type { Way } from './way.ts'
+
+/** Where people sign in, as far as an exchange needs to know it. */
+export interface People {
+  /** The providers that the operator offers to everybody. */
+  readonly operatorProviders: readonly PeopleProvider[]
+  /** An organization's provider as it is now; undefined when there is none (any more). */
+  organizationProvider(uid: string): Promise<OrganizationProvider | undefined>
+  /** The uid that a person's identity has, or will have when they sign in for the first time. */
+  uidOf(issuer: string, subject: string): Promise<string>
+}
+
+export interface PeopleProvider {
+  readonly issuer: string
+  /** What the provider calls this installation; its tokens for others say nothing here. */
+  readonly clientId: string
+}
+
+export interface OrganizationProvider extends PeopleProvider {
+  readonly uid: string
+  /** uid of the organization that chose it. */
+  readonly organization: string
+  /** The groups that a token of it says somebody is in; undefined when it holds something else than names. */
+  groupsOf(payload: SubjectClaims['payload']): readonly string[] | undefined
+}
+
+/** The ID token of a person who signed in here before, from the provider that they sign in with. */
+export function personWay(
+  { issuer: ownIssuer, subject }: Pick<IdentityRow, 'issuer' | 'subject'>,
+  providers: readonly PeopleProvider[],
+): Way {
+  const clients = providers.filter((one) => one.issuer === ownIssuer).map((one) => one.clientId)
+  return {
+    issuer: (issuer) =>
+      mismatch('issuer', issuer === ownIssuer && clients.length > 0, () => ({
+        expected: clients.length > 0 ? ownIssuer : 'a provider that people sign in with here',
+        actual: issuer,
+      })),
+    keys: undefined,
+    claims({ audience, subject: actual, payload }, judge) {
+      judge(
+        mismatch('subject', actual === subject, () => ({
+          expected: subject,
+          actual,
+        })),
+      )
+      // OpenID Connect Core 1.0 section 3.1.3.7: with several audiences the token names the one that it was issued to.
+      const party = audience.length === 1 ? audience[0] : payload['azp']
+      judge(
+        mismatch(
+          'audience',
+          clients.some((client) => audience.includes(client) && party === client),
+          () =>
+            oneOfDetail(
+              clients,
+              audience,
+              'the ID token must have been issued to the client that this server is at the provider',
+            ),
+        ),
+      )
+    },
+  }
+}

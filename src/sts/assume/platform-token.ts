@@ -1,0 +1,93 @@
+import type { ReadGrants } from '../../auth/grants.ts'
+import { limits } from '../../core/limits.ts'
+import { parseUid } from '../../core/uid.ts'
+import type { Judge } from '../../trust/condition.ts'
+import type { KeySource } from '../../trust/key-set.ts'
+import { mismatch, oneOfDetail } from '../../trust/match.ts'
+import { readOwnClaim, TOKEN_TYPE } from '../access-token.ts'
+import type { Narrowing } from '../narrowing.ts'
+import { ALGORITHM } from '../signing-key-rows.ts'
+import type { SigningKeys } from '../signing-keys.ts'
+import type { SubjectToken } from '../subject-token.ts'
+import type { Way } from './way.ts'
+
+/**
+ * Tokens of this server that are exchanged for further ones. Whatever bounds the token bounds what comes of it: groups and
+ * capabilities, the session that it ends with, and its last hour, so that nobody who got hold of an access token can renew it.
+ */
+export interface Bounds extends Narrowing {
+  /** Id of the session; undefined for tokens without one. */
+  readonly session: string | undefined
+  /** What comes of the token is valid no longer. */
+  readonly endsMs: number
+}
+
+export interface PlatformTokens {
+  readonly keys: Pick<SigningKeys, 'byId'>
+  /** Whether the identity of a token is still there, and its session. */
+  readonly readGrants: ReadGrants
+  /** The token service and the API: a token that is only for somebody else, such as the registry, opens nothing here. */
+  readonly audiences: readonly string[]
+}
+
+/** The keys of this server: nothing is fetched (R7). */
+export function ownKeys({ keys }: PlatformTokens): KeySource {
+  return {
+    async find(alg, kid) {
+      const key = alg === ALGORITHM && kid !== undefined ? await keys.byId(kid) : undefined
+      return key === undefined ? { kind: 'unknown' } : { kind: 'found', key }
+    },
+  }
+}
+
+/** Whoever holds a token of an identity may have another one for it, no wider. */
+export function ownIdentityWay(issuer: string, uid: string): Way {
+  return {
+    issuer: (actual) => mismatch('issuer', actual === issuer, () => ({ expected: issuer, actual })),
+    keys: undefined,
+    claims: ({ subject }, judge) => {
+      judge(mismatch('subject', subject === uid, () => ({ expected: uid, actual: subject })))
+    },
+  }
+}
+
+/** What else must hold for a token that was signed here, and what bounds it. */
+export async function checkPlatformToken(
+  { header, claims }: SubjectToken,
+  { readGrants, audiences }: PlatformTokens,
+  judge: Judge,
+): Promise<Bounds | undefined> {
+  const identity = parseUid(claims.subject)
+  const own = readOwnClaim(claims.payload['berth'])
+  // Not our tokens for cloud accounts, which are signed with the same keys.
+  const isReadable = header.typ === TOKEN_TYPE && identity !== undefined && own !== undefined
+  judge({
+    name: 'platform_token',
+    holds: isReadable,
+    fault: 'token',
+    why: 'the token is not an access token or ID token of this server',
+    detail: () => ({ expected: 'an access token or ID token of this server', actual: '' }),
+  })
+  if (!isReadable) return undefined
+  judge({
+    name: 'platform_audience',
+    holds: claims.audience.some((audience) => audiences.includes(audience)),
+    fault: 'token',
+    why: 'the token is for neither the token service nor the API, so it cannot be exchanged',
+    detail: () => oneOfDetail(audiences, claims.audience, ''),
+  })
+  judge({
+    name: 'session',
+    holds: (await readGrants({ identity, ...own })) !== undefined,
+    fault: 'token',
+    why: 'the identity of the token does not exist any more, or its session has ended',
+    detail: () => ({ expected: 'an identity that exists and a session that has not ended', actual: '' }),
+  })
+  return { ...own, endsMs: endOf(claims) }
+}
+
+/** ID tokens are proof of a sign-in a moment ago and short-lived; what comes of them has the hour that a sign-in gives. */
+function endOf({ expiresAtMs, issuedAtMs, payload }: SubjectToken['claims']): number {
+  const isIdToken = payload['auth_time'] !== undefined && issuedAtMs !== undefined
+  return isIdToken ? issuedAtMs + limits.accessTokenLifetimeMs : expiresAtMs
+}

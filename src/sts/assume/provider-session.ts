@@ -1,0 +1,34 @@
+import type { Incoming } from '../../core/call.ts'
+import { limits } from '../../core/limits.ts'
+import { inTransaction } from '../../storage/db.ts'
+import type { Store } from '../../storage/store.ts'
+import { beginSession } from '../sessions.ts'
+import type { Assumed } from './assume.ts'
+import type { OrganizationProvider } from './person.ts'
+
+/**
+ * The session of a person who came with an ID token of an organization's provider. Its token ends with it, so deleting the provider
+ * ends both (R12), and the groups that the provider told of count for as long (R22).
+ */
+export async function beginProviderSession(
+  store: Store,
+  { identity, claims }: Assumed,
+  provider: OrganizationProvider,
+  { address }: Pick<Incoming, 'address'>,
+): Promise<string> {
+  const { id } = await inTransaction(store.db, (tx) =>
+    beginSession(store, tx, {
+      identity,
+      method: 'provider',
+      provider: provider.uid,
+      groups: provider.groupsOf(claims.payload) ?? [],
+      kind: 'client',
+      client: 'token exchange',
+      audiences: [],
+      address,
+      userAgent: '',
+      lifetimeMs: limits.accessTokenLifetimeMs,
+    }),
+  )
+  return id
+}

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { limits } from '../src/core/limits.ts'
+import { accountById } from '../src/signin/accounts.ts'
+import type { AccountRow } from '../src/storage/tables.ts'
+import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { newName } from './support/cast.ts'
+import { databases } from './support/databases.ts'
+import { givePassword, isSignedIn, localAccount, PASSWORD, sendForm } from './support/local-accounts.ts'
+import { newPerson, newSession } from './support/people.ts'
+import { call } from './support/rest.ts'
+import { type Fields, signedInBrowser, type WebBrowser, webBrowser } from './support/web.ts'
+
+for (const database of databases) {
+  describe(`the page of the account (${database.name})`, () => {
+    let berth: TestBerth
+    let email: string
+    let account: AccountRow
+    let browser: WebBrowser
+    before(async () => {
+      berth = await startTestBerth(database)
+    })
+    after(() => berth.stop())
+    beforeEach(async () => {
+      email = `${newName('ada')}@example.com`
+      ;({ account, browser } = await localAccount(berth, email))
+    })
+
+    const send = async (action: string, fields: Fields = {}, from = browser) =>
+      sendForm(from, await from.open('/account'), action, fields)
+    const row = () => accountById(berth.berth.installation.store.db.kysely, account.id)
+    const formToken = async (of: WebBrowser) =>
+      (await of.open('/account')).forms.find(({ fields }) => fields['form_token'])?.fields['form_token']
+
+    test('shows who somebody is, and takes another name', async () => {
+      const page = await browser.open('/account')
+      for (const part of ['Ada Lovelace', email, account.identity_uid])
+        assert.ok(page.text.includes(part), part)
+      assert.match((await send('/account/name', { name: 'Countess of Lovelace' })).text, /Your name is saved/)
+      assert.equal((await row())?.name, 'Countess of Lovelace')
+      for (const name of ['', ' ', 'a\nb', 'x'.repeat(limits.accountNameCharsMax + 1)])
+        assert.equal((await send('/account/name', { name })).status, 400, name)
+    })
+
+    test('another password takes the current one, and ends all other sessions', async () => {
+      const other = webBrowser(berth.url)
+      await givePassword(other, email)
+      const client = await newSession(berth, { identity: account.identity_uid, method: 'password' })
+      const next = 'a different long password'
+      assert.equal(
+        (await send('/account/password', { current: 'not the password', password: next })).status,
+        401,
+      )
+      assert.equal((await send('/account/password', { current: PASSWORD, password: 'short' })).status, 400)
+      assert.ok(await isSignedIn(other))
+      const saved = await send('/account/password', { current: PASSWORD, password: next })
+      assert.match(saved.text, /Your password is saved/)
+      assert.ok(await isSignedIn(browser))
+      assert.equal(await isSignedIn(other), false)
+      const rows = await berth.berth.installation.store.db.kysely
+        .selectFrom('sessions')
+        .select('id')
+        .where('id', '=', client.id)
+        .execute()
+      assert.equal(rows.length, 0)
+      assert.equal((await givePassword(webBrowser(berth.url), email)).status, 401)
+      assert.equal((await givePassword(webBrowser(berth.url), email, next)).path, '/account')
+    })
+
+    test('R12: sessions of browsers and clients are listed and end one by one, and all but this one', async () => {
+      const phone = webBrowser(berth.url, {
+        headers: { 'user-agent': 'Mozilla/5.0 (Android) Firefox/140.0' },
+      })
+      await givePassword(phone, email)
+      const { id } = await newSession(berth, { identity: account.identity_uid, method: 'password' })
+      const token = await berth.tokenOf(account.identity_uid, { session: id } as object)
+      assert.equal((await call('GET', `${berth.url}/iam/v2beta1/groups`, { token })).status, 200)
+
+      const page = await browser.open('/account')
+      assert.match(page.text, /Firefox on Android/)
+      assert.match(page.text, /berth-cli 192\.0\.2\.7/)
+      assert.equal(page.text.match(/\(this browser\)/g)?.length, 1)
+      const ended = await send('/account/sessions/end', { id })
+      assert.match(ended.text, /That session has ended/)
+      assert.doesNotMatch(ended.text, /berth-cli/)
+      assert.equal((await call('GET', `${berth.url}/iam/v2beta1/groups`, { token })).status, 401)
+      assert.ok(await isSignedIn(phone))
+      await send('/account/sessions/end-others')
+      assert.equal(await isSignedIn(phone), false)
+      assert.ok(await isSignedIn(browser))
+      const [own] = (await browser.open('/account')).forms.filter(({ action }) =>
+        action.endsWith('sessions/end'),
+      )
+      assert.match((await send('/account/sessions/end', own?.fields)).text, /You are signed out/)
+      assert.equal(await isSignedIn(browser), false)
+    })
+
+    test('deleting the account takes its address, a sign-in of the last recentSignInMs, and leaves nothing', async () => {
+      const page = await browser.open('/account/delete')
+      assert.equal(
+        (await sendForm(browser, page, '/account/delete', { email: 'eve@example.com' })).status,
+        400,
+      )
+      berth.advance(limits.recentSignInMs)
+      const again = await sendForm(browser, page, '/account/delete', { email })
+      assert.match(again.text, /Sign in again to go on/)
+      await givePassword(browser, email)
+      const sent = await sendForm(browser, await browser.open('/account/delete'), '/account/delete', {
+        email: email.toUpperCase(),
+      })
+      assert.match(sent.text, /Your account is deleted/)
+      assert.equal(await isSignedIn(browser), false)
+      assert.equal(await row(), undefined)
+      assert.equal((await givePassword(webBrowser(berth.url), email)).status, 401)
+      const token = await berth.tokenOf(berth.owner)
+      const identity = `${berth.url}/iam/v2beta1/identities/${account.identity_uid}`
+      assert.equal((await call('GET', identity, { token })).status, 404)
+    })
+
+    test('somebody whom a provider vouches for sees their sessions, and nothing of passwords', async () => {
+      const identity = await newPerson(berth, { email: 'grace@example.com' })
+      const guest = await signedInBrowser(berth, identity, { method: 'provider' })
+      const page = await guest.open('/account')
+      assert.match(page.text, /grace@example\.com/)
+      assert.doesNotMatch(page.text, /Change your password|Delete your account|Passkeys/)
+      const form_token = await formToken(guest)
+      for (const path of ['name', 'password', 'passkeys', 'delete'])
+        assert.equal((await guest.post(`/account/${path}`, { form_token, name: 'Eve' })).status, 400, path)
+    })
+
+    test('every change is an event of the audit log', async () => {
+      await send('/account/name', { name: 'Countess' })
+      await send('/account/password', { current: PASSWORD, password: 'a different long password' })
+      await givePassword(webBrowser(berth.url), email, 'a different long password')
+      await send('/account/sessions/end-others')
+      const events = await berth.berth.installation.store.db.kysely
+        .selectFrom('audit_events')
+        .select(['method', 'actor', 'address'])
+        .where('root', '=', account.identity_uid)
+        .execute()
+      const methods = events.map(({ method }) => method)
+      for (const method of ['UpdateAccount', 'ChangePassword', 'EndSession'])
+        assert.ok(methods.includes(`berth.signin/${method}`), method)
+      assert.ok(events.every(({ actor, address }) => actor === account.identity_uid && address !== ''))
+    })
+
+    /** What somebody sends who has another account. */
+    const crossings: Readonly<Record<string, () => Promise<[path: string, fields: Fields]>>> = {
+      'end a session of somebody else': async () => {
+        const { id } = await newSession(berth, { identity: account.identity_uid, method: 'password' })
+        return ['/account/sessions/end', { id }]
+      },
+      'end a session that never was': async () => ['/account/sessions/end', { id: '0'.repeat(32) }],
+      'end no session': async () => ['/account/sessions/end', {}],
+      'rename the passkey of somebody else': async () => [
+        '/account/passkeys/rename',
+        { id: await passkeyOf(), name: 'mine' },
+      ],
+      'remove the passkey of somebody else': async () => [
+        '/account/passkeys/remove',
+        { id: await passkeyOf() },
+      ],
+      'add a passkey without being asked for one': async () => [
+        '/account/passkeys',
+        { name: 'x', answer: '{}' },
+      ],
+      'add a passkey that is no JSON': async () => ['/account/passkeys', { name: 'x', answer: '{' }],
+      'ask for a passkey as well without having one': async () => [
+        '/account/second-factor',
+        { required: 'yes' },
+      ],
+      'delete the account of somebody else': async () => ['/account/delete', { email }],
+      'use the form token of somebody else': async () => [
+        '/account/name',
+        { name: 'Eve', form_token: await formToken(browser) },
+      ],
+      'use no form token': async () => ['/account/name', { name: 'Eve', form_token: undefined }],
+    }
+    const passkeyOf = async () => {
+      const id = newName('passkey')
+      await berth.berth.installation.store.db.kysely
+        .insertInto('passkeys')
+        .values({
+          id,
+          account_id: account.id,
+          name: 'hers',
+          public_key: new Uint8Array(1),
+          counter: 0,
+          transports: '[]',
+          created_ms: 0,
+          last_used_ms: 0,
+        })
+        .execute()
+      return id
+    }
+
+    test(`${Object.keys(crossings).length} forms about what is somebody else's, or not there, change nothing`, async () => {
+      const { browser: eve } = await localAccount(berth, `${newName('eve')}@example.com`)
+      for (const [what, make] of Object.entries(crossings)) {
+        const [path, fields] = await make()
+        const answer = await eve.post(path, { form_token: await formToken(eve), ...fields })
+        assert.ok([400, 403, 404].includes(answer.status), `${what}: ${answer.status} ${answer.text}`)
+      }
+      assert.ok(await isSignedIn(browser))
+      const { kysely } = berth.berth.installation.store.db
+      const passkeys = await kysely
+        .selectFrom('passkeys')
+        .select('name')
+        .where('account_id', '=', account.id)
+        .execute()
+      assert.deepEqual(passkeys, [{ name: 'hers' }, { name: 'hers' }])
+      const sessions = await kysely
+        .selectFrom('sessions')
+        .select('id')
+        .where('identity_uid', '=', account.identity_uid)
+        .execute()
+      assert.equal(sessions.length, 2)
+    })
+
+    test('a stranger gets the sign-in page, and no form of the account is taken', async () => {
+      const stranger = webBrowser(berth.url)
+      assert.equal((await stranger.open('/account')).path, '/sign-in')
+      assert.equal((await stranger.open('/account/delete')).path, '/sign-in')
+      const form_token = (await stranger.open('/sign-in')).forms[0]?.fields['form_token']
+      for (const path of [
+        'name',
+        'password',
+        'second-factor',
+        'passkeys',
+        'passkeys/options',
+        'passkeys/rename',
+        'passkeys/remove',
+        'sessions/end',
+        'sessions/end-others',
+        'delete',
+      ])
+        assert.equal((await stranger.post(`/account/${path}`, { form_token })).status, 401, path)
+    })
+  })
+}

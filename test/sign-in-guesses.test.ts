@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { ApiError } from '../src/core/errors.ts'
+import { limits } from '../src/core/limits.ts'
+import { byAccount, byAddress, type GuessKey, guess } from '../src/signin/guesses.ts'
+import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { newName } from './support/cast.ts'
+import { databases } from './support/databases.ts'
+import { givePassword, localAccount, newLocalAccount, PASSWORD } from './support/local-accounts.ts'
+import { webBrowser } from './support/web.ts'
+
+const {
+  guessesPerAddressMax,
+  guessesPerAccountAndAddressMax,
+  guessesPerAccountMax,
+  guessWindowMs,
+  guessAccountWindowMs,
+} = limits
+
+for (const database of databases) {
+  describe(`guessing (${database.name})`, () => {
+    let berth: TestBerth
+    let hosts = 0
+    before(async () => {
+      berth = await startTestBerth(database, { env: { BERTH_TRUSTED_PROXIES: '127.0.0.0/8' } })
+    })
+    after(() => berth.stop())
+
+    const newAddress = () => `2001:db8:${(++hosts).toString(16)}::1`
+    const from = (address: string) => webBrowser(berth.url, { headers: { 'x-forwarded-for': address } })
+    /** Milliseconds to wait; 0: the guess was looked at. */
+    const tryOnce = async (keys: readonly GuessKey[], right = false): Promise<number> => {
+      try {
+        await guess(berth.berth.installation.store, keys, async () => (right ? 'found' : undefined))
+        return 0
+      } catch (error) {
+        assert.ok(error instanceof ApiError)
+        const [detail] = error.details
+        return detail?.kind === 'RetryInfo' ? detail.retryDelayMs : -1
+      }
+    }
+    const tryOften = async (times: number, keys: () => readonly GuessKey[]) => {
+      const waits: number[] = []
+      for (let at = 0; at < times; at++) waits.push(await tryOnce(keys()))
+      return waits
+    }
+
+    test('guessesPerAccountAndAddressMax wrong passwords, then a page that says how long to wait, until guessWindowMs is over', async () => {
+      const email = `${newName('ada')}@example.com`
+      await localAccount(berth, email)
+      const address = newAddress()
+      for (let at = 0; at < guessesPerAccountAndAddressMax; at++)
+        assert.equal((await givePassword(from(address), email, 'wrong wrong wrong')).status, 401)
+      const waiting = await givePassword(from(address), email)
+      assert.equal(waiting.status, 429, 'the right password is not looked at')
+      const seconds = Number(waiting.headers.get('retry-after'))
+      assert.ok(seconds > 800 && seconds <= guessWindowMs / 1000, String(seconds))
+      assert.match(waiting.text, /Too many wrong guesses; try again in 15 minutes/)
+      assert.equal((await givePassword(from(newAddress()), email)).path, '/account', 'from elsewhere')
+      berth.advance(guessWindowMs)
+      assert.equal((await givePassword(from(address), email)).path, '/account')
+    })
+
+    test('an address without an account is counted like one with', async () => {
+      const address = newAddress()
+      for (let at = 0; at < guessesPerAccountAndAddressMax; at++)
+        assert.equal((await givePassword(from(address), 'nobody@example.com')).status, 401)
+      assert.equal((await givePassword(from(address), 'Nobody@Example.com')).status, 429)
+    })
+
+    test('right ones do not count, and do not take back what was wrong', async () => {
+      const address = newAddress()
+      const keys = byAddress(address)
+      for (let at = 0; at < 3 * guessesPerAddressMax; at++) assert.equal(await tryOnce(keys, true), 0)
+      await tryOften(guessesPerAddressMax - 1, () => keys)
+      assert.equal(await tryOnce(keys, true), 0)
+      assert.equal(await tryOnce(keys), 0)
+      assert.notEqual(await tryOnce(keys, true), 0)
+    })
+
+    test('of a hundred at once no more are looked at than there may be', async () => {
+      const keys = byAccount(newName('account'), newAddress(), false)
+      const waits = await Promise.all(Array.from({ length: 100 }, () => tryOnce(keys)))
+      assert.equal(waits.filter((wait) => wait === 0).length, guessesPerAccountAndAddressMax)
+    })
+
+    test('guessesPerAddressMax of one address, whatever it guesses at; its /64 counts as one', async () => {
+      const prefix = `2001:db8:${(++hosts).toString(16)}:7`
+      let at = 0
+      const waits = await tryOften(guessesPerAddressMax, () =>
+        byAccount(newName('account'), `${prefix}::${(++at).toString(16)}`, false),
+      )
+      assert.deepEqual(new Set(waits), new Set([0]))
+      assert.ok((await tryOnce(byAddress(`${prefix}:ffff::1`))) > 0)
+      assert.equal(await tryOnce(byAddress(newAddress())), 0)
+    })
+
+    test('strangers from everywhere make an owner wait guessAccountWindowMs at most, and not where the owner is signed in', async () => {
+      const account = newName('account')
+      const waits = await tryOften(guessesPerAccountMax, () => byAccount(account, newAddress(), false))
+      assert.deepEqual(new Set(waits), new Set([0]))
+      const wait = await tryOnce(byAccount(account, newAddress(), false), true)
+      assert.ok(wait > 0 && wait <= guessAccountWindowMs, String(wait))
+      assert.equal(await tryOnce(byAccount(account, newAddress(), true), true), 0)
+      berth.advance(guessAccountWindowMs)
+      assert.equal(await tryOnce(byAccount(account, newAddress(), false), true), 0)
+    })
+
+    test('an owner who is signed in from an address is not kept waiting there by what others guess', async () => {
+      const email = `${newName('ada')}@example.com`
+      const home = newAddress()
+      const { account } = await localAccount(berth, email, from(home))
+      await tryOften(guessesPerAccountMax, () => byAccount(account.id, newAddress(), false))
+      assert.equal((await givePassword(from(newAddress()), email)).status, 429)
+      assert.equal((await givePassword(from(home), email)).path, '/account')
+    })
+
+    test('whoever has to wait does not make anybody else wait', async () => {
+      const account = newName('account')
+      const address = newAddress()
+      const keys = byAccount(account, address, false)
+      await tryOften(guessesPerAccountAndAddressMax + guessesPerAccountMax, () => keys)
+      assert.equal(await tryOnce(byAccount(account, newAddress(), false)), 0)
+    })
+
+    test('codes of links are guessed at under the same limit, and what was typed is not stored', async () => {
+      const address = newAddress()
+      const account = await newLocalAccount(berth, `${newName('eve')}@example.com`)
+      for (let at = 0; at < guessesPerAddressMax; at++)
+        assert.equal((await from(address).open(`/setup?code=${at}`)).status, 404)
+      for (const path of ['/setup?code=x', '/sign-in/choose-password?code=x'])
+        assert.equal((await from(address).open(path)).status, 429, path)
+      assert.equal((await givePassword(from(address), account.email)).status, 429)
+      const rows = await berth.berth.installation.store.db.kysely.selectFrom('guesses').selectAll().execute()
+      assert.ok(!JSON.stringify(rows).includes('example.com') && !JSON.stringify(rows).includes(PASSWORD))
+    })
+  })
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe, test } from 'node:test'
+import { limits } from '../src/core/limits.ts'
+import { accountOfIdentity, deleteAccount } from '../src/signin/accounts.ts'
+import { newSetupLink } from '../src/signin/one-time-links.ts'
+import { inTransaction } from '../src/storage/db.ts'
+import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { databases } from './support/databases.ts'
+import { givePassword, isSignedIn, PASSWORD, setupPath } from './support/local-accounts.ts'
+import { call } from './support/rest.ts'
+import { webBrowser } from './support/web.ts'
+
+const ada = { name: 'Ada Lovelace', email: 'Ada@Example.com', password: PASSWORD }
+
+for (const database of databases) {
+  describe(`the first account (${database.name})`, () => {
+    let berth: TestBerth
+    before(async () => {
+      berth = await startTestBerth(database)
+    })
+    after(() => berth.stop())
+    // Without an account everything begins again: the owner's identity waits for the next one.
+    afterEach(async () => {
+      const { store } = berth.berth.installation
+      await inTransaction(store.db, async (tx) => {
+        const account = await accountOfIdentity(tx, berth.owner)
+        if (account !== undefined) await deleteAccount(store, tx, account)
+        await tx.deleteFrom('pending').execute()
+      })
+    })
+
+    const setup = async (path: string, fields: Record<string, string | undefined> = {}) => {
+      const browser = webBrowser(berth.url)
+      const page = await browser.open(path)
+      const answer = page.forms.length === 0 ? page : await browser.submit(page, { ...ada, ...fields })
+      return { browser, page, answer }
+    }
+
+    test('R41: a link makes one account; of ten at once and of all other links none makes another', async () => {
+      const [path, other] = [await setupPath(berth), await setupPath(berth)]
+      const attempts = await Promise.all(
+        Array.from({ length: 10 }, (_, at) =>
+          setup(at % 2 === 0 ? path : other, { email: `person${at}@example.com` }),
+        ),
+      )
+      const made = attempts.filter(({ answer }) => answer.path.startsWith('/account'))
+      assert.equal(made.length, 1)
+      for (const { answer } of attempts) assert.ok([200, 404].includes(answer.status), answer.text)
+      for (const used of [path, other]) assert.equal((await setup(used)).page.status, 404)
+      const { store } = berth.berth.installation
+      assert.equal(await newSetupLink(store, berth.url), undefined)
+    })
+
+    test('R41: a link is stored as a hash alone, and is good for setupLinkMs', async () => {
+      const path = await setupPath(berth)
+      const code = path.split('code=')[1] ?? ''
+      const rows = await berth.berth.installation.store.db.kysely.selectFrom('pending').selectAll().execute()
+      assert.equal(rows.length, 1)
+      for (const { secret_hash, data } of rows)
+        for (const bytes of [secret_hash, data])
+          assert.ok(!Buffer.from(bytes).toString('latin1').includes(code))
+      berth.advance(limits.setupLinkMs - 1000)
+      assert.equal((await setup(path, { password: 'short' })).answer.status, 400)
+      berth.advance(1000)
+      assert.equal((await setup(path)).page.status, 404)
+    })
+
+    test('what somebody has to correct does not spend the link', async () => {
+      const path = await setupPath(berth)
+      const wrong: Record<string, [Record<string, string>, RegExp]> = {
+        'no name': [{ name: ' ' }, /Your name must/],
+        'no address': [{ email: 'ada' }, /e-mail address must/],
+        'a short password': [{ password: 'elevenchars' }, /at least 12 characters/],
+        'a password of one letter': [{ password: 'aaaaaaaaaaaaaaaa' }, /repeat/],
+        'the address as password': [{ password: 'ada@example.com' }, /name or e-mail/],
+        'an organization with capitals': [{ organization: 'ACME' }, /small letters/],
+      }
+      for (const [what, [fields, problem]] of Object.entries(wrong)) {
+        const { answer } = await setup(path, fields)
+        assert.equal(answer.status, 400, what)
+        assert.match(answer.text, problem, what)
+      }
+      assert.equal((await setup(path)).answer.path, '/account?done=setup')
+    })
+
+    test('whoever has the link becomes the owner that the installation began with', async () => {
+      const { browser, page, answer } = await setup(await setupPath(berth), { organization: 'acme' })
+      assert.equal(page.forms[0]?.fields['organization'], 'default')
+      assert.equal(answer.path, '/account?done=setup')
+      assert.match(answer.text, /Ada Lovelace .*ada@example\.com/)
+      assert.ok(answer.text.includes(berth.owner))
+
+      const owner = await call('GET', `${berth.url}/iam/v2beta1/identities/${berth.owner}`, {
+        token: await berth.tokenOf(berth.owner),
+      })
+      assert.equal(owner.body.email, 'ada@example.com')
+      const organization = await call('GET', `${berth.url}/iam/v2beta1/groups/${berth.organization}`, {
+        token: await berth.tokenOf(berth.owner),
+      })
+      assert.equal(organization.body.name, 'acme')
+      assert.ok(await isSignedIn(browser))
+      assert.equal((await givePassword(webBrowser(berth.url), 'ada@example.com')).path, '/account')
+    })
+
+    test('when that account is gone the next is for the same owner, whose organization keeps its name', async () => {
+      const { page, answer } = await setup(await setupPath(berth), { organization: 'other' })
+      assert.equal(page.forms[0]?.fields['organization'], undefined)
+      assert.equal(answer.path, '/account?done=setup')
+      assert.ok(answer.text.includes(berth.owner))
+      const organization = await call('GET', `${berth.url}/iam/v2beta1/groups/${berth.organization}`, {
+        token: await berth.tokenOf(berth.owner),
+      })
+      assert.equal(organization.body.name, 'acme')
+    })
+  })
+}
