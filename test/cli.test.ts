@@ -451,6 +451,12 @@ test('help is as reviewed', async (t) => {
       'accounts',
       name,
     ]),
+    ['admin', 'keys'],
+    ['admin', 'keys', 'list'],
+    ['admin', 'keys', 'rotate'],
+    ['admin', 'sessions'],
+    ['admin', 'sessions', 'list'],
+    ['admin', 'sessions', 'revoke'],
   ]
   const pages = await Promise.all(
     commands.map(async (command) => {
