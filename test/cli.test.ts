@@ -43,13 +43,17 @@ test('serve prints one ready line; the first start says what to do next, the sec
   const { code, stdout } = await first.finished
   assert.equal(code, 0)
   assert.equal(stdout.match(/^ready /gm)?.length, 1)
-  assert.match(stdout, /This is the first start[\s\S]*berth admin bootstrap[\s\S]*berth admin token/)
+  assert.match(
+    stdout,
+    /This is the first start[\s\S]*\/setup\?code=[\w-]{43}\n[\s\S]*berth admin bootstrap[\s\S]*berth admin token/,
+  )
 
   const second = await serveBerth(t, env)
   second.child.kill('SIGINT')
   const again = await second.finished
   assert.equal(again.code, 0)
-  assert.equal(again.stdout, `ready ${second.url}\n`)
+  const link = `There is no account yet. This link makes the first: ${second.url}/setup?code=`
+  assert.match(again.stdout.replaceAll(link, 'LINK '), new RegExp(`^ready ${second.url}\nLINK [\\w-]{43}\n$`))
 })
 
 test('migrating before the first start does not keep it from being one', async (t) => {
@@ -446,6 +450,13 @@ test('help is as reviewed', async (t) => {
     ['admin', 'sessions'],
     ['admin', 'sessions', 'list'],
     ['admin', 'sessions', 'revoke'],
+    ['admin', 'setup-link'],
+    ['admin', 'accounts'],
+    ...['list', 'create', 'reset-password', 'disable', 'enable', 'delete'].map((name) => [
+      'admin',
+      'accounts',
+      name,
+    ]),
   ]
   const pages = await Promise.all(
     commands.map(async (command) => {

@@ -1,46 +1,231 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { newName } from './support/cast.ts'
 import { databases } from './support/databases.ts'
+import { givePassword, localAccount, sendForm, setupPath } from './support/local-accounts.ts'
+import { type WebBrowser, type WebPage, webBrowser } from './support/web.ts'
 
 /** What holds for every page of the sign-in. */
 
 const [database] = databases
 if (database === undefined) throw new Error('no database')
 
+const POLICY =
+  "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
+
+const pages = [
+  '/sign-in',
+  '/sign-in?again',
+  '/sign-in?done=signed-out',
+  '/sign-in?request=unknown',
+  '/sign-in/nowhere',
+  '/sign-in/second-factor',
+  '/sign-in/register?request=x',
+  '/sign-in/choose-password?code=x',
+  '/sign-in/provider?with=x',
+  '/sign-in/password',
+  '/sign-out',
+  '/setup',
+  '/setup?code=x',
+  '/account',
+  '/account/delete',
+  '/account/nowhere',
+  '/account/passkeys/options',
+  '/device',
+  '/invite',
+  '/invite?code=x',
+  '/oauth/continue?request=x',
+  '/oauth/callback?state=x',
+]
+
+const postOnly = [
+  '/sign-in/password',
+  '/sign-in/passkey',
+  '/sign-in/passkey/options',
+  '/sign-in/second-factor/options',
+  '/sign-out',
+  '/account/name',
+  '/account/password',
+  '/account/second-factor',
+  '/account/passkeys',
+  '/account/passkeys/rename',
+  '/account/passkeys/remove',
+  '/account/sessions/end',
+  '/account/sessions/end-others',
+]
+
+const MARK = `"'><img src=x onerror=alert(1)><script>alert(2)</script>&amp;`
+
 describe('the frame of the sign-in pages', () => {
   let berth: TestBerth
+  let setup: string
   before(async () => {
     berth = await startTestBerth(database)
+    setup = await setupPath(berth)
   })
   after(() => berth.stop())
 
-  test('a path that there is not gets a page that says so, under the strict policy', async () => {
-    const answer = await fetch(`${berth.url}/sign-in/nowhere`)
-    assert.equal(answer.status, 404)
-    assert.match(answer.headers.get('content-type') ?? '', /^text\/html/)
-    assert.match(await answer.text(), /there is no such page/i)
-    assert.equal(
-      answer.headers.get('content-security-policy'),
-      "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
-    )
-    assert.equal(answer.headers.get('cache-control'), 'no-store')
-    assert.equal(answer.headers.get('referrer-policy'), 'no-referrer')
-    assert.equal(answer.headers.get('x-content-type-options'), 'nosniff')
+  test(`${pages.length} pages, found or not, come under the strict policy and are not kept`, async () => {
+    for (const path of pages) {
+      const answer = await fetch(berth.url + path, { redirect: 'manual' })
+      assert.ok(answer.status < 500, `${path}: ${answer.status}`)
+      assert.equal(answer.headers.get('content-security-policy'), POLICY, path)
+      assert.equal(answer.headers.get('cache-control'), 'no-store', path)
+      assert.equal(answer.headers.get('referrer-policy'), 'no-referrer', path)
+      assert.equal(answer.headers.get('x-content-type-options'), 'nosniff', path)
+      assert.equal(answer.headers.get('x-frame-options'), 'DENY', path)
+      const html = await answer.text()
+      if (html !== '')
+        assert.match(answer.headers.get('content-type') ?? '', /^text\/html; charset=utf-8$/i, path)
+      assert.doesNotMatch(html, /<script(?![^>]*\bsrc="\/)[^>]*>|<style|\son\w+=|style="/i, path)
+      assert.doesNotMatch(html, /(src|href|action)="(?!\/)/, `${path} leads elsewhere`)
+    }
+    assert.deepEqual(berth.errors, [])
   })
 
-  test('the stylesheet may be kept for ever, and is confirmed by its tag', async () => {
-    const page = await (await fetch(`${berth.url}/sign-in/nowhere`)).text()
-    const path = /href="(\/sign-in\/assets\/[^"]+\.css)"/.exec(page)?.[1]
-    const answer = await fetch(berth.url + path)
-    assert.equal(answer.status, 200)
-    assert.match(answer.headers.get('content-type') ?? '', /^text\/css/)
-    assert.match(answer.headers.get('cache-control') ?? '', /immutable/)
-    const etag = answer.headers.get('etag') ?? ''
-    const again = await fetch(berth.url + path, { headers: { 'if-none-match': etag } })
-    assert.equal(again.status, 304)
-    const posted = await fetch(berth.url + path, { method: 'POST' })
-    assert.equal(posted.status, 405)
-    assert.equal(posted.headers.get('allow'), 'GET, HEAD')
+  test('a path that there is not gets a page that says so', async () => {
+    const page = await webBrowser(berth.url).open('/sign-in/nowhere')
+    assert.equal(page.status, 404)
+    assert.match(page.text, /There is no such page/)
   })
+
+  test(`${postOnly.length} paths that take forms only, and one that takes none, say so`, async () => {
+    for (const path of postOnly) {
+      const answer = await fetch(berth.url + path, { redirect: 'manual' })
+      assert.equal(answer.status, 405, path)
+      assert.equal(answer.headers.get('allow'), 'POST', path)
+    }
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+      const answer = await fetch(`${berth.url}/sign-in`, { method })
+      assert.equal(answer.status, 405, method)
+      assert.equal(answer.headers.get('allow'), 'GET, HEAD', method)
+    }
+    const head = await fetch(`${berth.url}/sign-in`, { method: 'HEAD' })
+    assert.equal(head.status, 200)
+  })
+
+  test('the stylesheet and scripts may be kept for ever, and are confirmed by their tags', async () => {
+    const page = await (await fetch(`${berth.url}/sign-in`)).text()
+    const [, css = ''] = /href="(\/sign-in\/assets\/[^"]+\.css)"/.exec(page) ?? []
+    const types = {
+      'berth.css': /^text\/css/,
+      'passkey.js': /^text\/javascript/,
+      'webauthn.js': /^text\/javascript/,
+    }
+    for (const [name, type] of Object.entries(types)) {
+      const address = berth.url + css.replace('berth.css', name)
+      const answer = await fetch(address)
+      assert.equal(answer.status, 200, name)
+      assert.match(answer.headers.get('content-type') ?? '', type)
+      assert.match(answer.headers.get('cache-control') ?? '', /immutable/)
+      const etag = answer.headers.get('etag') ?? ''
+      assert.equal((await fetch(address, { headers: { 'if-none-match': etag } })).status, 304)
+      assert.equal((await fetch(address, { headers: { 'if-none-match': '"other"' } })).status, 200)
+    }
+    for (const path of [
+      '/sign-in/assets/',
+      '/sign-in/assets/x/berth.css',
+      css.replace('berth.css', '..%2fapp.ts'),
+    ])
+      assert.equal((await fetch(berth.url + path)).status, 404, path)
+  })
+
+  test('the cookie is for the server alone, and over https for this host alone', async () => {
+    const plain = (await fetch(`${berth.url}/sign-in`)).headers.getSetCookie()
+    assert.equal(plain.length, 1)
+    assert.match(plain[0] ?? '', /^berth=[\w-]{43}; Max-Age=1209600; Path=\/; HttpOnly; SameSite=Lax$/)
+    const behind = await startTestBerth(database, { env: { BERTH_AUTH_URL: 'https://login.example' } })
+    try {
+      const [cookie] = (await fetch(`${behind.url}/sign-in`)).headers.getSetCookie()
+      assert.match(
+        cookie ?? '',
+        /^__Host-berth=[\w-]{43}; Max-Age=1209600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+      )
+    } finally {
+      await behind.stop()
+    }
+  })
+
+  test('R39: links and forms do not follow the Host header', async () => {
+    const { request } = await import('node:http')
+    const { port } = new URL(berth.url)
+    const html = await new Promise<string>((resolve, reject) => {
+      const options = {
+        port,
+        path: '/sign-in',
+        headers: { host: 'evil.example', 'x-forwarded-host': 'evil.example' },
+      }
+      request(options, (response) => {
+        let text = ''
+        response.on('data', (chunk) => (text += chunk)).on('end', () => resolve(text))
+      })
+        .on('error', reject)
+        .end()
+    })
+    assert.match(html, /Sign in/)
+    assert.doesNotMatch(html, /evil/)
+  })
+
+  const quoted = encodeURIComponent(MARK)
+  const reflections: Readonly<Record<string, (browser: WebBrowser) => Promise<WebPage>>> = {
+    'the e-mail of a failed sign-in': (browser) => givePassword(browser, MARK, 'wrong wrong wrong'),
+    'the request of a sign-in': (browser) => browser.open(`/sign-in?request=${quoted}`),
+    'the news of a sign-in': (browser) => browser.open(`/sign-in?done=${quoted}&again=${quoted}`),
+    'a path': (browser) => browser.open(`/sign-in/${quoted}`),
+    'the code of a setup link': (browser) => browser.open(`/setup?code=${quoted}`),
+    'the fields of a setup': async (browser) => {
+      const page = await browser.open(setup)
+      return browser.submit(page, { name: MARK, email: MARK, organization: MARK, password: MARK })
+    },
+    'the code of a password link': (browser) => browser.open(`/sign-in/choose-password?code=${quoted}`),
+    'the request of a second factor': (browser) => browser.open(`/sign-in/second-factor?request=${quoted}`),
+    'the name of a provider': (browser) => browser.open(`/sign-in/provider?with=${quoted}`),
+    'the name of an organization': (browser) => browser.open(`/sign-in/provider?organization=${quoted}`),
+    'the error of a provider': (browser) => browser.open(`/oauth/callback?error=${quoted}&state=${quoted}`),
+    'the code of an invite': (browser) => browser.open(`/invite?code=${quoted}`),
+    'the code of a device': (browser) => browser.open(`/device?user_code=${quoted}`),
+    'the news of an account': async (browser) => {
+      await localAccount(berth, `${newName('ada')}@example.com`, browser)
+      return browser.open(`/account?done=${quoted}`)
+    },
+    'a name and a browser': async () => {
+      const own = webBrowser(berth.url, { headers: { 'user-agent': MARK } })
+      await localAccount(berth, `${newName('ada')}@example.com`, own)
+      return sendForm(own, await own.open('/account'), '/account/name', { name: MARK })
+    },
+    'the address that deletes an account': async (browser) => {
+      await localAccount(berth, `${newName('ada')}@example.com`, browser)
+      const page = await browser.open('/account/delete')
+      return sendForm(browser, page, '/account/delete', { email: MARK })
+    },
+  }
+  test(`R29: ${Object.keys(reflections).length} texts of others are text on the page they come back on`, async () => {
+    for (const [what, reflect] of Object.entries(reflections)) {
+      const { html, status } = await reflect(webBrowser(berth.url))
+      assert.ok(status < 500, `${what}: ${status}`)
+      assert.match(html, /<main>/, what)
+      assert.doesNotMatch(html, /<img|<script(?! defer src="\/sign-in\/)|onerror=alert\(1\)>/i, what)
+    }
+    assert.deepEqual(berth.errors, [])
+  })
+})
+
+test('what fails inside is logged, and the page names the request and nothing else', async () => {
+  const berth = await startTestBerth(database)
+  try {
+    const { kysely } = berth.berth.installation.store.db
+    await kysely.schema.alterTable('sessions').renameTo('elsewhere').execute()
+    const browser = webBrowser(berth.url)
+    browser.cookies.set('berth', 'x'.repeat(43))
+    const page = await browser.open('/sign-in')
+    assert.equal(page.status, 500)
+    const id = page.headers.get('x-request-id') ?? '?'
+    assert.equal(page.text, `Something went wrong The server failed on request ${id}. Go to the sign-in page`)
+    assert.equal(berth.errors.length, 1)
+    assert.equal(page.headers.get('content-security-policy'), POLICY)
+    await kysely.schema.alterTable('elsewhere').renameTo('sessions').execute()
+  } finally {
+    await berth.stop()
+  }
 })

@@ -129,12 +129,14 @@ for (const database of databases) {
         const { account: hers, browser } = await localAccount(berth, mine)
         const row = await currentRow(berth, hers.id)
         const [path, other] = [await passwordPath(berth, row), await passwordPath(berth, row)]
-        const pages = await Promise.all(
+        const opened = await Promise.all(
           [path, path, path, path].map(async (each) => {
             const one = webBrowser(berth.url)
-            const page = await one.open(each)
-            return one.submit(page, { password: 'another purple wagon' })
+            return { one, page: await one.open(each) }
           }),
+        )
+        const pages = await Promise.all(
+          opened.map(({ one, page }) => one.submit(page, { password: 'another purple wagon' })),
         )
         assert.deepEqual(pages.map((page) => page.status).sort(), [200, 404, 404, 404])
         assert.equal(await isSignedIn(browser), false)

@@ -1,14 +1,56 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
-import { addAdminCommands } from './admin.ts'
-import { addMigrateCommand } from './migrate.ts'
-import { addServeCommand } from './serve.ts'
+import { addCommand, type CommandGroup } from './client/command.ts'
+import { addGlobalFlags, exitCodes, explain, invoker } from './client/run.ts'
 
-/** The command line. Exit codes: 0 done, 1 refused or failed, 2 wrong usage. */
+/**
+ * The command line. Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 could not connect, 4 not signed in. Only what a
+ * command needs is loaded: the first word decides.
+ */
 
-const USAGE_EXIT_CODE = 2
+type Load = (program: Command) => Promise<void>
+
+const declared =
+  (load: () => Promise<CommandGroup>): Load =>
+  async (program) => {
+    addCommand(program, await load(), invoker(process.env))
+  }
+
+const commands: Readonly<Record<string, { readonly names: readonly string[]; readonly load: Load }>> = {
+  auth: { names: [], load: declared(async () => (await import('./auth/commands.ts')).auth) },
+  iam: { names: [], load: declared(async () => (await import('./iam/commands.ts')).iam) },
+  images: { names: ['image'], load: declared(async () => (await import('./images/commands.ts')).images) },
+  config: { names: [], load: declared(async () => (await import('./config/commands.ts')).config) },
+  completion: {
+    names: [],
+    load: async (program) => (await import('./completion.ts')).addCompletionCommand(program, everyCommand),
+  },
+  serve: { names: [], load: async (program) => (await import('./serve.ts')).addServeCommand(program) },
+  migrate: { names: [], load: async (program) => (await import('./migrate.ts')).addMigrateCommand(program) },
+  admin: { names: [], load: async (program) => (await import('./admin.ts')).addAdminCommands(program) },
+}
 
 export async function main(args: readonly string[]): Promise<void> {
+  const program = newProgram()
+  const first = args.find((word) => !word.startsWith('-')) ?? ''
+  const wanted = Object.entries(commands).find(([name, { names }]) => name === first || names.includes(first))
+  // A flag before the command may take a value that looks like one; then, and for help, all of them are there.
+  if (wanted !== undefined && args[0] === first) await wanted[1].load(program)
+  else await everyCommand(program)
+  try {
+    await program.parseAsync(args, { from: 'user' })
+  } catch (error) {
+    fail(error)
+  }
+}
+
+/** All commands of the program, for help and completion. */
+async function everyCommand(program: Command = newProgram()): Promise<Command> {
+  for (const { load } of Object.values(commands)) await load(program)
+  return program
+}
+
+function newProgram(): Command {
   const program = new Command('berth')
     .description('Berth: a control plane for container images that you host yourself.')
     .version(version(), '-V, --version', 'print the version')
@@ -16,24 +58,29 @@ export async function main(args: readonly string[]): Promise<void> {
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'berth: ')) })
-  addServeCommand(program)
-  addMigrateCommand(program)
-  addAdminCommands(program)
-  program.addHelpText(
+  addGlobalFlags(program)
+  return program.addHelpText(
     'after',
     `
 Examples:
   berth serve                       serve on 127.0.0.1:8080, data in ./data
+  berth auth login                  sign in with a browser
+  berth iam folders list -o tree    what there is
   berth admin bootstrap --json      the first organization, its owner and a token
-  berth admin token                 a token of the owner, for an hour
 `,
   )
-  try {
-    await program.parseAsync(args, { from: 'user' })
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error
-    process.exitCode = error.exitCode === 0 ? 0 : USAGE_EXIT_CODE
+}
+
+function fail(error: unknown): void {
+  if (error instanceof CommanderError) {
+    process.exitCode = error.exitCode === 0 ? 0 : exitCodes.usage
+    return
   }
+  const told = explain(error)
+  if (told === undefined) throw error
+  const [first = '', ...rest] = told.lines
+  process.stderr.write([`berth: ${first}`, ...rest].map((line) => `${line}\n`).join(''))
+  process.exitCode = told.code
 }
 
 function version(): string {

@@ -41,6 +41,11 @@ const known: readonly Known[] = CapabilitySchema.values
 const byNumber: ReadonlyMap<number, Known> = new Map(known.map((entry) => [entry.capability, entry]))
 const byName: ReadonlyMap<string, Known> = new Map(known.map((entry) => [entry.name, entry]))
 
+/** Every capability that a role of an organization may hold, by its name in the schema and its short one. */
+export const capabilityNames: readonly { readonly wire: string; readonly name: string }[] = known
+  .filter(({ capability }) => isGrantable(capability))
+  .map(({ capability, name }) => ({ wire: Capability[capability], name }))
+
 /** The set that holds nothing. */
 export const noCapabilities: CapabilitySet = asSet(0n)
 

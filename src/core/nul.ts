@@ -4,28 +4,21 @@ import { invalidArgument } from './errors.ts'
 
 /**
  * Refuses the character U+0000 in any text of a message: no name, address or description has one, and PostgreSQL cannot store it.
- * Throws code 3, naming the field by its name in the schema or in JSON. The walk is for messages whose bytes hold a zero; few do.
+ * Throws code 3, naming the field. The walk is for messages whose bytes hold a zero; few do.
  */
-export function refuseNul(desc: DescMessage, message: Message, spelling: Spelling): void {
-  const path = pathOfNul(desc, message, spelling, '')
+export function refuseNul(desc: DescMessage, message: Message): void {
+  const path = pathOfNul(desc, message, '')
   if (path !== undefined) throw invalidArgument(path, 'must not contain the character U+0000')
 }
 
-/** Which of a field's names an error tells: requests over gRPC know `name`, bodies of REST `jsonName`. */
-type Spelling = 'name' | 'jsonName'
 type Fields = Readonly<Record<string, unknown>>
 
-function pathOfNul(
-  desc: DescMessage,
-  message: Message,
-  spelling: Spelling,
-  prefix: string,
-): string | undefined {
+function pathOfNul(desc: DescMessage, message: Message, prefix: string): string | undefined {
   for (const field of desc.fields) {
-    const path = prefix + field[spelling]
+    const path = prefix + field.name
     const value = valueOf(field, message as unknown as Fields)
     if (value === undefined) continue
-    const found = inField(field, value, spelling, path)
+    const found = inField(field, value, path)
     if (found !== undefined) return found
   }
   return undefined
@@ -37,11 +30,11 @@ function valueOf(field: DescField, message: Fields): unknown {
   return chosen.case === field.localName ? chosen.value : undefined
 }
 
-function inField(field: DescField, value: unknown, spelling: Spelling, path: string): string | undefined {
+function inField(field: DescField, value: unknown, path: string): string | undefined {
   const isText = field.scalar === ScalarType.STRING
   if (field.fieldKind === 'list') {
     for (const [at, item] of (value as readonly unknown[]).entries()) {
-      const found = inValue(field.message, spelling, isText, item, `${path}[${at}]`)
+      const found = inValue(field.message, isText, item, `${path}[${at}]`)
       if (found !== undefined) return found
     }
     return undefined
@@ -50,21 +43,20 @@ function inField(field: DescField, value: unknown, spelling: Spelling, path: str
     for (const [key, item] of Object.entries(value as Fields)) {
       // A key with the character in it cannot stand in the path.
       if (key.includes('\0')) return path
-      const found = inValue(field.message, spelling, isText, item, `${path}.${key}`)
+      const found = inValue(field.message, isText, item, `${path}.${key}`)
       if (found !== undefined) return found
     }
     return undefined
   }
-  return inValue(field.message, spelling, isText, value, path)
+  return inValue(field.message, isText, value, path)
 }
 
 function inValue(
   desc: DescMessage | undefined,
-  spelling: Spelling,
   isText: boolean,
   value: unknown,
   path: string,
 ): string | undefined {
-  if (desc !== undefined) return pathOfNul(desc, value as Message, spelling, `${path}.`)
+  if (desc !== undefined) return pathOfNul(desc, value as Message, `${path}.`)
   return isText && (value as string).includes('\0') ? path : undefined
 }

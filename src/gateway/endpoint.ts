@@ -1,5 +1,4 @@
 import { create, type DescField, type DescMessage, type DescMethod, type Message } from '@bufbuild/protobuf'
-import { refuseNul } from '../core/nul.ts'
 import { answersVersion, standardMethod } from '../core/standard-method.ts'
 import { type JsonRead, jsonReader, presentPaths } from './json-reader.ts'
 import { type JsonWriter, jsonWriter } from './json-writer.ts'
@@ -20,6 +19,10 @@ export interface DecodedRequest {
   readonly message: Message
   /** The body as parsed, where it was JSON that is not empty. */
   readonly json: unknown
+  /** The message of the body alone; undefined where there is none. */
+  readonly body: Message | undefined
+  /** Whether text of the message may hold U+0000. */
+  readonly mayHoldNul: boolean
 }
 
 /** A route made ready: from the parts of a request to its message, and from the reply to text. */
@@ -78,11 +81,12 @@ export function compileEndpoint(route: Route): Endpoint {
         assign(message, [maskField], mask, '')
       }
     }
-    if (mayHoldNul(values, query, bytes)) {
-      if (body !== undefined) refuseNul(body, given.message, 'jsonName')
-      refuseNul(input, message, 'name')
+    return {
+      message,
+      json: given.json,
+      body: body === undefined ? undefined : given.message,
+      mayHoldNul: mayHoldNul(values, query, bytes),
     }
-    return { message, json: given.json }
   }
 
   return {
@@ -96,7 +100,7 @@ export function compileEndpoint(route: Route): Endpoint {
   }
 }
 
-/** Whether text of the message may hold U+0000: as a byte, an escape of JSON, or one of the query. */
+/** U+0000 may come as a byte, as an escape of JSON, or as one of the query. */
 function mayHoldNul(values: readonly string[], query: string, body: Uint8Array | undefined): boolean {
   if (query.includes('%00') || values.some((value) => value.includes('\0'))) return true
   if (body === undefined || body.length === 0) return false

@@ -52,7 +52,7 @@ export function decode(desc: DescMessage, bytes: Uint8Array): Message {
   } catch {
     throw protocolError(`the message is no ${desc.typeName}`)
   }
-  if (bytes.includes(0)) refuseNul(desc, message, 'name')
+  if (bytes.includes(0)) refuseNul(desc, message)
   return message
 }
 

@@ -5,7 +5,7 @@ import { foldedEmail } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
 import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
-import { endSessions, type Session, sessionsOf } from '../sts/sessions.ts'
+import { endOtherSessions, endOwnSession, type Session, sessionsOf } from '../sts/sessions.ts'
 import { accountPage, deletePage, type News, news } from './account-page.ts'
 import {
   type Account,
@@ -107,7 +107,7 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
     const password_hash = await hashPassword(password)
     await change(c, owner, 'ChangePassword', async (tx) => {
       await changeAccount(store, tx, account.id, { password_hash })
-      await endOthers(tx, session)
+      await endOtherSessions(tx, session)
     })
     return done(c, 'password')
   })
@@ -202,21 +202,14 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
       return c.redirect('/sign-in?done=signed-out', 303)
     }
     await change(c, visitor, 'EndSession', async (tx) => {
-      const own = await tx
-        .selectFrom('sessions')
-        .select('id')
-        .where('id', '=', id)
-        .where('identity_uid', '=', session.identity)
-        .executeTakeFirst()
-      if (own === undefined) throw noSuch('session')
-      await endSessions(tx, 'id', id)
+      if (!(await endOwnSession(tx, session.identity, id))) throw noSuch('session')
     })
     return done(c, 'session-ended')
   })
 
   app.post('/account/sessions/end-others', async (c) => {
     const { visitor } = await formOf(c, context)
-    await change(c, visitor, 'EndSession', (tx) => endOthers(tx, visitor.session))
+    await change(c, visitor, 'EndSession', (tx) => endOtherSessions(tx, visitor.session))
     return done(c, 'sessions-ended')
   })
 
@@ -285,16 +278,6 @@ function isRecent({ store }: SignInContext, { session }: Visitor): boolean {
 
 function signInAgain(c: Context<SignInEnv>): Response {
   return c.redirect('/sign-in?again', 303)
-}
-
-async function endOthers(tx: Tx, { identity, id }: Session): Promise<void> {
-  const others = await tx
-    .selectFrom('sessions')
-    .select('id')
-    .where('identity_uid', '=', identity)
-    .where('id', '<>', id)
-    .execute()
-  for (const other of others) await endSessions(tx, 'id', other.id)
 }
 
 function noSuch(what: 'passkey' | 'session'): ApiError {

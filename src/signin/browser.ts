@@ -21,7 +21,7 @@ export interface Browser {
 }
 
 /** How long a browser stays signed in. */
-export const BROWSER_SESSION_MS = 14 * 24 * 60 * 60 * 1000
+const BROWSER_SESSION_MS = 14 * 24 * 60 * 60 * 1000
 const SECRET = /^[A-Za-z0-9_-]{43}$/
 export const FORM_TOKEN_FIELD = 'form_token'
 

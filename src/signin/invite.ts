@@ -1,3 +1,4 @@
+import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { html } from 'hono/html'
 import { limits } from '../core/limits.ts'
@@ -7,6 +8,7 @@ import { type Browser, browserOf } from './browser.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { beginFlow } from './flow-browser.ts'
 import { readForm } from './form.ts'
+import { byAddress, guess } from './guesses.ts'
 import { INVALID_INVITE } from './invite-acceptance.ts'
 import { alert, field, formToken, type Html, page } from './layout.ts'
 
@@ -21,7 +23,7 @@ export function inviteRoutes(context: SignInContext): SignInRoutes {
     const browser = await browserOf(c, context)
     const code = c.req.query('code') ?? ''
     if (code === '') return c.html(codePage(browser))
-    const offer = await inviteOffer(context.store, code)
+    const offer = await offerOf(c, context, code)
     return offer === undefined
       ? c.html(codePage(browser, INVALID_INVITE.description), 404)
       : c.html(offerPage(browser, code, offer))
@@ -31,13 +33,22 @@ export function inviteRoutes(context: SignInContext): SignInRoutes {
     const browser = await browserOf(c, context)
     const form = await readForm(c, browser)
     const code = form.trimmed('code')
-    const offer = await inviteOffer(context.store, code)
+    const offer = await offerOf(c, context, code)
     if (offer === undefined) return c.html(codePage(browser, INVALID_INVITE.description), 404)
     if (form.text('step') !== 'accept') return c.html(offerPage(browser, code, offer))
     return beginFlow(c, context, { ...plainRequest, invite: code, reply: { kind: 'none' } })
   })
 
   return app
+}
+
+/** Undefined for a code that is not good; who tries many has to wait. */
+function offerOf(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+  code: string,
+): Promise<InviteOffer | undefined> {
+  return guess(context.store, byAddress(context.placeOf(c).address), () => inviteOffer(context.store, code))
 }
 
 function codePage(browser: Browser, problem?: string): Html {

@@ -1,5 +1,6 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import { unavailable } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { createTurns } from '../sts/turns.ts'
 
@@ -12,11 +13,12 @@ import { createTurns } from '../sts/turns.ts'
 const current = { memory: 19 * 1024, passes: 2, parallelism: 1 } as const
 const SALT_BYTES = 16
 const TAG_BYTES = 32
+const SECOND_MS = 1000
 
 type Cost = Pick<Argon2Parameters, 'memory' | 'passes' | 'parallelism'>
 
 const derive = promisify(argon2)
-/** Each takes a thread of four that files and names need as well, and 19 MiB. */
+/** Each takes a thread of four that files and names need as well, and 19 MiB. Rejects with code 14 for whoever waits too long. */
 const turns = createTurns(2)
 
 /** Why a password cannot be taken, in words for whoever chose it; undefined when it can. */
@@ -79,7 +81,9 @@ const nobodys: Hash = { cost: current, salt: randomBytes(SALT_BYTES), tag: rando
 
 async function tagOf(password: string, nonce: Buffer, cost: Cost): Promise<Buffer> {
   const message = Buffer.from(normalized(password).slice(0, 2 * limits.passwordCharsMax))
-  const giveBack = await turns.take(new AbortController().signal)
+  const giveBack = await turns.take(AbortSignal.timeout(limits.passwordTurnMs)).catch((cause: unknown) => {
+    throw unavailable('too many people sign in at the moment', SECOND_MS, cause)
+  })
   try {
     return await derive('argon2id', { ...cost, message, nonce, tagLength: TAG_BYTES })
   } finally {

@@ -5,6 +5,7 @@ import type { Browser } from './browser.ts'
 import type { SignInContext, SignInEnv } from './context.ts'
 import { openFlow } from './flow-browser.ts'
 import { canUsePasskeys } from './passkeys.ts'
+import { providerPath } from './provider-routes.ts'
 import { type SignInPage, signInPage } from './sign-in-page.ts'
 
 /** The sign-in page with what it offers here and now, for every way to sign in that may fail. */
@@ -29,15 +30,13 @@ export async function showSignIn(
   more: Pick<SignInPage, 'email' | 'problem' | 'news'>,
   status: 200 | 401 | 403 = 200,
 ): Promise<Response> {
-  const query = (provider: string) =>
-    new URLSearchParams({ with: provider, ...(secret === '' ? {} : { request: secret }) })
   const body = signInPage({
     ...more,
     browser,
     request: secret,
     providers: context.providers.offered.map(({ id, label }) => ({
       label,
-      href: `/sign-in/provider?${query(id)}`,
+      href: providerPath(id, secret),
     })),
     passkeys: canUsePasskeys(context.authUrl),
     register: request !== undefined && (await mayRegister(context, request)),

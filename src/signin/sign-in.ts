@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { foldedEmail } from '../core/fields.ts'
+import { countedAddress } from '../limits/client-address.ts'
 import { inTransaction } from '../storage/db.ts'
 import { sessionsOf } from '../sts/sessions.ts'
 import { type Account, accountByEmail, changeAccount } from './accounts.ts'
@@ -10,6 +11,7 @@ import { byAccount, guess } from './guesses.ts'
 import { enterAccount, recordRefusal } from './local-session.ts'
 import { passkeysOf } from './passkeys.ts'
 import { hashPassword, verifyPassword } from './password.ts'
+import { providerPath } from './provider-routes.ts'
 import { beginSecondFactor } from './second-factor.ts'
 import { DISABLED, showSignIn, waitingRequest } from './show-sign-in.ts'
 
@@ -30,8 +32,7 @@ export function signInRoutes(context: SignInContext): SignInRoutes {
     const secret = c.req.query('request') ?? ''
     const request = await waitingRequest(c, context, secret)
     const provider = request?.identityProvider || request?.connection
-    if (provider)
-      return c.redirect(`/sign-in/provider?${new URLSearchParams({ with: provider, request: secret })}`, 303)
+    if (provider) return c.redirect(providerPath(provider, secret), 303)
     const again = c.req.query('again') !== undefined
     if (request === undefined && browser.session !== undefined && !again) return c.redirect('/account', 303)
     const done = again ? 'again' : (c.req.query('done') ?? '')
@@ -102,5 +103,7 @@ async function cameFrom(
   address: string,
 ): Promise<boolean> {
   if (account === undefined) return false
-  return (await sessionsOf(store, account.identity_uid)).some((session) => session.address === address)
+  const here = countedAddress(address)
+  const sessions = await sessionsOf(store, account.identity_uid)
+  return sessions.some((session) => countedAddress(session.address) === here)
 }

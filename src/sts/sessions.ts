@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
-import { inTransaction, type Tx } from '../storage/db.ts'
+import type { Tx } from '../storage/db.ts'
 import { sessionCounts } from '../storage/live-sessions.ts'
 import { hashOf, newSecret } from '../storage/pending.ts'
 import type { Store } from '../storage/store.ts'
@@ -135,16 +135,28 @@ export async function endSessions(tx: Tx, column: SessionColumn, value: string):
 }
 
 /** Ends one session of somebody; false when it is none of theirs. */
-export function endOwnSession({ db }: Pick<Store, 'db'>, identity: string, id: string): Promise<boolean> {
-  return inTransaction(db, async (tx) => {
-    const own = await tx
-      .selectFrom('sessions')
-      .select('id')
-      .where('id', '=', id)
-      .where('identity_uid', '=', identity)
-      .executeTakeFirst()
-    return own !== undefined && (await endSessions(tx, 'id', id)) > 0
-  })
+export async function endOwnSession(tx: Tx, identity: string, id: string): Promise<boolean> {
+  const own = await tx
+    .selectFrom('sessions')
+    .select('id')
+    .where('id', '=', id)
+    .where('identity_uid', '=', identity)
+    .executeTakeFirst()
+  return own !== undefined && (await endSessions(tx, 'id', id)) > 0
+}
+
+/** Ends everything that somebody is signed in with but this session. */
+export async function endOtherSessions(
+  tx: Tx,
+  { identity, id }: Pick<Session, 'identity' | 'id'>,
+): Promise<void> {
+  const others = await tx
+    .selectFrom('sessions')
+    .select('id')
+    .where('identity_uid', '=', identity)
+    .where('id', '<>', id)
+    .execute()
+  for (const other of others) await endSessions(tx, 'id', other.id)
 }
 
 function sessionOf(row: SessionRow): Session {

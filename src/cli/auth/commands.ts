@@ -1,0 +1,166 @@
+import type { CommandDeclaration, CommandGroup, OptionDeclaration } from '../client/command.ts'
+import { UsageError } from '../client/invocation.ts'
+import type { AuthInvocation } from '../client/run.ts'
+import { configureDockerCommand, kubeletCommand } from './docker-commands.ts'
+import { pullTokenGroup } from './pull-token.ts'
+import { statusCommand } from './status.ts'
+
+/** Signing in, and what comes of it. What each command needs is loaded when it runs. */
+
+const personOptions: readonly OptionDeclaration[] = [
+  { flags: '--headless', summary: 'without a browser here: confirm a code on another device' },
+  {
+    flags: '--identity-provider <uid>',
+    summary: 'sign in with this identity provider of an organization',
+    conflicts: ['orgName'],
+  },
+  { flags: '--org-name <name>', summary: "sign in with this organization's identity provider" },
+  { flags: '--connection, --social-login <name>', summary: 'sign in with this provider of the operator' },
+  { flags: '--invite-code <code>', summary: 'accept an invite as well' },
+]
+
+const workloadOptions: readonly OptionDeclaration[] = [
+  { flags: '--identity <uid>', summary: 'assume this identity with a token of a workload' },
+  {
+    flags: '--identity-token <token|file>',
+    summary: 'that token (default: of the CI system or cloud around)',
+  },
+  { flags: '--prefer-ambient-credentials', summary: 'take the token of the CI system or cloud first' },
+]
+
+const loginCommand: CommandDeclaration = {
+  name: 'login',
+  summary: 'sign in: a person with a browser, a workload with its token',
+  options: [
+    {
+      flags: '--audience <audience>',
+      summary: 'what the token is for (repeatable: a token for each)',
+      repeatable: true,
+    },
+    ...personOptions,
+    ...workloadOptions,
+    { flags: '--refresh', summary: 'renew the token where that is possible, else sign in' },
+    { flags: '--refresh-only', summary: 'renew the token or fail' },
+  ],
+  examples: [
+    'berth auth login',
+    'berth auth login --headless',
+    'berth auth login --org-name my-org',
+    'berth auth login --identity $IDENTITY --identity-token /var/run/secrets/tokens/berth',
+    'berth auth login --audience http://127.0.0.1:8080 --audience registry.example.com',
+  ],
+  async run(invocation) {
+    const { login } = await import('./login.ts')
+    const { claimsOf } = await import('../client/token-cache.ts')
+    const token = await login(invocation as AuthInvocation)
+    const { sub, exp } = claimsOf(token)
+    const shown = { id: String(sub), expiry: new Date(Number(exp) * 1000).toISOString() }
+    process.stderr.write(`Valid! Id: ${shown.id}\n`)
+    if (['json', 'yaml', 'id', 'csv'].includes(invocation.output.format))
+      invocation.output.item(shown, {
+        id: ({ id }) => id,
+        columns: [
+          { title: 'ID', value: ({ id }) => id },
+          { title: 'EXPIRES', value: ({ expiry }) => expiry },
+        ],
+      })
+  },
+}
+
+const logoutCommand: CommandDeclaration = {
+  name: 'logout',
+  summary: 'sign out: end the session and forget its tokens',
+  options: [{ flags: '--audience <audience>', summary: 'forget the token for this alone', repeatable: true }],
+  examples: ['berth auth logout'],
+  async run(invocation) {
+    const { cache, settings, output } = invocation as AuthInvocation
+    const audiences = invocation.list('audience')
+    if (audiences.length > 0) {
+      for (const audience of audiences) cache.clear(audience)
+      return output.done(`forgot the tokens for ${audiences.join(', ')}`)
+    }
+    const refresh = cache.read('refresh-token', settings.audience)
+    if (refresh !== undefined) {
+      const { postForm, Unreachable } = await import('../client/session.ts')
+      const { CLIENT_ID } = await import('./sign-in-request.ts')
+      try {
+        await postForm(`${settings.issuer}/oauth/revoke`, { token: refresh, client_id: CLIENT_ID })
+      } catch (error) {
+        if (!(error instanceof Unreachable)) throw error
+        output.done(`${error.message}; the session there ends by itself, or on the page /account`)
+      }
+    }
+    const n = cache.clear()
+    output.done(n === 0 ? 'nobody was signed in' : 'signed out')
+  },
+}
+
+const tokenCommand: CommandDeclaration | CommandGroup = {
+  name: 'token',
+  summary: 'print a token and nothing else',
+  options: [
+    { flags: '--audience <audience>', summary: 'what it is for', repeatable: true },
+    { flags: '--scope <group>', summary: 'narrow it to this group (repeatable)', repeatable: true },
+    { flags: '--capabilities <names>', summary: 'narrow it to these capabilities', repeatable: true },
+    { flags: '--list-capabilities', summary: 'print the names that --capabilities takes' },
+  ],
+  examples: [
+    'curl -H "Authorization: Bearer $(berth auth token)" http://127.0.0.1:8080/iam/v2beta1/groups',
+    'berth auth token --scope $GROUP --capabilities groups.list',
+  ],
+  async run(invocation) {
+    const { printToken } = await import('./token.ts')
+    await printToken(invocation as AuthInvocation)
+  },
+}
+
+const explainCommand: CommandDeclaration = {
+  name: 'explain',
+  summary: 'say which condition of an identity a token fails, condition by condition',
+  options: [
+    { flags: '--identity <uid>', summary: 'the identity that the token is to assume' },
+    { flags: '--identity-token <token|file>', summary: 'the token' },
+    { flags: '--identity-provider <uid>', summary: 'the identity provider that it comes from' },
+  ],
+  examples: ['berth auth explain --identity $IDENTITY --identity-token token.jwt'],
+  async run(invocation) {
+    const identity = invocation.text('identity')
+    const token = invocation.text('identityToken')
+    if (identity === '') throw new UsageError('--identity must be given')
+    if (token === '') throw new UsageError('--identity-token must be given')
+    const { explainToken } = await import('./explain.ts')
+    await explainToken(invocation, identity, token)
+  },
+}
+
+const deleteAccountCommand: CommandDeclaration = {
+  name: 'delete-account',
+  summary: 'delete your own identity with all that is bound to it',
+  options: [{ flags: '-y, --yes', summary: 'do not ask' }],
+  examples: ['berth auth delete-account --yes'],
+  async run(invocation) {
+    const { cache } = invocation as AuthInvocation
+    const client = await invocation.client()
+    const { subject } = await client.auth.validate()
+    if (!(await invocation.ask.confirm(`Delete the identity ${subject}, which is you?`))) return
+    await client.auth.delete({ id: subject })
+    cache.clear()
+    invocation.output.done(`deleted ${subject}`)
+  },
+}
+
+export const auth: CommandGroup = {
+  name: 'auth',
+  summary: 'sign in and out, tokens, registry credentials',
+  commands: [
+    loginCommand,
+    logoutCommand,
+    statusCommand,
+    tokenCommand,
+    explainCommand,
+    configureDockerCommand,
+    pullTokenGroup,
+    deleteAccountCommand,
+    kubeletCommand,
+  ],
+}

@@ -1,0 +1,50 @@
+import type { CommandDeclaration } from '../client/command.ts'
+import type { AuthInvocation } from '../client/run.ts'
+
+/** What container tools are told to get their credentials by. */
+
+export const configureDockerCommand: CommandDeclaration = {
+  name: 'configure-docker',
+  summary: 'let docker, podman and others use your sign-in for the registry',
+  options: [
+    {
+      flags: '--pull-token',
+      summary: 'make a pull token and save that instead, for machines without a sign-in',
+    },
+    { flags: '--name <name>', summary: 'what to call the pull token', default: 'pull-token' },
+    { flags: '--parent <group>', summary: 'what the pull token may pull from' },
+    { flags: '--ttl <duration>', summary: 'how long the pull token lasts', default: '720h' },
+  ],
+  examples: ['berth auth configure-docker', 'berth auth configure-docker --pull-token --parent my-org'],
+  async run(invocation) {
+    const { env, settings, output } = invocation as AuthInvocation
+    if (env['SUDO_USER'])
+      output.done(
+        `this configures Docker for ${env['USER'] || 'root'}, not for ${env['SUDO_USER']}; run it without sudo for the latter`,
+      )
+    if (invocation.flag('pullToken')) {
+      const { createPullToken } = await import('./make-pull-token.ts')
+      const { savePullToken } = await import('./docker-config.ts')
+      const made = await createPullToken(invocation as AuthInvocation)
+      savePullToken(env, settings.registry, made.identity, made.token)
+    } else {
+      const { useHelper } = await import('./docker-config.ts')
+      const { linkHelper } = await import('./link-helper.ts')
+      useHelper(env, settings.registry)
+      const problem = linkHelper(env)
+      if (problem !== undefined) output.done(problem)
+    }
+    output.done(`Updated auth config for ${settings.registry}`)
+  },
+}
+
+export const kubeletCommand: CommandDeclaration = {
+  name: 'kubelet-credential-provider',
+  summary: 'answer the kubelet that pulls images: reads a CredentialProviderRequest, prints a response',
+  options: [{ flags: '--identity <uid>', summary: 'what the service account of the pod assumes' }],
+  examples: ['berth auth kubelet-credential-provider --identity $IDENTITY < request.json'],
+  async run(invocation) {
+    const { answerKubelet } = await import('./kubelet.ts')
+    await answerKubelet(invocation as AuthInvocation)
+  },
+}

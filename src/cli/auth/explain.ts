@@ -1,0 +1,38 @@
+import type { ExchangeCondition } from '../../../client/berth.ts'
+import type { Invocation } from '../client/invocation.ts'
+import { tokenOrFile } from './login.ts'
+
+const signs = {
+  OUTCOME_OK: '✔',
+  OUTCOME_FAILED: '✘',
+  OUTCOME_UNKNOWN: '?',
+  OUTCOME_UNSPECIFIED: '?',
+} as const
+
+/** Shows each condition of an exchange, and what to do about the one that does not hold; exit code 1 when there is one. */
+export async function explainToken(invocation: Invocation, identity: string, token: string): Promise<void> {
+  const client = await invocation.client()
+  const identityProvider = invocation.given('identityProvider')
+  const answer = await client.explain.explainExchange({
+    identity,
+    token: tokenOrFile(token),
+    ...(identityProvider === undefined ? {} : { identityProvider }),
+  })
+  const { format } = invocation.output
+  if (format === 'json' || format === 'yaml') invocation.output.item(answer, { columns: [] })
+  else {
+    await invocation.output.list<ExchangeCondition>(answer.conditions, {
+      columns: [
+        { title: '', value: ({ outcome }) => signs[outcome] },
+        { title: 'CONDITION', value: ({ name }) => name },
+        { title: 'EXPECTED', value: ({ expected }) => expected },
+        { title: 'TOKEN HAS', value: ({ actual }) => actual },
+      ],
+      id: ({ name }) => name,
+    })
+    for (const { name, hint } of answer.conditions)
+      if (hint !== '') invocation.output.done(`${name}: ${hint}`)
+    invocation.output.done(answer.accepted ? 'the token is accepted' : 'the token is not accepted')
+  }
+  if (!answer.accepted) process.exitCode = 1
+}

@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import type { IdentityInput } from '../../../client/berth.ts'
+import { UsageError } from '../client/invocation.ts'
+import { groupUid, roleUid, seconds } from '../client/locate.ts'
+import type { AuthInvocation } from '../client/run.ts'
+
+/**
+ * A pull token: the user name and password with which a machine without a sign-in pulls. It is an identity whose only key was made
+ * here and signs one token; the server never sees the key, and deleting the identity ends the token.
+ */
+export interface PullToken {
+  /** uid of the identity: the user name. */
+  readonly identity: string
+  /** The password. */
+  readonly token: string
+  readonly name: string
+  readonly expires: string
+}
+
+export const PULL_TOKEN_ISSUER = 'https://pulltoken.issuer.berth'
+const SUBJECT_PREFIX = 'pull-token-'
+const MAX_SECONDS = 8760 * 3600
+
+/** What each kind of repository is pulled with. */
+const pullRoles: Readonly<Record<string, string>> = { oci: 'registry.pull', apk: 'apk.pull' }
+
+export async function createPullToken(invocation: AuthInvocation): Promise<PullToken> {
+  const lifetime = seconds('--ttl', invocation.text('ttl'))
+  if (lifetime > MAX_SECONDS || lifetime <= 0) throw new UsageError('--ttl must be at most 8760h')
+  const role = pullRoles[invocation.text('repository') || 'oci'] ?? ''
+  const group = await groupUid(invocation, invocation.text('parent'), '--parent')
+  const roleToGive = await roleUid(invocation, role, group)
+  const { publicKey, privateKey } = await generateKeyPair('RS256', { modulusLength: 4096 })
+  const subject = SUBJECT_PREFIX + randomBytes(20).toString('hex')
+  const issuedAt = Math.floor(Date.now() / 1000)
+  const expires = new Date((issuedAt + lifetime) * 1000).toISOString()
+  const name = invocation.text('name')
+  const description = invocation.text('description')
+  const kid = subject.slice(SUBJECT_PREFIX.length, SUBJECT_PREFIX.length + 16)
+  const client = await invocation.client()
+  const body: Partial<IdentityInput> = {
+    name,
+    ...(description === '' ? {} : { description }),
+    staticKeys: {
+      issuer: PULL_TOKEN_ISSUER,
+      subject,
+      issuerKeys: JSON.stringify({
+        keys: [{ ...(await exportJWK(publicKey)), kid, alg: 'RS256', use: 'sig' }],
+      }),
+      expirationTime: expires,
+    },
+  }
+  const { uid } = await client.identities.create(group, body as IdentityInput)
+  try {
+    await client.roleBindings.create(group, { identityUid: uid, roleUid: roleToGive })
+  } catch (error) {
+    await client.identities.delete(uid)
+    throw error
+  }
+  const token = await new SignJWT({})
+    .setProtectedHeader({ alg: 'RS256', kid, typ: 'JWT' })
+    .setIssuer(PULL_TOKEN_ISSUER)
+    .setSubject(subject)
+    .setAudience(invocation.settings.issuer)
+    .setIssuedAt(issuedAt)
+    .setExpirationTime(issuedAt + lifetime)
+    .sign(privateKey)
+  return { identity: uid, token, name, expires }
+}

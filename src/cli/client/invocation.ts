@@ -1,0 +1,40 @@
+import type { BerthClient } from '../../../client/berth.ts'
+import type { Output } from './output.ts'
+
+/** What a command works with: its words, the server, and where its answer goes. */
+export interface Invocation {
+  /** The word of a parameter by its place, '' when it was not given. */
+  word(at: number): string
+  /** All words of a variadic parameter. */
+  words(at: number): readonly string[]
+  /** The value of an option, '' when it was not given. */
+  text(option: string): string
+  /** The value of an option; undefined when it was not given, for what may be emptied. */
+  given(option: string): string | undefined
+  list(option: string): readonly string[]
+  flag(option: string): boolean
+  /** Signed in; ends with exit code 4 when nobody is. */
+  client(): Promise<BerthClient>
+  readonly output: Output
+  /** Asks on a terminal, ends with exit code 2 naming `missing` elsewhere. */
+  readonly ask: Asking
+}
+
+export interface Choice<T> {
+  readonly name: string
+  readonly description?: string
+  readonly value: T
+}
+
+export interface Asking {
+  /** One of what there is. `missing` names the word that would have said it: `ORGANIZATION` or `--role`. */
+  choose<T>(question: string, missing: string, choices: () => Promise<readonly Choice<T>[]>): Promise<T>
+  text(question: string, missing: string): Promise<string>
+  /** True with `--yes`; asks on a terminal; elsewhere ends with exit code 2 that says to give `--yes`. */
+  confirm(question: string): Promise<boolean>
+}
+
+/** A mistake in the words of a command: told in one line, exit code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}

@@ -1,0 +1,182 @@
+import type { Command } from 'commander'
+import type { BerthClient } from '../../../client/berth.ts'
+import type { Invoke } from './command.ts'
+import type { Asking, Choice, Invocation } from './invocation.ts'
+import { UsageError } from './invocation.ts'
+import { createOutput, type Format, formats } from './output.ts'
+import { NotSignedIn, Refused, tokenFor, Unreachable } from './session.ts'
+import { type Environment, type Flags, resolveSettings, type Settings } from './settings.ts'
+import { type TokenCache, tokenCache } from './token-cache.ts'
+
+/** Joins the words of a command with the terminal, the configuration and the server; and tells what went wrong. */
+
+/** Exit codes, as they are documented. */
+export const exitCodes = { refused: 1, usage: 2, unreachable: 3, notSignedIn: 4 } as const
+
+/** What commands about signing in need besides. */
+export interface AuthInvocation extends Invocation {
+  readonly settings: Settings
+  readonly cache: TokenCache
+  readonly env: Environment
+  readonly flags: Flags
+}
+
+export function invoker(env: Environment): Invoke {
+  return (parameters, command): AuthInvocation => {
+    const options = command.optsWithGlobals() as Readonly<Record<string, unknown>>
+    const flags: Flags = options
+    let settings: Settings | undefined
+    const resolved = () => {
+      settings ??= resolveSettings(env, flags)
+      return settings
+    }
+    const cache = tokenCache(env)
+    const given = (option: string) => {
+      const value = options[option]
+      return value === undefined ? undefined : String(value)
+    }
+    let client: Promise<BerthClient> | undefined
+    const output = createOutput({
+      format: formatOf(given('output'), () => resolved().properties['output']),
+      color: options['forceColor'] === true || (options['color'] !== false && isColorful(env)),
+      width: process.stdout.isTTY ? process.stdout.columns : undefined,
+      write: (text) => void process.stdout.write(text),
+      tell: (text) => void process.stderr.write(text),
+      progress:
+        process.stderr.isTTY === true ? (text) => process.stderr.write(`\r\u001b[K${text}`) : undefined,
+    })
+    return {
+      env,
+      flags,
+      cache,
+      output,
+      get settings() {
+        return resolved()
+      },
+      word: (at) => [parameters[at] ?? ''].flat().join(' '),
+      words: (at) => [parameters[at] ?? []].flat().filter((word) => word !== ''),
+      text: (option) => given(option) ?? '',
+      given,
+      list: (option) => [options[option] ?? []].flat().map(String),
+      flag: (option) => options[option] === true,
+      client() {
+        client ??= connect({ settings: resolved(), cache })
+        return client
+      },
+      ask: asking(options['yes'] === true),
+    }
+  }
+}
+
+function formatOf(asked: string | undefined, configured: () => string | undefined): Format {
+  const text = asked ?? configured() ?? 'table'
+  const format = formats.find((one) => one === text)
+  if (format === undefined) throw new UsageError(`--output must be one of ${formats.join(', ')}`)
+  return format
+}
+
+/** https://no-color.org: any value that is not empty. */
+function isColorful(env: Environment): boolean {
+  return process.stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
+}
+
+async function connect(source: { settings: Settings; cache: TokenCache }): Promise<BerthClient> {
+  // Asked for once now, so that who is not signed in hears that, whatever the command then does.
+  await tokenFor(source)
+  const { createBerthClient } = await import('../../../client/berth.ts')
+  return createBerthClient({ baseUrl: source.settings.api, token: () => tokenFor(source) })
+}
+
+const isInteractive = () => process.stdin.isTTY === true && process.stderr.isTTY === true
+
+function asking(yes: boolean): Asking {
+  const context = { output: process.stderr }
+  return {
+    async choose<T>(question: string, missing: string, choices: () => Promise<readonly Choice<T>[]>) {
+      if (!isInteractive()) throw new UsageError(`${missing} must be given`)
+      const all = await choices()
+      if (all.length === 0) throw new UsageError(`${missing} must be given: there is none to choose from`)
+      const { search } = await import('@inquirer/prompts')
+      return search<T>(
+        {
+          message: question,
+          source: (term = '') =>
+            all.filter(({ name }) => name.toLowerCase().includes(term.toLowerCase())) as {
+              name: string
+              value: T
+            }[],
+        },
+        context,
+      )
+    },
+    async text(question, missing) {
+      if (!isInteractive()) throw new UsageError(`${missing} must be given`)
+      const { input } = await import('@inquirer/prompts')
+      return input({ message: question, required: true }, context)
+    },
+    async confirm(question) {
+      if (yes) return true
+      if (!isInteractive()) throw new UsageError(`${question} Give --yes to say so`)
+      const { confirm } = await import('@inquirer/prompts')
+      return confirm({ message: question, default: false }, context)
+    },
+  }
+}
+
+interface ApiFailure {
+  readonly name: string
+  readonly status: number
+  readonly code: number
+  readonly message: string
+  readonly requestId?: string
+  readonly fieldViolations: readonly { readonly field: string; readonly description: string }[]
+  readonly preconditionViolations: readonly { readonly description: string }[]
+}
+
+const UNAUTHENTICATED = 16
+const PERMISSION_DENIED = 7
+const INTERNAL = 13
+
+/** What went wrong, in lines for a person, and the exit code. Undefined for what is a mistake of the program. */
+export function explain(
+  error: unknown,
+): { readonly lines: readonly string[]; readonly code: number } | undefined {
+  if (error instanceof UsageError) return { lines: [error.message], code: exitCodes.usage }
+  if (error instanceof NotSignedIn) return { lines: [error.message], code: exitCodes.notSignedIn }
+  if (error instanceof Unreachable) return { lines: [error.message], code: exitCodes.unreachable }
+  if (error instanceof Refused) return { lines: [error.message], code: exitCodes.refused }
+  if (!(error instanceof Error)) return undefined
+  // The prompt was left with Ctrl-C.
+  if (error.name === 'ExitPromptError') return { lines: ['nothing was done'], code: exitCodes.usage }
+  if (error.name === 'TypeError' && error.message.includes('must be a uid'))
+    return { lines: [error.message], code: exitCodes.usage }
+  if (error.name !== 'BerthError') return undefined
+  const failure = error as unknown as ApiFailure
+  if (failure.status === 0) return { lines: [failure.message], code: exitCodes.unreachable }
+  if (failure.code === UNAUTHENTICATED)
+    return { lines: [failure.message, 'sign in again: berth auth login'], code: exitCodes.notSignedIn }
+  const [, text = failure.message] = /^[A-Z][a-z ]+: (.*)$/s.exec(failure.message) ?? []
+  const violations = failure.fieldViolations.map(({ field, description }) => `${field}: ${description}`)
+  const several = violations.length > 1 ? violations.map((line) => `  ${line}`) : []
+  return {
+    lines: [
+      several.length > 0 ? 'the server refuses this:' : text,
+      ...several,
+      ...(failure.code === PERMISSION_DENIED ? ['see what you may do: berth auth status'] : []),
+      ...(failure.code === INTERNAL && failure.requestId ? [`request id: ${failure.requestId}`] : []),
+    ],
+    code: exitCodes.refused,
+  }
+}
+
+/** Declares the flags that every command has. */
+export function addGlobalFlags(program: Command): void {
+  program
+    .option('--api <url>', 'address of the API (BERTH_API; default http://127.0.0.1:8080)')
+    .option('--issuer <url>', 'address of the token service (BERTH_ISSUER; default: the API)')
+    .option('--config <file>', 'configuration file (BERTH_CONFIG)')
+    .option('--profile <name>', 'profile of the configuration file (BERTH_PROFILE)')
+    .option('-o, --output <format>', `one of ${formats.join(', ')}`)
+    .option('--force-color', 'colours also where there is no terminal')
+    .option('--no-color', 'no colours (NO_COLOR)')
+}

@@ -1,0 +1,158 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { parse, stringify } from 'yaml'
+import { UsageError } from './invocation.ts'
+
+/**
+ * Where the command line finds its server: flags, then the environment, then the profile of the configuration file that is in use,
+ * then this machine.
+ */
+
+export interface Settings {
+  /** Address of the API, of the token service, of the registry's host, and what tokens are for. */
+  readonly api: string
+  readonly issuer: string
+  readonly audience: string
+  readonly registry: string
+  readonly profile: string
+  /** A token that is used as it is; '' for none. */
+  readonly token: string
+  /** Every other property, by its name in the file. */
+  readonly properties: Readonly<Record<string, string>>
+}
+
+const DEFAULT_API = 'http://127.0.0.1:8080'
+const DEFAULT_PROFILE = 'default'
+
+/** What a profile may say, and what for. */
+export const properties = {
+  api: 'address of the API',
+  issuer: 'address of the token service (default: the API)',
+  audience: 'what tokens are for (default: the API)',
+  registry: "the registry's host (default: the API's)",
+  'default.group': 'the organization or folder where none is named',
+  'default.identity-provider': 'uid of the identity provider to sign in with',
+  'default.org-name': 'the organization whose identity provider to sign in with',
+  'default.connection': "name of the operator's provider to sign in with",
+  'auth.mode': 'browser (default) or headless',
+  'auth.device-flow': 'oauth (default) or platform, for headless sign-in',
+  output: 'format of answers: table, json, …',
+} as const
+export type Property = keyof typeof properties
+
+const addresses: readonly Property[] = ['api', 'issuer']
+const choices: Readonly<Partial<Record<Property, readonly string[]>>> = {
+  'auth.mode': ['browser', 'headless'],
+  'auth.device-flow': ['oauth', 'platform'],
+  output: ['table', 'wide', 'tree', 'json', 'yaml', 'csv', 'id', 'none'],
+}
+
+/** The configuration file: its profiles, and which of them is in use. */
+export interface ConfigFile {
+  readonly profile: string
+  readonly profiles: Readonly<Record<string, Readonly<Record<string, string>>>>
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** What the command line's own flags say. */
+export interface Flags {
+  readonly api?: string
+  readonly issuer?: string
+  readonly audience?: string
+  readonly config?: string
+  readonly profile?: string
+}
+
+export function configPath(env: Environment, flags: Pick<Flags, 'config'> = {}): string {
+  const own = flags.config || env['BERTH_CONFIG']
+  if (own) return own
+  const base = env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config')
+  return join(base, 'berth', 'config.yaml')
+}
+
+/** The file, empty where there is none. Throws a UsageError for one that cannot be read. */
+export function readConfigFile(path: string): ConfigFile {
+  if (!existsSync(path)) return { profile: DEFAULT_PROFILE, profiles: {} }
+  let value: unknown
+  try {
+    value = parse(readFileSync(path, 'utf8')) ?? {}
+  } catch (error) {
+    throw new UsageError(`${path} cannot be read: ${(error as Error).message}`)
+  }
+  const { profile = DEFAULT_PROFILE, profiles = {} } = value as Partial<ConfigFile>
+  const isText = typeof profile === 'string' && typeof profiles === 'object' && profiles !== null
+  if (!isText) throw new UsageError(`${path} must have a profile and profiles; see berth config --help`)
+  for (const [name, given] of Object.entries(profiles)) {
+    for (const [property, text] of Object.entries(given ?? {})) {
+      const problem = checkProperty(property, String(text))
+      if (problem !== undefined) throw new UsageError(`${path}: ${name}.${property} ${problem}`)
+    }
+  }
+  return { profile, profiles }
+}
+
+/** Writes it whole: a reader sees the old one or the new one. */
+export function writeConfigFile(path: string, file: ConfigFile): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const draft = `${path}.${process.pid}`
+  writeFileSync(draft, stringify(file), { mode: 0o600 })
+  renameSync(draft, path)
+}
+
+/** What is wrong with a property, or undefined. */
+export function checkProperty(name: string, value: string): string | undefined {
+  if (!Object.hasOwn(properties, name))
+    return `is not a property; there are ${Object.keys(properties).join(', ')}`
+  const property = name as Property
+  if (addresses.includes(property) && addressOf(value) === undefined)
+    return 'must be an address such as https://berth.example.com'
+  const allowed = choices[property]
+  return allowed === undefined || allowed.includes(value) ? undefined : `must be one of ${allowed.join(', ')}`
+}
+
+/** `default.group` is BERTH_DEFAULT_GROUP. */
+function variableOf(property: string): string {
+  return `BERTH_${property.toUpperCase().replaceAll(/[.-]/g, '_')}`
+}
+
+export function resolveSettings(env: Environment, flags: Flags): Settings {
+  const file = readConfigFile(configPath(env, flags))
+  const profile = flags.profile || env['BERTH_PROFILE'] || file.profile
+  const own = file.profiles[profile]
+  if (own === undefined && profile !== DEFAULT_PROFILE && Object.keys(file.profiles).length > 0)
+    throw new UsageError(
+      `there is no profile ${JSON.stringify(profile)}; there are ${Object.keys(file.profiles).join(', ')}`,
+    )
+  const all: Record<string, string> = {}
+  for (const property of Object.keys(properties)) {
+    const value = env[variableOf(property)] || own?.[property]
+    if (value !== undefined && value !== '') all[property] = String(value)
+  }
+  const address = (property: 'api' | 'issuer', preset: string) => {
+    const text = flags[property] || all[property] || preset
+    const parsed = addressOf(text)
+    if (parsed === undefined)
+      throw new UsageError(
+        `${property}: ${JSON.stringify(text)} must be an address such as https://berth.example.com`,
+      )
+    return parsed
+  }
+  const api = address('api', DEFAULT_API)
+  return {
+    api,
+    issuer: address('issuer', api),
+    audience: flags.audience || all['audience'] || api,
+    registry: all['registry'] ?? new URL(api).host,
+    profile,
+    token: env['BERTH_TOKEN'] ?? '',
+    properties: all,
+  }
+}
+
+function addressOf(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined
+  const { protocol, origin, pathname } = new URL(text)
+  return (protocol === 'http:' || protocol === 'https:') && pathname === '/' ? origin : undefined
+}

@@ -1,0 +1,197 @@
+import type { CommandDeclaration, CommandGroup } from '../client/command.ts'
+import { UsageError } from '../client/invocation.ts'
+import type { AuthInvocation } from '../client/run.ts'
+import {
+  type ConfigFile,
+  checkProperty,
+  configPath,
+  properties,
+  readConfigFile,
+  resolveSettings,
+  writeConfigFile,
+} from '../client/settings.ts'
+
+/** The configuration file: profiles for several servers, each with its properties. */
+
+const propertyNames = Object.entries(properties)
+  .map(([name, meaning]) => `  ${name.padEnd(26)} ${meaning}`)
+  .join('\n')
+
+interface Setting {
+  readonly property: string
+  readonly value: string
+}
+
+const view = {
+  columns: [
+    { title: 'PROPERTY', value: ({ property }: Setting) => property },
+    { title: 'VALUE', value: ({ value }: Setting) => value },
+  ],
+  id: ({ property }: Setting) => property,
+  empty: 'nothing is set',
+}
+
+function fileOf(invocation: AuthInvocation): { path: string; file: ConfigFile; profile: string } {
+  const path = configPath(invocation.env, invocation.flags)
+  const file = readConfigFile(path)
+  return { path, file, profile: invocation.flags.profile || invocation.env['BERTH_PROFILE'] || file.profile }
+}
+
+/** Changes the properties of the profile in use. */
+function change(invocation: AuthInvocation, next: (own: Record<string, string>) => Record<string, string>) {
+  const { path, file, profile } = fileOf(invocation)
+  const own = next({ ...file.profiles[profile] })
+  writeConfigFile(path, { ...file, profiles: { ...file.profiles, [profile]: own } })
+  return profile
+}
+
+const commands: readonly CommandDeclaration[] = [
+  {
+    name: 'view',
+    summary: 'show what holds: flags, environment, profile and defaults',
+    options: [{ flags: '--diff', summary: 'only what the file says' }],
+    examples: ['berth config view', 'berth config view --diff -o yaml'],
+    async run(invocation) {
+      const auth = invocation as AuthInvocation
+      const { file, profile } = fileOf(auth)
+      const own = file.profiles[profile] ?? {}
+      const { api, issuer, audience, registry, properties: set } = resolveSettings(auth.env, auth.flags)
+      const all = invocation.flag('diff') ? own : { profile, api, issuer, audience, registry, ...set }
+      await invocation.output.list(
+        Object.entries(all).map(([property, value]) => ({ property, value: String(value) })),
+        view,
+      )
+    },
+  },
+  {
+    name: 'set',
+    summary: 'set a property of the profile in use',
+    parameters: [
+      { name: 'PROPERTY', summary: `one of:\n${propertyNames}`, required: true },
+      { name: 'VALUE', summary: 'its value', required: true },
+    ],
+    examples: [
+      'berth config set api https://berth.example.com',
+      'berth config set default.group my-org --profile work',
+    ],
+    async run(invocation) {
+      const [property, value] = [invocation.word(0), invocation.word(1)]
+      const problem = checkProperty(property, value)
+      if (problem !== undefined) throw new UsageError(`${property} ${problem}`)
+      const profile = change(invocation as AuthInvocation, (own) => ({ ...own, [property]: value }))
+      invocation.output.done(`${profile}: ${property} is ${value}`)
+    },
+  },
+  {
+    name: 'unset',
+    summary: 'take a property of the profile in use away',
+    parameters: [{ name: 'PROPERTY', summary: 'its name', required: true }],
+    examples: ['berth config unset default.group'],
+    async run(invocation) {
+      const property = invocation.word(0)
+      const problem = checkProperty(property, 'http://x')
+      if (problem?.startsWith('is not') === true) throw new UsageError(`${property} ${problem}`)
+      const profile = change(invocation as AuthInvocation, ({ [property]: _, ...rest }) => rest)
+      invocation.output.done(`${profile}: ${property} is not set`)
+    },
+  },
+  {
+    name: 'use',
+    summary: 'work with another profile from now on, made when it is new',
+    parameters: [{ name: 'PROFILE', summary: 'its name', required: true }],
+    examples: ['berth config use work'],
+    async run(invocation) {
+      const profile = invocation.word(0)
+      if (!/^[\w.-]{1,64}$/.test(profile))
+        throw new UsageError('PROFILE must be letters, digits, dots, hyphens and underscores')
+      const { path, file } = fileOf(invocation as AuthInvocation)
+      const profiles = { ...file.profiles, [profile]: file.profiles[profile] ?? {} }
+      writeConfigFile(path, { profile, profiles })
+      invocation.output.done(`the profile in use is ${profile}`)
+    },
+  },
+  {
+    name: 'profiles',
+    summary: 'list the profiles',
+    examples: ['berth config profiles'],
+    async run(invocation) {
+      const { file, profile } = fileOf(invocation as AuthInvocation)
+      const names = [...new Set([profile, ...Object.keys(file.profiles)])]
+      await invocation.output.list(
+        names.map((name) => ({
+          name,
+          api: String(file.profiles[name]?.['api'] ?? ''),
+          used: name === profile,
+        })),
+        {
+          id: ({ name }) => name,
+          columns: [
+            { title: 'PROFILE', value: ({ name }) => name },
+            { title: 'API', value: ({ api }) => api },
+            { title: 'IN USE', value: ({ used }) => (used ? 'yes' : '') },
+          ],
+        },
+      )
+    },
+  },
+  {
+    name: 'edit',
+    summary: 'open the file in an editor; a mistake leaves it as it was',
+    examples: ['EDITOR=vi berth config edit'],
+    async run(invocation) {
+      const { editConfig } = await import('./edit.ts')
+      await editConfig(invocation as AuthInvocation)
+    },
+  },
+  {
+    name: 'reset',
+    summary: 'delete the profile in use',
+    options: [{ flags: '-y, --yes', summary: 'do not ask' }],
+    examples: ['berth config reset --yes'],
+    async run(invocation) {
+      const { path, file, profile } = fileOf(invocation as AuthInvocation)
+      if (!(await invocation.ask.confirm(`Delete the profile ${profile} of ${path}?`))) return
+      const { [profile]: _, ...profiles } = file.profiles
+      writeConfigFile(path, { profile: Object.keys(profiles)[0] ?? 'default', profiles })
+      invocation.output.done(`deleted the profile ${profile}`)
+    },
+  },
+  {
+    name: 'validate',
+    summary: 'whether the file is right and the server can be reached',
+    examples: ['berth config validate'],
+    async run(invocation) {
+      const { settings } = invocation as AuthInvocation
+      const checks = [
+        { name: 'api', url: `${settings.api}/healthz` },
+        { name: 'issuer', url: `${settings.issuer}/.well-known/openid-configuration` },
+      ]
+      const results = await Promise.all(
+        checks.map(async ({ name, url }) => {
+          try {
+            const { status } = await fetch(url, { redirect: 'error' })
+            return { name, url, result: status === 200 ? 'ok' : `answers ${status}` }
+          } catch (error) {
+            const { cause } = error as Error
+            return { name, url, result: cause instanceof Error ? cause.message : String(error) }
+          }
+        }),
+      )
+      await invocation.output.list(results, {
+        id: ({ name }) => name,
+        columns: [
+          { title: 'WHAT', value: ({ name }) => name },
+          { title: 'ADDRESS', value: ({ url }) => url },
+          { title: 'RESULT', value: ({ result }) => result },
+        ],
+      })
+      if (results.some(({ result }) => result !== 'ok')) process.exitCode = 3
+    },
+  },
+]
+
+export const config: CommandGroup = {
+  name: 'config',
+  summary: 'the configuration file: profiles for several servers',
+  commands,
+}

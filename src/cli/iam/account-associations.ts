@@ -1,0 +1,211 @@
+import type {
+  AccountAssociation,
+  AccountAssociationInput,
+  AccountProviderType,
+} from '../../../client/berth.ts'
+import type { CommandDeclaration, CommandGroup, OptionDeclaration, Parameter } from '../client/command.ts'
+import { type Invocation, UsageError } from '../client/invocation.ts'
+import { groupUid } from '../client/locate.ts'
+import type { View } from '../client/output.ts'
+import { changes, descriptionOption, yes } from './groups.ts'
+
+/** Account associations: which accounts at cloud providers belong to a group. A group has one, with a part for each provider. */
+
+interface Cloud {
+  /** As the command calls it. */
+  readonly name: 'aws' | 'gcp' | 'azure'
+  readonly label: string
+  readonly member: 'amazon' | 'google' | 'azure'
+  readonly providerType: AccountProviderType
+  readonly options: readonly OptionDeclaration[]
+  read(invocation: Invocation): object
+  readonly example: string
+}
+
+function needed(invocation: Invocation, option: string, flag: string): string {
+  const value = invocation.text(option)
+  if (value === '') throw new UsageError(`${flag} must be given`)
+  return value
+}
+
+const clouds: readonly Cloud[] = [
+  {
+    name: 'aws',
+    label: 'Amazon',
+    member: 'amazon',
+    providerType: 'ACCOUNT_PROVIDER_TYPE_AMAZON',
+    options: [{ flags: '--account <id>', summary: 'the account, 12 digits' }],
+    read: (invocation) => ({ account: needed(invocation, 'account', '--account') }),
+    example: '--account 123456789012',
+  },
+  {
+    name: 'gcp',
+    label: 'Google',
+    member: 'google',
+    providerType: 'ACCOUNT_PROVIDER_TYPE_GOOGLE',
+    options: [
+      { flags: '--project-id <id>', summary: 'the project' },
+      { flags: '--project-number <number>', summary: 'and its number' },
+    ],
+    read: (invocation) => ({
+      projectId: needed(invocation, 'projectId', '--project-id'),
+      projectNumber: needed(invocation, 'projectNumber', '--project-number'),
+    }),
+    example: '--project-id acme --project-number 123456789',
+  },
+  {
+    name: 'azure',
+    label: 'Azure',
+    member: 'azure',
+    providerType: 'ACCOUNT_PROVIDER_TYPE_AZURE',
+    options: [
+      { flags: '--tenant-id <id>', summary: 'the tenant' },
+      { flags: '--client-ids <component=id>', summary: 'its applications (repeatable)', repeatable: true },
+    ],
+    read: (invocation) => ({
+      tenantId: needed(invocation, 'tenantId', '--tenant-id'),
+      clientIds: Object.fromEntries(
+        invocation.list('clientIds').map((pair) => {
+          const mark = pair.indexOf('=')
+          if (mark < 1) throw new UsageError(`--client-ids: ${JSON.stringify(pair)} must be COMPONENT=ID`)
+          return [pair.slice(0, mark), pair.slice(mark + 1)]
+        }),
+      ),
+    }),
+    example:
+      '--tenant-id 00000000-0000-0000-0000-000000000000 --client-ids ingester=11111111-1111-1111-1111-111111111111',
+  },
+]
+
+const view: View<AccountAssociation> = {
+  columns: [
+    { title: 'ID', value: ({ uid }) => uid },
+    { title: 'NAME', value: ({ name }) => name },
+    { title: 'AWS', value: ({ amazon }) => amazon?.account ?? '' },
+    { title: 'GCP', value: ({ google }) => google?.projectId ?? '' },
+    { title: 'AZURE', value: ({ azure }) => azure?.tenantId ?? '' },
+    { title: 'DESCRIPTION', value: ({ description }) => description, wide: true },
+  ],
+}
+
+const location: readonly Parameter[] = [{ name: 'LOCATION', summary: 'the organization or folder' }]
+const located = (invocation: Invocation) => groupUid(invocation, invocation.word(0), 'LOCATION')
+
+/** The association of a group; undefined when it has none. */
+async function found(invocation: Invocation, uid: string): Promise<AccountAssociation | undefined> {
+  const client = await invocation.client()
+  for await (const one of client.accountAssociations.all({ uidp: { ids: [uid] } })) return one
+  return undefined
+}
+
+const commands: readonly (CommandDeclaration | CommandGroup)[] = [
+  {
+    name: 'set',
+    summary: 'say which account belongs to a group',
+    commands: clouds.map(
+      (cloud): CommandDeclaration => ({
+        name: cloud.name,
+        summary: `an account at ${cloud.label}`,
+        parameters: location,
+        options: [
+          ...cloud.options,
+          { flags: '-n, --name <name>', summary: 'what to call the association' },
+          descriptionOption,
+        ],
+        examples: [`berth iam account-associations set ${cloud.name} my-org ${cloud.example}`],
+        async run(invocation) {
+          const part = { [cloud.member]: cloud.read(invocation) }
+          const uid = await located(invocation)
+          const client = await invocation.client()
+          const known = await found(invocation, uid)
+          const words = changes(invocation, 'name', 'description')
+          const association = known
+            ? await client.accountAssociations.update(uid, {
+                ...part,
+                ...words,
+              } as Partial<AccountAssociationInput>)
+            : await client.accountAssociations.create(uid, {
+                name: 'accounts',
+                ...part,
+                ...words,
+              } as AccountAssociationInput)
+          invocation.output.item(association, view)
+        },
+      }),
+    ),
+  },
+  {
+    name: 'unset',
+    summary: 'take an account away',
+    commands: clouds.map(
+      (cloud): CommandDeclaration => ({
+        name: cloud.name,
+        summary: `the account at ${cloud.label}`,
+        parameters: location,
+        options: [yes],
+        examples: [`berth iam account-associations unset ${cloud.name} my-org --yes`],
+        async run(invocation) {
+          const uid = await located(invocation)
+          const client = await invocation.client()
+          const current = await client.accountAssociations.get(uid)
+          if (!(await invocation.ask.confirm(`Take the account at ${cloud.label} away from ${uid}?`))) return
+          const parts = ['amazon', 'google', 'azure', 'github', 'chainguard'] as const
+          const others = parts.filter((part) => part !== cloud.member && current[part] !== undefined)
+          // An association without any account cannot be: the last one takes it along.
+          if (others.length === 0) await client.accountAssociations.delete(uid)
+          else await client.accountAssociations.update(uid, {}, { updateMask: [cloud.member] })
+          invocation.output.done(`took the account at ${cloud.label} away from ${uid}`)
+        },
+      }),
+    ),
+  },
+  {
+    name: 'check',
+    summary: 'try an account out',
+    commands: clouds.map(
+      (cloud): CommandDeclaration => ({
+        name: cloud.name,
+        summary: `whether Berth is let into the account at ${cloud.label}`,
+        parameters: location,
+        examples: [`berth iam account-associations check ${cloud.name} my-org`],
+        async run(invocation) {
+          const uid = await located(invocation)
+          const client = await invocation.client()
+          const result = await client.accountAssociations.checkAccountAssociation({
+            uid,
+            providerType: cloud.providerType,
+          })
+          invocation.output.item(
+            { uid, ...result },
+            {
+              columns: [
+                { title: 'STATUS', value: ({ status }) => status.replace('CHECK_STATUS_', '').toLowerCase() },
+                { title: 'REASON', value: ({ reason }) => reason },
+                { title: 'MESSAGE', value: ({ message }) => message },
+              ],
+            },
+          )
+          if (result.status !== 'CHECK_STATUS_READY') process.exitCode = 1
+        },
+      }),
+    ),
+  },
+  {
+    name: 'describe',
+    aliases: ['get'],
+    summary: 'show which accounts belong to a group',
+    parameters: location,
+    examples: ['berth iam account-associations describe my-org'],
+    async run(invocation) {
+      const uid = await located(invocation)
+      invocation.output.item(await (await invocation.client()).accountAssociations.get(uid), view)
+    },
+  },
+]
+
+export const accountAssociationsGroup: CommandGroup = {
+  name: 'account-associations',
+  aliases: ['account-association', 'associations'],
+  summary: 'accounts at cloud providers that belong to a group',
+  commands,
+}

@@ -1,0 +1,174 @@
+import type { IdentityProvider, IdentityProviderInput } from '../../../client/berth.ts'
+import type { CommandDeclaration, CommandGroup, OptionDeclaration } from '../client/command.ts'
+import { type Invocation, UsageError } from '../client/invocation.ts'
+import { organizationUid, pickedUid, roleUid, scopeOf } from '../client/locate.ts'
+import type { View } from '../client/output.ts'
+import { changes, descriptionOption, yes } from './groups.ts'
+
+/** Identity providers: where the people of an organization sign in. */
+
+const view: View<IdentityProvider> = {
+  columns: [
+    { title: 'ID', value: ({ uid }) => uid },
+    { title: 'NAME', value: ({ name }) => name },
+    { title: 'ISSUER', value: ({ oidc }) => oidc?.issuer ?? '' },
+    { title: 'CLIENT', value: ({ oidc }) => oidc?.clientId ?? '' },
+    { title: 'DESCRIPTION', value: ({ description }) => description, wide: true },
+    { title: 'DEFAULT ROLE', value: ({ defaultRole }) => defaultRole, wide: true },
+  ],
+  tree: { label: ({ name, oidc }) => `${name} ${oidc?.issuer ?? ''}`, uid: ({ uid }) => uid },
+  empty: 'no identity providers that you may see',
+}
+
+const settings: readonly OptionDeclaration[] = [
+  descriptionOption,
+  { flags: '--default-role <role>', summary: 'what whoever signs in for the first time becomes' },
+  { flags: '--oidc-issuer <url>', summary: 'its address' },
+  { flags: '--oidc-client-id <id>', summary: 'what Berth is called there' },
+  { flags: '--oidc-client-secret <secret>', summary: 'and its secret' },
+  { flags: '--oidc-additional-scopes <scopes>', summary: 'asked for besides openid', repeatable: true },
+  { flags: '--oidc-groups-claim <claim>', summary: 'the claim that holds the groups of a person' },
+  {
+    flags: '--oidc-pkce-enabled <true|false>',
+    summary: 'always send proof keys',
+    choices: ['true', 'false'],
+  },
+  {
+    flags: '--configuration-type <type>',
+    summary: 'OIDC is the only one',
+    choices: ['OIDC'],
+    default: 'OIDC',
+    hidden: true,
+  },
+]
+
+const rules = {
+  sub: 'CORRELATION_RULE_SUB_EQUALS_EXTERNAL_ID',
+  oid: 'CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID',
+} as const
+
+function oidcOf(invocation: Invocation): Record<string, unknown> {
+  const scopes = invocation.list('oidcAdditionalScopes')
+  const pkce = invocation.given('oidcPkceEnabled')
+  const rule = invocation.given('oidcCorrelationRule')
+  const parts = {
+    issuer: invocation.given('oidcIssuer'),
+    clientId: invocation.given('oidcClientId'),
+    clientSecret: invocation.given('oidcClientSecret'),
+    additionalScopes: scopes.length === 0 ? undefined : scopes,
+    groupsClaim: invocation.given('oidcGroupsClaim'),
+    pkceEnabled: pkce === undefined ? undefined : pkce === 'true',
+    correlationRule: rule === undefined ? undefined : rules[rule as keyof typeof rules],
+  }
+  return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined))
+}
+
+const provider = [{ name: 'PROVIDER', summary: 'its uid or name' }] as const
+const picked = (invocation: Invocation) =>
+  pickedUid(invocation, invocation.word(0), 'provider', (client) => client.identityProviders.all())
+
+const commands: readonly CommandDeclaration[] = [
+  {
+    name: 'list',
+    aliases: ['ls'],
+    summary: 'list identity providers',
+    options: [{ flags: '--parent <organization>', summary: 'only those of this organization' }],
+    examples: ['berth iam identity-providers list'],
+    async run(invocation) {
+      const client = await invocation.client()
+      await invocation.output.list(client.identityProviders.all(await scopeOf(invocation)), view)
+    },
+  },
+  {
+    name: 'create',
+    summary: 'let the people of an organization sign in with their own OpenID provider',
+    options: [
+      { flags: '-n, --name <name>', summary: 'what to call it' },
+      { flags: '--parent <organization>', summary: 'whose it is' },
+      ...settings,
+      {
+        flags: '--oidc-correlation-rule <rule>',
+        summary: 'which claim names a person there: sub or oid; cannot be changed',
+        choices: Object.keys(rules),
+      },
+    ],
+    examples: [
+      'berth iam identity-providers create --name okta --parent my-org --oidc-issuer https://acme.okta.com --oidc-client-id berth --oidc-client-secret "$SECRET" --oidc-additional-scopes email,groups --oidc-groups-claim groups --default-role viewer',
+    ],
+    async run(invocation) {
+      const oidc = oidcOf(invocation)
+      for (const [member, flag] of [
+        ['issuer', '--oidc-issuer'],
+        ['clientId', '--oidc-client-id'],
+      ] as const)
+        if (oidc[member] === undefined) throw new UsageError(`${flag} must be given`)
+      const name = invocation.text('name') || (await invocation.ask.text('Name of the provider?', '--name'))
+      const parent = await organizationUid(invocation, invocation.text('parent'), '--parent')
+      const defaultRole = await roleUid(invocation, invocation.text('defaultRole'), parent, '--default-role')
+      const client = await invocation.client()
+      const body = { name, defaultRole, oidc, ...changes(invocation, 'description') }
+      invocation.output.item(
+        await client.identityProviders.create(parent, body as unknown as IdentityProviderInput),
+        view,
+      )
+    },
+  },
+  {
+    name: 'describe',
+    aliases: ['get'],
+    summary: 'show an identity provider',
+    parameters: provider,
+    examples: ['berth iam identity-providers describe okta -o yaml'],
+    async run(invocation) {
+      const uid = await picked(invocation)
+      invocation.output.item(await (await invocation.client()).identityProviders.get(uid), view)
+    },
+  },
+  {
+    name: 'update',
+    summary: 'change an identity provider',
+    parameters: provider,
+    options: [{ flags: '-n, --name <name>', summary: 'new name' }, ...settings],
+    examples: ['berth iam identity-providers update okta --oidc-client-secret "$NEW"'],
+    async run(invocation) {
+      const uid = await picked(invocation)
+      const oidc = oidcOf(invocation)
+      const role = invocation.text('defaultRole')
+      const organization = uid.split('/')[0] ?? ''
+      const patch = {
+        ...changes(invocation, 'name', 'description'),
+        ...(role === '' ? {} : { defaultRole: await roleUid(invocation, role, organization) }),
+        ...(Object.keys(oidc).length === 0 ? {} : { oidc }),
+      }
+      if (Object.keys(patch).length === 0) throw new UsageError('say what is to change; see --help')
+      const client = await invocation.client()
+      invocation.output.item(
+        await client.identityProviders.update(uid, patch as unknown as Partial<IdentityProviderInput>),
+        view,
+      )
+    },
+  },
+  {
+    name: 'delete',
+    aliases: ['rm'],
+    summary: 'delete an identity provider; whoever signed in with it is signed out at once',
+    parameters: provider,
+    options: [yes],
+    examples: ['berth iam identity-providers delete okta --yes'],
+    async run(invocation) {
+      const uid = await picked(invocation)
+      const client = await invocation.client()
+      const { name } = await client.identityProviders.get(uid)
+      if (!(await invocation.ask.confirm(`Delete ${name} and sign out whoever came through it?`))) return
+      await client.identityProviders.delete(uid)
+      invocation.output.done(`deleted ${name} (${uid})`)
+    },
+  },
+]
+
+export const identityProvidersGroup: CommandGroup = {
+  name: 'identity-providers',
+  aliases: ['identity-provider', 'idps', 'idp'],
+  summary: 'identity providers: where the people of an organization sign in',
+  commands,
+}

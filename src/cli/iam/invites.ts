@@ -1,0 +1,131 @@
+import type { GroupInvite } from '../../../client/berth.ts'
+import type { CommandDeclaration, CommandGroup } from '../client/command.ts'
+import { UsageError } from '../client/invocation.ts'
+import { groupUid, isUid, roleUid, scopeOf, seconds } from '../client/locate.ts'
+import type { View } from '../client/output.ts'
+import { chosen, yes } from './groups.ts'
+import { recursiveOption } from './identities.ts'
+
+/** Invites: codes that give whoever has one a role. */
+
+const view: View<GroupInvite> = {
+  columns: [
+    { title: 'ID', value: ({ uid }) => uid },
+    { title: 'EXPIRATION', value: ({ expirationTime = '' }) => expirationTime },
+    { title: 'KEYID', value: ({ keyId }) => keyId },
+    { title: 'ROLE', value: ({ role, roleUid }) => role?.name ?? roleUid },
+    { title: 'EMAIL', value: ({ email }) => email, wide: true },
+    { title: 'SINGLE USE', value: ({ singleUse }) => (singleUse ? 'yes' : 'no'), wide: true },
+  ],
+  empty: 'no invites that you may see',
+}
+
+/** The code is shown once, so it is what a person sees. */
+const made: View<GroupInvite> = {
+  columns: [
+    { title: 'ID', value: ({ uid }) => uid },
+    { title: 'EXPIRATION', value: ({ expirationTime = '' }) => expirationTime },
+    { title: 'ROLE', value: ({ role, roleUid }) => role?.name ?? roleUid },
+  ],
+}
+
+const isExpired = ({ expirationTime = '' }: GroupInvite) => Date.parse(expirationTime) <= Date.now()
+
+const commands: readonly CommandDeclaration[] = [
+  {
+    name: 'create',
+    summary: 'invite somebody; the code is shown once',
+    parameters: [{ name: 'GROUP', summary: 'the organization or folder that they are invited to' }],
+    options: [
+      { flags: '--role <role>', summary: 'what they will be' },
+      { flags: '--ttl <duration>', summary: 'how long it can be accepted, as 24h or 7d', default: '168h' },
+      { flags: '--email <address>', summary: 'only somebody with this address may accept' },
+      { flags: '--single-use', summary: 'whoever accepts first uses it up' },
+    ],
+    examples: [
+      'berth iam invites create my-org --role editor --single-use',
+      'berth iam invites create my-org/team --role viewer --email ada@example.com --ttl 2d -o json',
+    ],
+    async run(invocation) {
+      const ttl = `${seconds('--ttl', invocation.text('ttl'))}s`
+      const group = await groupUid(invocation, invocation.word(0), 'GROUP')
+      const role = await roleUid(invocation, invocation.text('role'), group)
+      const client = await invocation.client()
+      const email = invocation.text('email')
+      const invite = await client.groupInvites.create(group, {
+        roleUid: role,
+        ttl,
+        singleUse: invocation.flag('singleUse'),
+        ...(email === '' ? {} : { email }),
+      })
+      invocation.output.item(invite, made)
+      if (['table', 'wide', 'tree'].includes(invocation.output.format))
+        invocation.output.done(
+          `\nThe code, which is not shown again:\n\n  ${invite.code}\n\nTo accept it: berth auth login --invite-code CODE, or the page /invite of the server.`,
+        )
+    },
+  },
+  {
+    name: 'list',
+    aliases: ['ls'],
+    summary: 'list invites, expired ones too',
+    options: [
+      { flags: '--parent <group>', summary: 'only those to this organization or folder' },
+      recursiveOption,
+      { flags: '--expired', summary: 'only those that have expired' },
+    ],
+    examples: ['berth iam invites list --parent my-org'],
+    async run(invocation) {
+      const client = await invocation.client()
+      const all = client.groupInvites.all(await scopeOf(invocation))
+      const expired = invocation.flag('expired')
+      await invocation.output.list(
+        chosen(all, (one) => !expired || isExpired(one)),
+        view,
+      )
+    },
+  },
+  {
+    name: 'delete',
+    aliases: ['rm'],
+    summary: 'withdraw invites',
+    parameters: [{ name: 'INVITE', summary: 'their uids', variadic: true }],
+    options: [
+      { flags: '--expired', summary: 'all that have expired' },
+      { flags: '--parent <group>', summary: 'to this organization or folder alone' },
+      yes,
+    ],
+    examples: ['berth iam invites delete $INVITE', 'berth iam invites delete --expired --yes'],
+    async run(invocation) {
+      const client = await invocation.client()
+      const uids = [...invocation.words(0)]
+      const wrong = uids.find((uid) => !isUid(uid))
+      if (wrong !== undefined) throw new UsageError(`${JSON.stringify(wrong)} is not a uid`)
+      if (invocation.flag('expired')) {
+        for await (const one of client.groupInvites.all(await scopeOf(invocation)))
+          if (isExpired(one)) uids.push(one.uid)
+        if (uids.length === 0) return invocation.output.done('none has expired')
+      } else if (uids.length === 0) {
+        uids.push(
+          await invocation.ask.choose('Which invite?', 'INVITE', async () => {
+            const choices = []
+            for await (const one of client.groupInvites.all())
+              choices.push({ name: `${one.keyId}  ${one.role?.name ?? ''}  ${one.uid}`, value: one.uid })
+            return choices
+          }),
+        )
+      }
+      const what = uids.length === 1 ? 'the invite' : `${uids.length} invites`
+      if (!(await invocation.ask.confirm(`Withdraw ${what}?`))) return
+      for (const uid of uids) await client.groupInvites.delete(uid)
+      invocation.output.done(`withdrew ${what}`)
+    },
+  },
+]
+
+export const invitesGroup: CommandGroup = {
+  name: 'invites',
+  aliases: ['invite'],
+  summary: 'invites: codes that give whoever has one a role',
+  commands,
+}

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { managedRoleByName } from '../src/core/managed-roles.ts'
+import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { newName } from './support/cast.ts'
+import { databases } from './support/databases.ts'
+import { localAccount, newLocalAccount, PASSWORD, sendForm } from './support/local-accounts.ts'
+import { codeFlow, withQuery } from './support/oauth.ts'
+import { call } from './support/rest.ts'
+import { make } from './support/tenant.ts'
+import { type WebBrowser, type WebPage, webBrowser } from './support/web.ts'
+
+for (const database of databases) {
+  describe(`making an account with an invite (${database.name})`, () => {
+    let berth: TestBerth
+    before(async () => {
+      berth = await startTestBerth(database)
+    })
+    after(() => berth.stop())
+
+    const invite = async (email = ''): Promise<string> =>
+      (
+        await make(berth, `/iam/v2beta1/groupInvites/${berth.organization}`, {
+          roleUid: managedRoleByName.get('viewer')?.uid,
+          ttl: '3600s',
+          ...(email === '' ? {} : { email }),
+        })
+      ).code
+    /** Up to the sign-in page. */
+    const follow = async (browser: WebBrowser, code: string): Promise<WebPage> => {
+      const page = await sendForm(browser, await browser.open('/invite'), '/invite', { code })
+      return browser.submit(page, { step: 'accept' })
+    }
+    const registerPath = (page: WebPage) =>
+      /href="(\/sign-in\/register\?request=[\w-]+)"/.exec(page.html)?.[1]
+
+    test('whoever has an invite makes an account, agrees, and is in with an address that is not verified', async () => {
+      const browser = webBrowser(berth.url)
+      const signIn = await follow(browser, await invite())
+      const path = registerPath(signIn)
+      assert.ok(path, signIn.text)
+      const email = `${newName('grace')}@example.com`
+      const fields = { name: 'Grace Hopper', email, password: PASSWORD }
+      const short = await sendForm(browser, await browser.open(path), '/sign-in/register', {
+        ...fields,
+        password: 'short',
+      })
+      assert.equal(short.status, 400)
+      const consent = await sendForm(browser, short, '/sign-in/register', fields)
+      assert.match(consent.path, /^\/oauth\/continue\?/, consent.text)
+      await browser.submit(consent, { decision: 'allow' }, 0)
+      const account = await berth.berth.installation.store.db.kysely
+        .selectFrom('accounts')
+        .innerJoin('identities', 'identities.uid', 'accounts.identity_uid')
+        .select(['identities.uid', 'identities.email', 'identities.email_unverified'])
+        .where('accounts.email', '=', email)
+        .executeTakeFirstOrThrow()
+      assert.deepEqual([account.email, account.email_unverified], ['', email])
+      const token = await berth.tokenOf(account.uid)
+      const group = await call('GET', `${berth.url}/iam/v2beta1/groups/${berth.organization}`, { token })
+      assert.equal(group.status, 200)
+    })
+
+    test('an invite for one address, a flow without one, a wrong request and another browser make nobody an account', async () => {
+      const forOne = webBrowser(berth.url)
+      assert.equal(registerPath(await follow(forOne, await invite('grace@example.com'))), undefined)
+      const plain = webBrowser(berth.url)
+      const page = await plain.open(withQuery('/oauth/authorize', codeFlow().parameters))
+      assert.equal(registerPath(page), undefined)
+      const request = new URL(page.path, berth.url).searchParams.get('request')
+      assert.equal((await plain.open(`/sign-in/register?request=${request}`)).status, 403)
+      assert.equal((await plain.open('/sign-in/register?request=none')).status, 404)
+      assert.equal((await plain.open('/sign-in/register')).status, 404)
+      const own = webBrowser(berth.url)
+      const path = registerPath(await follow(own, await invite())) ?? ''
+      assert.equal((await own.open(path)).status, 200)
+      assert.equal((await webBrowser(berth.url).open(path)).status, 404)
+    })
+
+    test('an address that has an account is not taken again', async () => {
+      const email = `${newName('ada')}@example.com`
+      await newLocalAccount(berth, email)
+      const browser = webBrowser(berth.url)
+      const path = registerPath(await follow(browser, await invite())) ?? ''
+      const answer = await sendForm(browser, await browser.open(path), '/sign-in/register', {
+        name: 'Eve',
+        email: email.toUpperCase(),
+        password: PASSWORD,
+      })
+      assert.equal(answer.status, 400)
+      assert.match(answer.text, /There is an account with this e-mail address already/)
+    })
+
+    test('somebody with an account signs in on the way of an invite and comes to the consent', async () => {
+      const email = `${newName('ada')}@example.com`
+      await localAccount(berth, email)
+      const browser = webBrowser(berth.url)
+      const page = await follow(browser, await invite())
+      const wrong = await sendForm(browser, page, '/sign-in/password', {
+        email,
+        password: 'wrong wrong wrong',
+      })
+      assert.equal(wrong.status, 401)
+      const consent = await sendForm(browser, wrong, '/sign-in/password', { email, password: PASSWORD })
+      assert.match(consent.path, /^\/oauth\/continue\?/, consent.text)
+    })
+  })
+}
