@@ -130,16 +130,18 @@ export function createServer(deps: ServerDeps): BerthServer {
     audit.refused(event(call, call.method, identity, identity), { code, reason: message })
   const readGrants = grantsReader(store)
   const providers = signInProviders(store, deps.operatorProviders)
+  const issuerForms = audienceForms(addresses.authUrl)
   const assuming: AssumeOptions = {
     ...store,
     keysFor: deps.keysFor,
     issuer: addresses.authUrl,
+    issuerForms,
     audiences: [addresses.baseUrl, addresses.registryHost],
     patternIssuers: deps.patternIssuers,
     platform: {
       keys,
       readGrants,
-      audiences: [...new Set([...audienceForms(addresses.authUrl), addresses.baseUrl])],
+      audiences: [...new Set([...issuerForms, addresses.baseUrl])],
     },
     people: {
       operatorProviders: deps.operatorProviders,

@@ -156,9 +156,8 @@ function grantsOf(holdings: Holdings): Grants {
 }
 
 /** What is held in an organization; what is held on the platform as a whole is not. */
-function withinOf(holdings: Holdings, organization: string): Grants & { readonly holdings: Holdings } {
-  const within = new Map([...holdings].filter(([scope]) => isWithin(scope, organization)))
-  return { ...grantsOf(within), holdings: within }
+function withinOf({ holdings }: Grants, organization: string): Grants {
+  return grantsOf(new Map([...holdings].filter(([scope]) => isWithin(scope, organization))))
 }
 
 /**
@@ -167,7 +166,11 @@ function withinOf(holdings: Holdings, organization: string): Grants & { readonly
  */
 function narrow(grants: Grants, caller: Caller): Grants {
   const { scopes, capabilities, organization } = caller
+<<<<<<< HEAD
   const { at, holdings } = organization === undefined ? grants : withinOf(grants.holdings, organization)
+=======
+  const { at, holdings } = organization === undefined ? grants : withinOf(grants, organization)
+>>>>>>> ex
   const within: Holdings =
     scopes === undefined ? holdings : new Map(scopes.map((scope) => [scope, at(scope)] as const))
   if (capabilities === undefined) return grantsOf(within)

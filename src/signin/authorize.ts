@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import { invalidArgument } from '../core/errors.ts'
 import { plainRequest } from './authorization.ts'
+import { providerNamed } from './browser-flow.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { beginFlow } from './flow-browser.ts'
 import { readParameters } from './oauth-parameters.ts'

@@ -21,7 +21,7 @@ import {
   type PlatformTokens,
 } from './platform-token.ts'
 import { staticKeysWay } from './static-keys.ts'
-import { audienceForms, type Way } from './way.ts'
+import type { Way } from './way.ts'
 
 /**
  * Whether somebody who shows a token may assume an identity, condition by condition. The identity is looked at before the token is
@@ -36,8 +36,10 @@ export interface AssumeOptions {
   readonly keysFor: (issuer: string) => KeySource
   /** What `aud` may ask for: the API's address, the registry's host. */
   readonly audiences: readonly string[]
-  /** Our own address: a workload's token is meant for it where the identity does not say otherwise (R10). */
+  /** Our own address. */
   readonly issuer: string
+  /** It in every form: a workload's token is meant for it where the identity does not say otherwise (R10). */
+  readonly issuerForms: readonly string[]
   /** Issuers that identities with an issuer pattern may match; no other is ever asked for keys on their behalf (R1). */
   readonly patternIssuers: readonly string[]
   readonly platform: PlatformTokens
@@ -118,8 +120,8 @@ async function assumeByAws(
   judge: Judge,
   progress: Progress,
 ): Promise<Assumed | undefined> {
-  const { clock, issuer } = options
-  const aws = { ...options.aws, clock, audiences: audienceForms(issuer) }
+  const { clock, issuerForms } = options
+  const aws = { ...options.aws, clock, audiences: issuerForms }
   const mayBeSent = checkAwsRequest(request, identity, aws, judge)
   const row = await existing(identity, options, judge, progress)
   if (row === undefined) return undefined
@@ -225,19 +227,18 @@ function wayOf(
   const { asked, provider } = through
   if (asked !== undefined)
     return provider !== undefined && isPerson(row) ? personWay(row, [provider]) : undefined
-  const forUs = audienceForms(options.issuer)
   if (issuer === options.issuer && subject === row.uid) return ownIdentityWay(issuer, row.uid)
   switch (relationship.case) {
     case 'claimMatch':
       return claimMatchWay(relationship.value, {
-        defaultAudiences: issuer === options.issuer ? options.platform.audiences : forUs,
+        defaultAudiences: issuer === options.issuer ? options.platform.audiences : options.issuerForms,
         patternIssuers: options.patternIssuers,
       })
     case 'staticKeys':
       return staticKeysWay(relationship.value, {
         createdMs: row.created_ms,
         clock: options.clock,
-        defaultAudiences: [...forUs, ...options.audiences],
+        defaultAudiences: [...options.issuerForms, ...options.audiences],
       })
     case 'awsIdentity':
     case 'servicePrincipal':
