@@ -166,11 +166,7 @@ function withinOf({ holdings }: Grants, organization: string): Grants {
  */
 function narrow(grants: Grants, caller: Caller): Grants {
   const { scopes, capabilities, organization } = caller
-<<<<<<< HEAD
-  const { at, holdings } = organization === undefined ? grants : withinOf(grants.holdings, organization)
-=======
   const { at, holdings } = organization === undefined ? grants : withinOf(grants, organization)
->>>>>>> ex
   const within: Holdings =
     scopes === undefined ? holdings : new Map(scopes.map((scope) => [scope, at(scope)] as const))
   if (capabilities === undefined) return grantsOf(within)
