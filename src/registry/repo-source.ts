@@ -4,7 +4,8 @@ import type { Call } from '../core/call.ts'
 import { includesAll, setOf } from '../core/capabilities.ts'
 import { checkName } from '../core/fields.ts'
 import { parseUid, rootOf } from '../core/uid.ts'
-import type { Reader, Tx } from '../storage/db.ts'
+import type { Db, Reader, Tx } from '../storage/db.ts'
+import { runInTransaction, sqlText } from '../storage/sql-text.ts'
 import type { RepoRow } from '../storage/tables.ts'
 
 /** Which repo another one copies. */
@@ -47,6 +48,13 @@ export async function findSource(
   if (name === undefined) return undefined
   const row = 'uid' in name ? await repoByUid(tx, name.uid) : await repoByName(tx, name)
   return row !== undefined && includesAll(accessOf(call).grants.at(row.uid), mayList) ? row : undefined
+}
+
+/** The repos that copy this one, in whatever organization, this transaction's alone until it ends. */
+export function holdCopies(db: Db, tx: Tx, source: string): Promise<RepoRow[]> {
+  const sql = sqlText(db.engine)
+  const text = `select * from repos where source = ${sql.bind(source)} order by uid${db.rules.lockForUpdate}`
+  return runInTransaction<RepoRow>(tx, text, sql)
 }
 
 /** The row of a uid, inside a transaction too. */
