@@ -123,7 +123,10 @@ export function groupsService(store: Store, { openOrganizations, blockedEmailDom
         call,
         async (tx) => {
           const { row, current } = await holdForChange(db, tx, call, KIND, scope)
-          const next = updated(GroupSchema, current, patch, updateMask?.paths)
+          const asked = updated(GroupSchema, current, patch, updateMask?.paths)
+          // A subgroup has no kind of its own that a mask could take away: it reports its organization's.
+          const inherits = row.parent !== '' && asked.kind === OrgKind.UNSPECIFIED
+          const next = inherits ? { ...asked, kind: current.kind } : asked
           if (equals(GroupSchema, current, next)) return { uid: scope, answer: current, unchanged: true }
           refuseIfAny(checkName(next.name), checkDescription(next.description), checkKind(next.kind))
           refuseOperatorFields(call, current, next, row.parent === '')

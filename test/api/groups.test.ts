@@ -501,6 +501,15 @@ onEveryDatabase('groups', (cast) => {
     const later = await owner.api.made(`iam/groups/${before.uid}`, { name: 'later' })
     assert.equal(later.kind, 'ORG_KIND_STARTER')
     assert.equal((await owner.api.get(`iam/groups/${before.uid}`)).body.kind, 'ORG_KIND_STARTER')
+    // It is no field of theirs that an update of everything could change.
+    const path = `iam/groups/${later.uid}`
+    const renamed = await owner.api.patch(path, { name: 's2' }, '*')
+    assert.equal(renamed.status, 200, renamed.text)
+    assert.deepEqual([renamed.body.name, renamed.body.kind], ['s2', 'ORG_KIND_STARTER'])
+    await cast().writesNothing(async () => {
+      assert.deepEqual((await owner.api.patch(path, { name: 's2' }, '*')).body, renamed.body)
+      assertRefused(await owner.api.patch(path, { kind: 'ORG_KIND_DEV' }), denied)
+    })
   })
 
   test('R18: what the server sets cannot be set by anybody', async () => {
