@@ -1,5 +1,6 @@
+import type { Capability } from '#gen/capabilities/capabilities_pb.js'
 import type { Call, Caller } from './call.ts'
-import { type CapabilitySet, everyCapability, includesAll, listOf, nameOf } from './capabilities.ts'
+import { type CapabilitySet, everyCapability, includesAll, listOf, nameOf, setOf } from './capabilities.ts'
 import { permissionDenied } from './errors.ts'
 
 /**
@@ -65,6 +66,11 @@ export function accessOf(call: Call): Access {
 /** Whether the caller's rights come from above every organization, and its token does not narrow them away. */
 export function isPlatformAdministrator(grants: Grants): boolean {
   return includesAll(grants.at(''), everyCapability)
+}
+
+/** What an error calls a resource: its uid, for a caller who may see it, or else what every caller knows. */
+export function nameFor(call: Call, uid: string | undefined, seenWith: Capability, known: string): string {
+  return uid !== undefined && includesAll(accessOf(call).grants.at(uid), setOf([seenWith])) ? uid : known
 }
 
 const LACKING_NAMED_MAX = 5

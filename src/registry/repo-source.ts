@@ -5,6 +5,7 @@ import { includesAll, setOf } from '../core/capabilities.ts'
 import { checkName } from '../core/fields.ts'
 import { parseUid, rootOf } from '../core/uid.ts'
 import type { Db, Reader, Tx } from '../storage/db.ts'
+import { organizationNamed } from '../storage/roots.ts'
 import { runInTransaction, sqlText } from '../storage/sql-text.ts'
 import type { RepoRow } from '../storage/tables.ts'
 
@@ -71,17 +72,13 @@ async function repoByName(
   reader: Reader,
   { organization, repo }: { readonly organization: string; readonly repo: string },
 ): Promise<RepoRow | undefined> {
-  const found = await reader
-    .selectFrom('organization_names')
-    .select('uid')
-    .where('name', '=', organization)
-    .executeTakeFirst()
+  const found = await organizationNamed(reader, organization)
   if (found === undefined) return undefined
   return reader
     .selectFrom('repos')
     .selectAll()
-    .where('root', '=', found.uid)
-    .where('parent', '=', found.uid)
+    .where('root', '=', found)
+    .where('parent', '=', found)
     .where('name', '=', repo)
     .executeTakeFirst()
 }

@@ -8,7 +8,7 @@ import {
   RepoSchema,
   ReposService,
 } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { accessOf, allowed, requireCapabilities } from '../core/allowed.ts'
+import { accessOf, allowed, nameFor, requireCapabilities } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
 import { setOf } from '../core/capabilities.ts'
 import { alreadyExists, type FieldViolation, failedPrecondition, notFound } from '../core/errors.ts'
@@ -23,6 +23,7 @@ import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
+  findUid,
   holdForChange,
   insertResource,
   type Kind,
@@ -144,7 +145,7 @@ export function reposService(store: Store, { registryHost }: { readonly registry
           await insertResource(db, tx, 'repos', row)
           return { uid: row.uid, answer: toRepo(row) }
         },
-        () => nameTaken(group, repo.name),
+        () => nameTaken(store, call, group, repo.name),
       )
     },
 
@@ -174,7 +175,7 @@ export function reposService(store: Store, { registryHost }: { readonly registry
           await spreadCatalogue(store, tx, scope, next)
           return { uid: scope, answer: toRepo({ ...row, ...changed }) }
         },
-        () => nameTaken(parentOf(scope), name),
+        () => nameTaken(store, call, parentOf(scope), name),
       )
     },
 
@@ -350,6 +351,8 @@ function requireOperator(call: Call, scope: string, current: Repo, next: Repo): 
   )
 }
 
-function nameTaken(group: string, name: string) {
-  return alreadyExists(REPO_TYPE, name, `a repo in ${group} is named ${name} already`)
+async function nameTaken({ db }: Store, call: Call, group: string, name: string) {
+  const uid = await findUid(db, 'repos', { root: rootOf(group), parent: group, name })
+  const resource = nameFor(call, uid, Capability.CAP_REPO_LIST, name)
+  return alreadyExists(REPO_TYPE, resource, `a repo in ${group} is named ${name} already`)
 }

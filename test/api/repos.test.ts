@@ -129,14 +129,14 @@ onEveryDatabase('repos', (cast) => {
   test("a group's repos differ in name", async () => {
     const { owner, uid: root } = await cast().organization()
     const { uid: team } = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
-    await owner.api.made(`registry/repos/${root}`, { name: 'nginx' })
+    const first = await owner.api.made(`registry/repos/${root}`, { name: 'nginx' })
     await owner.api.made(`registry/repos/${team}`, { name: 'nginx' })
     const other = await owner.api.made(`registry/repos/${root}`, { name: 'other' })
     await cast().writesNothing(async () => {
-      assertRefused(await owner.api.post(`registry/repos/${root}`, { name: 'nginx' }), taken(TYPE, 'nginx'))
+      assertRefused(await owner.api.post(`registry/repos/${root}`, { name: 'nginx' }), taken(TYPE, first.uid))
       assertRefused(
         await owner.api.patch(`registry/repos/${other.uid}`, { name: 'nginx' }),
-        taken(TYPE, 'nginx'),
+        taken(TYPE, first.uid),
       )
     })
     const { body } = await owner.api.get('registry/repos', { 'uidp.descendants_of': root, name: 'nginx' })
