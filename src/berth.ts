@@ -39,6 +39,8 @@ export interface BerthParts extends InstallationParts {
   readonly portLimits?: ListenOptions['limits']
   /** Between two rounds of deleting what expired. */
   readonly expiryIntervalMs?: number
+  /** Between two looks for signing keys that somebody else has changed. */
+  readonly keysIntervalMs?: number
 }
 
 /** The settings under which `berth admin` finds the addresses that the server was last started with. */
@@ -80,9 +82,14 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       intervalMs: parts.expiryIntervalMs,
       onError: (err) => log.error({ err }, 'deleting what expired failed; it is tried again'),
     })
+    const following = keys.follow({
+      intervalMs: parts.keysIntervalMs,
+      onError: (err) => log.warn({ err }, 'looking for other signing keys failed; it is tried again'),
+    })
     closing.splice(
       1,
       0,
+      () => following.stop(),
       () => expiring.stop(),
       () => seen.stop(),
       () => audit.stop(),

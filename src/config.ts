@@ -45,6 +45,8 @@ export interface Config {
   /** Programs, besides the command line, that may ask people to sign in. */
   readonly oauthClients: readonly ClientSetting[]
   readonly clouds: CloudSettings
+  /** How long a key signs tokens before the next one does. */
+  readonly signingKeyRotationMs: number
   /** How long audit events are kept; undefined: for ever. */
   readonly auditRetentionMs: number | undefined
   readonly logLevel: LogLevel
@@ -97,6 +99,8 @@ export const variables = {
     'workload identity pool and provider that checks of Google projects use (default berth/berth)',
   BERTH_AZURE_LOGIN_ENDPOINT:
     'address of the token service of Azure (default https://login.microsoftonline.com)',
+  BERTH_SIGNING_KEY_ROTATION:
+    'how many days a key signs tokens before the next one does, such as 7d (default 30d)',
   BERTH_AUDIT_RETENTION: 'how many days audit events are kept, such as 90d, or forever (default 400d)',
   BERTH_LOG_LEVEL: `one of ${logLevels.join(', ')} (default info)`,
 } as const
@@ -234,6 +238,8 @@ export function readConfig(
         read('BERTH_AZURE_LOGIN_ENDPOINT', parseOrigin, originExpected) ??
         'https://login.microsoftonline.com',
     },
+    signingKeyRotationMs:
+      read('BERTH_SIGNING_KEY_ROTATION', parseDays, 'a number of days such as 30d') ?? 30 * DAY_MS,
     auditRetentionMs: (
       read('BERTH_AUDIT_RETENTION', parseRetention, 'a number of days such as 90d, or forever') ?? {
         ms: 400 * DAY_MS,
@@ -275,8 +281,13 @@ function parseGoogleProvider(
 
 function parseRetention(value: string): { readonly ms: number | undefined } | undefined {
   if (value === 'forever') return { ms: undefined }
+  const ms = parseDays(value)
+  return ms === undefined ? undefined : { ms }
+}
+
+function parseDays(value: string): number | undefined {
   const [, days] = /^([1-9][0-9]{0,4})d$/.exec(value) ?? []
-  return days === undefined ? undefined : { ms: Number(days) * DAY_MS }
+  return days === undefined ? undefined : Number(days) * DAY_MS
 }
 
 function parseDatabaseUrl(value: string): string | undefined {

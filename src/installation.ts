@@ -68,7 +68,7 @@ export async function openInstallation(
       secretsKey,
     }
     await makeOnce(db, () => storeManagedRoles(store))
-    const keys = signingKeys({ db, clock, secretsKey })
+    const keys = signingKeys(store, { signsForMs: config.signingKeyRotationMs })
     return {
       store,
       keys,

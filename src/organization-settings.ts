@@ -6,6 +6,7 @@ import { type Installation, makeOnce, SetupError } from './installation.ts'
 import { recordEvent } from './storage/audit-events.ts'
 import { inTransaction, type Tx } from './storage/db.ts'
 import { hasGeneralLimits, limitsIn, setGeneralLimits } from './storage/resource-limits.ts'
+import { organizationNamed } from './storage/roots.ts'
 import { lockResource } from './storage/rows.ts'
 import type { Store } from './storage/store.ts'
 import type { GroupRow } from './storage/tables.ts'
@@ -66,20 +67,11 @@ export async function applyGeneralLimits(
 
 async function hold({ db }: Store, tx: Tx, uidOrName: string): Promise<GroupRow> {
   // A uid first: a name may look like one.
-  const uid = parseUid(uidOrName) ?? (await uidNamed(tx, uidOrName))
+  const uid = parseUid(uidOrName) ?? (await organizationNamed(tx, uidOrName))
   const row =
     uid === undefined || depthOf(uid) > 0 ? undefined : await lockResource(db, tx, 'groups', uid, 'update')
   if (row === undefined) throw new SetupError(`organization ${uidOrName} does not exist`)
   return row
-}
-
-async function uidNamed(tx: Tx, name: string): Promise<string | undefined> {
-  const row = await tx
-    .selectFrom('organization_names')
-    .select('uid')
-    .where('name', '=', name)
-    .executeTakeFirst()
-  return row?.uid
 }
 
 async function describe({ db }: Store, tx: Tx, row: GroupRow): Promise<OrganizationSettings> {

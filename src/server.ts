@@ -210,7 +210,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     services: implementations,
     ruleOf: accessRule,
     isOpen: (rule) => rule.kind === 'open',
-    authenticate: authenticator({ verify: tokens.verify, clock: store.clock }, addresses.baseUrl),
+    authenticate: authenticator({ ...tokens, clock: store.clock }, addresses.baseUrl),
     readGrants,
     authorize,
     limits: deps.limits,

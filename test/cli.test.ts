@@ -444,6 +444,12 @@ test('help is as reviewed', async (t) => {
     ['admin', 'bootstrap'],
     ['admin', 'token'],
     ['admin', 'organization'],
+    ['admin', 'keys'],
+    ['admin', 'keys', 'list'],
+    ['admin', 'keys', 'rotate'],
+    ['admin', 'sessions'],
+    ['admin', 'sessions', 'list'],
+    ['admin', 'sessions', 'revoke'],
     ['admin', 'setup-link'],
     ['admin', 'accounts'],
     ...['list', 'create', 'reset-password', 'disable', 'enable', 'delete'].map((name) => [
@@ -451,6 +457,12 @@ test('help is as reviewed', async (t) => {
       'accounts',
       name,
     ]),
+    ['admin', 'keys'],
+    ['admin', 'keys', 'list'],
+    ['admin', 'keys', 'rotate'],
+    ['admin', 'sessions'],
+    ['admin', 'sessions', 'list'],
+    ['admin', 'sessions', 'revoke'],
   ]
   const pages = await Promise.all(
     commands.map(async (command) => {

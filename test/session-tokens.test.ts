@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { organizationSettings } from '../src/organization-settings.ts'
 import { sessionBySecret } from '../src/sts/sessions.ts'
+import { startTestBerth } from './support/berth.ts'
 import { apiOf, managedRole, newName, onEveryDatabase } from './support/cast.ts'
 import { endSession, newAccount, newPerson, newSession } from './support/people.ts'
 import { call } from './support/rest.ts'
@@ -222,4 +223,37 @@ onEveryDatabase('the access token of a session', (cast) => {
     assert.equal((await to(managedRole('editor'))).status, 403)
     assert.equal((await to(role.uid)).status, 200)
   })
+})
+
+test('a session costs no statement more than a token without one', async (t) => {
+  let statements = 0
+  const berth = await startTestBerth(
+    { name: 'sqlite', open: undefined },
+    {
+      timer: () => {
+        statements++
+      },
+      // Nothing else asks meanwhile.
+      keysIntervalMs: 60_000,
+    },
+  )
+  t.after(() => berth.stop())
+  const identity = await newPerson(berth)
+  const admin = apiOf(berth, berth.token)
+  const { uid } = await admin.made('iam/groups', { name: newName('org') })
+  await admin.made(`iam/roleBindings/${uid}`, { identityUid: identity, roleUid: managedRole('viewer') })
+  const { id } = await newSession(berth, { identity })
+  const costOf = async (token: string) => {
+    await apiOf(berth, token).get(`iam/groups/${uid}`)
+    // What was remembered of the caller is not any more.
+    await newPerson(berth)
+    const before = statements
+    assert.equal((await apiOf(berth, token).get(`iam/groups/${uid}`)).status, 200)
+    const cold = statements
+    await apiOf(berth, token).get(`iam/groups/${uid}`)
+    return [cold - before, statements - cold]
+  }
+  const without = await costOf(await berth.tokenOf(identity))
+  assert.deepEqual(await costOf(await berth.tokenOf(identity, { session: id })), without)
+  assert.ok((without[1] ?? 0) < (without[0] ?? 0), 'what a caller may do is remembered')
 })

@@ -240,6 +240,16 @@ for (const database of databases) {
       assert.deepEqual(rows.map((row) => row.role_uid).sort(), [role('viewer'), role('editor')].sort())
     })
 
+    test('a client may say where to sign in: by provider, by connection', async () => {
+      const provider = await makeProvider({ name: 'named' })
+      const to = async (parameters: Record<string, string>) =>
+        webBrowser(berth.url).open(withQuery('/oauth/authorize', { ...codeFlow().parameters, ...parameters }))
+      assert.equal((await to({ idp_id: provider.uid })).left?.origin, own.issuer)
+      assert.equal((await to({ connection: 'shared' })).left?.origin, shared.issuer)
+      const unknown = await to({ idp_id: `${berth.organization}/0123456789abcdef` })
+      assert.equal(unknown.left?.searchParams.get('error'), 'invalid_request')
+    })
+
     test('a stranger who is not to be registered is told so, and nothing is kept of them', async () => {
       shared.person = somebody()
       const browser = webBrowser(berth.url)

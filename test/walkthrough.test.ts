@@ -7,17 +7,22 @@ import { tmpdir } from 'node:os'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { expectGolden } from './support/golden.ts'
-import { serveBerth, temporaryDirectory } from './support/process.ts'
+import { decide } from './support/oauth.ts'
+import { serveBerth, spawnBerth, temporaryDirectory } from './support/process.ts'
+import { webBrowser } from './support/web.ts'
 
 /** The README, replayed: its `sh` blocks in one shell against a server and an issuer in processes of their own. */
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const blocks = blocksOf(readFileSync(`${root}README.md`, 'utf8'))
 
+const signIn = blocks.find(({ text }) => text.includes('auth login'))?.text ?? ''
+
 test('the README starts nothing that its test does not know', () => {
   const forOtherTerminals = blocks.filter(({ language }) => language === 'bash').map(({ text }) => text)
   assert.deepEqual(forOtherTerminals, [
     'npm ci && npm start',
+    signIn,
     'npm ci && npm test',
     'npm run dev',
     'npx node examples/issuer.ts',
@@ -55,6 +60,38 @@ test('the README works as it stands, and its answers are true', { timeout: 120_0
     return `${commands.replace(/^/gm, '$ ')}\n${answer}`
   })
   expectGolden('walkthrough.txt', transcript.join('\n'))
+})
+
+test('the first account and the command line work as the README says', { timeout: 60_000 }, async (t) => {
+  const home = temporaryDirectory(t)
+  const server = await serveBerth(t, { BERTH_DATA_DIR: `${home}/data` })
+  const [link = ''] = /http\S+\/setup\?code=\S+/.exec(server.output().stdout) ?? []
+  const browser = webBrowser(server.url)
+  const person = { name: 'Ada', email: 'ada@example.com', password: 'purple wagon sings loudly' }
+  const account = await browser.submit(await browser.open(link), person)
+  assert.equal(account.status, 200, account.text)
+
+  const [login, ...others] = signIn.split('\n')
+  assert.equal(login, 'npx berth auth login')
+  const env = { HOME: home, BERTH_API: server.url }
+  const signingIn = spawnBerth(t, ['auth', 'login'], env)
+  let address: string | undefined
+  while (address === undefined) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    address = /http\S+authorize\?\S+/.exec(signingIn.output().stderr)?.[0]
+  }
+  const { left } = await decide(browser, await browser.open(address))
+  assert.ok(left)
+  assert.equal((await fetch(left)).status, 200)
+  const signedIn = await signingIn.finished
+  assert.equal(signedIn.code, 0, signedIn.stderr)
+
+  const commands = others.map((line) => line.replaceAll('http://127.0.0.1:8080', '"$BERTH_API"'))
+  const [made = '', listed = '', answered = ''] = await replay(commands, env)
+  assert.match(made, /team/)
+  assert.match(listed, /team/)
+  const { groups } = JSON.parse(answered)
+  assert.deepEqual(groups.map((group: { name: string }) => group.name).sort(), ['default', 'team'])
 })
 
 /** The fenced blocks of a Markdown text. */

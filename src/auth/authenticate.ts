@@ -12,6 +12,8 @@ export interface VerifiedToken {
   readonly caller: Caller
   readonly audiences: readonly string[]
   readonly expiresAtMs: number
+  /** Of the key that signed it. */
+  readonly keyId: string
 }
 
 /**
@@ -22,13 +24,20 @@ export type Authenticate = (authorization: string | undefined) => Caller | Promi
 
 const BEARER = /^bearer +([A-Za-z0-9._~+/=-]+)$/i
 
+export interface AuthenticatorOptions {
+  readonly verify: VerifyAccessToken
+  /** Whether the key that signed a remembered token has not been withdrawn. */
+  readonly isKeyPublished: (keyId: string) => boolean
+  readonly clock: () => number
+}
+
 /** `audience`: what a token must be for, besides others. */
 export function authenticator(
-  { verify, clock }: { readonly verify: VerifyAccessToken; readonly clock: () => number },
+  { verify, isKeyPublished, clock }: AuthenticatorOptions,
   audience: string,
 ): Authenticate {
   // Keyed by the whole header value (R9): no two tokens share an entry.
-  const verified = new LRUCache<string, { readonly caller: Caller; readonly expiresAtMs: number }>({
+  const verified = new LRUCache<string, Omit<VerifiedToken, 'audiences'>>({
     max: limits.verifiedTokensMax,
     maxSize: limits.verifiedTokensCharsMax,
     sizeCalculation: (_, authorization) => authorization.length,
@@ -43,8 +52,9 @@ export function authenticator(
         `the token is for another audience; ask for a token with the audience ${audience}`,
       )
     }
-    verified.set(authorization, { caller: result.caller, expiresAtMs: result.expiresAtMs })
-    return result.caller
+    const { caller, expiresAtMs, keyId } = result
+    verified.set(authorization, { caller, expiresAtMs, keyId })
+    return caller
   }
 
   return (authorization) => {
@@ -52,7 +62,7 @@ export function authenticator(
       throw unauthenticated('this call needs a token; send it as Authorization: Bearer <token>')
     }
     const known = verified.get(authorization)
-    if (known !== undefined && known.expiresAtMs > clock()) return known.caller
+    if (known !== undefined && known.expiresAtMs > clock() && isKeyPublished(known.keyId)) return known.caller
     return check(authorization)
   }
 }

@@ -5,6 +5,8 @@ import { parseUid, rootOf } from '../core/uid.ts'
 import { type Installation, SetupError, UsageError } from '../installation.ts'
 import { organizationSettings, type StatusName, statusNames } from '../organization-settings.ts'
 import { addAccountCommands } from './admin-accounts.ts'
+import { addKeyCommands } from './admin-keys.ts'
+import { addSessionCommands } from './admin-sessions.ts'
 import { configOrExit, withInstallation } from './operator.ts'
 import { addresses } from './operator-addresses.ts'
 
@@ -95,6 +97,8 @@ export function addAdminCommands(program: Command): void {
         }),
     )
 
+  addKeyCommands(admin)
+  addSessionCommands(admin)
   addAccountCommands(admin)
 }
 

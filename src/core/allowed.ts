@@ -1,5 +1,6 @@
+import type { Capability } from '#gen/capabilities/capabilities_pb.js'
 import type { Call, Caller } from './call.ts'
-import { type CapabilitySet, everyCapability, includesAll, listOf, nameOf } from './capabilities.ts'
+import { type CapabilitySet, everyCapability, includesAll, listOf, nameOf, setOf } from './capabilities.ts'
 import { permissionDenied } from './errors.ts'
 
 /**
@@ -72,6 +73,11 @@ export function isPlatformAdministrator(grants: Grants): boolean {
 /** Whether a token holds for less than all that its identity may do. */
 export function isNarrowed({ scopes, capabilities, organization }: Caller): boolean {
   return scopes !== undefined || capabilities !== undefined || organization !== undefined
+}
+
+/** What an error calls a resource: its uid, for a caller who may see it, or else what every caller knows. */
+export function nameFor(call: Call, uid: string | undefined, seenWith: Capability, known: string): string {
+  return uid !== undefined && includesAll(accessOf(call).grants.at(uid), setOf([seenWith])) ? uid : known
 }
 
 const LACKING_NAMED_MAX = 5

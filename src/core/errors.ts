@@ -106,9 +106,12 @@ export function failedPrecondition(type: string, description: string, subject?: 
 }
 
 /** Code 5, for a caller who may know that it is missing. `resourceType` is the schema's, e.g. `iam.chainguard.dev/Group`. */
-export function notFound(resourceType: string, resourceName: string): ApiError {
-  const kind = resourceType.slice(resourceType.indexOf('/') + 1)
-  return new ApiError(Code.NOT_FOUND, `Not found: ${kind} ${resourceName} does not exist`, {
+export function notFound(
+  resourceType: string,
+  resourceName: string,
+  description = `${resourceType.slice(resourceType.indexOf('/') + 1)} ${resourceName} does not exist`,
+): ApiError {
+  return new ApiError(Code.NOT_FOUND, `Not found: ${description}`, {
     details: [{ kind: 'ResourceInfo', resourceType, resourceName }],
   })
 }

@@ -12,7 +12,7 @@ import { timestampMs } from './message.ts'
  */
 
 /** Fields that no version depends on, because one answer has them and the next has not. */
-const shownOnce: Readonly<Record<string, string | undefined>> = {
+export const shownOnce: Readonly<Record<string, string | undefined>> = {
   'chainguard.platform.iam.v2beta1.GroupInvite': 'code',
 }
 

@@ -1,11 +1,12 @@
 import { create } from '@bufbuild/protobuf'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
+import { Capability } from '#gen/capabilities/capabilities_pb.js'
 import {
   type ExternalGroupRoleMapping,
   ExternalGroupRoleMappingSchema,
   ExternalGroupRoleMappingsService,
 } from '#gen/chainguard/platform/iam/v2beta1/external_group_role_mappings_pb.js'
-import { allowed } from '../core/allowed.ts'
+import { allowed, nameFor } from '../core/allowed.ts'
 import { implement } from '../core/call.ts'
 import { alreadyExists, type FieldViolation, invalidArgument, notFound } from '../core/errors.ts'
 import { refuseIfAny } from '../core/fields.ts'
@@ -17,6 +18,7 @@ import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
+  findUid,
   holdForChange,
   insertResource,
   type Kind,
@@ -109,7 +111,13 @@ export function externalGroupRoleMappingsService(store: Store) {
           await insertResource(db, tx, 'external_group_role_mappings', row)
           return { uid: row.uid, answer: toMapping(row) }
         },
-        () => alreadyExists(TYPE, provider, `${provider} maps this group to ${mapping.roleUid} already`),
+        async () => {
+          const { externalGroupId: external_group_id, roleUid: role_uid, scope } = mapping
+          const row = { root: rootOf(provider), parent: provider, external_group_id, role_uid, scope }
+          const uid = await findUid(db, 'external_group_role_mappings', row)
+          const resource = nameFor(call, uid, Capability.CAP_IAM_IDENTITY_PROVIDERS_LIST, provider)
+          return alreadyExists(TYPE, resource, `${provider} maps this group to ${role_uid} already`)
+        },
       )
     },
 

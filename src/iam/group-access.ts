@@ -6,6 +6,7 @@ import { limits } from '../core/limits.ts'
 import { parseUid } from '../core/uid.ts'
 import type { Tx } from '../storage/db.ts'
 import { mutate } from '../storage/mutation.ts'
+import { organizationNamed } from '../storage/roots.ts'
 import { lockResource, readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { GroupRow } from '../storage/tables.ts'
@@ -28,15 +29,8 @@ export function groupAccess(store: Store, blockedDomains: readonly string[]) {
   /** The caller's organization. Throws code 5. */
   const employer = async (call: Call): Promise<GroupRow> => {
     const domain = await domainOf(call)
-    const named =
-      domain === undefined
-        ? undefined
-        : await db.kysely
-            .selectFrom('organization_names')
-            .select('uid')
-            .where('name', '=', domain)
-            .executeTakeFirst()
-    const row = named === undefined ? undefined : await readResource(db, 'groups', named.uid)
+    const named = domain === undefined ? undefined : await organizationNamed(db.kysely, domain)
+    const row = named === undefined ? undefined : await readResource(db, 'groups', named)
     if (row?.verified !== 1 || row.status === OrgStatus.SUSPENDED) throw none()
     return row
   }
@@ -75,7 +69,7 @@ export function groupAccess(store: Store, blockedDomains: readonly string[]) {
 }
 
 function none() {
-  return notFound(GROUP_TYPE, 'of your e-mail domain')
+  return notFound(GROUP_TYPE, '', 'no organization stands for the domain of your e-mail address')
 }
 
 /** One statement decides, so of several requests at once one counts. Throws code 8 when the last one is too short ago. */

@@ -1,5 +1,6 @@
 import { create, equals } from '@bufbuild/protobuf'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
+import { Capability } from '#gen/capabilities/capabilities_pb.js'
 import {
   type Group,
   GroupSchema,
@@ -7,7 +8,7 @@ import {
   OrgKind,
   OrgStatus,
 } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { accessOf, allowed, isNarrowed, isPlatformAdministrator } from '../core/allowed.ts'
+import { accessOf, allowed, isNarrowed, isPlatformAdministrator, nameFor } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
 import {
   alreadyExists,
@@ -25,8 +26,10 @@ import type { Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import { deleteLimits } from '../storage/resource-limits.ts'
+import { organizationNamed } from '../storage/roots.ts'
 import {
   deleteResource,
+  findUid,
   holdForChange,
   insertResource,
   type Kind,
@@ -111,7 +114,7 @@ export function groupsService(store: Store, { openOrganizations, blockedEmailDom
               : await addGroup(store, tx, held, group)
           return { uid: row.uid, answer: await groupMessage(db, row, tx) }
         },
-        () => nameTaken(parent, group.name),
+        () => nameTaken(store, call, under ?? '', group.name),
       )
     },
 
@@ -123,7 +126,10 @@ export function groupsService(store: Store, { openOrganizations, blockedEmailDom
         call,
         async (tx) => {
           const { row, current } = await holdForChange(db, tx, call, KIND, scope)
-          const next = updated(GroupSchema, current, patch, updateMask?.paths)
+          const asked = updated(GroupSchema, current, patch, updateMask?.paths)
+          // A subgroup has no kind of its own that a mask could take away: it reports its organization's.
+          const inherits = row.parent !== '' && asked.kind === OrgKind.UNSPECIFIED
+          const next = inherits ? { ...asked, kind: current.kind } : asked
           if (equals(GroupSchema, current, next)) return { uid: scope, answer: current, unchanged: true }
           refuseIfAny(checkName(next.name), checkDescription(next.description), checkKind(next.kind))
           refuseOperatorFields(call, current, next, row.parent === '')
@@ -140,7 +146,7 @@ export function groupsService(store: Store, { openOrganizations, blockedEmailDom
           if (next.kind !== row.kind) await spread(tx, row.root, { kind: next.kind }, changed.updated_ms)
           return { uid: scope, answer: await groupMessage(db, { ...row, ...changed }, tx) }
         },
-        () => nameTaken(parentOf(scope), name),
+        () => nameTaken(store, call, parentOf(scope), name),
       )
     },
 
@@ -249,9 +255,14 @@ function checkKind(kind: OrgKind): FieldViolation | undefined {
   return OrgKind[kind] === undefined ? { field: 'kind', description: `${kind} is not a kind` } : undefined
 }
 
-function nameTaken(parent: string, name: string) {
+async function nameTaken({ db }: Store, call: Call, parent: string, name: string) {
+  const uid =
+    parent === ''
+      ? await organizationNamed(db.kysely, name)
+      : await findUid(db, 'groups', { root: rootOf(parent), parent, name })
+  const resource = nameFor(call, uid, Capability.CAP_IAM_GROUPS_LIST, name)
   const where = parent === '' ? 'an organization' : `a group in ${parent}`
-  return alreadyExists(GROUP_TYPE, name, `${where} is named ${name} already`)
+  return alreadyExists(GROUP_TYPE, resource, `${where} is named ${name} already`)
 }
 
 /** What keeps a group from being deleted (decision 12), in words, each with its table. */

@@ -1,11 +1,12 @@
 import { create, equals } from '@bufbuild/protobuf'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
+import { Capability } from '#gen/capabilities/capabilities_pb.js'
 import {
   type RoleBinding,
   RoleBindingSchema,
   RoleBindingsService,
 } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
-import { allowed } from '../core/allowed.ts'
+import { allowed, nameFor } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
 import { alreadyExists, type FieldViolation, invalidArgument, notFound } from '../core/errors.ts'
 import { refuseIfAny } from '../core/fields.ts'
@@ -19,6 +20,7 @@ import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
+  findUid,
   holdForChange,
   insertResource,
   type Kind,
@@ -114,7 +116,7 @@ export function roleBindingsService(store: Store) {
           const row = await insert(tx, call, group, roleBinding)
           return { uid: row.uid, answer: onlyOne(await hydrated(tx, [row]), row.uid) }
         },
-        () => taken(group, roleBinding),
+        () => takenBy(store, call, group, roleBinding),
       )
     },
 
@@ -170,7 +172,7 @@ export function roleBindingsService(store: Store) {
           await updateResource(tx, 'role_bindings', scope, changed)
           return { uid: scope, answer: onlyOne(await hydrated(tx, [{ ...row, ...changed }]), scope) }
         },
-        () => taken(parentOf(scope), next),
+        () => takenBy(store, call, parentOf(scope), next),
       )
     },
 
@@ -363,6 +365,16 @@ async function holdIdentity({ db }: Store, tx: Tx, group: Uid, uid: string): Pro
   if (row === undefined) throw notFound('iam.chainguard.dev/Identity', uid)
 }
 
-export function taken(group: string, { identityUid, roleUid }: Pick<RoleBinding, 'identityUid' | 'roleUid'>) {
-  return alreadyExists(TYPE, group, `${identityUid} has the role ${roleUid} in ${group} already`)
+type Bound = Pick<RoleBinding, 'identityUid' | 'roleUid'>
+
+async function takenBy({ db }: Store, call: Call, group: string, bound: Bound) {
+  const { identityUid: identity_uid, roleUid: role_uid } = bound
+  const row = { root: rootOf(group), parent: group, identity_uid, role_uid }
+  const uid = await findUid(db, 'role_bindings', row)
+  return taken(group, bound, nameFor(call, uid, Capability.CAP_IAM_ROLE_BINDINGS_LIST, group))
+}
+
+/** `resource`: what the binding that is there is called. */
+export function taken(group: string, { identityUid, roleUid }: Bound, resource = group) {
+  return alreadyExists(TYPE, resource, `${identityUid} has the role ${roleUid} in ${group} already`)
 }

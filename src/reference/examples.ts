@@ -1,53 +1,55 @@
-import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf'
+import { type DescField, type DescMessage, type DescMethod, ScalarType } from '@bufbuild/protobuf'
 import { FieldBehavior } from '#gen/google/api/field_behavior_pb.js'
+import { shownOnce } from '../core/etag.ts'
 import { isLeafMessage } from '../core/field-mask.ts'
-import { behaves, isKeptSecret, isNeeded, isShown, type Use } from './schemas.ts'
+import { standardMethod } from '../core/standard-method.ts'
+import { rootOf } from '../core/uid.ts'
+import { INVITE_CODE, parentIn, TIME, uidIn, unsent, values } from './example-values.ts'
+import { behaves, isAlwaysThere, isKeptSecret, isNeeded, isShown, type Use } from './schemas.ts'
 
-/**
- * Examples of messages as JSON. They are made of the fields themselves, always the same, so that none is out of date; what a name
- * suggests has a value that makes sense, the rest stands for itself.
- */
-
-const ORGANIZATION = '7f3ac1b08e2d4956a0c7d41e5b92f6083d1ce745'
-const GROUP = `${ORGANIZATION}/2b9e60d7a41c58f3`
-const RESOURCE = `${GROUP}/c05d18e6f7a2943b`
-const TIME = '2025-01-02T03:04:05.000Z'
-const DIGEST = `sha256:${'4e07408562bedb8b60ce05c1decfe3ad16b72230967de01f640b7e4729b49fce'}`
-
-/** By proto name. */
-const texts: Readonly<Record<string, string>> = {
-  uid: RESOURCE,
-  parent: GROUP,
-  group: GROUP,
-  group_uid: GROUP,
-  identity: RESOURCE,
-  repo_uid: RESOURCE,
-  identity_provider_uid: RESOURCE,
-  ancestors_of: GROUP,
-  descendants_of: GROUP,
-  children_of: GROUP,
-  name: 'build-team',
-  description: 'Builds the base images',
-  email: 'ada@example.com',
-  issuer: 'https://issuer.example.com',
-  subject: 'repo:example/app:ref:refs/heads/main',
-  audience: 'https://berth.example.com',
-  aud: 'https://berth.example.com',
-  digest: DIGEST,
-  next_page_token: '',
-  page_token: '',
-  order_by: 'uid asc',
-  reason: '',
-}
-
-const numbers: Readonly<Record<string, number>> = { page_size: 50, skip: 0, skipped: 0, code: 0 }
+/** Examples of messages as JSON: from the fields of the schema, so that none is out of date, with the values of example-values.ts. */
 
 /** The JSON of one message; members that it cannot have beside another are left out. */
-export function exampleOf(
+export function exampleOf(desc: DescMessage, use: Use, except: readonly string[] = []): unknown {
+  return messageOf(desc, use, except, [])
+}
+
+/** What a method answers. `atRoot`: it was called without a parent, so what it made is an organization. */
+export function exampleOfAnswer(method: DescMethod, atRoot: boolean): unknown {
+  const { output } = method
+  const kind = standardMethod(method)
+  const plain = kind === 'create' || kind === 'update' ? output.fields.filter(isUnsent) : []
+  const example = {
+    ...(exampleOf(
+      output,
+      'answer',
+      plain.map(({ name }) => name),
+    ) as object),
+    ...Object.fromEntries(plain.filter(isAlwaysThere).map((field) => [field.jsonName, defaultOf(field)])),
+  }
+  const once = kind === 'create' ? shownOnce[output.typeName] : undefined
+  return {
+    ...example,
+    ...(atRoot ? { uid: rootOf(uidIn(output.name) ?? '') } : {}),
+    ...(once === undefined ? {} : { [once]: INVITE_CODE }),
+  }
+}
+
+function defaultOf(field: DescField): unknown {
+  if (field.fieldKind === 'list') return []
+  return field.enum === undefined ? false : field.enum.values[0]?.name
+}
+
+/** The value of one path variable. */
+export function exampleOfParameter(field: DescField): unknown {
+  return valueOf(field, 'create', [])
+}
+
+function messageOf(
   desc: DescMessage,
   use: Use,
-  except: readonly string[] = [],
-  outer: readonly DescMessage[] = [],
+  except: readonly string[],
+  outer: readonly DescMessage[],
 ): unknown {
   if (isLeafMessage(desc)) return wellKnown(desc)
   const inside = [...outer, desc]
@@ -62,54 +64,42 @@ export function exampleOf(
   return Object.fromEntries(members)
 }
 
-/** The value of one query parameter or path variable. */
-export function exampleOfParameter(field: DescField): unknown {
-  return singleValue(field, 'create', [])
-}
-
 function isWorthShowing(field: DescField, use: Use): boolean {
   if (field.oneof !== undefined && field.oneof.fields[0] !== field) return false
   if (use === 'answer' || isNeeded(field, use)) return true
   const isSettable = !behaves(field, FieldBehavior.OUTPUT_ONLY) && !field.deprecated
-  return isSettable && !(use === 'update' && behaves(field, FieldBehavior.IMMUTABLE))
+  if (!isSettable || isUnsent(field)) return false
+  return !(use === 'update' && behaves(field, FieldBehavior.IMMUTABLE))
+}
+
+function isUnsent(field: DescField): boolean {
+  return unsent.has(nameOf(field))
+}
+
+function nameOf({ parent, name }: DescField): string {
+  return `${parent.name}.${name}`
 }
 
 function valueOf(field: DescField, use: Use, outer: readonly DescMessage[]): unknown {
+  if (use === 'answer' && isKeptSecret(field)) return ''
+  const known = values[nameOf(field)] ?? uidOf(field) ?? values[field.name]
+  if (known !== undefined) return known
   if (field.fieldKind === 'list') return [singleValue(field, use, outer)]
-  if (field.fieldKind === 'map') return { [mapKey(field.mapKey)]: singleValue(field, use, outer) }
   return singleValue(field, use, outer)
 }
 
+function uidOf({ name, parent, scalar }: DescField): string | undefined {
+  if (scalar !== ScalarType.STRING) return undefined
+  if (name === 'uid') return uidIn(parent.name)
+  return name === 'parent' ? parentIn(parent.name) : undefined
+}
+
 function singleValue(field: DescField, use: Use, outer: readonly DescMessage[]): unknown {
-  if (field.message !== undefined) return exampleOf(field.message, use, [], outer)
-  // The first value stands for nothing that was chosen.
-  if (field.enum !== undefined) return (field.enum.values[1] ?? field.enum.values[0])?.name
-  switch (field.scalar) {
-    case ScalarType.STRING:
-      return use === 'answer' && isKeptSecret(field) ? '' : textOf(field)
-    case ScalarType.BOOL:
-      return false
-    case ScalarType.BYTES:
-      return 'eyJleGFtcGxlIjp0cnVlfQ=='
-    case ScalarType.INT64:
-    case ScalarType.SINT64:
-    case ScalarType.SFIXED64:
-    case ScalarType.UINT64:
-    case ScalarType.FIXED64:
-      return '1'
-    default:
-      return numbers[field.name] ?? 1
-  }
-}
-
-function textOf({ name, parent }: DescField): string {
-  if (name === 'uid' && parent.name === 'Group') return GROUP
-  return texts[name] ?? (name.endsWith('_uid') ? RESOURCE : name.replaceAll('_', ' '))
-}
-
-function mapKey(type: ScalarType): string {
-  if (type === ScalarType.STRING) return 'key'
-  return type === ScalarType.BOOL ? 'true' : '1'
+  if (field.fieldKind !== 'map' && field.message !== undefined)
+    return messageOf(field.message, use, [], outer)
+  if (field.fieldKind === 'scalar' && field.scalar === ScalarType.BOOL) return false
+  if (field.fieldKind === 'scalar' && field.scalar === ScalarType.BYTES) return 'eyJleGFtcGxlIjp0cnVlfQ=='
+  throw new Error(`${nameOf(field)} has no value in example-values.ts`)
 }
 
 function wellKnown({ typeName }: DescMessage): string {

@@ -10,7 +10,7 @@ import { answersVersion, changesVersion, standardMethod } from '../core/standard
 import type { Route } from '../gateway/routes.ts'
 import type { Comments } from './comments.ts'
 import { type Answer, type ErrorStatus, errorAnswer, headersOf, rateHeaders } from './error-answers.ts'
-import { exampleOf, exampleOfParameter } from './examples.ts'
+import { exampleOf, exampleOfAnswer, exampleOfParameter } from './examples.ts'
 import { behaves, isNeeded, type Schema, type SchemaBook, type Use } from './schemas.ts'
 
 /** Routes of the gateway as operations of OpenAPI. */
@@ -160,17 +160,22 @@ function operationOf(
   const summary = /^.*?[.](?=\s|$)/s.exec(text)?.[0] ?? text
   const parameters = parametersOf(route, names, parts)
   const requestBody = requestBodyOf(route, parts)
+  const atRoot = lacksVariable(route, names)
   return {
     operationId,
     tags: [tagOf(method)],
     summary: summary.replace(/\.$/, ''),
-    description: [text.slice(summary.length).trim(), parentText(route, names), needsText(method)]
+    description: [
+      text.slice(summary.length).trim(),
+      atRoot ? 'Called like this, the parent is empty.' : '',
+      needsText(method),
+    ]
       .filter((part) => part !== '')
       .join('\n\n'),
     ...(method.deprecated ? { deprecated: true } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(requestBody === undefined ? {} : { requestBody }),
-    responses: { ...successOf(method, parts), ...errorsOf(route) },
+    responses: { ...successOf(method, atRoot, parts), ...errorsOf(route) },
     security: securityOf(method),
   }
 }
@@ -186,8 +191,8 @@ function capitalized(text: string): string {
 }
 
 /** A path that leaves out a variable of its route gives it empty. */
-function parentText({ template }: Route, names: readonly string[]): string {
-  return names.length < template.variables.length ? 'Called like this, the parent is empty.' : ''
+function lacksVariable({ template }: Route, names: readonly string[]): boolean {
+  return names.length < template.variables.length
 }
 
 /** Who may call it, from the options of the method. */
@@ -320,12 +325,12 @@ function requestBodyOf(
   }
 }
 
-function successOf(method: DescMethod, { book }: OperationParts): Operation['responses'] {
+function successOf(method: DescMethod, atRoot: boolean, { book }: OperationParts): Operation['responses'] {
   const { output } = method
   if (output.typeName === 'google.protobuf.Empty')
     return { 200: { description: 'Done. The answer has no body.', headers: headersOf(...rateHeaders) } }
   const headers = headersOf(...(answersVersion(method) ? (['ETag'] as const) : []), ...rateHeaders)
-  const content = { schema: book.message(output, 'answer'), example: exampleOf(output, 'answer') }
+  const content = { schema: book.message(output, 'answer'), example: exampleOfAnswer(method, atRoot) }
   return {
     200: { description: answerText(method), headers, content: { 'application/json': content } },
     ...(standardMethod(method) === 'get'

@@ -230,7 +230,7 @@ export function isShown(field: DescField): boolean {
   return !isKeptSecret(field) || isAlwaysThere(field)
 }
 
-function isAlwaysThere(field: DescField): boolean {
+export function isAlwaysThere(field: DescField): boolean {
   if (field.oneof !== undefined) return false
   if (field.fieldKind === 'list' || field.fieldKind === 'map') return true
   return field.presence === FeatureSet_FieldPresence.IMPLICIT

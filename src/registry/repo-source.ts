@@ -4,7 +4,9 @@ import type { Call } from '../core/call.ts'
 import { includesAll, setOf } from '../core/capabilities.ts'
 import { checkName } from '../core/fields.ts'
 import { parseUid, rootOf } from '../core/uid.ts'
-import type { Reader, Tx } from '../storage/db.ts'
+import type { Db, Reader, Tx } from '../storage/db.ts'
+import { organizationNamed } from '../storage/roots.ts'
+import { runInTransaction, sqlText } from '../storage/sql-text.ts'
 import type { RepoRow } from '../storage/tables.ts'
 
 /** Which repo another one copies. */
@@ -49,6 +51,13 @@ export async function findSource(
   return row !== undefined && includesAll(accessOf(call).grants.at(row.uid), mayList) ? row : undefined
 }
 
+/** The repos that copy this one, in whatever organization, this transaction's alone until it ends. */
+export function holdCopies(db: Db, tx: Tx, source: string): Promise<RepoRow[]> {
+  const sql = sqlText(db.engine)
+  const text = `select * from repos where source = ${sql.bind(source)} order by uid${db.rules.lockForUpdate}`
+  return runInTransaction<RepoRow>(tx, text, sql)
+}
+
 /** The row of a uid, inside a transaction too. */
 export function repoByUid(reader: Reader, uid: string): Promise<RepoRow | undefined> {
   return reader
@@ -63,17 +72,13 @@ async function repoByName(
   reader: Reader,
   { organization, repo }: { readonly organization: string; readonly repo: string },
 ): Promise<RepoRow | undefined> {
-  const found = await reader
-    .selectFrom('organization_names')
-    .select('uid')
-    .where('name', '=', organization)
-    .executeTakeFirst()
+  const found = await organizationNamed(reader, organization)
   if (found === undefined) return undefined
   return reader
     .selectFrom('repos')
     .selectAll()
-    .where('root', '=', found.uid)
-    .where('parent', '=', found.uid)
+    .where('root', '=', found)
+    .where('parent', '=', found)
     .where('name', '=', repo)
     .executeTakeFirst()
 }

@@ -8,7 +8,7 @@ import {
   RepoSchema,
   ReposService,
 } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { accessOf, allowed, requireCapabilities } from '../core/allowed.ts'
+import { accessOf, allowed, nameFor, requireCapabilities } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
 import { setOf } from '../core/capabilities.ts'
 import { alreadyExists, type FieldViolation, failedPrecondition, notFound } from '../core/errors.ts'
@@ -23,9 +23,11 @@ import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
+  findUid,
   holdForChange,
   insertResource,
   type Kind,
+  lockResource,
   nextUpdate,
   readResource,
   updateResource,
@@ -36,7 +38,7 @@ import { checkBundles } from './bundles.ts'
 import { checkCustomOverlay } from './custom-overlay.ts'
 import { REPO_TYPE } from './parent-repo.ts'
 import { deleteReadme, readmeHandlers } from './readme.ts'
-import { findSource } from './repo-source.ts'
+import { findSource, holdCopies } from './repo-source.ts'
 import { checkTagName } from './tag-name.ts'
 import { hasTags } from './tags.ts'
 
@@ -65,7 +67,9 @@ export function reposService(store: Store, { registryHost }: { readonly registry
     if (syncConfig === undefined) return { next: asked, origin: current, violations: [] }
     let [origin, source] = [current, syncConfig.source]
     if (source !== current.syncConfig?.source) {
-      const row = await findSource(tx, call, source, registryHost)
+      const found = await findSource(tx, call, source, registryHost)
+      // Held, so that a change of it either is seen here or finds this copy.
+      const row = found && (await lockResource(db, tx, 'repos', found.uid, 'share'))
       if (row === undefined || row.uid === uid)
         return { next: asked, origin, violations: [checkSource(source)] }
       if (row.uid !== current.syncConfig?.source) origin = toRepo(row)
@@ -134,15 +138,14 @@ export function reposService(store: Store, { registryHost }: { readonly registry
             parent: group,
             name: next.name,
             description: next.description === '' ? origin.description : next.description,
-            catalog_tier: next.catalogTier,
-            configuration: configurationOf(next),
+            ...catalogueColumns(next),
             created_ms: now,
             updated_ms: now,
           }
           await insertResource(db, tx, 'repos', row)
           return { uid: row.uid, answer: toRepo(row) }
         },
-        () => nameTaken(group, repo.name),
+        () => nameTaken(store, call, group, repo.name),
       )
     },
 
@@ -165,14 +168,14 @@ export function reposService(store: Store, { registryHost }: { readonly registry
           const changed = {
             name: next.name,
             description: next.description,
-            catalog_tier: next.catalogTier,
-            configuration: configurationOf(next),
+            ...catalogueColumns(next),
             updated_ms: nextUpdate(store, row),
           }
           await updateResource(tx, 'repos', scope, changed)
+          await spreadCatalogue(store, tx, scope, next)
           return { uid: scope, answer: toRepo({ ...row, ...changed }) }
         },
-        () => nameTaken(parentOf(scope), name),
+        () => nameTaken(store, call, parentOf(scope), name),
       )
     },
 
@@ -202,12 +205,39 @@ function toRepo(row: RepoRow): Repo {
   }
 }
 
-/** What is stored as a message: all that no column has. */
-function configurationOf({ bundles, aliases, activeTags, syncConfig, customOverlay }: Repo): Uint8Array {
+/** The columns that say what an image is; what no column of its own has is stored as a message. */
+function catalogueColumns({
+  catalogTier,
+  bundles,
+  aliases,
+  activeTags,
+  syncConfig,
+  customOverlay,
+}: Repo): Pick<RepoRow, 'catalog_tier' | 'configuration' | 'source'> {
   const configuration = create(RepoSchema, { bundles, aliases, activeTags })
   if (syncConfig !== undefined) configuration.syncConfig = syncConfig
   if (customOverlay !== undefined) configuration.customOverlay = customOverlay
-  return toBinary(RepoSchema, configuration)
+  return {
+    catalog_tier: catalogTier,
+    configuration: toBinary(RepoSchema, configuration),
+    source: syncConfig?.source ?? '',
+  }
+}
+
+/**
+ * Gives the copies of a repo what it has in the catalogue, and the copies of those. One that has it already ends the way: so do
+ * repos that copy each other in a circle.
+ */
+async function spreadCatalogue(store: Store, tx: Tx, source: string, origin: Repo): Promise<void> {
+  for (const row of await holdCopies(store.db, tx, source)) {
+    const current = toRepo(row)
+    if (!catalogueFields.some((field) => differs(field, current, origin))) continue
+    const { catalogTier, bundles, aliases, activeTags } = origin
+    const next = { ...current, catalogTier, bundles, aliases, activeTags }
+    const changed = { ...catalogueColumns(next), updated_ms: nextUpdate(store, row) }
+    await updateResource(tx, 'repos', row.uid, changed)
+    await spreadCatalogue(store, tx, row.uid, next)
+  }
 }
 
 interface Synced {
@@ -321,6 +351,8 @@ function requireOperator(call: Call, scope: string, current: Repo, next: Repo): 
   )
 }
 
-function nameTaken(group: string, name: string) {
-  return alreadyExists(REPO_TYPE, name, `a repo in ${group} is named ${name} already`)
+async function nameTaken({ db }: Store, call: Call, group: string, name: string) {
+  const uid = await findUid(db, 'repos', { root: rootOf(group), parent: group, name })
+  const resource = nameFor(call, uid, Capability.CAP_REPO_LIST, name)
+  return alreadyExists(REPO_TYPE, resource, `a repo in ${group} is named ${name} already`)
 }

@@ -91,7 +91,7 @@ export function tagsService(store: Store) {
         }
         const current = await holdTagNamed(db, tx, repo, tag.name)
         // There is no other method that moves a tag.
-        requireMatch(call, TagSchema, current && toTag(current), `tag ${tag.name}`)
+        requireMatch(call, TagSchema, current && toTag(current), current?.uid ?? tag.name)
         if (current === undefined) {
           const now = clock()
           const row: TagRow = {

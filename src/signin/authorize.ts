@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import { invalidArgument } from '../core/errors.ts'
 import { plainRequest } from './authorization.ts'
+import { providerNamed } from './browser-flow.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { beginFlow } from './flow-browser.ts'
 import { readParameters } from './oauth-parameters.ts'
@@ -63,9 +64,20 @@ export function authorizeRoutes(context: SignInContext): SignInRoutes {
     if (audiences === undefined)
       return refuse('invalid_target', `audience must be among ${context.audiences.join(', ')}`)
 
+    // As in the browser flow of the public SDK: where to sign in, for whoever need not choose.
+    const named = parameters.get('idp_id')
+    const identityProvider = named === '' ? '' : await providerNamed(context.store.db.kysely, named)
+    if (identityProvider === undefined)
+      return refuse(
+        'invalid_request',
+        'idp_id is no identity provider, and no verified organization with one',
+      )
+
     return beginFlow(c, context, {
       ...plainRequest,
       client: client.id,
+      identityProvider,
+      connection: parameters.get('connection'),
       audiences,
       refreshToken: true,
       idToken: scope.idToken,

@@ -129,7 +129,7 @@ function isScope(text: string): boolean {
 }
 
 /** uid of the provider that is meant by its own uid, or by the name of its organization. */
-async function providerNamed(db: Reader, text: string): Promise<string | undefined> {
+export async function providerNamed(db: Reader, text: string): Promise<string | undefined> {
   const uid = parseUid(text)
   if (uid === undefined || depthOf(uid) === 0) return providerOfOrganization(db, text)
   const row = await db

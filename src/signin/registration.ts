@@ -140,9 +140,9 @@ async function prove(options: RegistrationOptions, token: string): Promise<Proof
  * The provider for which the token was made (OpenID Connect Core 1.0 section 3.1.3.7). Several organizations may have the same one;
  * none of them can claim somebody for itself then.
  */
-function meant({ payload }: SubjectClaims, providers: readonly Provider[]): Provider | undefined {
-  const party = payload['azp']
-  const fitting = providers.filter(({ clientId }) => party === undefined || party === clientId)
+function meant({ audience, payload }: SubjectClaims, providers: readonly Provider[]): Provider | undefined {
+  const party = payload['azp'] ?? (audience.length === 1 ? audience[0] : undefined)
+  const fitting = providers.filter(({ clientId }) => party === clientId)
   const [first] = fitting
   const shared = fitting.find(({ organization }) => organization === '')
   if (shared !== undefined || fitting.length < 2 || first === undefined) return shared ?? first

@@ -5,8 +5,9 @@ import { rootsIn } from './roots.ts'
 
 /**
  * Deletes what nobody asks for any more: audit events past their retention, answers that are kept for creates that are sent again,
- * sessions and steps of a sign-in that have expired, and counts of wrong guesses. Every node does it by itself, a few rows at a time and with pauses, so that others hardly notice; what another node has
- * deleted meanwhile is simply not there.
+ * sessions, steps of a sign-in and signing keys that have expired, and counts of wrong guesses. Nothing waits for that: what has
+ * expired counts no more wherever it is read (R16). Every node does it by itself, a few rows at a time and with pauses, so that
+ * others hardly notice; what another node has deleted meanwhile is simply not there.
  */
 export interface Expiry {
   /** Stops between two steps; what is left waits for the next start. */
@@ -44,6 +45,7 @@ export function expiry({ db, clock, auditRetentionMs, intervalMs, onError }: Exp
     await all(() => deletePending(db, now))
     await all(() => deleteSessions(db, now))
     await all(() => deleteGuesses(db, now - GUESSES_MS))
+    await inTransaction(db, (tx) => tx.deleteFrom('signing_keys').where('expires_ms', '<=', now).execute())
     if (auditRetentionMs === undefined) return
     const before = firstEventId(now - auditRetentionMs)
     for await (const root of rootsIn(db, 'audit_events')) {

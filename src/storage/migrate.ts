@@ -3,9 +3,15 @@ import type { Db } from './db.ts'
 import * as init from './migrations/0001-init.ts'
 import * as managementApi from './migrations/0002-management-api.ts'
 import * as signIn from './migrations/0003-sign-in.ts'
+import * as repoSources from './migrations/0004-repo-sources.ts'
 
 /** Every migration, in order. Once released, a migration never changes. */
-const migrations = { '0001-init': init, '0002-management-api': managementApi, '0003-sign-in': signIn }
+const migrations = {
+  '0001-init': init,
+  '0002-management-api': managementApi,
+  '0003-sign-in': signIn,
+  '0004-repo-sources': repoSources,
+}
 
 /**
  * Brings the schema up to date, under a lock, so that several nodes may start at once. Returns the names of the migrations that

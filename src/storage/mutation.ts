@@ -24,7 +24,7 @@ export async function mutate<T extends Message>(
   store: Pick<Store, 'db' | 'clock' | 'secretsKey'>,
   call: Call,
   work: (tx: Tx) => Promise<Changed<T>>,
-  taken?: () => ApiError,
+  taken?: () => ApiError | Promise<ApiError>,
 ): Promise<T> {
   const { db, clock } = store
   const attempt = attemptOf(store, call)
@@ -47,7 +47,7 @@ export async function mutate<T extends Message>(
       return answer
     })
   } catch (error) {
-    if (taken !== undefined && db.rules.isUniqueViolation(error)) throw taken()
+    if (taken !== undefined && db.rules.isUniqueViolation(error)) throw await taken()
     throw error
   }
 }

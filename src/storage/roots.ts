@@ -1,8 +1,18 @@
-import type { Db } from './db.ts'
+import type { Db, Reader } from './db.ts'
 import { runText, sqlText } from './sql-text.ts'
 import type { Listed } from './tables.ts'
 
 const ROOTS_AT_ONCE = 100
+
+/** uid of the organization of a name. */
+export async function organizationNamed(reader: Reader, name: string): Promise<string | undefined> {
+  const row = await reader
+    .selectFrom('organization_names')
+    .select('uid')
+    .where('name', '=', name)
+    .executeTakeFirst()
+  return row?.uid
+}
 
 /** All organizations that have rows in a table, in order. */
 export async function* rootsIn(db: Db, table: Listed): AsyncGenerator<string, void> {

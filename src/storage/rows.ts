@@ -45,6 +45,20 @@ export async function readResource<C extends Collection>(
   return row as Tables[C] | undefined
 }
 
+/** The uid of the row that has these values, which are unique among the rows. */
+export async function findUid<C extends Collection>(
+  { kysely }: Db,
+  collection: C,
+  values: Partial<Tables[NoInfer<C>]>,
+): Promise<string | undefined> {
+  const row = await kysely
+    .selectFrom(collection as Collection)
+    .select('uid')
+    .where((row) => row.and(values as { uid: string }))
+    .executeTakeFirst()
+  return row?.uid
+}
+
 /** What a resource's file tells about it once, for what every change of a resource does. */
 export interface Kind<C extends Collection, S extends DescMessage> {
   readonly collection: C

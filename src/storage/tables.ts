@@ -58,6 +58,8 @@ export interface RepoRow extends Resource {
   catalog_tier: number
   /** A Repo message that carries bundles, aliases, tags, sync and overlay configuration. */
   configuration: Uint8Array
+  /** uid of the repo that this one copies; '' for one that copies none. */
+  source: string
 }
 
 export interface IdentityProviderRow extends Resource {

@@ -6,7 +6,8 @@ import { type CapabilitySet, decodeSet, encodeSet } from '../core/capabilities.t
 import { unauthenticated } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { parseUid } from '../core/uid.ts'
-import { ALGORITHM, type SigningKeys } from './signing-keys.ts'
+import { ALGORITHM } from './signing-key-rows.ts'
+import type { SigningKeys } from './signing-keys.ts'
 
 /**
  * Our own access tokens: JWTs of one hour. They say who the caller is and how the token narrows what it may do; what the caller
@@ -33,6 +34,8 @@ export interface AccessTokenRequest {
 export interface AccessTokens {
   issue(request: AccessTokenRequest): Promise<{ readonly token: string; readonly expiresAtMs: number }>
   readonly verify: VerifyAccessToken
+  /** Whether a token that was verified a moment ago still would be: its key may have been withdrawn. */
+  readonly isKeyPublished: (keyId: string) => boolean
 }
 
 const SECOND_MS = 1000
@@ -82,7 +85,7 @@ export function accessTokens({
 
     async verify(token) {
       try {
-        const { payload } = await jwtVerify(
+        const { payload, protectedHeader } = await jwtVerify(
           token,
           async ({ kid }) => {
             // Keys come from our own set only (R7); `jwk`, `jku` and `x5u` in a header are never looked at.
@@ -105,11 +108,18 @@ export function accessTokens({
         if (identity === undefined || own === undefined || payload.exp === undefined) {
           return unauthenticated('the token is not one of this server')
         }
-        return { caller: { identity, ...own }, audiences, expiresAtMs: payload.exp * SECOND_MS }
+        return {
+          caller: { identity, ...own },
+          audiences,
+          expiresAtMs: payload.exp * SECOND_MS,
+          keyId: protectedHeader.kid ?? '',
+        }
       } catch (error) {
         return refusal(error)
       }
     },
+
+    isKeyPublished: keys.isPublished,
   }
 }
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { limits } from '../core/limits.ts'
-import { ALGORITHM, type SigningKeys } from './signing-keys.ts'
+import { ALGORITHM } from './signing-key-rows.ts'
+import type { SigningKeys } from './signing-keys.ts'
 
 /**
  * Tokens by which a cloud provider knows for which group we come: OIDC tokens of minutes, with the provider as audience. They open

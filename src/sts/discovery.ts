@@ -1,5 +1,6 @@
 import type { HttpHandler } from '../http.ts'
-import { ALGORITHM, type SigningKeys } from './signing-keys.ts'
+import { ALGORITHM } from './signing-key-rows.ts'
+import type { SigningKeys } from './signing-keys.ts'
 
 /**
  * The token service as an OpenID provider: where its keys are, and where clients let people sign in (OpenID Connect Discovery 1.0,

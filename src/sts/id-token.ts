@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { limits } from '../core/limits.ts'
-import { ALGORITHM, type SigningKeys } from './signing-keys.ts'
+import { ALGORITHM } from './signing-key-rows.ts'
+import type { SigningKeys } from './signing-keys.ts'
 
 /**
  * ID tokens (OpenID Connect Core 1.0 section 2): they tell a client who signed in. One that is for the token service as well can

@@ -1,34 +1,46 @@
-import { createHash } from 'node:crypto'
-import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
-import { seal, unseal } from '../core/sealed.ts'
-import { type Db, inTransaction } from '../storage/db.ts'
-import { writeSetting } from '../storage/settings.ts'
+import { type CryptoKey, importJWK, type JWK } from 'jose'
+import { inTransaction, type Tx } from '../storage/db.ts'
+import type { Store } from '../storage/store.ts'
+import type { SigningKeyRow } from '../storage/tables.ts'
+import { ALGORITHM, holdKeys, keysVersion, newKeyRow, openKeyRow } from './signing-key-rows.ts'
 
 /**
  * The keys that sign our tokens: ES256, stored encrypted, shared by all nodes through the database. A new key is published an
  * hour before it signs, so that everyone who caches the key set knows it by then, and an old one stays published until the
- * last token that it signed has expired.
+ * last token that it signed has expired. A key that somebody else may have is withdrawn at once, and what it signed with it.
  */
 
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
 
 export const keyRotation = {
-  /** How long a key signs. */
+  /** How long a key signs, unless the configuration says otherwise. */
   signsForMs: 30 * DAY_MS,
-  /** A successor is published this long before it signs. */
+  /** A successor is published at least this long before it signs. */
   publishedAheadMs: HOUR_MS,
   /** A key stays published after it stopped signing: longer than any token lives. */
   publishedAfterMs: 2 * HOUR_MS,
-  /** A key id that is unknown makes a node look into the database, at most this often. */
+  /** So often a node looks whether another one has changed the keys, and at most so often when it meets an unknown key id. */
   reloadIntervalMs: 5000,
 } as const
 
-export const ALGORITHM = 'ES256'
+/** In its last day a key gets its successor, whichever node is asked for something then. */
+const SUCCESSOR_MADE_MS = DAY_MS
 
 export interface SigningKey {
   readonly kid: string
   readonly key: CryptoKey
+}
+
+/** A key as its operator sees it. */
+export interface SigningKeyInfo {
+  readonly kid: string
+  /** `next`: published, signs later. `signing`: signs now. `published`: signs no more. */
+  readonly state: 'next' | 'signing' | 'published'
+  readonly createdMs: number
+  readonly signsFromMs: number
+  /** No longer published from here on. */
+  readonly expiresMs: number
 }
 
 export interface SigningKeys {
@@ -36,37 +48,56 @@ export interface SigningKeys {
   current(): Promise<SigningKey>
   /** The key to verify with, or undefined when no published key has that id. */
   byId(kid: string): Promise<CryptoKey | undefined>
+  /** Whether a key that was published a moment ago still is, as far as this node knows. */
+  isPublished(kid: string): boolean
   /** The published key set (RFC 7517). */
   published(): Promise<{ readonly keys: readonly JWK[] }>
+  list(): Promise<SigningKeyInfo[]>
+  /**
+   * Publishes a successor, or leaves it at the one that waits already; it signs in an hour. `now`: it signs at once, and all others
+   * are deleted, which ends every token that they signed.
+   */
+  rotate(options: RotateOptions): Promise<void>
+  /** Keeps up with what other nodes and the operator change, until it is stopped. */
+  follow(options: FollowOptions): { stop(): Promise<void> }
 }
 
+export interface RotateOptions {
+  readonly now: boolean
+  /** Runs in the same transaction, when there is a change. */
+  readonly with?: (tx: Tx) => Promise<void>
+}
+
+export interface FollowOptions {
+  readonly intervalMs?: number | undefined
+  readonly onError: (error: unknown) => void
+}
+
+const noMore = async () => undefined
+
 interface LoadedKey {
-  readonly kid: string
+  readonly row: SigningKeyRow
   readonly publicJwk: JWK
   readonly publicKey: CryptoKey
   readonly privateKey: CryptoKey
-  readonly signsFromMs: number
-  readonly expiresMs: number
 }
 
-const context = (kid: string) => `signing key ${kid}`
-
-/** `secretsKey` encrypts the private keys. */
-export function signingKeys({
-  db,
-  clock,
-  secretsKey,
-}: {
-  readonly db: Db
-  readonly clock: () => number
-  readonly secretsKey: Uint8Array
-}): SigningKeys {
+/** `signsForMs`: how long a key signs. */
+export function signingKeys(
+  store: Pick<Store, 'db' | 'clock' | 'secretsKey'>,
+  { signsForMs = keyRotation.signsForMs }: { readonly signsForMs?: number } = {},
+): SigningKeys {
+  const { db, clock } = store
+  const { publishedAheadMs, publishedAfterMs, reloadIntervalMs } = keyRotation
   let loaded: readonly LoadedKey[] = []
+  let version: string | undefined
   let loadedAtMs = Number.NEGATIVE_INFINITY
   let missedAtMs = Number.NEGATIVE_INFINITY
   let loading: Promise<void> | undefined
 
   const load = async () => {
+    // Read before the rows: what changes meanwhile makes the next look load again.
+    const seen = await keysVersion(store)
     const rows = await db.kysely
       .selectFrom('signing_keys')
       .selectAll()
@@ -74,23 +105,18 @@ export function signingKeys({
       .execute()
     loaded = await Promise.all(
       rows.map(async (row): Promise<LoadedKey> => {
-        const known = loaded.find((key) => key.kid === row.kid)
-        if (known !== undefined) return known
-        const privateJwk = unseal(secretsKey, row.private_jwk, context(row.kid))
-        if (privateJwk === undefined) {
-          throw new Error('the signing keys in the database were encrypted with another master key')
-        }
-        const publicJwk = JSON.parse(row.public_jwk) as JWK
+        const known = loaded.find((key) => key.row.kid === row.kid)
+        if (known !== undefined) return { ...known, row }
+        const { publicJwk, privateJwk } = openKeyRow(store, row)
         return {
-          kid: row.kid,
+          row,
           publicJwk,
           publicKey: (await importJWK(publicJwk, ALGORITHM)) as CryptoKey,
-          privateKey: (await importJWK(JSON.parse(privateJwk) as JWK, ALGORITHM)) as CryptoKey,
-          signsFromMs: row.signs_from_ms,
-          expiresMs: row.expires_ms,
+          privateKey: (await importJWK(privateJwk, ALGORITHM)) as CryptoKey,
         }
       }),
     )
+    version = seen
     loadedAtMs = clock()
   }
   const reload = () => {
@@ -99,44 +125,66 @@ export function signingKeys({
     })
     return loading
   }
+  /** After a change of our own: what was being loaded may have been read before it. */
+  const reloadChanged = async () => {
+    await loading?.catch(() => undefined)
+    await reload()
+  }
 
-  /** Makes a key unless there is one that signs from later than `sinceMs`: of nodes that want one at once, one makes it. */
-  const create = async (signsFromMs: number, sinceMs: number) => {
-    const { privateKey, publicKey } = await generateKeyPair(ALGORITHM, { extractable: true })
-    const jwk = await exportJWK(publicKey)
-    const kid = createHash('sha256').update(`${jwk.x}.${jwk.y}`).digest('base64url').slice(0, 22)
-    const publicJwk: JWK = { ...jwk, kid, alg: ALGORITHM, use: 'sig' }
-    const privateJwk = JSON.stringify({ ...(await exportJWK(privateKey)), kid })
+  /** When a key stops signing: by the configuration, but never so late that its last tokens would outlive it. */
+  const endOf = ({ signs_from_ms, expires_ms }: SigningKeyRow) =>
+    Math.min(signs_from_ms + signsForMs, expires_ms - publishedAfterMs)
+
+  /**
+   * Makes a key that signs from a time on, unless there is one that signs from later than `sinceMs` and may still sign then: of
+   * nodes that want one at once, one makes it.
+   */
+  const create = async (signsFromMs: number, sinceMs: number, also: RotateOptions['with'] = noMore) => {
+    const row = await newKeyRow(store, {
+      signs_from_ms: signsFromMs,
+      expires_ms: signsFromMs + signsForMs + publishedAfterMs,
+    })
     await inTransaction(db, async (tx) => {
-      // Holds the row until the end: the other nodes wait here.
-      await writeSetting(tx, 'signing_keys_changed', String(clock()))
+      await holdKeys(tx)
       const [made] = await tx
         .selectFrom('signing_keys')
         .select('kid')
         .where('signs_from_ms', '>', sinceMs)
+        .where('expires_ms', '>', signsFromMs + publishedAfterMs)
         .limit(1)
         .execute()
       if (made !== undefined) return
+      await tx.insertInto('signing_keys').values(row).execute()
+      // Those before it sign until it does, and go when their last tokens have.
       await tx
-        .insertInto('signing_keys')
-        .values({
-          kid,
-          public_jwk: JSON.stringify(publicJwk),
-          private_jwk: seal(secretsKey, privateJwk, context(kid)),
-          created_ms: clock(),
-          signs_from_ms: signsFromMs,
-          expires_ms: signsFromMs + keyRotation.signsForMs + keyRotation.publishedAfterMs,
-        })
+        .updateTable('signing_keys')
+        .set({ expires_ms: signsFromMs + publishedAfterMs })
+        .where('kid', '<>', row.kid)
+        .where('expires_ms', '>', signsFromMs + publishedAfterMs)
         .execute()
+      await also(tx)
+    })
+  }
+  const replaceAll = async (also: RotateOptions['with'] = noMore) => {
+    const now = clock()
+    const row = await newKeyRow(store, {
+      signs_from_ms: now,
+      expires_ms: now + signsForMs + publishedAfterMs,
+    })
+    await inTransaction(db, async (tx) => {
+      await holdKeys(tx)
+      await tx.deleteFrom('signing_keys').execute()
+      await tx.insertInto('signing_keys').values(row).execute()
+      await also(tx)
     })
   }
 
   /** The newest key that may sign now; by a clock that is behind that of the node which made the first one, that one. */
   const choose = (now: number) => {
     const usable = loaded
-      .filter((key) => now < key.signsFromMs + keyRotation.signsForMs)
-      .sort((one, other) => one.signsFromMs - other.signsFromMs)
-    return usable.findLast((key) => key.signsFromMs <= now) ?? usable[0]
+      .filter(({ row }) => now < endOf(row))
+      .sort((one, other) => one.row.signs_from_ms - other.row.signs_from_ms)
+    return usable.findLast(({ row }) => row.signs_from_ms <= now) ?? usable[0]
   }
 
   /** The key to sign with now; sees to it that there is one, and in its last day that its successor is published. */
@@ -145,42 +193,94 @@ export function signingKeys({
     if (now - loadedAtMs > HOUR_MS / 4) await reload()
     let key = choose(now)
     if (key === undefined) {
-      await create(now, now - keyRotation.signsForMs)
-      await reload()
+      await create(now, now - signsForMs)
+      await reloadChanged()
       key = choose(now)
       if (key === undefined) throw new Error('no signing key could be made')
     }
-    const endsMs = key.signsFromMs + keyRotation.signsForMs
-    if (
-      endsMs - now < 24 * keyRotation.publishedAheadMs &&
-      !loaded.some((other) => other.signsFromMs > now)
-    ) {
-      await create(now + keyRotation.publishedAheadMs, now)
-      await reload()
+    const endsMs = endOf(key.row)
+    const hasSuccessor = loaded.some(({ row }) => row.signs_from_ms > now)
+    if (endsMs - now < Math.min(SUCCESSOR_MADE_MS, signsForMs) && !hasSuccessor) {
+      await create(Math.max(now + publishedAheadMs, endsMs - publishedAheadMs), now)
+      await reloadChanged()
     }
     return key
   }
 
+  const find = (kid: string) => {
+    const key = loaded.find(({ row }) => row.kid === kid)
+    return key !== undefined && key.row.expires_ms > clock() ? key : undefined
+  }
+
   return {
     async current() {
-      const { kid, privateKey } = await rotated()
-      return { kid, key: privateKey }
+      const { row, privateKey } = await rotated()
+      return { kid: row.kid, key: privateKey }
     },
 
     async byId(kid) {
-      const find = () => loaded.find((key) => key.kid === kid && key.expiresMs > clock())
-      if (find() === undefined && clock() - missedAtMs > keyRotation.reloadIntervalMs) {
+      if (find(kid) === undefined && clock() - missedAtMs > reloadIntervalMs) {
         missedAtMs = clock()
         await reload()
       }
-      return find()?.publicKey
+      return find(kid)?.publicKey
     },
+
+    isPublished: (kid) => find(kid) !== undefined,
 
     async published() {
       // Whoever asks for the keys keeps them for a while: the next one must be among them also when nobody asks for tokens.
       await rotated()
       const now = clock()
-      return { keys: loaded.filter((key) => key.expiresMs > now).map((key) => key.publicJwk) }
+      return { keys: loaded.filter(({ row }) => row.expires_ms > now).map(({ publicJwk }) => publicJwk) }
+    },
+
+    async list() {
+      await reload()
+      const { row: signing } = await rotated()
+      const now = clock()
+      return loaded
+        .map(({ row }) => row)
+        .sort((one, other) => one.signs_from_ms - other.signs_from_ms)
+        .map((row) => ({
+          kid: row.kid,
+          state: row.kid === signing.kid ? 'signing' : row.signs_from_ms > now ? 'next' : 'published',
+          createdMs: row.created_ms,
+          signsFromMs: row.signs_from_ms,
+          expiresMs: row.expires_ms,
+        }))
+    },
+
+    async rotate({ now: atOnce, with: also }) {
+      const now = clock()
+      if (atOnce) {
+        await replaceAll(also)
+      } else {
+        await rotated()
+        await create(now + publishedAheadMs, now, also)
+      }
+      await reloadChanged()
+    },
+
+    follow({ intervalMs = reloadIntervalMs, onError }) {
+      let running: Promise<void> | undefined
+      const look = async () => {
+        if ((await keysVersion(store)) !== version) await reload()
+      }
+      const timer = setInterval(() => {
+        running ??= look()
+          .catch(onError)
+          .finally(() => {
+            running = undefined
+          })
+      }, intervalMs)
+      timer.unref()
+      return {
+        async stop() {
+          clearInterval(timer)
+          await running
+        },
+      }
     },
   }
 }

@@ -290,6 +290,8 @@ onEveryDatabase(
         'another audience': await idToken({ aud: 'another' }),
         'no audience': await idToken({ aud: undefined }),
         'made for another of its audiences': await idToken({ aud: ['berth', 'another'], azp: 'another' }),
+        'for several without saying for whom it was made': await idToken({ aud: ['berth', 'another'] }),
+        'made for another than its audience': await idToken({ azp: 'another' }),
         expired: await idToken({ exp: now - 1 }),
         'too old': await idToken({ iat: now - limits.subjectTokenAgeMsMax / 1000 - 60 }),
         'another key': await signJws(

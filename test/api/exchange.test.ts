@@ -795,7 +795,7 @@ for (const database of databases.filter(({ name }) => name !== 'pglite')) {
     assert.equal(both.length, 2)
     const second = both.find((kid) => kid !== first)
 
-    berth.advance(keyRotation.publishedAheadMs - 60_000)
+    berth.advance(11 * keyRotation.publishedAheadMs - 60_000)
     const beforeSwitch = await berth.tokenOf(berth.owner)
     assert.equal(kidOf(beforeSwitch), first)
     berth.advance(60_000)

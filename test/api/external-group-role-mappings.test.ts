@@ -147,9 +147,9 @@ onEveryDatabase('external group role mappings', (cast) => {
   test('the same group has a role once under a provider', async () => {
     const { api, root, provider } = await organized()
     const body = { externalGroupId: 'admins', roleUid: viewer, scope: root }
-    await api.made(`${path}/${provider}`, body)
+    const { uid } = await api.made(`${path}/${provider}`, body)
     await cast().writesNothing(async () =>
-      assertRefused(await api.post(`${path}/${provider}`, body), taken(TYPE, provider)),
+      assertRefused(await api.post(`${path}/${provider}`, body), taken(TYPE, uid)),
     )
     await api.made(`${path}/${provider}`, { ...body, externalGroupId: 'Admins' })
     await api.made(`${path}/${provider}`, { ...body, roleUid: editor })

@@ -14,7 +14,7 @@ import {
   onEveryDatabase,
 } from '../support/cast.ts'
 
-const none = missing('iam.chainguard.dev/Group', 'of your e-mail domain')
+const none = missing('iam.chainguard.dev/Group', '')
 const BLOCKED = 'partner.example'
 
 /** An organization named after a domain, verified by the operator. */

@@ -192,14 +192,21 @@ onEveryDatabase('groups', (cast) => {
   })
 
   test('siblings differ in name, cousins need not', async () => {
-    const { owner, uid: root } = await cast().organization()
+    const organization = await cast().organization()
+    const { owner, uid: root } = organization
     const a = await owner.api.made(`iam/groups/${root}`, { name: 'a' })
     const b = await owner.api.made(`iam/groups/${root}`, { name: 'b' })
     await owner.api.made(`iam/groups/${a.uid}`, { name: 'a' })
     await cast().writesNothing(async () => {
-      assertRefused(await owner.api.post(`iam/groups/${root}`, { name: 'a' }), taken(TYPE, 'a'))
-      assertRefused(await owner.api.patch(`iam/groups/${b.uid}`, { name: 'a' }), taken(TYPE, 'a'))
+      assertRefused(await owner.api.post(`iam/groups/${root}`, { name: 'a' }), taken(TYPE, a.uid))
+      assertRefused(await owner.api.patch(`iam/groups/${b.uid}`, { name: 'a' }), taken(TYPE, a.uid))
     })
+    // Who may make groups and not see them learns no uid.
+    const roleUid = (
+      await owner.api.made(`iam/roles/${root}`, { name: 'maker', capabilities: ['CAP_IAM_GROUPS_CREATE'] })
+    ).uid
+    const { api } = await organization.member(roleUid)
+    assertRefused(await api.post(`iam/groups/${root}`, { name: 'a' }), taken(TYPE, 'a'))
     await owner.api.delete(`iam/groups/${b.uid}`)
     await owner.api.made(`iam/groups/${root}`, { name: 'b' })
   })
@@ -208,14 +215,14 @@ onEveryDatabase('groups', (cast) => {
     const { admin } = cast()
     const [one, two] = [await cast().organization(), await cast().organization()]
     await cast().writesNothing(async () => {
-      assertRefused(await admin.post('iam/groups', { name: one.name }), taken(TYPE, one.name))
-      assertRefused(await admin.patch(`iam/groups/${two.uid}`, { name: one.name }), taken(TYPE, one.name))
+      assertRefused(await admin.post('iam/groups', { name: one.name }), taken(TYPE, one.uid))
+      assertRefused(await admin.patch(`iam/groups/${two.uid}`, { name: one.name }), taken(TYPE, one.uid))
     })
     const renamed = newName('renamed')
     assert.equal((await admin.patch(`iam/groups/${one.uid}`, { name: renamed })).body.name, renamed)
     // The name that it had is free again, and its new one is not.
     await admin.made('iam/groups', { name: one.name })
-    assertRefused(await admin.post('iam/groups', { name: renamed }), taken(TYPE, renamed))
+    assertRefused(await admin.post('iam/groups', { name: renamed }), taken(TYPE, one.uid))
     // A group inside an organization is no sibling of it.
     await one.owner.api.made(`iam/groups/${one.uid}`, { name: renamed })
   })
@@ -501,6 +508,15 @@ onEveryDatabase('groups', (cast) => {
     const later = await owner.api.made(`iam/groups/${before.uid}`, { name: 'later' })
     assert.equal(later.kind, 'ORG_KIND_STARTER')
     assert.equal((await owner.api.get(`iam/groups/${before.uid}`)).body.kind, 'ORG_KIND_STARTER')
+    // It is no field of theirs that an update of everything could change.
+    const path = `iam/groups/${later.uid}`
+    const renamed = await owner.api.patch(path, { name: 's2' }, '*')
+    assert.equal(renamed.status, 200, renamed.text)
+    assert.deepEqual([renamed.body.name, renamed.body.kind], ['s2', 'ORG_KIND_STARTER'])
+    await cast().writesNothing(async () => {
+      assert.deepEqual((await owner.api.patch(path, { name: 's2' }, '*')).body, renamed.body)
+      assertRefused(await owner.api.patch(path, { kind: 'ORG_KIND_DEV' }), denied)
+    })
   })
 
   test('R18: what the server sets cannot be set by anybody', async () => {

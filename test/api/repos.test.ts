@@ -16,6 +16,7 @@ import {
   taken,
 } from '../support/cast.ts'
 import { expectGolden } from '../support/golden.ts'
+import { call } from '../support/rest.ts'
 import { stable } from '../support/stable.ts'
 
 const TYPE = 'registry.chainguard.dev/Repo'
@@ -128,14 +129,14 @@ onEveryDatabase('repos', (cast) => {
   test("a group's repos differ in name", async () => {
     const { owner, uid: root } = await cast().organization()
     const { uid: team } = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
-    await owner.api.made(`registry/repos/${root}`, { name: 'nginx' })
+    const first = await owner.api.made(`registry/repos/${root}`, { name: 'nginx' })
     await owner.api.made(`registry/repos/${team}`, { name: 'nginx' })
     const other = await owner.api.made(`registry/repos/${root}`, { name: 'other' })
     await cast().writesNothing(async () => {
-      assertRefused(await owner.api.post(`registry/repos/${root}`, { name: 'nginx' }), taken(TYPE, 'nginx'))
+      assertRefused(await owner.api.post(`registry/repos/${root}`, { name: 'nginx' }), taken(TYPE, first.uid))
       assertRefused(
         await owner.api.patch(`registry/repos/${other.uid}`, { name: 'nginx' }),
-        taken(TYPE, 'nginx'),
+        taken(TYPE, first.uid),
       )
     })
     const { body } = await owner.api.get('registry/repos', { 'uidp.descendants_of': root, name: 'nginx' })
@@ -307,6 +308,56 @@ onEveryDatabase('repos', (cast) => {
     // A repo that becomes a copy later, too.
     const late = await admin.patch(path, { sync_config: { source: source.uid } })
     assert.deepEqual(late.body.activeTags, catalogue.activeTags)
+  })
+
+  test('what changes at a source changes at its copies, and theirs, in every organization', async () => {
+    const { uid: root } = await cast().organization()
+    const { admin, berth } = cast()
+    const [elsewhere, stranger] = [await cast().organization(), await cast().organization()]
+    const source = await makeSource(cast(), root, catalogue)
+    const first = await makeCopy(admin, root, source.uid, { customOverlay })
+    const second = await makeCopy(admin, elsewhere.uid, first.uid)
+    const apart = await makeCopy(admin, stranger.uid, (await makeSource(cast(), root)).uid)
+    const read = async (repo: { uid: string }) => admin.get(`registry/repos/${repo.uid}`)
+    const before = await read(second)
+    const etag = before.headers.get('etag') ?? ''
+
+    berth.advance(5)
+    const changed = { ...catalogue, catalogTier: 'CATALOG_TIER_BASE', bundles: ['fips'], activeTags: ['2'] }
+    assert.equal((await admin.patch(`registry/repos/${source.uid}`, changed)).status, 200)
+    for (const copy of [first, second]) {
+      const { body } = await read(copy)
+      const { updateTime } = body
+      assert.ok(updateTime > copy.updateTime)
+      assert.deepEqual(body, { ...copy, ...changed, updateTime })
+      // It is what the copy has, so nothing is changed.
+      await cast().writesNothing(async () => {
+        const again = await admin.patch(`registry/repos/${copy.uid}`, changed)
+        assert.deepEqual([again.status, again.body], [200, body])
+      })
+    }
+    const address = `${berth.url}/registry/v2beta1/repos/${second.uid}`
+    const fresh = await call('GET', address, { token: admin.token, headers: { 'if-none-match': etag } })
+    assert.equal(fresh.status, 200)
+    const query = { 'uidp.descendants_of': elsewhere.uid, order_by: 'updated_at desc' }
+    assert.deepEqual((await elsewhere.owner.api.get('registry/repos', query)).body.repos, [fresh.body])
+    assert.deepEqual((await read(apart)).body, apart)
+
+    // One that is described alike stays the version that it is.
+    assert.equal((await admin.patch(`registry/repos/${source.uid}`, { description: 'x' })).status, 200)
+    assert.deepEqual((await read(second)).body, fresh.body)
+    // A copy that takes another source takes its own copies along, and a circle is no trouble.
+    const other = await makeSource(cast(), root, { bundles: ['ai'] })
+    const moved = await admin.patch(`registry/repos/${first.uid}`, { sync_config: { source: other.uid } })
+    assert.deepEqual(moved.body.bundles, ['ai'])
+    assert.deepEqual((await read(second)).body.bundles, ['ai'])
+    const circle = await admin.patch(`registry/repos/${first.uid}`, { sync_config: { source: second.uid } })
+    assert.deepEqual([circle.status, circle.body.bundles], [200, ['ai']])
+    // What copies nothing follows nobody.
+    await admin.patch(`registry/repos/${second.uid}`, { sync_config: null }, 'sync_config')
+    await admin.patch(`registry/repos/${second.uid}`, { bundles: ['base'] })
+    assert.deepEqual((await read(first)).body.bundles, ['base'])
+    assert.deepEqual((await read(other)).body, other)
   })
 
   test('copying ends syncLifetimeMs after the source was first given, and nobody sets what the server does', async () => {

@@ -77,11 +77,11 @@ onEveryDatabase('resource limits', (cast) => {
   test('what is wrong otherwise is told first, and no other organization is concerned', async () => {
     const [organization, other] = [await cast().organization(), await cast().organization()]
     const { owner, uid: root } = organization
-    await owner.api.made(`registry/repos/${root}`, { name: 'nginx' })
+    const { uid } = await owner.api.made(`registry/repos/${root}`, { name: 'nginx' })
     await limit(organization, { repos: 1, identities: 0 })
     assertRefused(
       await owner.api.post(`registry/repos/${root}`, { name: 'nginx' }),
-      taken('registry.chainguard.dev/Repo', 'nginx'),
+      taken('registry.chainguard.dev/Repo', uid),
     )
     assert.equal((await owner.api.post(`registry/repos/${root}`, { name: '' })).body.code, 3)
     assert.equal((await other.owner.api.post(`registry/repos/${root}`, { name: 'x' })).body.code, 7)

@@ -161,15 +161,15 @@ onEveryDatabase('role bindings', (cast) => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const identityUid = await robotIn(organization)
-    await owner.api.made(`iam/roleBindings/${root}`, { identityUid, roleUid: viewer })
+    const first = await owner.api.made(`iam/roleBindings/${root}`, { identityUid, roleUid: viewer })
     const other = await owner.api.made(`iam/roleBindings/${root}`, {
       identityUid,
       roleUid: managedRole('apk.pull'),
     })
     await cast().writesNothing(async () => {
       const body = { identityUid, roleUid: viewer }
-      assertRefused(await owner.api.post(`iam/roleBindings/${root}`, body), taken(TYPE, root))
-      assertRefused(await owner.api.patch(`iam/roleBindings/${other.uid}`, body), taken(TYPE, root))
+      assertRefused(await owner.api.post(`iam/roleBindings/${root}`, body), taken(TYPE, first.uid))
+      assertRefused(await owner.api.patch(`iam/roleBindings/${other.uid}`, body), taken(TYPE, first.uid))
       const requests = [{ roleBinding: { ...body, roleUid: managedRole('editor') } }, { roleBinding: body }]
       assertRefused(
         await owner.api.post('iam/roleBindings:batchCreate', { parent: root, requests }),

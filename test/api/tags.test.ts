@@ -343,6 +343,20 @@ onEveryDatabase('tags', (cast) => {
     assert.equal((await ask(now.headers.get('etag') ?? '')).status, 200)
   })
 
+  test('a create that asks for another version of the tag names the tag that is there', async () => {
+    const { owner, repo } = await newRepo()
+    const { uid } = await owner.api.made(`registry/tags/${repo}`, { name: 'latest', digest: a })
+    const reply = await cast().writesNothing(() =>
+      call('POST', `${cast().berth.url}/registry/v2beta1/tags/${repo}`, {
+        token: owner.api.token,
+        headers: { 'if-match': 'W/"other"' },
+        body: { name: 'latest', digest: b },
+      }),
+    )
+    assertRefused(reply, { status: 412, code: 9, violation: 'ETAG_MISMATCH' })
+    assert.equal(reply.body.details[1].violations[0].subject, uid)
+  })
+
   test('a create that is sent again with its key does not move the tag back', async () => {
     const { owner, repo } = await newRepo()
     const { api } = owner

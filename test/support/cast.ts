@@ -238,7 +238,9 @@ export function assertRefused(reply: RestReply, refusal: Refusal): void {
       case 'type.googleapis.com/google.rpc.QuotaFailure':
         return { quota: (detail['violations'] as { subject: string }[])[0]?.subject }
       case 'type.googleapis.com/google.rpc.ResourceInfo':
-        return { resource: [detail['resourceType'], resource?.[1] === '*' ? '*' : detail['resourceName']] }
+        return {
+          resource: [detail['resourceType'], resource?.[1] === '*' ? '*' : (detail['resourceName'] ?? '')],
+        }
       default:
         return detail
     }

@@ -67,7 +67,7 @@ export function rowOf(
         automatic: 0,
       }
     case 'repos':
-      return { ...named, catalog_tier: 0, configuration: new Uint8Array(0) }
+      return { ...named, catalog_tier: 0, configuration: new Uint8Array(0), source: '' }
     case 'identity_providers':
       return {
         ...named,

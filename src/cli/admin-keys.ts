@@ -1,0 +1,51 @@
+import type { Command } from 'commander'
+import { listKeys, type OperatorKey, rotateKeys } from '../operator-keys.ts'
+import { alignedRows } from './aligned-rows.ts'
+import { configOrExit, withInstallation } from './operator.ts'
+
+/** `berth admin keys`: the keys that sign tokens. */
+export function addKeyCommands(admin: Command): void {
+  const keys = admin.command('keys').description('the keys that sign tokens')
+
+  keys
+    .command('list')
+    .description('print the keys that are published, and which of them signs')
+    .option('--json', 'print JSON', false)
+    .addHelpText('after', '\nExample:\n  berth admin keys list --json\n')
+    .action(({ json }: { json: boolean }) =>
+      withInstallation(configOrExit(), async (installation) => print(await listKeys(installation), json)),
+    )
+
+  keys
+    .command('rotate')
+    .description('publish the next key; it signs in an hour, and tokens of the one before stay good')
+    .option(
+      '--now',
+      'withdraw all keys and sign with a new one at once: every access token given so far stops working',
+      false,
+    )
+    .option('--json', 'print JSON', false)
+    .addHelpText('after', rotateHelp)
+    .action(({ now, json }: { now: boolean; json: boolean }) =>
+      withInstallation(configOrExit(), async (installation) =>
+        print(await rotateKeys(installation, { now }), json),
+      ),
+    )
+}
+
+const rotateHelp = `
+Examples:
+  berth admin keys rotate
+  berth admin keys rotate --now      somebody else may have the key
+`
+
+function print(keys: readonly OperatorKey[], json: boolean): void {
+  process.stdout.write(
+    json
+      ? `${JSON.stringify({ keys })}\n`
+      : alignedRows([
+          ['KEY', 'STATE', 'SIGNS FROM', 'PUBLISHED UNTIL'],
+          ...keys.map(({ kid, state, signsFromTime, expireTime }) => [kid, state, signsFromTime, expireTime]),
+        ]),
+  )
+}

@@ -1,0 +1,102 @@
+import { parseUid } from './core/uid.ts'
+import { type Installation, SetupError, UsageError } from './installation.ts'
+import { recordEvent } from './storage/audit-events.ts'
+import { inTransaction } from './storage/db.ts'
+import { endSessions } from './sts/sessions.ts'
+
+/** Who is signed in, for the operator to see and to end, with access to the database and no token. */
+
+export interface OperatorSession {
+  readonly id: string
+  readonly kind: string
+  readonly identity: string
+  /** Proven e-mail address of the person, else the name of the identity. */
+  readonly person: string
+  readonly method: string
+  /** What the client calls itself; '' for browsers. */
+  readonly client: string
+  readonly address: string
+  readonly createTime: string
+  readonly lastUsedTime: string
+  readonly expireTime: string
+}
+
+/** How many sessions are listed; of more those that were used last. */
+const LISTED_MAX = 1000
+
+/** The sessions of an identity, or of everybody, the one used last first. */
+export async function listSessions(
+  { store: { db, clock } }: Pick<Installation, 'store'>,
+  identity: string | undefined,
+): Promise<OperatorSession[]> {
+  let query = db.kysely
+    .selectFrom('sessions')
+    .leftJoin('identities', (join) =>
+      join
+        .onRef('identities.root', '=', 'sessions.identity_uid')
+        .onRef('identities.uid', '=', 'sessions.identity_uid'),
+    )
+    .selectAll('sessions')
+    .select(['identities.email', 'identities.name'])
+    .where('sessions.expires_ms', '>', clock())
+  if (identity !== undefined) query = query.where('sessions.identity_uid', '=', uidOrFail(identity))
+  const rows = await query
+    .orderBy('sessions.last_used_ms', 'desc')
+    .orderBy('sessions.id')
+    .limit(LISTED_MAX)
+    .execute()
+  const time = (ms: number) => new Date(Number(ms)).toISOString()
+  return rows.map((row) => ({
+    id: row.id,
+    kind: row.kind,
+    identity: row.identity_uid,
+    person: row.email || row.name || '',
+    method: row.method,
+    client: row.client,
+    address: row.address,
+    createTime: time(row.created_ms),
+    lastUsedTime: time(row.last_used_ms),
+    expireTime: time(row.expires_ms),
+  }))
+}
+
+/** Ends one session, or all of an identity; returns how many. Throws a SetupError when there is no session of this id. */
+export async function revokeSessions(
+  { store: { db, clock } }: Pick<Installation, 'store'>,
+  which: { readonly id: string } | { readonly identity: string },
+): Promise<number> {
+  return inTransaction(db, async (tx) => {
+    const identity = 'identity' in which ? uidOrFail(which.identity) : await ownerOf(which.id)
+    const ended =
+      'id' in which
+        ? await endSessions(tx, 'id', which.id)
+        : await endSessions(tx, 'identity_uid', which.identity)
+    if (ended > 0)
+      await recordEvent(tx, {
+        timeMs: clock(),
+        actor: 'system',
+        method: 'berth admin sessions revoke',
+        uid: identity,
+        requestId: '',
+        address: '',
+      })
+    return ended
+
+    async function ownerOf(id: string): Promise<string> {
+      const row = await tx
+        .selectFrom('sessions')
+        .select('identity_uid')
+        .where('id', '=', id)
+        .executeTakeFirst()
+      if (row === undefined) throw new SetupError(`there is no session ${id}`)
+      return row.identity_uid
+    }
+  })
+}
+
+function uidOrFail(identity: string): string {
+  const uid = parseUid(identity)
+  if (uid === undefined)
+    throw new UsageError('--identity must be a uid: 40 hex digits, then segments of /16 hex digits')
+  return uid
+}

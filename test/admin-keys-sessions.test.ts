@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { readConfig } from '../src/config.ts'
+import { openInstallation } from '../src/installation.ts'
+import { keyRotation } from '../src/sts/signing-keys.ts'
+import type { TestBerth } from './support/berth.ts'
+import { newClientTokens, newPerson } from './support/people.ts'
+import { runBerth, serveBerth, temporaryDirectory } from './support/process.ts'
+import { call } from './support/rest.ts'
+
+test('admin keys and admin sessions work beside the running server, which notices', async (t) => {
+  const dataDir = temporaryDirectory(t)
+  const env = { BERTH_DATA_DIR: dataDir }
+  const server = await serveBerth(t, env)
+  const run = async (...args: string[]) => {
+    const finished = await runBerth(t, ['admin', ...args], env)
+    return {
+      ...finished,
+      json:
+        finished.stdout.startsWith('[') || finished.stdout.startsWith('{')
+          ? JSON.parse(finished.stdout)
+          : undefined,
+    }
+  }
+  const { json: first } = await run('bootstrap', '--json')
+  const accepts = async (token: string) =>
+    (await call('GET', `${server.url}/iam/v2beta1/groups`, { token })).status === 200
+  assert.ok(await accepts(first.token))
+
+  const listed = await run('keys', 'list', '--json')
+  assert.deepEqual(Object.keys(listed.json.keys[0]), [
+    'kid',
+    'state',
+    'createTime',
+    'signsFromTime',
+    'expireTime',
+  ])
+  const table = await run('keys', 'list')
+  assert.match(table.stdout, /^KEY +STATE +SIGNS FROM +PUBLISHED UNTIL\n\S{22} {2}signing {2}\S+Z {2}\S+Z\n$/)
+  const overlap = await run('keys', 'rotate', '--json')
+  assert.deepEqual(
+    overlap.json.keys.map(({ state }: { state: string }) => state),
+    ['signing', 'next'],
+  )
+  assert.ok(await accepts(first.token))
+  await run('keys', 'rotate', '--now')
+  // It looks every so often.
+  const endMs = Date.now() + 2 * keyRotation.reloadIntervalMs
+  while (await accepts(first.token)) {
+    assert.ok(Date.now() < endMs, 'a token of the withdrawn key is still good')
+    await setTimeout(50)
+  }
+  const { stdout: token } = await run('token')
+  assert.ok(await accepts(token))
+
+  const read = readConfig(env)
+  if ('problems' in read) throw new Error(read.problems.join())
+  const log = { error() {}, warn() {}, info() {}, debug() {} }
+  const installation = await openInstallation(read.config, log)
+  t.after(() => installation.close())
+  const addresses = { baseUrl: server.url, authUrl: server.url }
+  const beside = { berth: { installation, addresses } } as unknown as Pick<TestBerth, 'berth'>
+  const identity = await newPerson(beside, { email: 'ada@example.com' })
+  const sign = () => newClientTokens(beside, { identity })
+  const [one, two] = [await sign(), await sign()]
+  const sessions = await run('sessions', 'list', '--identity', identity, '--json')
+  assert.deepEqual(
+    sessions.json.sessions
+      .map(({ id, person, kind, client }: Record<string, string>) => [id, person, kind, client])
+      .sort(),
+    [one, two].map(({ session }) => [session, 'ada@example.com', 'client', 'berth-cli']).sort(),
+  )
+  assert.match((await run('sessions', 'list')).stdout, /^SESSION +PERSON +KIND +CLIENT/)
+  assert.ok(await accepts(one.accessToken))
+  assert.equal((await run('sessions', 'revoke', one.session)).stdout, '1 session revoked\n')
+  assert.deepEqual([await accepts(one.accessToken), await accepts(two.accessToken)], [false, true])
+  assert.deepEqual((await run('sessions', 'revoke', '--identity', identity, '--json')).json, { revoked: 1 })
+  assert.ok(!(await accepts(two.accessToken)))
+  const gone = await run('sessions', 'revoke', one.session)
+  assert.deepEqual([gone.code, gone.stderr], [1, `berth: there is no session ${one.session}\n`])
+  for (const args of [[], [one.session, '--identity', identity], ['--identity', 'me']])
+    assert.equal((await run('sessions', 'revoke', ...args)).code, 2, args.join(' '))
+  const { kysely } = installation.store.db
+  const events = await kysely
+    .selectFrom('audit_events')
+    .select(['method', 'actor'])
+    .where('parent', '=', identity)
+    .execute()
+  assert.deepEqual(
+    events.map(({ method, actor }) => [method, actor]),
+    Array.from({ length: 2 }, () => ['berth admin sessions revoke', 'system']),
+  )
+})

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { parentOf } from '../src/core/uid.ts'
+import { claimMatch, managedRole, newName, type Organization, onEveryDatabase } from './support/cast.ts'
+import { describedApi } from './support/openapi.ts'
+import { call } from './support/rest.ts'
+
+/** The examples of the reference, sent to a server as its readers would send them. */
+
+const { document } = describedApi('http://127.0.0.1', '0')
+const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ path, method, ...operation })),
+)
+type Described = (typeof operations)[number]
+
+const described = (id: string) => operations.find(({ operationId }) => operationId === id)!
+
+/** Path variables by name, each with its example. */
+function variablesOf({ parameters = [] }: Described): Record<string, string> {
+  const entries = parameters.flatMap((parameter) =>
+    'name' in parameter && parameter.in === 'path' ? [[parameter.name, String(parameter.example)]] : [],
+  )
+  return Object.fromEntries(entries)
+}
+
+function answerOf({ responses }: Described): Record<string, unknown> | undefined {
+  const answer = responses[200]
+  const content = answer !== undefined && 'content' in answer ? answer.content : undefined
+  return content?.['application/json']?.example as Record<string, unknown> | undefined
+}
+
+/** Operations whose example cannot be answered with what it asks for here. */
+const exceptions: Readonly<Record<string, string>> = {
+  GenerateScimToken: 'not implemented',
+  RegenerateScimToken: 'not implemented',
+  SetScimEnabled: 'not implemented',
+}
+
+/** Needed where an organization's owner may not: founding organizations, and pages of the catalogue. */
+const operatorsOnly = new Set(['CreateGroupAtRoot', 'UpdateRepo', 'UpdateRepoReadme'])
+
+const sent = operations.filter(
+  ({ operationId, requestBody, method }) =>
+    (method === 'post' || method === 'patch') &&
+    requestBody?.content['application/json'] !== undefined &&
+    exceptions[operationId] === undefined,
+)
+
+/** Makes what the examples speak of: what they call it by, with what that is here. */
+async function stage({ uid: root, owner: { api } }: Organization, operationId: string) {
+  const stands: [there: string, here: string][] = []
+  const stand = async (kind: string, path: string, body: object) => {
+    const made = await api.made(path, body)
+    stands.push([String(answerOf(described(`Get${kind}`))?.['uid']), made.uid])
+    return made
+  }
+  const { uid: group } = await stand('Group', `iam/groups/${root}`, { name: newName('group') })
+  const named = { name: newName('thing') }
+  const { uid: identityUid } = await stand('Identity', `iam/identities/${group}`, { ...named, claimMatch })
+  const capabilities = ['CAP_IAM_GROUPS_LIST']
+  const { uid: roleUid } = await stand('Role', `iam/roles/${group}`, { ...named, capabilities })
+  await stand('RoleBinding', `iam/roleBindings/${group}`, { identityUid, roleUid })
+  await stand('Repo', `registry/repos/${group}`, named)
+
+  const viewer = managedRole('viewer')
+  const oidc = { issuer: 'https://login.example.com', clientId: 'x', clientSecret: 'x' }
+  const provider = { ...named, defaultRole: viewer, oidc }
+  const { uid: providerUid } = await stand('IdentityProvider', `iam/identityProviders/${root}`, provider)
+  const mapping = { externalGroupId: newName('group'), roleUid: viewer, scope: root }
+  await stand('ExternalGroupRoleMapping', `iam/externalGroupRoleMappings/${providerUid}`, mapping)
+  const invite = await stand('GroupInvite', `iam/groupInvites/${group}`, { roleUid, ttl: '3600s' })
+  if (operationId !== 'CreateAccountAssociation')
+    await stand('AccountAssociation', `iam/accountAssociations/${group}`, {
+      ...named,
+      amazon: { account: '123456789012' },
+    })
+  stands.push([String(answerOf(described('CreateGroupInvite'))?.['code']), invite.code])
+  stands.push([String(answerOf(described('CreateGroupAtRoot'))?.['uid']), root])
+  // The shortest last: it begins the others.
+  return stands.sort(([a], [b]) => b.length - a.length)
+}
+
+onEveryDatabase('the examples of requests', (cast) => {
+  for (const operation of sent) {
+    const { operationId, method, path, requestBody } = operation
+    test(`${operationId} accepts its example`, async () => {
+      const { berth, admin } = cast()
+      const organization = await cast().organization()
+      const stands = await stage(organization, operationId)
+      const here = (text: string) => stands.reduce((at, [from, to]) => at.replaceAll(from, to), text)
+      const variables = variablesOf(operation)
+      const address = path.replace(/\{(\w+)\}/g, (_, name: string) => here(variables[name]!))
+      const body = here(JSON.stringify(requestBody?.content['application/json']?.example))
+      const { token } = operatorsOnly.has(operationId) ? admin : organization.owner.api
+      const reply = await call(method.toUpperCase(), berth.url + address, { token, body })
+      assert.equal(reply.status, 200, reply.text)
+    })
+  }
+})
+
+describe('the examples of answers', () => {
+  test('tell of what the path names, or of what lies in it', () => {
+    const strangers = operations.flatMap((operation) => {
+      const uid = answerOf(operation)?.['uid']
+      const named = variablesOf(operation)['uid']
+      if (uid === undefined || named === undefined) return []
+      const fits = uid === named || (operation.method === 'post' && parentOf(String(uid)) === named)
+      return fits ? [] : [operation.operationId]
+    })
+    assert.deepEqual(strangers, [])
+  })
+
+  test('repeat what the request of the same operation set', () => {
+    for (const operation of sent.filter(({ operationId }) => /^(Create|Update)/.test(operationId))) {
+      const request = operation.requestBody?.content['application/json']?.example as Record<string, unknown>
+      const answer = answerOf(operation) ?? {}
+      for (const [name, value] of Object.entries(request))
+        if (name in answer && typeof value === 'string')
+          assert.equal(answer[name], value, `${operation.operationId} ${name}`)
+    }
+  })
+})

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { decodeProtectedHeader } from 'jose'
+import { readConfig } from '../src/config.ts'
+import { openInstallation } from '../src/installation.ts'
+import { listKeys, rotateKeys } from '../src/operator-keys.ts'
+import { openSqliteDb } from '../src/storage/db.ts'
+import { keyRotation } from '../src/sts/signing-keys.ts'
+import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { databases, type TestDatabase } from './support/databases.ts'
+import { freePort } from './support/postgres.ts'
+import { temporaryDirectory } from './support/process.ts'
+import { call } from './support/rest.ts'
+
+/** Keys that sign tokens, replaced by schedule and by command, on several nodes. */
+
+const HOUR_MS = 60 * 60 * 1000
+const DAY_MS = 24 * HOUR_MS
+
+interface Node {
+  readonly berth: TestBerth
+  accepts(token: string): Promise<boolean>
+  published(): Promise<string[]>
+  token(): Promise<string>
+}
+
+const kidOf = (token: string) => decodeProtectedHeader(token).kid ?? ''
+
+/** Nodes of one installation, which share its database and its addresses. */
+async function nodes(
+  t: TestContext,
+  database: TestDatabase,
+  count: number,
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ readonly all: readonly Node[]; advance(ms: number): void }> {
+  const file = join(temporaryDirectory(t), 'berth.db')
+  const kept = await database.open?.()
+  if (kept !== undefined) t.after(() => kept.close())
+  const masterKey = randomBytes(32).toString('base64')
+  const all: Node[] = []
+  for (let n = 0; n < count; n++) {
+    const port = await freePort()
+    const berth = await startTestBerth(database, {
+      env: {
+        BERTH_LISTEN: `127.0.0.1:${port}`,
+        BERTH_BASE_URL: 'http://berth.test',
+        BERTH_MASTER_KEY: masterKey,
+        ...env,
+      },
+      openDb: async () => (kept === undefined ? openSqliteDb(file) : { ...kept, close: async () => {} }),
+      keysIntervalMs: 20,
+    })
+    t.after(() => berth.stop())
+    const get = (path: string, token?: string) =>
+      call('GET', `http://127.0.0.1:${port}${path}`, token === undefined ? {} : { token })
+    all.push({
+      berth,
+      accepts: async (token) => (await get('/iam/v2beta1/groups', token)).status === 200,
+      published: async () =>
+        (await get('/.well-known/jwks.json')).body.keys.map(({ kid }: { kid: string }) => kid).sort(),
+      token: () => berth.tokenOf(berth.owner),
+    })
+  }
+  return {
+    all,
+    advance: (ms) => {
+      for (const { berth } of all) berth.advance(ms)
+    },
+  }
+}
+
+async function eventually(reached: () => Promise<boolean>, withinMs = 5000): Promise<void> {
+  const endMs = Date.now() + withinMs
+  while (!(await reached())) {
+    assert.ok(Date.now() < endMs, 'it did not happen')
+    await setTimeout(20)
+  }
+}
+
+for (const database of databases) {
+  test(`a rotated key takes over after an hour on every node, and tokens of the old one stay good (${database.name})`, async (t) => {
+    const { all, advance } = await nodes(t, database, 2)
+    const [one, other] = all as [Node, Node]
+    const early = await one.token()
+    assert.ok(await other.accepts(early))
+    const before = kidOf(early)
+    assert.deepEqual(await other.published(), [before])
+
+    const [signing, next, ...more] = await rotateKeys(one.berth.berth.installation, { now: false })
+    assert.deepEqual([signing?.kid, signing?.state, next?.state, more], [before, 'signing', 'next', []])
+    const after = next?.kid ?? ''
+    const both = [before, after].sort()
+    assert.deepEqual(await one.published(), both)
+    await eventually(async () => (await other.published()).length === 2)
+    assert.deepEqual(await other.published(), both)
+    // One successor is enough, whoever asks for another.
+    await rotateKeys(other.berth.berth.installation, { now: false })
+    assert.deepEqual(await other.published(), both)
+    assert.equal(kidOf(await other.token()), before)
+
+    advance(keyRotation.publishedAheadMs - 1000)
+    const late = await other.token()
+    assert.equal(kidOf(late), before)
+    advance(2000)
+    for (const node of all) {
+      assert.equal(kidOf(await node.token()), after)
+      assert.ok(await node.accepts(late), 'a token of the old key')
+      assert.ok(await node.accepts(await one.token()))
+      assert.deepEqual(await node.published(), both)
+    }
+    advance(keyRotation.publishedAfterMs)
+    for (const node of all) {
+      assert.deepEqual(await node.published(), [after])
+      assert.ok(!(await node.accepts(late)))
+    }
+  })
+
+  test(`a key that is withdrawn ends all that it signed, on every node (${database.name})`, async (t) => {
+    const { all } = await nodes(t, database, 2)
+    const [one, other] = all as [Node, Node]
+    await rotateKeys(one.berth.berth.installation, { now: false })
+    const stolen = await one.token()
+    // Both remember it as verified.
+    for (const node of all) assert.ok(await node.accepts(stolen))
+    const [only, ...more] = await rotateKeys(one.berth.berth.installation, { now: true })
+    assert.deepEqual([only?.state, more], ['signing', []])
+    assert.notEqual(only?.kid, kidOf(stolen))
+    assert.ok(!(await one.accepts(stolen)))
+    await eventually(async () => !(await other.accepts(stolen)), keyRotation.reloadIntervalMs)
+    for (const node of all) {
+      assert.deepEqual(await node.published(), [only?.kid])
+      const fresh = await node.token()
+      assert.equal(kidOf(fresh), only?.kid)
+      for (const each of all) assert.ok(await each.accepts(fresh))
+    }
+    const { kysely } = one.berth.berth.installation.store.db
+    const rows = await kysely.selectFrom('signing_keys').select('kid').execute()
+    assert.deepEqual(
+      rows.map(({ kid }) => kid),
+      [only?.kid],
+      'the private half of the old ones is gone',
+    )
+    const events = await kysely
+      .selectFrom('audit_events')
+      .select('method')
+      .where('parent', '=', one.berth.organization)
+      .where('method', 'like', 'berth admin keys%')
+      .orderBy('id')
+      .execute()
+    assert.deepEqual(
+      events.map(({ method }) => method),
+      ['berth admin keys rotate', 'berth admin keys rotate --now'],
+    )
+  })
+
+  test(`keys take turns in the interval of BERTH_SIGNING_KEY_ROTATION (${database.name})`, async (t) => {
+    const { all, advance } = await nodes(t, database, 1, { BERTH_SIGNING_KEY_ROTATION: '2d' })
+    const [node] = all as [Node]
+    const signers: string[] = []
+    for (let hours = 0; hours < 8 * 24; hours += 6) {
+      const kid = kidOf(await node.token())
+      if (signers.at(-1) !== kid) signers.push(kid)
+      const keys = await listKeys(node.berth.berth.installation)
+      assert.ok(keys.length <= 3)
+      assert.equal(keys.find(({ state }) => state === 'signing')?.kid, kid)
+      advance(6 * HOUR_MS)
+    }
+    assert.equal(new Set(signers).size, signers.length)
+    assert.ok(signers.length >= 4 && signers.length <= 5, `${signers.length} keys in eight days`)
+    const [first] = await listKeys(node.berth.berth.installation)
+    const lifeMs = Date.parse(first?.expireTime ?? '') - Date.parse(first?.signsFromTime ?? '')
+    assert.ok(lifeMs <= 2 * DAY_MS + keyRotation.publishedAfterMs)
+  })
+}
+
+test('a shorter interval holds for the key that signs already, a longer one not beyond what verifiers were told', async (t) => {
+  const dataDir = temporaryDirectory(t)
+  const open = (env: Readonly<Record<string, string>>, clock: () => number) => {
+    const read = readConfig({ BERTH_DATA_DIR: dataDir, ...env })
+    if ('problems' in read) throw new Error(read.problems.join())
+    const log = { error() {}, warn() {}, info() {}, debug() {} }
+    return openInstallation(read.config, log, { clock })
+  }
+  const now = Date.now()
+  const signerAt = async (days: number, ms: number) => {
+    const installation = await open({ BERTH_SIGNING_KEY_ROTATION: `${days}d` }, () => ms)
+    try {
+      return (await installation.keys.current()).kid
+    } finally {
+      await installation.close()
+    }
+  }
+  const first = await signerAt(10, now)
+  assert.equal(await signerAt(10, now + 5 * DAY_MS), first)
+  assert.equal(await signerAt(400, now + 9 * DAY_MS), first)
+  const second = await signerAt(400, now + 10 * DAY_MS)
+  assert.notEqual(second, first)
+  assert.notEqual(await signerAt(1, now + 12 * DAY_MS), second)
+})
