@@ -109,6 +109,53 @@ test('every example is valid against its schema', () => {
   assert.ok(count > 100, `${count} examples`)
 })
 
+describe('what a schema requires', () => {
+  const required = (name: string) => document.components.schemas[name]?.required ?? []
+
+  test('is what a create needs, and nothing for an update', () => {
+    assert.deepEqual(required('RoleBindingInput'), ['identityUid', 'roleUid'])
+    assert.deepEqual(required('RoleInput'), ['name', 'capabilities'])
+    assert.deepEqual(required('IdentityProviderInput'), ['name', 'defaultRole', 'oidc'])
+    for (const name of ['RoleBindingUpdate', 'RoleUpdate', 'IdentityProviderUpdate'])
+      assert.deepEqual(required(name), [], name)
+  })
+
+  test('an entry of a batch leaves to the batch what that says for all', () => {
+    assert.deepEqual(required('CreateRoleBindingRequest'), ['roleBinding'])
+    assert.deepEqual(required('RoleBindingEntry'), ['identityUid'])
+    assert.deepEqual(required('BatchCreateRoleBindingsRequest'), ['parent', 'requests'])
+  })
+
+  test('an answer always has totals and times', () => {
+    assert.deepEqual(required('ListGroupsResponse'), ['groups', 'nextPageToken', 'totalCount', 'skipped'])
+    for (const name of ['Group', 'Identity', 'Role', 'Repo', 'AccountAssociation'])
+      for (const member of ['uid', 'createTime', 'updateTime'])
+        assert.ok(required(name).includes(member), `${name}.${member}`)
+  })
+
+  test('names, uids and pages have their limits', () => {
+    const { GroupInput, TagInput } = document.components.schemas
+    const name = { pattern: '^[a-z0-9 ._-]{1,}$', maxLength: 1024 }
+    assert.partialDeepStrictEqual(GroupInput?.properties?.['name'], name)
+    assert.equal(GroupInput?.properties?.['description']?.maxLength, 512)
+    assert.match('1.27-r0', new RegExp(TagInput?.properties?.['name']?.pattern ?? ''))
+    const schemaOf = (name: string) => {
+      const list = document.paths['/iam/v2beta1/groups']?.['get']?.parameters ?? []
+      return list.flatMap((one) => ('name' in one && one.name === name ? [one.schema] : []))[0]
+    }
+    assert.partialDeepStrictEqual(schemaOf('page_size'), { minimum: 0, maximum: 200, default: 50 })
+    assert.partialDeepStrictEqual(schemaOf('skip'), { minimum: 0 })
+    const [uid] = document.paths['/iam/v2beta1/groups/{uid}']?.['get']?.parameters ?? []
+    assert.match('a'.repeat(40), new RegExp((uid as { schema: { pattern: string } }).schema.pattern))
+  })
+})
+
+test('no answer has a code that the server never answers', () => {
+  const { Refused } = document.components.responses
+  const schema = Refused?.content?.['application/json']?.schema
+  assert.deepEqual(schema?.properties?.['code']?.enum, [3, 9])
+})
+
 test('secrets are never part of an answer', () => {
   const { IdentityProvider, 'IdentityProvider.OIDC': oidc, GroupInvite } = document.components.schemas
   assert.ok(IdentityProvider)
@@ -218,6 +265,23 @@ describe('/openapi.json', () => {
       (await get({ origin })).headers.get('access-control-allow-origin')
     assert.equal(await allowed('https://console.example.com'), 'https://console.example.com')
     assert.equal(await allowed('https://evil.example.com'), null)
+  })
+
+  test('every list can be sorted by the keys that its description names', async () => {
+    const lists = operations.filter(({ operation }) => /^List(?!Advisories)/.test(operation.operationId))
+    for (const { path, operation } of lists) {
+      const named = operation.parameters?.flatMap((one) =>
+        'name' in one && one.name === 'order_by' ? [one.description] : [],
+      )
+      const [, text = ''] = /The keys: (.*)\.$/.exec(named?.[0] ?? '') ?? []
+      const keys = [...text.matchAll(/`(\w+)`/g)].map(([, key]) => key)
+      assert.ok(keys.length > 0, operation.operationId)
+      for (const key of keys) {
+        const url = `${berth.url}${path}?uidp.descendants_of=${berth.organization}&order_by=${key}%20desc`
+        const reply = await fetch(url, { headers: { authorization: `Bearer ${berth.token}` } })
+        assert.equal(reply.status, 200, `${operation.operationId} ${key}: ${await reply.text()}`)
+      }
+    }
   })
 
   test('what it says besides the API is there', async () => {

@@ -754,7 +754,7 @@ export interface CreateRepoRequest {
 
 /** Request of CreateRoleBinding, and one entry of a batch. */
 export interface CreateRoleBindingRequest {
-  /** UID of the group at which the role will be held. */
+  /** UID of the group at which the role will be held. An entry of a batch may leave it to the batch. */
   readonly parent: string
   /** Binding to create. Only `identity_uid` and `role_uid` are read. */
   readonly roleBinding: RoleBindingInput
@@ -1672,7 +1672,7 @@ export interface IdentityProviderInput {
    */
   readonly defaultRole: string
   /** Through OpenID Connect. */
-  readonly oidc?: IdentityProviderOIDCInput | undefined
+  readonly oidc: IdentityProviderOIDCInput
 }
 
 /** Settings of an OpenID Connect provider. It needs a client secret, proof keys, or both. */
@@ -2673,12 +2673,9 @@ export interface RoleBinding {
   readonly role?: RoleBindingRole
   /** When the binding was created. */
   readonly createTime?: string
-  /** UID of the identity to bind. Needed to create a binding; answers carry `identity` instead. */
+  /** UID of the identity to bind. Answers carry it, too; what it stands for is in `identity`. */
   readonly identityUid: string
-  /**
-   * UID of the role to bind, managed or custom. Needed to create a binding; answers carry `role`
-   * instead.
-   */
+  /** UID of the role to bind, managed or custom. Answers carry it, too; what it stands for is in `role`. */
   readonly roleUid: string
 }
 
@@ -2710,13 +2707,10 @@ export interface RoleBindingIdentity {
 
 /** One identity holding one role at one group. */
 export interface RoleBindingInput {
-  /** UID of the identity to bind. Needed to create a binding; answers carry `identity` instead. */
-  readonly identityUid?: string | undefined
-  /**
-   * UID of the role to bind, managed or custom. Needed to create a binding; answers carry `role`
-   * instead.
-   */
-  readonly roleUid?: string | undefined
+  /** UID of the identity to bind. Answers carry it, too; what it stands for is in `identity`. */
+  readonly identityUid: string
+  /** UID of the role to bind, managed or custom. Answers carry it, too; what it stands for is in `role`. */
+  readonly roleUid: string
 }
 
 /** What a binding shows of its role. */
@@ -2739,7 +2733,7 @@ export interface RoleInput {
    * What the role allows, in ascending number and without repeats. Creating a role needs at least one;
    * an update that leaves them out keeps them.
    */
-  readonly capabilities?: readonly Capability[] | undefined
+  readonly capabilities: readonly Capability[]
 }
 
 /** A named set of capabilities, as interfaces of version 1 show it. */

@@ -1,62 +1,55 @@
 import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
-import { ScalarType } from '@bufbuild/protobuf'
-import { invalidArgument } from './errors.ts'
+import { type ReflectMessage, reflect } from '@bufbuild/protobuf/reflect'
 
-/**
- * Refuses the character U+0000 in any text of a message: no name, address or description has one, and PostgreSQL cannot store it.
- * Throws code 3, naming the field. The walk is for messages whose bytes hold a zero; few do.
- */
-export function refuseNul(desc: DescMessage, message: Message): void {
-  const path = pathOfNul(desc, message, '')
-  if (path !== undefined) throw invalidArgument(path, 'must not contain the character U+0000')
+/** The character U+0000: PostgreSQL stores it in no text, so no request may have it, whichever the database. */
+
+/** What is wrong with a text that has one. */
+export const NUL_REFUSAL = 'must not contain the character U+0000'
+
+export function hasNul(text: string): boolean {
+  return text.includes('\0')
 }
 
-type Fields = Readonly<Record<string, unknown>>
+/**
+ * Path of the first text in a message that has one, in proto names: `requests[1].role_binding.role_uid`,
+ * `claim_match.claims[a]`; of a key of a map it is the path of the map. Undefined when there is none.
+ */
+export function nulIn(schema: DescMessage, message: Message): string | undefined {
+  return inMessage(reflect(schema, message))
+}
 
-function pathOfNul(desc: DescMessage, message: Message, prefix: string): string | undefined {
-  for (const field of desc.fields) {
-    const path = prefix + field.name
-    const value = valueOf(field, message as unknown as Fields)
-    if (value === undefined) continue
-    const found = inField(field, value, path)
-    if (found !== undefined) return found
+function inMessage(message: ReflectMessage): string | undefined {
+  for (const field of message.fields) {
+    if (!message.isSet(field)) continue
+    for (const [at, value] of valuesOf(message, field)) {
+      if (typeof value === 'string' && hasNul(value)) return field.name + at
+      const inside = isMessage(value) ? inMessage(value) : undefined
+      if (inside !== undefined) return `${field.name}${at}.${inside}`
+    }
   }
   return undefined
 }
 
-function valueOf(field: DescField, message: Fields): unknown {
-  if (field.oneof === undefined) return message[field.localName]
-  const chosen = message[field.oneof.localName] as { readonly case?: string; readonly value?: unknown }
-  return chosen.case === field.localName ? chosen.value : undefined
+/** What a field holds, each with where in the field it is. */
+function* valuesOf(
+  message: ReflectMessage,
+  field: DescField,
+): Generator<readonly [at: string, value: unknown]> {
+  switch (field.fieldKind) {
+    case 'list':
+      for (const [index, value] of message.get(field).entries()) yield [`[${index}]`, value]
+      return
+    case 'map':
+      for (const [key, value] of message.get(field)) {
+        yield ['', key]
+        yield [`[${String(key)}]`, value]
+      }
+      return
+    default:
+      yield ['', message.get(field)]
+  }
 }
 
-function inField(field: DescField, value: unknown, path: string): string | undefined {
-  const isText = field.scalar === ScalarType.STRING
-  if (field.fieldKind === 'list') {
-    for (const [at, item] of (value as readonly unknown[]).entries()) {
-      const found = inValue(field.message, isText, item, `${path}[${at}]`)
-      if (found !== undefined) return found
-    }
-    return undefined
-  }
-  if (field.fieldKind === 'map') {
-    for (const [key, item] of Object.entries(value as Fields)) {
-      // A key with the character in it cannot stand in the path.
-      if (key.includes('\0')) return path
-      const found = inValue(field.message, isText, item, `${path}.${key}`)
-      if (found !== undefined) return found
-    }
-    return undefined
-  }
-  return inValue(field.message, isText, value, path)
-}
-
-function inValue(
-  desc: DescMessage | undefined,
-  isText: boolean,
-  value: unknown,
-  path: string,
-): string | undefined {
-  if (desc !== undefined) return pathOfNul(desc, value as Message, `${path}.`)
-  return isText && (value as string).includes('\0') ? path : undefined
+function isMessage(value: unknown): value is ReflectMessage {
+  return typeof value === 'object' && value !== null && 'desc' in value && 'message' in value
 }

@@ -19,10 +19,6 @@ export interface DecodedRequest {
   readonly message: Message
   /** The body as parsed, where it was JSON that is not empty. */
   readonly json: unknown
-  /** The message of the body alone; undefined where there is none. */
-  readonly body: Message | undefined
-  /** Whether text of the message may hold U+0000. */
-  readonly mayHoldNul: boolean
 }
 
 /** A route made ready: from the parts of a request to its message, and from the reply to text. */
@@ -81,12 +77,7 @@ export function compileEndpoint(route: Route): Endpoint {
         assign(message, [maskField], mask, '')
       }
     }
-    return {
-      message,
-      json: given.json,
-      body: body === undefined ? undefined : given.message,
-      mayHoldNul: mayHoldNul(values, query, bytes),
-    }
+    return { message, json: given.json }
   }
 
   return {
@@ -98,14 +89,6 @@ export function compileEndpoint(route: Route): Endpoint {
     hasVersion: answersVersion(method),
     isGet: standardMethod(method) === 'get',
   }
-}
-
-/** U+0000 may come as a byte, as an escape of JSON, or as one of the query. */
-function mayHoldNul(values: readonly string[], query: string, body: Uint8Array | undefined): boolean {
-  if (query.includes('%00') || values.some((value) => value.includes('\0'))) return true
-  if (body === undefined || body.length === 0) return false
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length)
-  return bytes.includes(0) || bytes.includes('\\u0000') || bytes.includes('%00')
 }
 
 type Fields = Message & Record<string, unknown>

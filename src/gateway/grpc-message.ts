@@ -1,9 +1,16 @@
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
-import type { DescMessage, Message } from '@bufbuild/protobuf'
-import { fromBinary, toBinary } from '@bufbuild/protobuf'
-import { ApiError, Code, unimplemented } from '../core/errors.ts'
-import { refuseNul } from '../core/nul.ts'
+import {
+  type DescMessage,
+  type DescMethod,
+  fromBinary,
+  getOption,
+  type Message,
+  toBinary,
+} from '@bufbuild/protobuf'
+import { http } from '#gen/google/api/annotations_pb.js'
+import { ApiError, Code, invalidArgument, unimplemented } from '../core/errors.ts'
+import { NUL_REFUSAL, nulIn } from '../core/nul.ts'
 import { type Frame, type FrameFault, frame } from './grpc-frame.ts'
 
 /** From frames to messages and back, with what can be wrong about them. */
@@ -44,24 +51,39 @@ function tooLarge(bytesMax: number): ApiError {
   )
 }
 
-/** The message in a frame that is not compressed. Throws INTERNAL when it cannot be decoded, code 3 for text with U+0000. */
-export function decode(desc: DescMessage, bytes: Uint8Array): Message {
-  let message: Message
-  try {
-    message = fromBinary(desc, bytes)
-  } catch {
-    throw protocolError(`the message is no ${desc.typeName}`)
-  }
-  if (bytes.includes(0)) refuseNul(desc, message)
+/**
+ * The message in a frame that is not compressed. Throws INTERNAL when it cannot be decoded, and code 3 when a text in it has
+ * U+0000.
+ */
+export function decode(method: DescMethod, bytes: Uint8Array): Message {
+  const message = decodeAny(method.input, bytes)
+  // Numbers and lengths have such bytes as well, but few messages have any.
+  if (bytes.includes(0)) refuseNul(method, message)
   return message
 }
 
+function decodeAny(desc: DescMessage, bytes: Uint8Array): Message {
+  try {
+    return fromBinary(desc, bytes)
+  } catch {
+    throw protocolError(`the message is no ${desc.typeName}`)
+  }
+}
+
+/** What is wrong with a resource is named from the resource on, as handlers do; it is the body of REST. */
+function refuseNul(method: DescMethod, message: Message): void {
+  const path = nulIn(method.input, message)
+  if (path === undefined) return
+  const resource = `${getOption(method, http).body}.`
+  throw invalidArgument(path.startsWith(resource) ? path.slice(resource.length) : path, NUL_REFUSAL)
+}
+
 /**
- * The message in a compressed frame. Rejects with INTERNAL when the call did not name an encoding or the bytes are not
+ * The message in a compressed frame, as above. Rejects also with INTERNAL when the call did not name an encoding or the bytes are not
  * gzip, and with RESOURCE_EXHAUSTED when they unpack to more than `bytesMax`.
  */
 export async function decodeCompressed(
-  desc: DescMessage,
+  method: DescMethod,
   { payload }: Frame,
   encoding: 'identity' | 'gzip',
   bytesMax: number,
@@ -74,7 +96,7 @@ export async function decodeCompressed(
         : protocolError('the message is not gzip')
     },
   )
-  return decode(desc, bytes)
+  return decode(method, bytes)
 }
 
 /** A frame that is not compressed. */

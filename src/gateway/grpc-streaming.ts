@@ -172,8 +172,8 @@ function receive(
     }
   }
   const take = (one: Frame): void | Promise<void> => {
-    if (!one.compressed) return receiver.message(decode(method.input, one.payload))
-    return decodeCompressed(method.input, one, encoding, limits.grpcMessageBytesMax).then((message) =>
+    if (!one.compressed) return receiver.message(decode(method, one.payload))
+    return decodeCompressed(method, one, encoding, limits.grpcMessageBytesMax).then((message) =>
       receiver.message(message),
     )
   }

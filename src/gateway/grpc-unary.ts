@@ -171,12 +171,12 @@ export function serveUnary(
     if (reader.isMidFrame()) return fail(protocolError('the message is cut off'))
     if (received === undefined) return fail(notOneMessage())
     if (received.compressed) {
-      decodeCompressed(method.input, received, encoding, limits.grpcMessageBytesMax).then(run, fail)
+      decodeCompressed(method, received, encoding, limits.grpcMessageBytesMax).then(run, fail)
       return
     }
     let message: Message
     try {
-      message = decode(method.input, received.payload)
+      message = decode(method, received.payload)
     } catch (failure) {
       return fail(failure)
     }

@@ -11,6 +11,7 @@ import {
 import { invalidArgument } from '../core/errors.ts'
 import { fieldNamed, isLeafMessage } from '../core/field-mask.ts'
 import { limits } from '../core/limits.ts'
+import { hasNul, NUL_REFUSAL } from '../core/nul.ts'
 import { countMembers, repeatedMember, scanJson } from './json-scan.ts'
 import { inFloatRange, integerRange, parseBytes, parseFloatText, parseInteger } from './scalar-text.ts'
 import { parseDuration, parseTimestamp } from './timestamp.ts'
@@ -24,7 +25,7 @@ export interface JsonRead<T extends Message = Message> {
 
 /**
  * Reads the JSON of a message, or an empty body as an empty message. Throws an ApiError with code 3, whose violation names
- * the member as the caller wrote it: malformed or too deeply nested JSON, text that is not Unicode, an unknown member, a
+ * the member as the caller wrote it: malformed or too deeply nested JSON, text that is not Unicode or has U+0000, an unknown member, a
  * member given twice, a value of the wrong type or out of range.
  */
 export type JsonReader<T extends Message = Message> = (body: string | Uint8Array) => JsonRead<T>
@@ -317,6 +318,7 @@ function mapKeyReader(scalar: ScalarType): (name: string, at: string) => string 
 
 function text(json: unknown, at: string): string {
   if (typeof json !== 'string') throw wrong(at, 'must be a string')
+  if (hasNul(json)) throw wrong(at, NUL_REFUSAL)
   if (!json.isWellFormed()) throw wrong(at, 'is not Unicode text: it has half of a surrogate pair')
   return json
 }

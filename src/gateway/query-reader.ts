@@ -8,6 +8,7 @@ import {
 } from '@bufbuild/protobuf'
 import { invalidArgument } from '../core/errors.ts'
 import { fieldNamed } from '../core/field-mask.ts'
+import { hasNul, NUL_REFUSAL } from '../core/nul.ts'
 import { maskPaths } from './json-reader.ts'
 import { integerRange, parseBytes, parseFloatText, parseInteger } from './scalar-text.ts'
 import { parseDuration, parseTimestamp } from './timestamp.ts'
@@ -141,7 +142,7 @@ export function readValue(field: DescField, text: string, shown: string): unknow
   if (range !== undefined) return orRefuse(parseInteger(range, text), shown, `must be ${range.name}`)
   switch (scalar) {
     case ScalarType.STRING:
-      return text
+      return orRefuse(hasNul(text) ? undefined : text, shown, NUL_REFUSAL)
     case ScalarType.BOOL:
       return orRefuse(booleans.get(text), shown, 'must be true or false')
     case ScalarType.BYTES:

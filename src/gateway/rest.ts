@@ -3,7 +3,6 @@ import type { Dispatch, Incoming } from '../core/call.ts'
 import { ApiError, Code, internal, invalidArgument, invalidArguments } from '../core/errors.ts'
 import { etagOf, lists } from '../core/etag.ts'
 import { limits } from '../core/limits.ts'
-import { refuseNul } from '../core/nul.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { withCors } from './cors.ts'
 import { compileEndpoint, type DecodedRequest, type Endpoint } from './endpoint.ts'
@@ -91,11 +90,6 @@ export function restHandler(options: RestOptions): HttpHandler {
       told(errorReply(inCallersWords(error, endpoint, decoded), request, options), incoming)
     const finish = (body: Uint8Array | undefined): Promise<HttpReply> => {
       decoded = endpoint.decode({ values: found.values, query: mark < 0 ? '' : url.slice(mark + 1), body })
-      if (decoded.mayHoldNul) {
-        // The body first: its fields are named as in it, as handlers do.
-        if (endpoint.body !== undefined && decoded.body !== undefined) refuseNul(endpoint.body, decoded.body)
-        refuseNul(endpoint.method.input, decoded.message)
-      }
       const reply = dispatch(endpoint.method, decoded.message, incoming)
       return inTime(reply, handlerTimeoutMs).then((message) =>
         told(render(endpoint, message, request), incoming),

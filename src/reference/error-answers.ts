@@ -25,6 +25,10 @@ const moreExact: Readonly<Record<number, Code>> = {
   422: Code.FAILED_PRECONDITION,
 }
 
+/** Codes of RPC that no answer of this server has. */
+const unanswered: ReadonlySet<Code> = new Set([Code.OK, Code.UNKNOWN, Code.OUT_OF_RANGE, Code.DATA_LOSS])
+const answered = Object.values(Code).filter((code) => !unanswered.has(code))
+
 interface Kind {
   readonly name: string
   readonly description: string
@@ -232,9 +236,7 @@ export function errorAnswers(domain: string): Readonly<Record<string, Answer>> {
 
 function codesOf(status: number): readonly Code[] {
   const exact = moreExact[status]
-  return exact === undefined
-    ? Object.values(Code).filter((code) => code !== Code.OK && httpStatusOf(code) === status)
-    : [exact]
+  return exact === undefined ? answered.filter((code) => httpStatusOf(code) === status) : [exact]
 }
 
 const TYPE_PREFIX = 'type.googleapis.com/google.rpc.'
@@ -273,9 +275,8 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
     properties: {
       code: {
         type: 'integer',
-        description: `RPC code, not the status of HTTP: ${Object.entries(codeName)
-          .filter(([code]) => code !== '0')
-          .map(([code, name]) => `${code} ${name}`)
+        description: `RPC code, not the status of HTTP: ${answered
+          .map((code) => `${code} ${codeName[code]}`)
           .join(', ')}.`,
       },
       message: word('What went wrong, for people.'),

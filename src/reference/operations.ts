@@ -248,7 +248,7 @@ function parametersOf(
         example: exampleOfParameter(field),
       }
     })
-  const inQuery = body === '*' ? [] : queryParameters(method.input, [...bound, body], '', parts)
+  const inQuery = body === '*' ? [] : queryParameters(method, method.input, [...bound, body], '', parts)
   return [...inPath, ...inQuery, ...headersFor(method).map(($ref) => ({ $ref }))]
 }
 
@@ -257,7 +257,14 @@ function describe(field: DescField, { comments, inWords }: OperationParts): stri
   return inWords(comments.of(field))
 }
 
+/** What a list can be sorted by, which the comment of the method says. */
+function sortKeys(comment: string): string {
+  const [, keys] = /The sort keys? (?:is|are) ([^.]+)\./.exec(comment) ?? []
+  return keys === undefined ? '' : ` The keys: ${keys}.`
+}
+
 function queryParameters(
+  method: DescMethod,
   desc: DescMessage,
   bound: readonly string[],
   prefix: string,
@@ -267,14 +274,15 @@ function queryParameters(
     const path = prefix + field.name
     if (bound.includes(path) || field.fieldKind === 'map') return []
     if (field.fieldKind === 'message' && !isLeafMessage(field.message))
-      return queryParameters(field.message, bound, `${path}.`, parts)
+      return queryParameters(method, field.message, bound, `${path}.`, parts)
     const value = parts.book.value(field, 'create')
+    const keys = path === 'order_by' ? sortKeys(parts.comments.of(method)) : ''
     return [
       {
         // The specification writes parameters in snake_case, this one excepted.
         name: path === 'update_mask' ? 'updateMask' : path,
         in: 'query',
-        description: describe(field, parts),
+        description: describe(field, parts) + keys,
         ...(behaves(field, FieldBehavior.REQUIRED) ? { required: true } : {}),
         ...(field.deprecated ? { deprecated: true } : {}),
         schema: field.fieldKind === 'list' ? { type: 'array', items: value } : value,

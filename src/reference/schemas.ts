@@ -10,6 +10,7 @@ import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.js'
 import { resource } from '#gen/google/api/resource_pb.js'
 import { isLeafMessage } from '../core/field-mask.ts'
+import { limits } from '../core/limits.ts'
 import type { Comments } from './comments.ts'
 
 /** A schema of JSON Schema 2020-12, as OpenAPI 3.1 has it; only the keywords that are used here. */
@@ -22,6 +23,7 @@ export interface Schema {
   readonly contentEncoding?: string
   readonly const?: unknown
   readonly enum?: readonly unknown[]
+  readonly default?: unknown
   readonly minimum?: number
   readonly maximum?: number
   readonly maxLength?: number
@@ -41,9 +43,10 @@ export interface Schema {
 
 /**
  * What a message is written for. An answer has every member that JSON always shows; what a caller sends needs only what the schema
- * marks as required, and an update not even that, because it sends what changes.
+ * marks as required; an entry of a batch not what the batch says for all, and an update not even that, because it sends what
+ * changes.
  */
-export type Use = 'answer' | 'create' | 'update'
+export type Use = 'answer' | 'create' | 'entry' | 'update'
 
 /** The schemas of messages and enums, which become components as they are first asked for. */
 export interface SchemaBook {
@@ -65,7 +68,12 @@ const DURATION_PATTERN = '^-?\\d+(\\.\\d{1,9})?s$'
 const INTEGER_PATTERN = '^-?\\d+$'
 const UNSIGNED_PATTERN = '^\\d+$'
 
-const suffixes: Readonly<Record<Use, string>> = { answer: '', create: 'Input', update: 'Update' }
+const suffixes: Readonly<Record<Use, string>> = {
+  answer: '',
+  create: 'Input',
+  entry: 'Entry',
+  update: 'Update',
+}
 
 /** `inWords` gives a text its names as REST spells them. Throws an Error for a type that has no JSON here, such as Any. */
 export function schemaBook(comments: Comments, inWords: (text: string) => string): SchemaBook {
@@ -95,8 +103,8 @@ export function schemaBook(comments: Comments, inWords: (text: string) => string
     if (isLeafMessage(desc)) return wellKnown(desc, use)
     if (desc.typeName.startsWith('google.protobuf.') && desc.fields.length > 0)
       throw new Error(`${desc.typeName} has no schema`)
-    // An update is only another type where a create has to give something.
-    const kind = use === 'update' && !needsSomething(desc) ? 'create' : use
+    // An update or an entry is only another type where a create has to give something.
+    const kind = (use === 'update' || use === 'entry') && !needsSomething(desc) ? 'create' : use
     return component(nameOf(desc, suffixes[kind]), () => object(desc, kind, except))
   }
 
@@ -108,7 +116,9 @@ export function schemaBook(comments: Comments, inWords: (text: string) => string
     return {
       type: 'object',
       description: [inWords(comments.of(desc)), ...choices(desc)].join('\n\n'),
-      properties: Object.fromEntries(fields.map((field) => [field.jsonName, property(field, use)])),
+      properties: Object.fromEntries(
+        fields.map((field) => [field.jsonName, property(field, isBatch(field) ? 'entry' : use)]),
+      ),
       ...(needed.length === 0 ? {} : { required: needed.map(({ jsonName }) => jsonName) }),
       additionalProperties: false,
     }
@@ -153,7 +163,8 @@ export function schemaBook(comments: Comments, inWords: (text: string) => string
   const value = (field: DescField, use: Use): Schema => {
     if (field.message !== undefined) return message(field.message, use)
     if (field.enum !== undefined) return enumeration(field.enum)
-    return scalar(field.scalar ?? ScalarType.STRING)
+    const schema = scalar(field.scalar ?? ScalarType.STRING)
+    return use === 'answer' ? schema : { ...schema, ...rulesOf(field, comments.of(field)) }
   }
 
   const enumeration = (desc: DescEnum): Schema =>
@@ -167,6 +178,26 @@ export function schemaBook(comments: Comments, inWords: (text: string) => string
     }))
 
   return { message, value, describe, components: () => Object.fromEntries(components) }
+}
+
+/** What a value must be beyond its type: as its comment says, and as fields of its name are everywhere. */
+function rulesOf(field: DescField, comment: string): Schema {
+  if (field.name === 'page_size')
+    return { minimum: 0, maximum: limits.pageSizeMax, default: limits.pageSizeDefault }
+  if (field.name === 'skip') return { minimum: 0, default: 0 }
+  if (field.scalar !== ScalarType.STRING) return {}
+  if (isUid(field)) return { pattern: UID_PATTERN }
+  const [, pattern] = / matching `(\^[^`]+\$)`/.exec(comment) ?? []
+  const [, most] = / at most (\d+) characters/.exec(comment) ?? []
+  if (pattern !== undefined) return { pattern, maxLength: limits.nameCharsMax }
+  return most === undefined ? {} : { maxLength: Number(most) }
+}
+
+/** Of what must be given; what may be left out may be empty, too. The parent of a group may also go by its name. */
+function isUid(field: DescField): boolean {
+  if (isOwnUid(field)) return true
+  if (!behaves(field, FieldBehavior.REQUIRED)) return false
+  return field.name === 'uid' || field.name === 'parent' || field.name.endsWith('_uid')
 }
 
 function wellKnown({ typeName }: DescMessage, use: Use): Schema {
@@ -237,8 +268,23 @@ export function isAlwaysThere(field: DescField): boolean {
 }
 
 export function isNeeded(field: DescField, use: Use): boolean {
-  if (use === 'answer') return isAlwaysThere(field)
-  return use === 'create' && behaves(field, FieldBehavior.REQUIRED)
+  if (use === 'answer') return isAlwaysThere(field) || isSetByServer(field)
+  if (use === 'entry' && givenForAll.has(field.name)) return false
+  return use !== 'update' && behaves(field, FieldBehavior.REQUIRED)
+}
+
+/** What has presence in the schema, and is in every answer nevertheless. */
+function isSetByServer({ name, parent }: DescField): boolean {
+  if (name === 'total_count') return true
+  return (name === 'create_time' || name === 'update_time') && hasOption(parent, resource)
+}
+
+/** What a batch says once for all of its entries. */
+const givenForAll: ReadonlySet<string> = new Set(['parent', 'role_uid'])
+
+/** Requests within a request. */
+function isBatch({ fieldKind, message, parent }: DescField): boolean {
+  return fieldKind === 'list' && message?.name.endsWith('Request') === true && parent.name.startsWith('Batch')
 }
 
 /** Whether a create of the message, or of one inside it, needs a member. */

@@ -152,7 +152,6 @@ export async function checkReadme(content: string): Promise<FieldViolation | und
   const refused = (description: string) => ({ field: 'content', description })
   if (Buffer.byteLength(content) > limits.readmeBytesMax)
     return refused(`must have at most ${limits.readmeBytesMax} bytes`)
-  if (content.includes('\0')) return refused('must not contain a zero byte')
   if (expandedCharsMax(content) > limits.readmeExpandedCharsMax)
     return refused('must not refer so often to links as long as these')
   const [{ default: MarkdownIt }, { default: sanitize }] = await Promise.all([

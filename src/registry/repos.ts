@@ -62,7 +62,12 @@ export function reposService(store: Store, { registryHost }: { readonly registry
    * What was asked of a repo, with its source as a uid, and its catalogue fields as the source has them when it begins to copy that
    * one. What cannot be is among the violations.
    */
-  const synced = async (tx: Tx, call: Call, uid: string, current: Repo, asked: Repo): Promise<Synced> => {
+  const synced = async (
+    tx: Tx,
+    call: Call,
+    now: number,
+    { uid, current, asked }: { readonly uid: string; readonly current: Repo; readonly asked: Repo },
+  ): Promise<Synced> => {
     const { syncConfig } = asked
     if (syncConfig === undefined) return { next: asked, origin: current, violations: [] }
     let [origin, source] = [current, syncConfig.source]
@@ -76,8 +81,7 @@ export function reposService(store: Store, { registryHost }: { readonly registry
       source = row.uid
     }
     const expirationTime =
-      syncConfig.expirationTime ??
-      (origin === current ? undefined : timestampOf(clock() + limits.syncLifetimeMs))
+      syncConfig.expirationTime ?? (origin === current ? undefined : timestampOf(now + limits.syncLifetimeMs))
     const { catalogTier, bundles, aliases, activeTags } = origin
     const next = {
       ...asked,
@@ -128,10 +132,10 @@ export function reposService(store: Store, { registryHost }: { readonly registry
         async (tx) => {
           await holdGroup(db, tx, group)
           const uid = uids.below(group)
-          const { next, origin, violations } = await synced(tx, call, uid, nothing, asked)
+          const now = clock()
+          const { next, origin, violations } = await synced(tx, call, now, { uid, current: nothing, asked })
           refuseIfAny(...checkRepo(nothing, asked), ...violations)
           requireCustomAssembly(nothing, next)
-          const now = clock()
           const row: RepoRow = {
             root: rootOf(group),
             uid,
@@ -158,7 +162,7 @@ export function reposService(store: Store, { registryHost }: { readonly registry
         async (tx) => {
           const { row, current } = await holdForChange(db, tx, call, KIND, scope)
           const asked = updated(RepoSchema, current, patch, updateMask?.paths)
-          const { next, violations } = await synced(tx, call, scope, current, asked)
+          const { next, violations } = await synced(tx, call, clock(), { uid: scope, current, asked })
           if (violations.length === 0 && equals(RepoSchema, current, next))
             return { uid: scope, answer: current, unchanged: true }
           requireOperator(call, scope, current, violations.length === 0 ? next : asked)

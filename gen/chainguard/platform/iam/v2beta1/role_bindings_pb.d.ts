@@ -54,15 +54,14 @@ export declare type RoleBinding = Message<"chainguard.platform.iam.v2beta1.RoleB
   createTime?: Timestamp | undefined;
 
   /**
-   * UID of the identity to bind. Needed to create a binding; answers carry `identity` instead.
+   * UID of the identity to bind. Answers carry it, too; what it stands for is in `identity`.
    *
    * @generated from field: string identity_uid = 6;
    */
   identityUid: string;
 
   /**
-   * UID of the role to bind, managed or custom. Needed to create a binding; answers carry `role`
-   * instead.
+   * UID of the role to bind, managed or custom. Answers carry it, too; what it stands for is in `role`.
    *
    * @generated from field: string role_uid = 7;
    */
@@ -205,7 +204,7 @@ export declare const RoleBindingRoleSchema: GenMessage<RoleBindingRole>;
  */
 export declare type CreateRoleBindingRequest = Message<"chainguard.platform.iam.v2beta1.CreateRoleBindingRequest"> & {
   /**
-   * UID of the group at which the role will be held.
+   * UID of the group at which the role will be held. An entry of a batch may leave it to the batch.
    *
    * @generated from field: string parent = 1;
    */
