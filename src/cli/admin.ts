@@ -7,7 +7,7 @@ import { parseUid, rootOf } from '../core/uid.ts'
 import { type Installation, SetupError, UsageError } from '../installation.ts'
 import { organizationSettings, type StatusName, statusNames } from '../organization-settings.ts'
 import { readSetting } from '../storage/settings.ts'
-import { configOrExit, withInstallation } from './operator.ts'
+import { configOrExit, withExistingInstallation, withInstallation } from './operator.ts'
 
 /**
  * What the operator does on the installation itself: whoever can read the data directory or the database needs no token. Works
@@ -49,7 +49,7 @@ export function addAdminCommands(program: Command): void {
       '\nExample:\n  curl -H "Authorization: Bearer $(berth admin token)" http://127.0.0.1:8080/iam/v2beta1/groups\n',
     )
     .action(({ identity, audience }: { identity?: string; audience?: string }) =>
-      withInstallation(configOrExit(), async (installation) => {
+      withExistingInstallation(configOrExit(), async (installation) => {
         const { baseUrl, authUrl } = await addresses(configOrExit(), installation)
         const uid =
           identity === undefined
@@ -83,7 +83,7 @@ export function addAdminCommands(program: Command): void {
         organization: string,
         { status, limit = [], json }: { status?: StatusName; limit?: readonly string[]; json: boolean },
       ) =>
-        withInstallation(configOrExit(), async (installation) => {
+        withExistingInstallation(configOrExit(), async (installation) => {
           const limits = new Map(limit.map(limitIn))
           const settings = await organizationSettings(installation, organization, { status, limits })
           const { uid, name, resourceLimits } = settings
