@@ -58,6 +58,9 @@ export type LogLevel = (typeof logLevels)[number]
 const rateLimitStores = ['memory', 'database'] as const
 export type RateLimitStore = (typeof rateLimitStores)[number]
 
+/** In the directory that the command is started in. */
+export const DEFAULT_DATA_DIR = 'data'
+
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /** Every variable of the server, in the order in which help shows them. */
@@ -162,7 +165,7 @@ export function readConfig(
       port: 8080,
     },
     tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
-    dataDir: resolve(text('BERTH_DATA_DIR') ?? 'data'),
+    dataDir: resolve(text('BERTH_DATA_DIR') ?? DEFAULT_DATA_DIR),
     databaseUrl: read(
       'BERTH_DATABASE_URL',
       parseDatabaseUrl,

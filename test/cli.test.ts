@@ -47,6 +47,7 @@ test('serve prints one ready line; the first start says what to do next, the sec
     stdout,
     /This is the first start[\s\S]*\/setup\?code=[\w-]{43}\n[\s\S]*berth admin bootstrap[\s\S]*berth admin token/,
   )
+  assert.ok(stdout.includes(`export BERTH_DATA_DIR=${env.BERTH_DATA_DIR}\n`), stdout)
 
   const second = await serveBerth(t, env)
   second.child.kill('SIGINT')
@@ -123,12 +124,22 @@ test('a port that is taken is one line', async (t) => {
   )
 })
 
+test('commands that need an installation make none where the data directory is missing', async (t) => {
+  const dataDir = join(temporaryDirectory(t), 'elsewhere')
+  for (const args of [['token'], ['organization', 'my-org']]) {
+    const finished = await runBerth(t, ['admin', ...args], { BERTH_DATA_DIR: dataDir })
+    assertRefused(finished, new RegExp(`^berth: there is no data directory ${dataDir}; set BERTH_DATA_DIR `))
+    assert.ok(!existsSync(dataDir))
+  }
+  assert.equal((await runBerth(t, ['admin', 'bootstrap'], { BERTH_DATA_DIR: dataDir })).code, 0)
+})
+
 test('a data directory that cannot be used is one line that names it', async (t) => {
   const directory = temporaryDirectory(t)
   const file = join(directory, 'file')
   writeFileSync(file, '')
   const dataDir = join(file, 'data')
-  for (const args of [['serve'], ['admin', 'token']]) {
+  for (const args of [['serve'], ['admin', 'bootstrap']]) {
     const finished = await runBerth(t, args, { BERTH_DATA_DIR: dataDir, BERTH_LISTEN: '127.0.0.1:0' })
     assertRefused(finished, new RegExp(`^berth: the data directory ${dataDir} cannot be used: `))
   }

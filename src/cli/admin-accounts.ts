@@ -13,7 +13,7 @@ import {
 import { newPasswordLink, newSetupLink } from '../signin/one-time-links.ts'
 import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
-import { configOrExit, withInstallation } from './operator.ts'
+import { configOrExit, withExistingInstallation } from './operator.ts'
 import { addresses } from './operator-addresses.ts'
 
 /** The operator's commands for people who sign in with an account of this installation. */
@@ -24,7 +24,7 @@ export function addAccountCommands(admin: Command): void {
     .option('--json', 'print JSON', false)
     .addHelpText('after', '\nExample:\n  berth admin setup-link\n')
     .action(({ json }: Json) =>
-      withInstallation(configOrExit(), async (installation) => {
+      withExistingInstallation(configOrExit(), async (installation) => {
         const { authUrl } = await addresses(configOrExit(), installation)
         const link = await newSetupLink(installation.store, authUrl)
         if (link === undefined)
@@ -47,7 +47,7 @@ export function addAccountCommands(admin: Command): void {
     .option('--json', 'print JSON', false)
     .addHelpText('after', '\nExample:\n  berth admin accounts list\n')
     .action(({ json }: Json) =>
-      withInstallation(configOrExit(), async ({ store }) => {
+      withExistingInstallation(configOrExit(), async ({ store }) => {
         const rows = await store.db.kysely.selectFrom('accounts').selectAll().orderBy('email').execute()
         process.stdout.write(
           json
@@ -66,7 +66,7 @@ export function addAccountCommands(admin: Command): void {
     .option('--json', 'print JSON', false)
     .addHelpText('after', '\nExample:\n  berth admin accounts create ada@example.com --name "Ada Lovelace"\n')
     .action((email: string, { name = email, identity, json }: Json & { name?: string; identity?: string }) =>
-      withInstallation(configOrExit(), async (installation) => {
+      withExistingInstallation(configOrExit(), async (installation) => {
         const { store } = installation
         const wrong = accountProblem({ email, name })
         if (wrong !== undefined) throw new UsageError(`${wrong.field} ${wrong.description}`)
@@ -91,7 +91,7 @@ export function addAccountCommands(admin: Command): void {
     .option('--json', 'print JSON', false)
     .addHelpText('after', '\nExample:\n  berth admin accounts reset-password ada@example.com\n')
     .action((email: string, { passkeys, json }: Json & { passkeys: boolean }) =>
-      withInstallation(configOrExit(), async (installation) => {
+      withExistingInstallation(configOrExit(), async (installation) => {
         const { store } = installation
         const reset = await changed(installation, 'reset-password', async (tx) => {
           const account = await existing(tx, email)
@@ -112,7 +112,7 @@ export function addAccountCommands(admin: Command): void {
       .option('--json', 'print JSON', false)
       .addHelpText('after', `\nExample:\n  berth admin accounts ${name} ada@example.com\n`)
       .action((email: string, { json }: Json) =>
-        withInstallation(configOrExit(), async (installation) => {
+        withExistingInstallation(configOrExit(), async (installation) => {
           const account = await changed(installation, name, async (tx) => {
             const account = await existing(tx, email)
             await disableAccount(installation.store, tx, account, disabled)
@@ -133,7 +133,7 @@ export function addAccountCommands(admin: Command): void {
       '\nThe owner that the installation began with keeps the identity; berth admin token acts as it.\n\nExample:\n  berth admin accounts delete ada@example.com\n',
     )
     .action((email: string, { json }: Json) =>
-      withInstallation(configOrExit(), async (installation) => {
+      withExistingInstallation(configOrExit(), async (installation) => {
         const account = await changed(installation, 'delete', async (tx) => {
           const account = await existing(tx, email)
           await deleteAccount(installation.store, tx, account)

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { listKeys, type OperatorKey, rotateKeys } from '../operator-keys.ts'
 import { alignedRows } from './aligned-rows.ts'
-import { configOrExit, withInstallation } from './operator.ts'
+import { configOrExit, withExistingInstallation } from './operator.ts'
 
 /** `berth admin keys`: the keys that sign tokens. */
 export function addKeyCommands(admin: Command): void {
@@ -13,7 +13,9 @@ export function addKeyCommands(admin: Command): void {
     .option('--json', 'print JSON', false)
     .addHelpText('after', '\nExample:\n  berth admin keys list --json\n')
     .action(({ json }: { json: boolean }) =>
-      withInstallation(configOrExit(), async (installation) => print(await listKeys(installation), json)),
+      withExistingInstallation(configOrExit(), async (installation) =>
+        print(await listKeys(installation), json),
+      ),
     )
 
   keys
@@ -27,7 +29,7 @@ export function addKeyCommands(admin: Command): void {
     .option('--json', 'print JSON', false)
     .addHelpText('after', rotateHelp)
     .action(({ now, json }: { now: boolean; json: boolean }) =>
-      withInstallation(configOrExit(), async (installation) =>
+      withExistingInstallation(configOrExit(), async (installation) =>
         print(await rotateKeys(installation, { now }), json),
       ),
     )

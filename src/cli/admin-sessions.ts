@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { UsageError } from '../installation.ts'
 import { listSessions, revokeSessions } from '../operator-sessions.ts'
 import { alignedRows } from './aligned-rows.ts'
-import { configOrExit, withInstallation } from './operator.ts'
+import { configOrExit, withExistingInstallation } from './operator.ts'
 
 /** `berth admin sessions`: who is signed in. */
 export function addSessionCommands(admin: Command): void {
@@ -15,7 +15,7 @@ export function addSessionCommands(admin: Command): void {
     .option('--json', 'print JSON', false)
     .addHelpText('after', '\nExample:\n  berth admin sessions list --json\n')
     .action(({ identity, json }: { identity?: string; json: boolean }) =>
-      withInstallation(configOrExit(), async (installation) => {
+      withExistingInstallation(configOrExit(), async (installation) => {
         const sessions = await listSessions(installation, identity)
         process.stdout.write(
           json
@@ -44,7 +44,7 @@ export function addSessionCommands(admin: Command): void {
     .option('--json', 'print JSON', false)
     .addHelpText('after', revokeHelp)
     .action((id: string | undefined, { identity, json }: { identity?: string; json: boolean }) =>
-      withInstallation(configOrExit(), async (installation) => {
+      withExistingInstallation(configOrExit(), async (installation) => {
         const revoked = await revokeSessions(installation, which(id, identity))
         process.stdout.write(
           json

@@ -7,7 +7,7 @@ import { organizationSettings, type StatusName, statusNames } from '../organizat
 import { addAccountCommands } from './admin-accounts.ts'
 import { addKeyCommands } from './admin-keys.ts'
 import { addSessionCommands } from './admin-sessions.ts'
-import { configOrExit, withInstallation } from './operator.ts'
+import { configOrExit, withExistingInstallation, withInstallation } from './operator.ts'
 import { addresses } from './operator-addresses.ts'
 
 /**
@@ -50,7 +50,7 @@ export function addAdminCommands(program: Command): void {
       '\nExample:\n  curl -H "Authorization: Bearer $(berth admin token)" http://127.0.0.1:8080/iam/v2beta1/groups\n',
     )
     .action(({ identity, audience }: { identity?: string; audience?: string }) =>
-      withInstallation(configOrExit(), async (installation) => {
+      withExistingInstallation(configOrExit(), async (installation) => {
         const { baseUrl, authUrl } = await addresses(configOrExit(), installation)
         const uid =
           identity === undefined
@@ -84,7 +84,7 @@ export function addAdminCommands(program: Command): void {
         organization: string,
         { status, limit = [], json }: { status?: StatusName; limit?: readonly string[]; json: boolean },
       ) =>
-        withInstallation(configOrExit(), async (installation) => {
+        withExistingInstallation(configOrExit(), async (installation) => {
           const limits = new Map(limit.map(limitIn))
           const settings = await organizationSettings(installation, organization, { status, limits })
           const { uid, name, resourceLimits } = settings

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { type Config, readConfig } from '../config.ts'
 import { type Installation, openInstallation, SetupError, UsageError } from '../installation.ts'
 import { createLog } from '../log.ts'
@@ -25,6 +26,18 @@ export async function withInstallation(
       await installation.close()
     }
   })
+}
+
+/** For what makes nothing: started in the wrong directory, a command would make a second installation. */
+export async function withExistingInstallation(
+  config: Config,
+  work: (installation: Installation) => Promise<void>,
+): Promise<void> {
+  if (config.databaseUrl === undefined && !existsSync(config.dataDir))
+    return fail(
+      `there is no data directory ${config.dataDir}; set BERTH_DATA_DIR to that of the server, or make one with berth admin bootstrap`,
+    )
+  await withInstallation(config, work)
 }
 
 /** Exit codes: 1 it failed, 2 wrong usage, 3 the database could not be reached. */

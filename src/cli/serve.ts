@@ -1,6 +1,7 @@
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { startBerth } from '../berth.ts'
-import { type Config, variables } from '../config.ts'
+import { type Config, DEFAULT_DATA_DIR, variables } from '../config.ts'
 import { createLog } from '../log.ts'
 import { newSetupLink } from '../signin/one-time-links.ts'
 import { configOrExit, orFail } from './operator.ts'
@@ -54,7 +55,7 @@ async function serve(config: Config, dev: boolean): Promise<void> {
 
   // From this line on the server may be used, and told to stop.
   process.stdout.write(
-    `ready ${baseUrl}\n${berth.firstStart ? firstSteps(baseUrl, setupLink) : noAccount(setupLink)}`,
+    `ready ${baseUrl}\n${berth.firstStart ? firstSteps(config, baseUrl, setupLink) : noAccount(setupLink)}`,
   )
   log.info(
     { baseUrl, dataDir: config.dataDir, database: config.databaseUrl === undefined ? 'sqlite' : 'postgres' },
@@ -62,7 +63,7 @@ async function serve(config: Config, dev: boolean): Promise<void> {
   )
 }
 
-function firstSteps(baseUrl: string, setupLink: string | undefined): string {
+function firstSteps(config: Config, baseUrl: string, setupLink: string | undefined): string {
   return `
 This is the first start. Make your account in a browser, with this link that works once, for 24 hours:
 
@@ -70,7 +71,7 @@ This is the first start. Make your account in a browser, with this link that wor
 
 Or work without one, in another terminal:
 
-  npx berth admin bootstrap --name my-org --json
+${whereabouts(config)}  npx berth admin bootstrap --name my-org --json
   export TOKEN=$(npx berth admin token)
   curl -H "Authorization: Bearer $TOKEN" ${baseUrl}/iam/v2beta1/groups
 
@@ -79,4 +80,25 @@ Or work without one, in another terminal:
 
 function noAccount(setupLink: string | undefined): string {
   return setupLink === undefined ? '' : `There is no account yet. This link makes the first: ${setupLink}\n`
+}
+
+/** What another terminal has to be told to find this installation, each a line. No secret is repeated on a screen. */
+function whereabouts({ dataDir, databaseUrl, masterKey }: Config): string {
+  const settings: string[] = []
+  if (dataDir !== resolve(DEFAULT_DATA_DIR)) settings.push(`BERTH_DATA_DIR=${quoted(dataDir)}`)
+  if (databaseUrl !== undefined) settings.push(`BERTH_DATABASE_URL=${quoted(withoutPassword(databaseUrl))}`)
+  if (masterKey !== undefined) settings.push('BERTH_MASTER_KEY=...')
+  return settings.map((setting) => `  export ${setting}\n`).join('')
+}
+
+function withoutPassword(url: string): string {
+  const address = new URL(url)
+  if (address.password !== '') address.password = '...'
+  if (address.searchParams.has('password')) address.searchParams.set('password', '...')
+  return address.href
+}
+
+/** One word of a shell. */
+function quoted(text: string): string {
+  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }
