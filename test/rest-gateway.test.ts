@@ -164,7 +164,7 @@ const masks: readonly [query: string, body: string, paths: string[] | undefined]
   ['', '{"name":"n","description":null}', ['name', 'description']],
   ['?updateMask=', '{"description":""}', ['description']],
   ['?updateMask=description', '{"name":"n","description":"d"}', ['description']],
-  ['?update_mask=name,createTime', '{}', ['name', 'create_time']],
+  ['?update_mask=name,createTime', '{}', ['name', 'createTime']],
   ['?updateMask=*', '{"name":"n"}', ['*']],
   ['?group.name=x', '{"description":"d"}', ['description']],
   ['', '{}', undefined],

@@ -102,10 +102,11 @@ export function isLeafMessage(desc: DescMessage): boolean {
 function resolvePath(desc: DescMessage, path: string): string | { readonly problem: string } {
   const names: string[] = []
   let at: DescMessage | undefined = desc
-  for (const part of path.split('.')) {
+  const parts = path.split('.')
+  for (const part of parts) {
     if (at === undefined) {
       return {
-        problem: `${JSON.stringify(path)} goes into ${names.join('.')}, which can only be named as a whole`,
+        problem: `${JSON.stringify(path)} goes into ${parts.slice(0, names.length).join('.')}, which can only be named as a whole`,
       }
     }
     const field = fieldNamed(at, part)

@@ -347,8 +347,8 @@ function wellKnownReader(desc: DescMessage): ValueReader | undefined {
   }
 }
 
-/** The paths of a field mask in JSON or in a query, as proto names; an empty text has none. */
-export function maskPaths(mask: string): string[] {
+/** The paths of a field mask in JSON, as proto names; an empty text has none. */
+function maskPaths(mask: string): string[] {
   if (mask === '') return []
   return mask.split(',').map((path) => path.trim().replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
 }

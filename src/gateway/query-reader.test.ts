@@ -41,7 +41,7 @@ const accepted: readonly [query: string, init: object][] = [
   ['at_time=2025-01-02T05:04:05%2B02:00', { atTime: { seconds: 1735787045n, nanos: 0 } }],
   ['at_time.seconds=5', { atTime: { seconds: 5n, nanos: 0 } }],
   ['wait_time=1.5s', { waitTime: { seconds: 1n, nanos: 500_000_000 } }],
-  ['the_mask=a,b.cD', { theMask: { paths: ['a', 'b.c_d'] } }],
+  ['the_mask=a,b.cD', { theMask: { paths: ['a', 'b.cD'] } }],
   ['theMask=', {}],
   ['as_text=a', { choice: { case: 'asText', value: 'a' } }],
   [

@@ -9,7 +9,6 @@ import {
 import { invalidArgument } from '../core/errors.ts'
 import { fieldNamed } from '../core/field-mask.ts'
 import { hasNul, NUL_REFUSAL } from '../core/nul.ts'
-import { maskPaths } from './json-reader.ts'
 import { integerRange, parseBytes, parseFloatText, parseInteger } from './scalar-text.ts'
 import { parseDuration, parseTimestamp } from './timestamp.ts'
 
@@ -175,7 +174,10 @@ function readMessage(desc: DescMessage, text: string, shown: string): unknown {
       return Object.assign(create(desc), orRefuse(parseDuration(text), shown, refusal))
     }
     case 'google.protobuf.FieldMask':
-      return text === '' ? undefined : Object.assign(create(desc), { paths: maskPaths(text) })
+      // As they were written, for what is told of them: either spelling of a field is known where they are looked at.
+      return text === ''
+        ? undefined
+        : Object.assign(create(desc), { paths: text.split(',').map((path) => path.trim()) })
     default:
       throw invalidArgument(shown, 'has fields of its own and takes no value')
   }

@@ -330,6 +330,8 @@ onEveryDatabase('groups', (cast) => {
         owner.api.patch(`iam/groups/${uid}`, { name: 'b' }, mask),
       )
       assertRefused(refused, badField('updateMask'))
+      // Told as it was written.
+      if (mask.includes('.')) assert.ok(refused.body.message.includes(`"${mask}"`), refused.text)
     }
     assertRefused(await owner.api.patch(`iam/groups/${uid}`, {}, 'name'), badField('name'))
   })
