@@ -15,10 +15,14 @@ async function started(t: TestContext, database = databases[0]) {
   const berth = await startTestBerth(database)
   t.after(() => berth.stop())
   const real = berth.berth.installation.store.db
-  const state = { fails: false, errors: 0, written: 0, dropped: 0 }
+  const state = { fails: false, waitFor: Promise.resolve(), errors: 0, written: 0, dropped: 0 }
   const db: Db = {
     ...real,
-    transaction: (work) => (state.fails ? Promise.reject(new Error('out of order')) : real.transaction(work)),
+    transaction: async (work) => {
+      await state.waitFor
+      if (state.fails) throw new Error('out of order')
+      return real.transaction(work)
+    },
   }
   const audit = recorder({
     db,
@@ -44,7 +48,12 @@ async function started(t: TestContext, database = databases[0]) {
     ...more,
   })
   const rows = () =>
-    real.kysely.selectFrom('audit_events').selectAll().where('actor', '=', uid).orderBy('reason').execute()
+    real.kysely
+      .selectFrom('audit_events')
+      .selectAll()
+      .where('method', 'like', 'test.Service/%')
+      .orderBy('reason')
+      .execute()
   return { audit, state, event, rows }
 }
 
@@ -65,6 +74,67 @@ for (const database of databases) {
     assert.deepEqual([(await rows()).length, state.written, state.errors], [2000, 2000, 0])
   })
 }
+
+for (const database of databases) {
+  test(`what no database stores keeps nothing else from being written (${database.name})`, async (t) => {
+    const { audit, event, rows, state } = await started(t, database)
+    for (let n = 0; n < 100; n++) {
+      audit.exchanged(event(), token)
+      if (n % 40 === 7) audit.exchanged(event({ method: null as never }), token)
+    }
+    audit.refused(event({ method: null as never }), { code: 7, reason: 'bad' })
+    audit.refused(event(), { code: 7, reason: 'good' })
+    await audit.stop()
+    const written = await rows()
+    assert.deepEqual([written.length, state.written, state.dropped], [101, 101, 4])
+    assert.ok(written.every(({ reason }) => reason !== 'bad'))
+  })
+
+  test(`control characters of others are left out (${database.name})`, async (t) => {
+    const { audit, event, rows } = await started(t, database)
+    const foreign = { issuer: 'https://issuer\u0000.example', subject: 'job\r\n\u007f1' }
+    audit.refused(event({ address: '\u0000192.0.2.1' }), {
+      code: 7,
+      reason: 'a\u0000b\u001fc',
+      token: foreign,
+    })
+    audit.refused(event(), {
+      code: 7,
+      reason: 'abc',
+      token: { issuer: 'https://issuer.example', subject: 'job1' },
+    })
+    audit.exchanged(event({ requestId: 'r\t' }), foreign)
+    await audit.stop()
+    assert.deepEqual(
+      (await rows()).map(({ reason, issuer, subject, address, request_id, n }) => [
+        reason,
+        issuer,
+        subject,
+        address,
+        request_id,
+        Number(n),
+      ]),
+      [
+        ['', 'https://issuer.example', 'job1', '192.0.2.1', 'r', 1],
+        ['abc', 'https://issuer.example', 'job1', '192.0.2.1', 'r', 2],
+      ],
+    )
+  })
+}
+
+test('the end waits for all that was recorded before it, also while something else was being written', async (t) => {
+  const { audit, event, rows, state } = await started(t)
+  const early = limits.auditExchangesMax / 2
+  const gate = Promise.withResolvers<void>()
+  state.waitFor = gate.promise
+  for (let n = 0; n < early; n++) audit.exchanged(event(), token)
+  for (let n = 0; n < early; n++) audit.exchanged(event(), token)
+  const stopped = audit.stop()
+  gate.resolve()
+  await stopped
+  assert.equal(state.written, 2 * early)
+  assert.equal((await rows()).length, 2 * early)
+})
 
 test('what differs only in who, where, why or how is not counted as one', async (t) => {
   const { audit, event, rows } = await started(t)

@@ -1,3 +1,4 @@
+import { Code } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import {
   type AuditEvent,
@@ -78,24 +79,29 @@ export function recorder({ db, onError, onWritten, onDropped }: RecorderOptions)
     }
   }
   const write = async () => {
-    const rows = take()
-    for (let at = 0; at < rows.length; at += BATCH_ROWS) {
-      const batch = rows.slice(at, at + BATCH_ROWS)
+    const batches = inBatches(take(), BATCH_ROWS)
+    for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
       try {
         await insert(batch)
+        onWritten(batch.length)
       } catch (error) {
-        giveBack(rows.slice(at))
         onError(error)
-        return
+        if (!db.rules.isUnstorable(error)) {
+          giveBack([batch, ...batches].flat())
+          return
+        }
+        // One row is to blame, and is searched for: the others must not wait for it.
+        if (batch.length === 1) onDropped(1)
+        else batches.unshift(...inBatches(batch, Math.ceil(batch.length / 2)))
       }
-      onWritten(batch.length)
       // Other requests first.
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
   let running: Promise<void> | undefined
   const flush = async () => {
-    await running
+    // Somebody else who waited may have begun to write again.
+    while (running !== undefined) await running
     if (exchanges.length === 0 && refusals.size === 0) return
     running = write().finally(() => {
       running = undefined
@@ -106,28 +112,19 @@ export function recorder({ db, onError, onWritten, onDropped }: RecorderOptions)
   timer.unref()
 
   return {
-    exchanged(event, { issuer, subject }) {
+    exchanged(event, token) {
       if (exchanges.length >= limits.auditExchangesMax) onDropped(1)
-      else if (exchanges.push({ ...eventRow(event), issuer, subject }) === EARLY_ROWS) void flush()
+      else if (exchanges.push(rowOf(event, { code: Code.OK, reason: '', token })) === EARLY_ROWS) void flush()
     },
-    refused(event, { code, reason, token }) {
-      const { issuer = '', subject = '' } = token ?? {}
-      const key = JSON.stringify([
-        event.actor,
-        event.method,
-        event.uid,
-        event.address,
-        code,
-        reason,
-        issuer,
-        subject,
-      ])
+    refused(event, refusal) {
+      const row = rowOf(event, refusal)
+      const { actor, method, parent, address, code, reason, issuer, subject } = row
+      const key = JSON.stringify([actor, method, parent, address, code, reason, issuer, subject])
       const known = refusals.get(key)
       if (known !== undefined) {
         known.n++
         return
       }
-      const row = { ...eventRow(event), code, reason, issuer, subject }
       const about = perRoot.get(row.root) ?? 0
       if (refusals.size >= limits.auditRefusalsMax || about >= limits.auditRefusalsPerOrganizationMax) {
         onDropped(1)
@@ -139,6 +136,32 @@ export function recorder({ db, onError, onWritten, onDropped }: RecorderOptions)
     async stop() {
       clearInterval(timer)
       await flush()
+      // What came meanwhile.
+      await flush()
     },
   }
+}
+
+function rowOf(event: AuditEvent, { code, reason, token }: Refusal): NewAuditEventRow {
+  const row = eventRow(event)
+  return {
+    ...row,
+    code,
+    reason: printable(reason),
+    request_id: printable(row.request_id),
+    address: printable(row.address),
+    issuer: printable(token?.issuer ?? ''),
+    subject: printable(token?.subject ?? ''),
+  }
+}
+
+/** Without control characters: some of this comes from strangers, who mean harm to whoever prints a log, and PostgreSQL stores no NUL. */
+function printable(text: string): string {
+  return text.replace(/\p{Cc}/gu, '')
+}
+
+function inBatches<T>(rows: readonly T[], size: number): (readonly T[])[] {
+  const batches = []
+  for (let at = 0; at < rows.length; at += size) batches.push(rows.slice(at, at + size))
+  return batches
 }

@@ -20,6 +20,8 @@ export interface EngineRules {
   readonly isUniqueViolation: (error: unknown) => boolean
   /** Failures that go away when the transaction is tried again. */
   readonly isTransient: (error: unknown) => boolean
+  /** Failures that lie in what was to be written: no later try is better. Those of a unique key are among them. */
+  readonly isUnstorable: (error: unknown) => boolean
   /** Ends a SELECT: the row may not be deleted until the transaction ends; others may share it. */
   readonly lockForShare: string
   /** Ends a SELECT: the row is this transaction's alone until it ends. */

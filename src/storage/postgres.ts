@@ -160,6 +160,8 @@ function statementName(text: string): string | undefined {
 export const rules: EngineRules = {
   isUniqueViolation: (error) => sqlState(error) === '23505',
   isTransient: (error) => sqlState(error) === '40001' || sqlState(error) === '40P01',
+  // Data exceptions, integrity constraints, and what is longer than an index takes.
+  isUnstorable: (error) => /^(22|23|54)...$/.test(String(sqlState(error))),
   lockForShare: ' for key share',
   lockForUpdate: ' for update',
 }

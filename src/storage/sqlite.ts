@@ -182,6 +182,7 @@ export const rules: EngineRules = {
     const code = errorCode(error)
     return code === 'SQLITE_BUSY' || code === 'SQLITE_BUSY_SNAPSHOT'
   },
+  isUnstorable: (error) => /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG)/.test(String(errorCode(error))),
   // One writer at a time: a transaction holds every row.
   lockForShare: '',
   lockForUpdate: '',
