@@ -92,6 +92,9 @@ export const limits = {
   /** Somebody may ask to be let into an organization again after so long. */
   accessRequestIntervalMs: DAY_MS,
 
+  /** A change that waited longer for others asks again what its caller may do. */
+  grantsMaxAgeMs: SECOND_MS,
+
   // Tokens.
   /** Groups in the answer that says what a token allows. */
   whoAmIGroupsMax: 1000,
