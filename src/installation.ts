@@ -1,5 +1,6 @@
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { grantsIn } from './auth/grants.ts'
 import type { Addresses, Config } from './config.ts'
 import { pageTokens } from './core/page.ts'
 import { deriveKey, type MasterKey, newMasterKey, parseMasterKey, seal, unseal } from './core/sealed.ts'
@@ -66,6 +67,7 @@ export async function openInstallation(
       uids: parts.uids ?? randomUids,
       pageTokens: pageTokens(deriveKey(masterKey, 'page tokens'), clock),
       secretsKey,
+      grantsIn: grantsIn({ db, clock }),
     }
     await makeOnce(db, () => storeManagedRoles(store))
     const keys = signingKeys(store, { signsForMs: config.signingKeyRotationMs })

@@ -13,8 +13,9 @@ import {
 } from '../core/capabilities.ts'
 import { managedRoleByUid } from '../core/managed-roles.ts'
 import { isWithin, pathOf, rootOf } from '../core/uid.ts'
+import type { Tx } from '../storage/db.ts'
 import { sessionCounts } from '../storage/live-sessions.ts'
-import { runText, sqlText } from '../storage/sql-text.ts'
+import { runInTransaction, runText, sqlText } from '../storage/sql-text.ts'
 import type { Store } from '../storage/store.ts'
 
 /**
@@ -46,7 +47,11 @@ const isOpen = (root: string) =>
  * is there and has not expired too (R12, R16). The roles that a session's groups have (R22) are those of whoever signed in, not of
  * an identity that they have assumed.
  */
-function factsAbout({ db, clock }: Reading, { identity, session }: Caller): Promise<Fact[]> | Fact[] {
+function factsAbout(
+  { db, clock }: Reading,
+  { identity, session }: Caller,
+  tx?: Tx,
+): Promise<Fact[]> | Fact[] {
   const sql = sqlText(db.engine)
   const role = (uid: string) => `left join roles r on r.root = substr(${uid}, 1, 40) and r.uid = ${uid}`
   const exists =
@@ -71,7 +76,8 @@ function factsAbout({ db, clock }: Reading, { identity, session }: Caller): Prom
           and m.parent = s.provider_uid and m.external_group_id = g.external_group_id
         ${role('m.role_uid')}
       where s.id = ${sql.bind(session)} and s.identity_uid = ${sql.bind(identity)} and ${isOpen('m.root')}`
-  return runText(db, `${exists} ${held} ${mapped}`, sql)
+  const text = `${exists} ${held} ${mapped}`
+  return tx === undefined ? runText(db, text, sql) : runInTransaction(tx, text, sql)
 }
 
 /** Reads what a caller may do; undefined when its identity does not exist (any more), or its session has ended. */
@@ -92,15 +98,7 @@ export function grantsReader(store: Reading): ReadGrants {
     const facts: readonly Fact[] = await factsAbout(store, caller)
     const exists = facts.find((fact) => fact.scope === null)
     if (exists === undefined) return undefined
-    const holdings = new Map<string, CapabilitySet>()
-    for (const { scope, role_uid, capabilities } of facts) {
-      if (scope === null || role_uid === null) continue
-      holdings.set(
-        scope,
-        union(holdings.get(scope) ?? noCapabilities, capabilitiesOf(scope, role_uid, capabilities)),
-      )
-    }
-    const grants = grantsOf(holdings)
+    const grants = grantsOf(holdingsOf(facts))
     const untilMs = Number(exists.expires_ms ?? Number.POSITIVE_INFINITY)
     if (version !== undefined) remembered.set(key, { version, grants, untilMs })
     return grants
@@ -112,18 +110,41 @@ export function grantsReader(store: Reading): ReadGrants {
     const version = db.version('access')
     const key = session === undefined ? identity : `${identity} ${session}`
     const known = version === undefined ? undefined : remembered.get(key)
-    const narrowing = isNarrowed(caller)
     if (
       known !== undefined &&
       known.version === version &&
       (session === undefined || known.untilMs > clock())
     ) {
-      return narrowing ? narrow(known.grants, caller) : known.grants
+      return ofToken(known.grants, caller)
     }
-    return read(caller, key, version).then((grants) =>
-      grants !== undefined && narrowing ? narrow(grants, caller) : grants,
+    return read(caller, key, version).then((grants) => grants && ofToken(grants, caller))
+  }
+}
+
+/** What a caller may do as a transaction sees it, which includes its own changes. Nothing is remembered. */
+export function grantsIn(store: Reading): Store['grantsIn'] {
+  return async (tx, caller) => {
+    const facts = await factsAbout(store, caller, tx)
+    return facts.some((fact) => fact.scope === null)
+      ? ofToken(grantsOf(holdingsOf(facts)), caller)
+      : undefined
+  }
+}
+
+function holdingsOf(facts: readonly Fact[]): Holdings {
+  const holdings = new Map<string, CapabilitySet>()
+  for (const { scope, role_uid, capabilities } of facts) {
+    if (scope === null || role_uid === null) continue
+    holdings.set(
+      scope,
+      union(holdings.get(scope) ?? noCapabilities, capabilitiesOf(scope, role_uid, capabilities)),
     )
   }
+  return holdings
+}
+
+function ofToken(grants: Grants, caller: Caller): Grants {
+  return isNarrowed(caller) ? narrow(grants, caller) : grants
 }
 
 function capabilitiesOf(scope: string, roleUid: string, stored: string | null): CapabilitySet {

@@ -16,6 +16,12 @@ export const shownOnce: Readonly<Record<string, string | undefined>> = {
   'chainguard.platform.iam.v2beta1.GroupInvite': 'code',
 }
 
+/** What an answer shows of other resources, which change by themselves. */
+const shownOfOthers: Readonly<Record<string, readonly string[] | undefined>> = {
+  'chainguard.platform.iam.v2beta1.RoleBinding': ['identity', 'group', 'role'],
+  'chainguard.platform.iam.v2beta1.GroupInvite': ['role'],
+}
+
 /**
  * `W/"..."`. Every write moves a resource's update time, so that alone is its version; a resource that does not show one is
  * hashed.
@@ -26,9 +32,10 @@ export function etagOf(schema: DescMessage, message: Message): string {
 }
 
 function digestOf(schema: DescMessage, message: Message): string {
-  const hidden = shownOnce[schema.typeName]
-  const seen = hidden === undefined ? message : { ...message, [hidden]: '' }
-  return createHash('sha256').update(toBinary(schema, seen)).digest('base64url').slice(0, 22)
+  const own: Message & Record<string, unknown> = { ...message }
+  for (const name of [shownOnce[schema.typeName] ?? [], shownOfOthers[schema.typeName] ?? []].flat())
+    delete own[name]
+  return createHash('sha256').update(toBinary(schema, own)).digest('base64url').slice(0, 22)
 }
 
 const NO_VERSION = ''

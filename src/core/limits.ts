@@ -71,8 +71,8 @@ export const limits = {
   overlayEntriesMax: 500,
   /** A README, in UTF-8: the worst of this length takes a second to check. */
   readmeBytesMax: 64 * KIB,
-  /** A README with its references to links written out. */
-  readmeExpandedCharsMax: 4 * MIB,
+  /** Addresses and titles of the links in a README, once for each reference to them. */
+  readmeLinkCharsMax: 256 * KIB,
   /** Sources that are gone through, one copying the next, for a README to show. */
   readmeSourcesMax: 8,
 
@@ -91,6 +91,9 @@ export const limits = {
   rateLimitKeysMax: 100_000,
   /** Somebody may ask to be let into an organization again after so long. */
   accessRequestIntervalMs: DAY_MS,
+
+  /** A change that waited longer for others asks again what its caller may do. */
+  grantsMaxAgeMs: SECOND_MS,
 
   // Tokens.
   /** Groups in the answer that says what a token allows. */

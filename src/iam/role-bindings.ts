@@ -52,20 +52,13 @@ const KIND: Kind<'role_bindings', typeof RoleBindingSchema> = {
 export function roleBindingsService(store: Store) {
   const { db } = store
 
-  /** One binding in a group that is held already. */
-  const insert = async (
-    tx: Tx,
-    call: Call,
-    group: Uid,
-    { identityUid, roleUid }: RoleBinding,
-    uid = store.uids.below(group),
-  ): Promise<RoleBindingRow> => {
+  /** What a binding in a group, held already, points at. */
+  const holdBound = async (tx: Tx, call: Call, group: Uid, { identityUid, roleUid }: RoleBinding) => {
     await holdIdentity(store, tx, group, identityUid)
     await holdRole(store, tx, call, group, roleUid)
-    return insertBinding(store, tx, group, { identityUid, roleUid }, uid)
   }
 
-  /** Several at once. All such batches lock and insert in one order, so that none waits for another in a circle. */
+  /** Several at once: all is held before anything is counted, and each in one order, so that nobody waits in a circle. */
   const insertAll = async (tx: Tx, call: Call, group: Uid, bindings: readonly RoleBinding[]) => {
     const keyed = bindings.map((binding, at) => ({
       binding,
@@ -75,8 +68,9 @@ export function roleBindingsService(store: Store) {
     keyed.sort((one, other) => (one.key < other.key ? -1 : 1))
     const uids = bindings.map(() => store.uids.below(group)).sort()
     const rows: RoleBindingRow[] = []
+    for (const { binding } of keyed) await holdBound(tx, call, group, binding)
     for (const [n, { binding, at }] of keyed.entries())
-      rows[at] = await insert(tx, call, group, binding, uids[n])
+      rows[at] = await insertBinding(store, tx, group, binding, uids[n])
     return rows
   }
 
@@ -113,7 +107,8 @@ export function roleBindingsService(store: Store) {
         async (tx) => {
           await holdGroup(db, tx, group)
           refuseIfAny(...checkUids(roleBinding))
-          const row = await insert(tx, call, group, roleBinding)
+          await holdBound(tx, call, group, roleBinding)
+          const row = await insertBinding(store, tx, group, roleBinding)
           return { uid: row.uid, answer: onlyOne(await hydrated(tx, [row]), row.uid) }
         },
         () => takenBy(store, call, group, roleBinding),
@@ -160,8 +155,7 @@ export function roleBindingsService(store: Store) {
           if (equals(RoleBindingSchema, current, next))
             return { uid: scope, answer: current, unchanged: true }
           refuseIfAny(...checkUids(next))
-          await holdIdentity(store, tx, group, next.identityUid)
-          await holdRole(store, tx, call, group, next.roleUid)
+          await holdBound(tx, call, group, next)
           const changed = {
             identity_uid: next.identityUid,
             role_uid: next.roleUid,

@@ -1,4 +1,5 @@
 import { create, equals, fromBinary } from '@bufbuild/protobuf'
+import type { Token } from 'markdown-it'
 import type { IOptions } from 'sanitize-html'
 import {
   type RepoReadme,
@@ -139,11 +140,14 @@ const oddMarkup = /<!(?!--(?!-?>)(?:(?!<!--|--!>)[\s\S])*?(?<!<!-)-->)|<\?|<\/(?
 /** Follows the page: a tag or comment that is left open would swallow it. */
 const END = '<hr />'
 
-/** How long links can become at most that are defined once and referred to: each `[` may stand for the longest line. */
-function expandedCharsMax(content: string): number {
-  if (!content.includes(']:')) return 0
-  const references = content.split('[').length - 1
-  return references * Math.max(...content.split('\n').map((line) => line.length))
+/** Characters of all addresses and titles of links, which are defined once and may be referred to often. */
+function linkChars(tokens: readonly Token[]): number {
+  let chars = 0
+  for (const { attrs, children } of tokens) {
+    for (const [, value] of attrs ?? []) chars += String(value).length
+    chars += linkChars(children ?? [])
+  }
+  return chars
 }
 
 /** A README is safe when its HTML stays as it is when it is sanitized; comments change nothing. The parsers are loaded at first use. */
@@ -152,8 +156,6 @@ export async function checkReadme(content: string): Promise<FieldViolation | und
   const refused = (description: string) => ({ field: 'content', description })
   if (Buffer.byteLength(content) > limits.readmeBytesMax)
     return refused(`must have at most ${limits.readmeBytesMax} bytes`)
-  if (expandedCharsMax(content) > limits.readmeExpandedCharsMax)
-    return refused('must not refer so often to links as long as these')
   const [{ default: MarkdownIt }, { default: sanitize }] = await Promise.all([
     import('markdown-it'),
     import('sanitize-html'),
@@ -161,7 +163,10 @@ export async function checkReadme(content: string): Promise<FieldViolation | und
   const markdown = new MarkdownIt({ html: true, xhtmlOut: true })
   // Bad links are for the sanitizer to find, not to be shown as text.
   markdown.validateLink = () => true
-  const html = `${markdown.render(content)}\n${END}`
+  const tokens = markdown.parse(content, {})
+  if (linkChars(tokens) > limits.readmeLinkCharsMax)
+    return refused('must not refer so often to links as long as these')
+  const html = `${markdown.renderer.render(tokens, markdown.options, {})}\n${END}`
   const sanitized = sanitize(html, safeHtml)
   if (sanitized.endsWith(END) && sanitized === sanitize(html, anyHtml) && !oddMarkup.test(html))
     return undefined

@@ -33,14 +33,14 @@ export function attemptOf(
   const kind = standardMethod(method)
   if (kind !== 'create' && kind !== 'batchCreate') return undefined
   const key = keyIn(idempotencyKey)
-  const { identity: caller, scopes, capabilities } = accessOf(call).caller
+  const { identity: caller, scopes, capabilities, organization } = accessOf(call).caller
   const context = `answer ${caller} ${key}`
   // Keyed, because a request may hold a secret that could be guessed from a plain hash.
   const requestHash = createHmac('sha256', secretsKey)
     .update(`${fullNameOf(method)}\0`)
     // What a token with more rights created is not for one with less to see.
     .update(
-      `${JSON.stringify([scopes ?? null, capabilities === undefined ? null : encodeSet(capabilities)])}\0`,
+      `${JSON.stringify([scopes ?? null, capabilities === undefined ? null : encodeSet(capabilities), organization ?? null])}\0`,
     )
     .update(toBinary(method.input, request))
     .digest()

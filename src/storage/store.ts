@@ -1,6 +1,8 @@
+import type { Grants } from '../core/allowed.ts'
+import type { Caller } from '../core/call.ts'
 import type { PageTokens } from '../core/page.ts'
 import type { UidSource } from '../core/uid.ts'
-import type { Db } from './db.ts'
+import type { Db, Tx } from './db.ts'
 
 /** What a resource needs to keep its rows. */
 export interface Store {
@@ -11,4 +13,6 @@ export interface Store {
   readonly uids: UidSource
   /** Encrypts secrets at rest (core/sealed.ts). */
   readonly secretsKey: Uint8Array
+  /** What a caller may do now, as a transaction sees it; undefined when its identity is gone. */
+  readonly grantsIn: (tx: Tx, caller: Caller) => Promise<Grants | undefined>
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { RoleBindingsService } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
 import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { everyCapability } from '../../src/core/capabilities.ts'
 import { limits } from '../../src/core/limits.ts'
 import {
   type Api,
@@ -68,14 +69,20 @@ onEveryDatabase('creates with an idempotency key', (cast) => {
   test('R19: what a token created is not repeated for one that is narrowed', async () => {
     const { owner, uid } = await cast().organization()
     const group = await owner.api.made(`iam/groups/${uid}`, { name: 'narrow' })
-    const narrowed = apiOf(cast().berth, await cast().berth.tokenOf(owner.uid, { scopes: [uid, group.uid] }))
     const invite = { roleUid: managedRole('viewer'), ttl: '600s' }
     const first = await post(`iam/groupInvites/${uid}`, owner.api, 'narrow', invite)
     assert.equal(first.status, 200, first.text)
-    assertRefused(
-      await cast().writesNothing(() => post(`iam/groupInvites/${uid}`, narrowed, 'narrow', invite)),
-      reused,
-    )
+    for (const narrowing of [
+      { scopes: [uid, group.uid] },
+      { capabilities: everyCapability },
+      { organization: uid },
+    ]) {
+      const narrowed = apiOf(cast().berth, await cast().berth.tokenOf(owner.uid, narrowing))
+      assertRefused(
+        await cast().writesNothing(() => post(`iam/groupInvites/${uid}`, narrowed, 'narrow', invite)),
+        reused,
+      )
+    }
   })
 
   test('a caller who lost the right to create is refused, key or not', async () => {

@@ -150,9 +150,16 @@ onEveryDatabase('READMEs of repos', (cast) => {
       for (const text of ['<script>alert(1)</script>', '[x](javascript:alert(1))', 'a\u0000b', tooLong])
         assertRefused(await admin.patch(pathOf(uid), { content: text }), badField('content'))
     })
-    // Few bytes that would become many (readmeExpandedCharsMax).
-    const links = `[a]: https://example.com/${'x'.repeat(30_000)}\n\n${'[a]'.repeat(5000)}`
-    assertRefused(await admin.patch(pathOf(uid), { content: links }), badField('content'))
+    // Few bytes that would become many (readmeLinkCharsMax).
+    const longAddress = `[a]: https://example.com/${'x'.repeat(30_000)}\n\n`
+    const longTitle = `[a]: / "${'a line of it\n'.repeat(2000)}"\n\n`
+    for (const links of [longAddress, longTitle]) {
+      assertRefused(
+        await admin.patch(pathOf(uid), { content: links + '[a]\n'.repeat(5000) }),
+        badField('content'),
+      )
+      assert.equal((await write(uid, `${links}[a] and [a]`)).status, 200)
+    }
     const longest = 'é'.repeat(limits.readmeBytesMax / 2)
     assert.equal((await write(uid, longest)).body.content, longest)
   })

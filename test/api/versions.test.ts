@@ -140,6 +140,29 @@ onEveryDatabase('versions of a resource', (cast) => {
     assert.equal(tag(read), tag(robot))
   })
 
+  test('a binding and an invite stay the same version when what they point at is renamed', async () => {
+    const { owner, uid } = await cast().organization()
+    const { api } = owner
+    const identity = await api.made(`iam/identities/${uid}`, { name: 'robot', claimMatch })
+    const role = await api.made(`iam/roles/${uid}`, { name: 'reader', capabilities: ['CAP_REPO_LIST'] })
+    const binding = await api.made(`iam/roleBindings/${uid}`, {
+      identityUid: identity.uid,
+      roleUid: role.uid,
+    })
+    const invite = await api.made(`iam/groupInvites/${uid}`, { roleUid: role.uid, ttl: '600s' })
+    const paths = [`iam/roleBindings/${binding.uid}`, `iam/groupInvites/${invite.uid}`]
+    const seen = await Promise.all(paths.map((path) => api.get(path)))
+    await api.patch(`iam/identities/${identity.uid}`, { name: 'renamed' })
+    await api.patch(`iam/roles/${role.uid}`, { name: 'renamed', capabilities: ['CAP_TAG_LIST'] })
+    for (const [at, path] of paths.entries()) {
+      const now = await api.get(path)
+      assert.equal(now.body.role.name, 'renamed')
+      assert.equal(tag(now), tag(seen[at]!))
+      const deleted = await ask('DELETE', path, api, { 'if-match': tag(now) })
+      assert.equal(deleted.status, 200, deleted.text)
+    }
+  })
+
   test('a hundred updates with one tag at once: exactly one wins', async () => {
     const { owner, uid } = await cast().organization()
     const { api } = owner

@@ -21,7 +21,13 @@ export interface TestBerth {
   /** A token of any identity for the API; options as in AccessTokenRequest. */
   tokenOf(
     identity: string,
-    options?: { scopes?: string[]; audiences?: string[]; capabilities?: bigint; session?: string },
+    options?: {
+      scopes?: string[]
+      audiences?: string[]
+      capabilities?: bigint
+      session?: string
+      organization?: string
+    },
   ): Promise<string>
   /** What the server logged as errors, for tests that expect some. */
   readonly errors: readonly object[]
@@ -59,12 +65,14 @@ export async function startTestBerth(
   })
   const { organization, identity } = await bootstrap(berth.installation, undefined)
   const tokens = berth.installation.tokensFor(berth.addresses)
-  const tokenOf: TestBerth['tokenOf'] = async (uid, { audiences, scopes, capabilities, session } = {}) => {
+  const tokenOf: TestBerth['tokenOf'] = async (uid, options = {}) => {
+    const { audiences, scopes, capabilities, session, organization } = options
     const request = { identity: uid, audiences: audiences ?? [berth.addresses.baseUrl] }
     const narrowed = {
       ...request,
       ...(scopes && { scopes }),
       ...(session && { session }),
+      ...(organization && { organization }),
       ...(capabilities !== undefined && { capabilities: capabilities as never }),
     }
     return (await tokens.issue(narrowed)).token

@@ -215,6 +215,7 @@ const reasons: Readonly<Record<number, string>> = {
   7: 'PERMISSION_DENIED',
   8: 'RESOURCE_EXHAUSTED',
   9: 'FAILED_PRECONDITION',
+  10: 'ABORTED',
   13: 'INTERNAL',
   16: 'UNAUTHENTICATED',
 }

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { limits } from '../../src/core/limits.ts'
+import { inTransaction } from '../../src/storage/db.ts'
+import { lockResource } from '../../src/storage/rows.ts'
+import type { Collection } from '../../src/storage/tables.ts'
+import { assertRefused, type Cast, claimMatch, managedRole, onEveryDatabase } from '../support/cast.ts'
+
+/** Changes that wait for another one to end, which may take long where many of them come at once. */
+
+const MOMENT_MS = 200
+
+const suite = (cast: () => Cast) => {
+  /** What comes of the work when a transaction holds a row for longer than rights are believed in. */
+  async function whileHeld<T>(collection: Collection, uid: string, work: () => Promise<T>): Promise<T> {
+    const { db } = cast().berth.berth.installation.store
+    const release = Promise.withResolvers<void>()
+    const isHeld = Promise.withResolvers<void>()
+    const holding = inTransaction(db, async (tx) => {
+      await lockResource(db, tx, collection, uid, 'update')
+      isHeld.resolve()
+      await release.promise
+    })
+    await isHeld.promise
+    const working = work()
+    await sleep(limits.grantsMaxAgeMs + MOMENT_MS)
+    release.resolve()
+    await holding
+    return working
+  }
+
+  const aborted = { status: 409, code: 10 } as const
+
+  test('R12: is not made when its caller lost the right to it meanwhile (grantsMaxAgeMs)', async () => {
+    const organization = await cast().organization()
+    const { owner, uid: root } = organization
+    const { api, binding } = await organization.member('owner')
+    const { uid: robot } = await owner.api.made(`iam/identities/${root}`, { name: 'robot', claimMatch })
+    const [bound, removed] = await whileHeld('groups', root, async () => {
+      const pending = api.post(`iam/roleBindings/${root}`, {
+        identityUid: robot,
+        roleUid: managedRole('owner'),
+      })
+      await sleep(MOMENT_MS)
+      return Promise.all([pending, owner.api.delete(`iam/roleBindings/${binding}`)])
+    })
+    assert.equal(removed.status, 200, removed.text)
+    assertRefused(bound, aborted)
+    const { body } = await owner.api.get('iam/roleBindings', { identity: robot })
+    assert.deepEqual(body.roleBindings, [])
+  })
+
+  test('is made when its caller has the right still', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const made = await whileHeld('groups', root, () => owner.api.post(`iam/groups/${root}`, { name: 'team' }))
+    assert.equal(made.status, 200, made.text)
+  })
+
+  test('has to be made again when it takes a right from its own caller', async () => {
+    const { api, binding } = await (await cast().organization()).member('owner')
+    const leave = () => api.delete(`iam/roleBindings/${binding}`)
+    assertRefused(await whileHeld('role_bindings', binding, leave), aborted)
+    assert.equal((await leave()).status, 200)
+  })
+}
+
+// Elsewhere everything waits for its turn, the look at the rights too.
+onEveryDatabase('a change that waits', suite, { only: 'postgres' })

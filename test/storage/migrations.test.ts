@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import type { Kysely } from 'kysely'
+import { Migrator } from 'kysely/migration'
+import { RepoSchema } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { type Db, openSqliteDb } from '../../src/storage/db.ts'
+import { migrate } from '../../src/storage/migrate.ts'
+import * as first from '../../src/storage/migrations/0001-init.ts'
+import { startTestBerth } from '../support/berth.ts'
+import { apiOf, managedRole } from '../support/cast.ts'
+import { databases } from '../support/databases.ts'
+import { call } from '../support/rest.ts'
+
+/** A database that the first release filled, under the present one. */
+
+/** Of any schema: what the first one had is no type any more. */
+// biome-ignore lint/suspicious/noExplicitAny: tables of another time
+type AnyTables = any
+type Row = Readonly<Record<string, unknown>>
+
+const root = 'a'.repeat(40)
+const owner = 'b'.repeat(40)
+const uidOf = (end: string) => `${root}/${end.padStart(16, '0')}`
+const group = uidOf('1')
+const bornMs = 1_763_000_000_000
+
+const resource = (uid: string) => ({
+  root: uid.slice(0, 40),
+  uid,
+  parent: uid.includes('/') ? root : '',
+  created_ms: bornMs,
+  updated_ms: bornMs + 1,
+})
+const named = (uid: string, name: string) => ({ ...resource(uid), name, description: `${name}, é` })
+const identity = (uid: string, name: string) => ({
+  ...named(uid, name),
+  email: '',
+  email_unverified: '',
+  company: '',
+  relationship: 0,
+  relationship_data: Buffer.alloc(0),
+  issuer: '',
+  subject: '',
+  last_seen_ms: bornMs,
+})
+const binding = (uid: string, identityUid: string, role: string) => ({
+  ...resource(uid),
+  identity_uid: identityUid,
+  role_uid: role,
+  automatic: 0,
+})
+const configured = (repo: MessageInitShape<typeof RepoSchema>) =>
+  Buffer.from(toBinary(RepoSchema, create(RepoSchema, repo)))
+const counted = (collection: string, n: number, of = root) => ({ root: of, collection, start: of, n })
+const ids = ['0000019a7a3dc00abcd0', '0000019a7a3dc01abcd1', '0000019a7a3dc02abcd2']
+
+/** What the first release may have left, a table each. */
+const filled: Readonly<Record<string, readonly Row[]>> = {
+  groups: [
+    { ...named(root, 'first'), verified: 0, kind: 0, status: 2 },
+    { ...named(group, 'team'), verified: 1, kind: 0, status: 2 },
+  ],
+  organization_names: [{ name: 'first', uid: root }],
+  identities: [identity(owner, 'owner'), identity(uidOf('2'), 'robot')],
+  roles: [{ ...named(uidOf('3'), 'reader'), capabilities: '[103]' }],
+  role_bindings: [
+    binding(uidOf('4'), owner, managedRole('owner')),
+    binding(uidOf('5'), uidOf('2'), uidOf('3')),
+  ],
+  platform_bindings: [{ identity_uid: owner, role_uid: managedRole('owner') }],
+  repos: [
+    {
+      ...named(uidOf('6'), 'nginx'),
+      catalog_tier: 0,
+      configuration: configured({ aliases: ['web'] }),
+    },
+    {
+      ...named(uidOf('7'), 'copy'),
+      catalog_tier: 0,
+      configuration: configured({ syncConfig: { source: uidOf('6') } }),
+    },
+  ],
+  counts: [
+    ...[counted('groups', 2), counted('identities', 1), counted('identities', 1, owner)],
+    ...[counted('roles', 1), counted('role_bindings', 2), counted('repos', 2)],
+  ],
+  tombstones: [{ root, uid: uidOf('9') }],
+  settings: [
+    {
+      name: 'first_organization',
+      value: JSON.stringify({ organization: root, identity: owner, named: false }),
+    },
+  ],
+  audit_events: ids.map((id, n) => ({
+    root,
+    id,
+    time_ms: bornMs + n,
+    actor: n === 0 ? 'system' : owner,
+    method: '/chainguard.platform.iam.v2beta1.GroupsService/CreateGroup',
+    uid: n === 0 ? root : group,
+    outcome: 0,
+    request_id: `request ${n}`,
+  })),
+}
+
+async function fill(db: Db): Promise<Kysely<AnyTables>> {
+  const kysely = db.kysely as unknown as Kysely<AnyTables>
+  const { error } = await new Migrator({
+    db: kysely,
+    provider: { getMigrations: async () => ({ '0001-init': { up: (tx) => first.up(tx, db.engine) } }) },
+    migrationTableName: 'migrations',
+    migrationLockTableName: 'migrations_lock',
+  }).migrateToLatest()
+  assert.equal(error, undefined)
+  for (const [table, rows] of Object.entries(filled)) await kysely.insertInto(table).values(rows).execute()
+  return kysely
+}
+
+/** Rows without their order, and whatever the driver makes of bytes. */
+function texts(rows: readonly Row[]): string[] {
+  const text = (row: Row) =>
+    Object.entries(row)
+      .map(([name, value]) => [
+        name,
+        value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value,
+      ])
+      .sort()
+  return rows.map((row) => JSON.stringify(text(row))).sort()
+}
+
+for (const database of databases) {
+  test(`a database that the first release filled is served as it was (${database.name})`, async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
+    const db = await (database.open ?? (() => openSqliteDb(join(dataDir, 'berth.db'))))()
+    const kysely = await fill(db)
+    assert.equal((await migrate(db))[0], '0002-management-api')
+    assert.deepEqual(await migrate(db), [])
+    const { audit_events: events = [], ...others } = filled
+    for (const [table, rows] of Object.entries(others)) {
+      const columns = Object.keys(rows[0] ?? {})
+      const kept = await kysely.selectFrom(table).select(columns).execute()
+      assert.deepEqual(texts(kept), texts(rows), table)
+    }
+
+    const berth = await startTestBerth({ name: database.name, open: async () => db })
+    try {
+      assert.deepEqual([berth.organization, berth.owner], [root, owner])
+      const { get, post } = apiOf(berth, berth.token)
+      const uids = async (path: string, key: string): Promise<string[]> => {
+        const { body } = await get(path, { 'uidp.descendants_of': root })
+        assert.equal(Number(body.totalCount), body[key].length, path)
+        return body[key].map(({ uid }: { uid: string }) => uid)
+      }
+      assert.deepEqual(await uids('iam/groups', 'groups'), [group])
+      assert.deepEqual(await uids('iam/identities', 'identities'), [uidOf('2')])
+      assert.deepEqual(await uids('iam/roleBindings', 'roleBindings'), [uidOf('4'), uidOf('5')])
+      assert.deepEqual(await uids('registry/repos', 'repos'), [uidOf('6'), uidOf('7')])
+      assert.deepEqual((await get(`registry/repos/${uidOf('6')}`)).body.aliases, ['web'])
+      assert.equal((await get(`registry/repos/${uidOf('7')}`)).body.sync_config.source, uidOf('6'))
+      const copies = await kysely.selectFrom('repos').select('uid').where('source', '=', uidOf('6')).execute()
+      assert.deepEqual(copies, [{ uid: uidOf('7') }])
+      assert.equal((await get(`iam/groups/${group}`)).body.description, 'team, é')
+
+      const log = `${berth.url}/audit/v1/events?order_by=created_at%20asc&uidp.descendants_of=${root}`
+      const { body } = await call('GET', log, { token: berth.token })
+      assert.deepEqual(
+        body.events.map((event: Row) => [event['resourceUid'], event['actor'], event['requestId']]),
+        events.map(({ uid, actor, request_id }) => [uid, actor, request_id]),
+      )
+      assert.deepEqual(
+        body.events.map(({ createTime }: { createTime: string }) => Date.parse(createTime)),
+        events.map(({ time_ms }) => time_ms),
+      )
+      assert.equal((await post(`iam/groups/${root}`, { name: 'later' })).status, 200)
+    } finally {
+      await berth.stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    }
+  })
+}
