@@ -78,22 +78,26 @@ export function recorder({ db, onError, onWritten, onDropped }: RecorderOptions)
       await insert(batch.map(renewedEvent), attempts - 1)
     }
   }
+  /** What came of it: the rows of a batch that is `refused` can never all be written. */
+  const tryBatch = async (batch: readonly NewAuditEventRow[]): Promise<'written' | 'refused' | 'failed'> => {
+    try {
+      await insert(batch)
+      onWritten(batch.length)
+      return 'written'
+    } catch (error) {
+      const refused = db.rules.isUnstorable(error)
+      if (!refused || batch.length === 1) onError(error)
+      return refused ? 'refused' : 'failed'
+    }
+  }
   const write = async () => {
     const batches = inBatches(take(), BATCH_ROWS)
     for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
-      try {
-        await insert(batch)
-        onWritten(batch.length)
-      } catch (error) {
-        onError(error)
-        if (!db.rules.isUnstorable(error)) {
-          giveBack([batch, ...batches].flat())
-          return
-        }
-        // One row is to blame, and is searched for: the others must not wait for it.
-        if (batch.length === 1) onDropped(1)
-        else batches.unshift(...inBatches(batch, Math.ceil(batch.length / 2)))
-      }
+      const outcome = await tryBatch(batch)
+      if (outcome === 'failed') return giveBack([batch, ...batches].flat())
+      // One row is to blame, and is searched for: the others must not wait for it.
+      if (outcome === 'refused' && batch.length === 1) onDropped(1)
+      else if (outcome === 'refused') batches.unshift(...inBatches(batch, Math.ceil(batch.length / 2)))
       // Other requests first.
       await new Promise((resolve) => setImmediate(resolve))
     }
