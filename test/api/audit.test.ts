@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { AuditService } from '#gen/berth/audit/v1/audit_pb.js'
@@ -256,9 +257,8 @@ onEveryDatabase('the audit log', (cast) => {
   test('a stranger who is refused shows up where they knocked, and bounded', async () => {
     const theirs = await cast().organization()
     const stranger = await cast().organization()
-    const many = limits.auditRefusalsPerOrganizationMax + 50
     await Promise.all(
-      Array.from({ length: many }, (_, n) =>
+      Array.from({ length: limits.auditRefusalsPerActorMax + 50 }, (_, n) =>
         stranger.owner.api.get(`iam/groups/${theirs.uid}/${n.toString(16).padStart(16, '0')}`),
       ),
     )
@@ -267,10 +267,35 @@ onEveryDatabase('the audit log', (cast) => {
       ({ body }) => Number(body.totalCount) > 0,
     )
     // Some may have fallen into a second flush.
-    assert.ok(Number(body.totalCount) <= 2 * limits.auditRefusalsPerOrganizationMax, body.totalCount)
+    assert.ok(Number(body.totalCount) <= 2 * limits.auditRefusalsPerActorMax, body.totalCount)
     const metrics = await (await fetch(`${cast().berth.url}/metrics`)).text()
     assert.match(metrics, /^berth_audit_written_total [1-9]/m)
     assert.match(metrics, /^berth_audit_dropped_total \d/m)
+  })
+
+  test('what was refused where no organization is, is about whoever asked', async () => {
+    const { owner, uid } = await cast().organization()
+    const nowhere = randomBytes(20).toString('hex')
+    const below = `${randomBytes(20).toString('hex')}/0123456789abcdef`
+    assertRefused(await owner.api.get(`iam/groups/${nowhere}`), denied)
+    assertRefused(await owner.api.delete(`iam/identities/${below}`), denied)
+    const { body } = await eventually(
+      () => events(owner.api, { code: '7' }),
+      ({ body }) => body.totalCount === '2',
+    )
+    const seen: { reason: string; resourceUid: string }[] = body.events
+    assert.deepEqual(
+      seen.map(({ resourceUid }) => resourceUid),
+      [owner.uid, owner.uid],
+    )
+    for (const asked of [nowhere, below]) {
+      assert.ok(
+        seen.some(({ reason }) => reason.includes(` ${asked} `)),
+        asked,
+      )
+      assert.deepEqual(await cast().auditOf(asked), [])
+    }
+    assert.ok(owner.uid.startsWith(`${uid}/`))
   })
 
   test('exchanges are there with the workload that got or was refused a token', async (t) => {
