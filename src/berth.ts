@@ -72,7 +72,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     })
     const audit = recorder({
       db: store.db,
-      onError: (err) => log.error({ err }, 'writing audit events failed; they are kept and tried again'),
+      onError: (err) => log.error({ err }, 'writing audit events failed; what can be written is tried again'),
       onWritten: metrics.audited,
       onDropped: auditDropped(metrics, log),
     })
@@ -171,7 +171,7 @@ function auditDropped(metrics: Metrics, log: Log): (events: number) => void {
     metrics.auditDropped(events)
     if (performance.now() - warnedMs < WARNING_INTERVAL_MS) return
     warnedMs = performance.now()
-    log.warn({}, 'too many refusals or exchanges for the audit log; see berth_audit_dropped_total')
+    log.warn({}, 'refusals or exchanges are missing in the audit log; see berth_audit_dropped_total')
   }
 }
 

@@ -66,7 +66,7 @@ export function createMetrics(): Metrics {
   })
   const auditDropped = new Counter({
     name: 'berth_audit_dropped_total',
-    help: 'Refusals and exchanges that were too many for the audit log.',
+    help: 'Refusals and exchanges that did not reach the audit log.',
     registers,
   })
 

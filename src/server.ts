@@ -16,6 +16,7 @@ import type { Addresses } from './config.ts'
 import { type Call, type Incoming, implement } from './core/call.ts'
 import { ApiError, Code } from './core/errors.ts'
 import { fullNameOf } from './core/method-name.ts'
+import { isWithin } from './core/uid.ts'
 import { contractFiles, healthAndReflection } from './gateway/contract.ts'
 import { withCors } from './gateway/cors.ts'
 import { waist } from './gateway/dispatch.ts'
@@ -214,10 +215,9 @@ export function createServer(deps: ServerDeps): BerthServer {
     readGrants,
     authorize,
     limits: deps.limits,
-    denied: (method, request, incoming, { identity }, { code, message }) => {
-      // What was denied is about the uid that was asked for; where there is none, about whoever asked.
-      const about = scopeAsked(accessRule(method), request) ?? identity
-      audit.refused(event(incoming, method, identity, about), { code, reason: message })
+    denied: (method, request, incoming, { identity }, { code, message, about }) => {
+      const uid = deniedAt(scopeAsked(accessRule(method), request), about) || identity
+      audit.refused(event(incoming, method, identity, uid), { code, reason: message })
     },
     observe: (method: DescMethod, { protocol }, code, ms) =>
       metrics.call(fullNameOf(method), protocol, code, ms),
@@ -296,6 +296,11 @@ export function createServer(deps: ServerDeps): BerthServer {
       health.setServing(value)
     },
   }
+}
+
+/** What a denial is about: where the caller lacks something, or more exactly what lies there and was asked for. */
+function deniedAt(asked: string | undefined, lacking: string | undefined): string | undefined {
+  return asked !== undefined && isWithin(asked, lacking ?? '') ? asked : lacking
 }
 
 function readOnly(errorDomain: string): HttpReply {

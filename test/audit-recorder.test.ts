@@ -158,17 +158,34 @@ test('what differs only in who, where, why or how is not counted as one', async 
   )
 })
 
-test('beyond auditRefusalsMax and auditRefusalsPerOrganizationMax refusals are counted and not kept', async (t) => {
+test('beyond auditRefusalsMax, auditRefusalsPerOrganizationMax and auditRefusalsPerActorMax refusals are counted and not kept', async (t) => {
   const { audit, event, rows, state } = await started(t)
-  const refuse = (uid: string, reason: string) => audit.refused(event({ uid }), { code: 7, reason })
-  for (let n = 0; n < limits.auditRefusalsPerOrganizationMax + 5; n++) refuse(event().uid, `reason ${n}`)
+  const someone = () => randomBytes(20).toString('hex')
+  const [here, actor] = [someone(), someone()]
+  const refuse = (about: Partial<AuditEvent>, reason = 'a') =>
+    audit.refused(event(about), { code: 7, reason })
+  for (let n = 0; n < limits.auditRefusalsPerOrganizationMax + 5; n++) refuse({ uid: here, actor: someone() })
   assert.equal(state.dropped, 5)
-  refuse(event().uid, 'reason 0') // one more of a kind that is there already
-  assert.equal(state.dropped, 5)
-  while (state.dropped === 5) refuse(randomBytes(20).toString('hex'), 'elsewhere')
+  for (let n = 0; n < limits.auditRefusalsPerActorMax + 5; n++) refuse({ uid: someone(), actor }, `${n}`)
+  assert.equal(state.dropped, 10)
+  const kept = limits.auditRefusalsPerOrganizationMax + limits.auditRefusalsPerActorMax
+  for (let n = 0; n < limits.auditRefusalsMax - kept; n++) refuse({ uid: someone(), actor: someone() })
+  assert.equal(state.dropped, 10)
+  refuse({ uid: someone(), actor: someone() })
+  assert.equal(state.dropped, 11)
   await audit.stop()
   assert.equal((await rows()).length, limits.auditRefusalsMax)
   assert.equal(state.written, limits.auditRefusalsMax)
+})
+
+test('one more refusal of a kind that is there already is counted with it, however many there are', async (t) => {
+  const { audit, event, rows, state } = await started(t)
+  const refuse = (n: number) => audit.refused(event(), { code: 7, reason: `reason ${n}` })
+  for (let n = 0; n < limits.auditRefusalsPerActorMax; n++) refuse(n)
+  refuse(0)
+  assert.equal(state.dropped, 0)
+  await audit.stop()
+  assert.equal((await rows()).find(({ reason }) => reason === 'reason 0')?.n, 2)
 })
 
 test('a database that fails gets later what it did not take, up to auditExchangesMax', async (t) => {

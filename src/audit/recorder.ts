@@ -1,5 +1,6 @@
 import { Code } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
+import { rootOf } from '../core/uid.ts'
 import {
   type AuditEvent,
   eventRow,
@@ -8,6 +9,7 @@ import {
   renewedEvent,
 } from '../storage/audit-events.ts'
 import { type Db, inTransaction } from '../storage/db.ts'
+import { organizationsAmong } from '../storage/roots.ts'
 
 /**
  * What is recorded without a change to go with: who was refused what, and who got a token. That must not cost whoever asks a wait
@@ -54,12 +56,14 @@ export function recorder({ db, onError, onWritten, onDropped }: RecorderOptions)
   let exchanges: NewAuditEventRow[] = []
   let refusals = new Map<string, NewAuditEventRow>()
   let perRoot = new Map<string, number>()
+  let perActor = new Map<string, number>()
 
   const take = (): NewAuditEventRow[] => {
     const rows = [...exchanges, ...refusals.values()]
     exchanges = []
     refusals = new Map()
     perRoot = new Map()
+    perActor = new Map()
     return rows
   }
   /** Puts back what could not be written, as far as there is room. */
@@ -78,22 +82,26 @@ export function recorder({ db, onError, onWritten, onDropped }: RecorderOptions)
       await insert(batch.map(renewedEvent), attempts - 1)
     }
   }
+  /** What came of it: the rows of a batch that is `refused` can never all be written. */
+  const tryBatch = async (batch: readonly NewAuditEventRow[]): Promise<'written' | 'refused' | 'failed'> => {
+    try {
+      await insert(await filed(db, batch))
+      onWritten(batch.length)
+      return 'written'
+    } catch (error) {
+      const refused = db.rules.isUnstorable(error)
+      if (!refused || batch.length === 1) onError(error)
+      return refused ? 'refused' : 'failed'
+    }
+  }
   const write = async () => {
     const batches = inBatches(take(), BATCH_ROWS)
     for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
-      try {
-        await insert(batch)
-        onWritten(batch.length)
-      } catch (error) {
-        onError(error)
-        if (!db.rules.isUnstorable(error)) {
-          giveBack([batch, ...batches].flat())
-          return
-        }
-        // One row is to blame, and is searched for: the others must not wait for it.
-        if (batch.length === 1) onDropped(1)
-        else batches.unshift(...inBatches(batch, Math.ceil(batch.length / 2)))
-      }
+      const outcome = await tryBatch(batch)
+      if (outcome === 'failed') return giveBack([batch, ...batches].flat())
+      // One row is to blame, and is searched for: the others must not wait for it.
+      if (outcome === 'refused' && batch.length === 1) onDropped(1)
+      else if (outcome === 'refused') batches.unshift(...inBatches(batch, Math.ceil(batch.length / 2)))
       // Other requests first.
       await new Promise((resolve) => setImmediate(resolve))
     }
@@ -126,11 +134,17 @@ export function recorder({ db, onError, onWritten, onDropped }: RecorderOptions)
         return
       }
       const about = perRoot.get(row.root) ?? 0
-      if (refusals.size >= limits.auditRefusalsMax || about >= limits.auditRefusalsPerOrganizationMax) {
+      const by = perActor.get(actor) ?? 0
+      if (
+        refusals.size >= limits.auditRefusalsMax ||
+        about >= limits.auditRefusalsPerOrganizationMax ||
+        by >= limits.auditRefusalsPerActorMax
+      ) {
         onDropped(1)
         return
       }
       perRoot.set(row.root, about + 1)
+      perActor.set(actor, by + 1)
       refusals.set(key, row)
     },
     async stop() {
@@ -140,6 +154,22 @@ export function recorder({ db, onError, onWritten, onDropped }: RecorderOptions)
       await flush()
     },
   }
+}
+
+/** Refusals about uids that somebody made up lie in no organization, where nobody would read them: they are about the actor. */
+async function filed(db: Db, batch: readonly NewAuditEventRow[]): Promise<readonly NewAuditEventRow[]> {
+  const abroad = batch.filter(isAbroad)
+  if (abroad.length === 0) return batch
+  const existing = await organizationsAmong(db, [...new Set(abroad.map(({ root }) => root))])
+  return batch.map((row) => (isAbroad(row) && !existing.has(row.root) ? aboutActor(row) : row))
+}
+
+function isAbroad({ code, root, actor }: NewAuditEventRow): boolean {
+  return code !== Code.OK && root !== rootOf(actor)
+}
+
+function aboutActor(row: NewAuditEventRow): NewAuditEventRow {
+  return { ...row, root: rootOf(row.actor), parent: row.actor }
 }
 
 function rowOf(event: AuditEvent, { code, reason, token }: Refusal): NewAuditEventRow {

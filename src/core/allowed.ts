@@ -97,5 +97,6 @@ export function requireCapabilities(
   const lacking = listOf((needed & ~held) as CapabilitySet).map(nameOf)
   const named = lacking.slice(0, LACKING_NAMED_MAX).join(', ')
   const more = lacking.length > LACKING_NAMED_MAX ? ` and ${lacking.length - LACKING_NAMED_MAX} more` : ''
-  throw permissionDenied(`to ${to} at ${scope === '' ? 'the platform' : scope} you need ${named}${more}`)
+  const where = scope === '' ? 'the platform' : scope
+  throw permissionDenied(`to ${to} at ${where} you need ${named}${more}`, scope)
 }

@@ -60,7 +60,7 @@ export type Detail =
       readonly violations: readonly { readonly subject: string; readonly description: string }[]
     }
 
-/** An answer that is an error. `message` and `details` reach the caller; `cause` goes to the log only. */
+/** An answer that is an error. `message` and `details` reach the caller; `cause` goes to the log only, `about` to the audit log. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly code: Code
@@ -69,17 +69,26 @@ export class ApiError extends Error {
   readonly details: readonly Detail[]
   /** Only where HTTP is more exact than the code's own status: 405, 413. */
   readonly httpStatus: number | undefined
+  /** Of a denial: the uid at which the caller lacks something, '' for the platform. */
+  readonly about: string | undefined
 
   constructor(
     code: Code,
     message: string,
-    options: { reason?: string; details?: readonly Detail[]; cause?: unknown; httpStatus?: number } = {},
+    options: {
+      reason?: string
+      details?: readonly Detail[]
+      cause?: unknown
+      httpStatus?: number
+      about?: string
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.reason = options.reason ?? codeName[code]
     this.details = options.details ?? []
     this.httpStatus = options.httpStatus
+    this.about = options.about
   }
 }
 
@@ -123,9 +132,10 @@ export function alreadyExists(resourceType: string, resourceName: string, descri
   })
 }
 
-/** Code 7. Says what is lacking, never whether the thing exists. */
-export function permissionDenied(description: string): ApiError {
-  return new ApiError(Code.PERMISSION_DENIED, `Permission denied: ${description}`)
+/** Code 7. Says what is lacking, never whether the thing exists; `about`: the uid at which it is lacking. */
+export function permissionDenied(description: string, about?: string): ApiError {
+  const message = `Permission denied: ${description}`
+  return new ApiError(Code.PERMISSION_DENIED, message, about === undefined ? {} : { about })
 }
 
 /** Code 16. Over REST the gateway adds the one `WWW-Authenticate: Bearer` challenge. */

@@ -154,9 +154,10 @@ export const limits = {
   // The audit log: refusals and exchanges wait in memory for a second.
   /** Exchanges that wait to be written; more are dropped while the database does not take them. */
   auditExchangesMax: 10_000,
-  /** Different refusals in one second, of all and about one organization; equal ones are counted as one. */
+  /** Different refusals in one second, of all, about one organization and of one caller; equal ones are counted as one. */
   auditRefusalsMax: 1000,
   auditRefusalsPerOrganizationMax: 100,
+  auditRefusalsPerActorMax: 25,
 
   // Outbound requests to issuers (R1-R3, R15).
   outboundBodyBytesMax: 100 * KIB,

@@ -111,7 +111,7 @@ const rows: readonly { name: string; error: ApiError; details: readonly Record<s
       { '@type': type('RetryInfo'), retryDelay: '2s' },
     ],
   },
-  { name: 'a denial', error: permissionDenied('groups.list is needed'), details: [] },
+  { name: 'a denial', error: permissionDenied('groups.list is needed', 'where'), details: [] },
   { name: 'a bug', error: internal('r1', new Error('secret')), details: [] },
 ]
 

@@ -37,3 +37,17 @@ export async function someRoots(db: Db, table: Listed, max: number, after = ''):
   const rows = await runText<{ root: string }>(db, text, sql)
   return rows.map(({ root }) => root)
 }
+
+/** Which of some uids are those of organizations that exist, as committed. */
+export async function organizationsAmong(db: Db, uids: readonly string[]): Promise<ReadonlySet<string>> {
+  const sql = sqlText(db.engine)
+  const data = sql.bind(JSON.stringify(uids))
+  const source =
+    db.engine === 'postgres'
+      ? `jsonb_array_elements_text(${data}::jsonb) as asked (value)`
+      : `json_each(${data}) as asked`
+  // A group whose uid is its root is an organization.
+  const text = `select g.uid from ${source} cross join groups as g where g.root = asked.value and g.uid = asked.value`
+  const rows = await runText<{ uid: string }>(db, text, sql)
+  return new Set(rows.map(({ uid }) => uid))
+}

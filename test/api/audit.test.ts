@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { AuditService } from '#gen/berth/audit/v1/audit_pb.js'
@@ -9,7 +10,9 @@ import {
   apiOf,
   assertRefused,
   badField,
+  claimMatch,
   denied,
+  managedRole,
   missing,
   onEveryDatabase,
 } from '../support/cast.ts'
@@ -243,8 +246,7 @@ onEveryDatabase('the audit log', (cast) => {
       created.reduce((sum, { count }) => sum + Number(count), 0),
       3,
     )
-    // CreateGroup is judged by its handler, so it is about whoever asked.
-    assert.deepEqual([created[0]?.['resourceUid'], created[0]?.['code']], [viewer.uid, 7])
+    assert.deepEqual([created[0]?.['resourceUid'], created[0]?.['code']], [uid, 7])
     const [removed] = byMethod[`${GROUPS}/DeleteGroup`] ?? []
     assert.deepEqual(
       [removed?.['resourceUid'], removed?.['count'], removed?.['address']],
@@ -256,9 +258,8 @@ onEveryDatabase('the audit log', (cast) => {
   test('a stranger who is refused shows up where they knocked, and bounded', async () => {
     const theirs = await cast().organization()
     const stranger = await cast().organization()
-    const many = limits.auditRefusalsPerOrganizationMax + 50
     await Promise.all(
-      Array.from({ length: many }, (_, n) =>
+      Array.from({ length: limits.auditRefusalsPerActorMax + 50 }, (_, n) =>
         stranger.owner.api.get(`iam/groups/${theirs.uid}/${n.toString(16).padStart(16, '0')}`),
       ),
     )
@@ -267,10 +268,82 @@ onEveryDatabase('the audit log', (cast) => {
       ({ body }) => Number(body.totalCount) > 0,
     )
     // Some may have fallen into a second flush.
-    assert.ok(Number(body.totalCount) <= 2 * limits.auditRefusalsPerOrganizationMax, body.totalCount)
+    assert.ok(Number(body.totalCount) <= 2 * limits.auditRefusalsPerActorMax, body.totalCount)
     const metrics = await (await fetch(`${cast().berth.url}/metrics`)).text()
     assert.match(metrics, /^berth_audit_written_total [1-9]/m)
     assert.match(metrics, /^berth_audit_dropped_total \d/m)
+  })
+
+  test('a denial is about the uid that was asked for, or else about where the caller lacks something', async () => {
+    const organization = await cast().organization()
+    const { owner, uid } = organization
+    const stranger = (await cast().organization()).owner
+    const editor = await organization.member('editor')
+    const role = await owner.api.made(`iam/roles/${uid}`, {
+      name: 'role',
+      capabilities: ['CAP_IAM_GROUPS_LIST'],
+    })
+    const custom = await owner.api.made(`iam/roles/${uid}`, {
+      name: 'roles',
+      capabilities: ['CAP_IAM_ROLES_UPDATE', 'CAP_IAM_IDENTITY_UPDATE'],
+    })
+    const [robot, team] = [
+      await owner.api.made(`iam/identities/${uid}`, { name: 'robot', claimMatch }),
+      await owner.api.made(`iam/groups/${uid}`, { name: 'team' }),
+    ]
+    await owner.api.made(`iam/roleBindings/${team.uid}`, {
+      identityUid: robot.uid,
+      roleUid: managedRole('owner'),
+    })
+    const narrow = await organization.member(custom.uid)
+    const wider = { claimMatch: { ...claimMatch, subject: 'another' } }
+    const cases = [
+      [stranger, () => stranger.api.post(`iam/groups/${uid}`, { name: 'n' }), uid],
+      [stranger, () => stranger.api.get(`iam/roles/${role.uid}`), role.uid],
+      [stranger, () => stranger.api.delete(`iam/roles/${role.uid}`), role.uid],
+      [
+        narrow,
+        () => narrow.api.patch(`iam/roles/${role.uid}`, { capabilities: ['CAP_IAM_GROUPS_DELETE'] }),
+        role.uid,
+      ],
+      [narrow, () => narrow.api.patch(`iam/identities/${robot.uid}`, wider), team.uid],
+      [editor, () => editor.api.post('iam/groups', { name: 'organization' }), editor.uid],
+    ] as const
+    for (const [, refuse] of cases) assertRefused(await refuse(), denied)
+    const { body } = await eventually(
+      () => events(owner.api, { code: '7' }),
+      ({ body }) => Number(body.totalCount) >= cases.length,
+    )
+    const seen = (body.events as Record<string, string>[]).map(({ actor, resourceUid }) => [
+      actor,
+      resourceUid,
+    ])
+    assert.deepEqual(seen.sort(), cases.map(([{ uid: actor }, , about]) => [actor, about]).sort())
+  })
+
+  test('what was refused where no organization is, is about whoever asked', async () => {
+    const { owner, uid } = await cast().organization()
+    const nowhere = randomBytes(20).toString('hex')
+    const below = `${randomBytes(20).toString('hex')}/0123456789abcdef`
+    assertRefused(await owner.api.get(`iam/groups/${nowhere}`), denied)
+    assertRefused(await owner.api.delete(`iam/identities/${below}`), denied)
+    const { body } = await eventually(
+      () => events(owner.api, { code: '7' }),
+      ({ body }) => body.totalCount === '2',
+    )
+    const seen: { reason: string; resourceUid: string }[] = body.events
+    assert.deepEqual(
+      seen.map(({ resourceUid }) => resourceUid),
+      [owner.uid, owner.uid],
+    )
+    for (const asked of [nowhere, below]) {
+      assert.ok(
+        seen.some(({ reason }) => reason.includes(` ${asked} `)),
+        asked,
+      )
+      assert.deepEqual(await cast().auditOf(asked), [])
+    }
+    assert.ok(owner.uid.startsWith(`${uid}/`))
   })
 
   test('exchanges are there with the workload that got or was refused a token', async (t) => {
