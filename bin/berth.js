@@ -1,31 +1,40 @@
 #!/usr/bin/env node
 // Plain JavaScript that any Node can read, so that one that is too old hands over to the project's own instead of failing on syntax.
-import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { basename, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-
+// It imports nothing before it knows what is wanted: `berth auth token` stands in shell prompts and loops.
 const oldestMajor = 24
-const own = join(fileURLToPath(new URL('.', import.meta.url)), '../node_modules/node/bin/node')
 
 if (Number(process.versions.node.split('.')[0]) >= oldestMajor) {
-  const { enableCompileCache } = await import('node:module')
+  const { enableCompileCache } = process.getBuiltinModule('node:module')
   enableCompileCache()
+  const args = process.argv.slice(2)
   // Docker calls its credential helper by another name.
-  if (basename(process.argv[1]).startsWith('docker-credential-')) {
+  if (/[/\\]docker-credential-[^/\\]*$/.test(process.argv[1])) {
     const { credentialHelper } = await import('../src/cli/auth/credential-helper.ts')
-    process.exitCode = await credentialHelper(process.argv[2], process.env)
-  } else {
+    process.exitCode = await credentialHelper(args[0], process.env)
+  } else if (args[0] !== 'auth' || args[1] !== 'token' || !(await printKeptToken(args.slice(2)))) {
     const { main } = await import('../src/cli/main.ts')
-    await main(process.argv.slice(2))
+    await main(args)
   }
-} else if (existsSync(own)) {
-  const { status, signal } = spawnSync(own, process.argv.slice(1), { stdio: 'inherit' })
-  if (signal !== null) process.kill(process.pid, signal)
-  process.exitCode = status ?? 1
 } else {
-  process.stderr.write(
-    `berth: needs Node.js ${oldestMajor} or newer, this is ${process.versions.node}; the project brings its own: npm ci, then npx berth\n`,
-  )
-  process.exitCode = 1
+  const { spawnSync } = await import('node:child_process')
+  const { existsSync } = await import('node:fs')
+  const { fileURLToPath } = await import('node:url')
+  const own = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url))
+  if (existsSync(own)) {
+    const { status, signal } = spawnSync(own, process.argv.slice(1), { stdio: 'inherit' })
+    if (signal !== null) process.kill(process.pid, signal)
+    process.exitCode = status === null ? 1 : status
+  } else {
+    process.stderr.write(
+      `berth: needs Node.js ${oldestMajor} or newer, this is ${process.versions.node}; the project brings its own: npm ci, then npx berth\n`,
+    )
+    process.exitCode = 1
+  }
+}
+
+async function printKeptToken(args) {
+  const { keptToken } = await import('../src/cli/auth/kept-token.ts')
+  const token = keptToken(args, process.env)
+  if (token !== undefined) process.stdout.write(token)
+  return token !== undefined
 }

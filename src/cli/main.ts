@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
-import { addCommand, type CommandGroup } from './client/command.ts'
+import { addCommand, type CommandDeclaration, type CommandGroup } from './client/command.ts'
 import { addGlobalFlags, exitCodes, explain, invoker } from './client/run.ts'
+import { version } from './client/version.ts'
 
 /**
  * The command line. Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 could not connect, 4 not signed in. Only what a
@@ -11,7 +11,7 @@ import { addGlobalFlags, exitCodes, explain, invoker } from './client/run.ts'
 type Load = (program: Command) => Promise<void>
 
 const declared =
-  (load: () => Promise<CommandGroup>): Load =>
+  (load: () => Promise<CommandDeclaration | CommandGroup>): Load =>
   async (program) => {
     addCommand(program, await load(), invoker(process.env))
   }
@@ -21,6 +21,10 @@ const commands: Readonly<Record<string, { readonly names: readonly string[]; rea
   iam: { names: [], load: declared(async () => (await import('./iam/commands.ts')).iam) },
   images: { names: ['image'], load: declared(async () => (await import('./images/commands.ts')).images) },
   config: { names: [], load: declared(async () => (await import('./config/commands.ts')).config) },
+  'kubelet-credential-provider': {
+    names: [],
+    load: declared(async () => (await import('./auth/kubelet-command.ts')).kubeletCommand),
+  },
   completion: {
     names: [],
     load: async (program) => (await import('./completion.ts')).addCompletionCommand(program, everyCommand),
@@ -31,6 +35,11 @@ const commands: Readonly<Record<string, { readonly names: readonly string[]; rea
 }
 
 export async function main(args: readonly string[]): Promise<void> {
+  // Whoever reads our output may have had enough of it, as head does.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    process.exit()
+  })
   const program = newProgram()
   const first = args.find((word) => !word.startsWith('-')) ?? ''
   const wanted = Object.entries(commands).find(([name, { names }]) => name === first || names.includes(first))
@@ -78,12 +87,11 @@ function fail(error: unknown): void {
   }
   const told = explain(error)
   if (told === undefined) throw error
-  const [first = '', ...rest] = told.lines
-  process.stderr.write([`berth: ${first}`, ...rest].map((line) => `${line}\n`).join(''))
+  // What servers and files say must not move the cursor or colour the terminal.
+  const lines = told.lines
+    .flatMap((line) => line.split('\n'))
+    .map((line) => line.replaceAll(/\p{Cc}+/gu, ' ').trimEnd())
+    .filter((line) => line !== '')
+  process.stderr.write(`berth: ${lines.join('\n')}\n`)
   process.exitCode = told.code
-}
-
-function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
 }

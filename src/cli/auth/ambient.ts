@@ -1,10 +1,11 @@
-import { createHash, createHmac } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
+import { request } from '../client/http.ts'
+import { messageOf, Refused, readJson, unreachable } from '../client/session.ts'
 import type { Environment } from '../client/settings.ts'
 
 /** Tokens that a CI system, a cluster or a cloud gives to what runs there. */
 
-/** The first one that is found, for the token service as audience; undefined where there is none. */
+/** For the token service as audience, from the first source that is found; undefined where there is none. Rejects when that one fails. */
 export async function ambientToken(
   env: Environment,
   issuer: string,
@@ -23,12 +24,22 @@ type Source = (env: Environment, issuer: string, identity: string) => Promise<st
 const gitHubActions: Source = async (env, issuer) => {
   const url = env['ACTIONS_ID_TOKEN_REQUEST_URL']
   const bearer = env['ACTIONS_ID_TOKEN_REQUEST_TOKEN']
-  if (!url || !bearer) return undefined
+  if (!url || !bearer) {
+    if (env['GITHUB_ACTIONS'] === 'true')
+      process.stderr.write("This job gets no token from GitHub: it needs 'permissions: id-token: write'.\n")
+    return undefined
+  }
   const asked = new URL(url)
   asked.searchParams.set('audience', issuer)
-  const response = await fetch(asked, { headers: { authorization: `Bearer ${bearer}` }, redirect: 'error' })
-  if (!response.ok) return undefined
-  const { value } = (await response.json()) as { readonly value?: string }
+  const response = await request(asked, { headers: { authorization: `Bearer ${bearer}` } }).catch(
+    (error: unknown) => {
+      throw unreachable(url, error)
+    },
+  )
+  const body = readJson(await response.text())
+  const { value } = body as { readonly value?: string }
+  if (!response.ok || !value)
+    throw new Refused(`GitHub gave no token (HTTP status ${response.status}): ${messageOf(body)}`)
   return value
 }
 
@@ -39,9 +50,15 @@ const gitLab: Source = async (env) => env['BERTH_ID_TOKEN'] || undefined
 const buildkite: Source = async (env, issuer) => {
   if (!env['BUILDKITE_AGENT_ACCESS_TOKEN']) return undefined
   const { execFile } = await import('node:child_process')
-  return new Promise((resolve) => {
-    execFile('buildkite-agent', ['oidc', 'request-token', '--audience', issuer], (error, stdout) =>
-      resolve(error === null ? stdout.trim() : undefined),
+  return new Promise((resolve, reject) => {
+    execFile(
+      'buildkite-agent',
+      ['oidc', 'request-token', '--audience', issuer],
+      { env: { ...env } },
+      (error, stdout, stderr) =>
+        error === null
+          ? resolve(stdout.trim())
+          : reject(new Refused(`buildkite-agent gave no token: ${stderr.trim() || error.message}`)),
     )
   })
 }
@@ -53,72 +70,10 @@ const kubernetes: Source = async () =>
   existsSync(KUBERNETES_FILE) ? readFileSync(KUBERNETES_FILE, 'utf8').trim() : undefined
 
 const amazon: Source = async (env, issuer, identity) => {
-  const key = env['AWS_ACCESS_KEY_ID']
-  const secret = env['AWS_SECRET_ACCESS_KEY']
-  if (!key || !secret) return undefined
-  return signedCallerIdentity({ key, secret, session: env['AWS_SESSION_TOKEN'] ?? '' }, issuer, identity)
-}
-
-interface AwsCredentials {
-  readonly key: string
-  readonly secret: string
-  /** '' for credentials that do not expire. */
-  readonly session: string
-}
-
-const HOST = 'sts.amazonaws.com'
-const SCOPE = 'us-east-1/sts/aws4_request'
-
-/**
- * A request that asks Amazon's token service who is asking, signed (Signature Version 4) but not sent: the token service of Berth
- * sends it. The signature covers for whom it is meant and which identity is to be assumed.
- */
-function signedCallerIdentity(
-  { key, secret, session }: AwsCredentials,
-  issuer: string,
-  identity: string,
-  now = new Date(),
-): string {
-  const date = now.toISOString().replaceAll(/[-:]|\.\d+/g, '')
-  const day = date.slice(0, 8)
-  const headers: [name: string, value: string][] = [
-    ['accept', 'application/json'],
-    ['chainguard-audience', issuer],
-    ['chainguard-identity', identity],
-    ['host', HOST],
-    ['x-amz-date', date],
-    ...(session === '' ? [] : [['x-amz-security-token', session] as [string, string]]),
-  ]
-  const query = 'Action=GetCallerIdentity&Version=2011-06-15'
-  const signed = headers.map(([name]) => name).join(';')
-  const canonical = [
-    'POST',
-    '/',
-    query,
-    ...headers.map(([name, value]) => `${name}:${value.trim()}`),
-    '',
-    signed,
-    sha256(''),
-  ].join('\n')
-  const text = ['AWS4-HMAC-SHA256', date, `${day}/${SCOPE}`, sha256(canonical)].join('\n')
-  const signing = [day, ...SCOPE.split('/')].reduce<Buffer>(
-    (keySoFar, part) => createHmac('sha256', keySoFar).update(part).digest(),
-    Buffer.from(`AWS4${secret}`),
-  )
-  const signature = createHmac('sha256', signing).update(text).digest('hex')
-  const authorization = `AWS4-HMAC-SHA256 Credential=${key}/${day}/${SCOPE}, SignedHeaders=${signed}, Signature=${signature}`
-  const lines = [
-    `POST /?${query} HTTP/1.1`,
-    ...headers.map(([name, value]) => `${name}: ${value}`),
-    `authorization: ${authorization}`,
-    'content-length: 0',
-    '',
-    '',
-  ]
-  const bytes = Buffer.from(lines.join('\r\n'))
-  return bytes.toString('base64').replaceAll('+', '-').replaceAll('/', '_')
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env
+  if (!accessKeyId || !secretAccessKey) return undefined
+  const { signedCallerIdentity } = await import('./aws-identity.ts')
+  const sessionToken = env['AWS_SESSION_TOKEN']
+  const credentials = { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) }
+  return signedCallerIdentity(credentials, issuer, identity)
 }

@@ -1,9 +1,16 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { postForm, Refused } from '../client/session.ts'
-import { CLIENT_ID, type SignedInTokens, type SignInRequest, tokensOf } from './sign-in-request.ts'
+import {
+  CLIENT_ID,
+  everyAudience,
+  INVALID_TARGET,
+  type SignedInTokens,
+  type SignInRequest,
+  tokensOf,
+} from './sign-in-request.ts'
 
 /**
  * Signing in with a browser: authorization code with a proof key on an address of this machine (RFC 8252, RFC 7636). No token is
@@ -20,88 +27,149 @@ export async function signInWithBrowser(request: SignInRequest): Promise<SignedI
   await once(server, 'listening')
   try {
     const redirect = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`
-    const url = new URL('/oauth/authorize', request.issuer)
-    const parameters: Record<string, string> = {
-      response_type: 'code',
-      client_id: CLIENT_ID,
-      redirect_uri: redirect,
+    const challenge = createHash('sha256').update(verifier).digest('base64url')
+    const addressFor = (audiences: readonly string[]) =>
+      authorizeAddress(request, { redirect, state, challenge, audiences })
+    const code = codeFrom(server, {
       state,
-      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
-      code_challenge_method: 'S256',
-      ...(request.identityProvider === '' ? {} : { idp_id: request.identityProvider }),
-      ...(request.connection === '' ? {} : { connection: request.connection }),
-    }
-    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
-    for (const audience of request.audiences) url.searchParams.append('audience', audience)
-    const code = codeFrom(server, state, request.issuer)
-    await openBrowser(url.href, request.tell)
-    return await redeem(request, { code: await code, redirect, verifier })
+      issuer: request.issuer,
+      // The server knows no such registry: then without it, in the same window.
+      other: request.alsoFor === undefined ? undefined : addressFor(request.audiences),
+    })
+    await openBrowser(addressFor(everyAudience(request)), request.tell)
+    return tokensOf(
+      await postForm(`${request.issuer}/oauth/token`, {
+        grant_type: 'authorization_code',
+        client_id: CLIENT_ID,
+        code: await code,
+        redirect_uri: redirect,
+        code_verifier: verifier,
+        audience: request.audiences[0],
+      }),
+    )
   } finally {
     server.close()
     server.closeAllConnections()
   }
 }
 
-async function openBrowser(url: string, tell: SignInRequest['tell']): Promise<void> {
-  tell(`Opening browser to ${url}`)
-  try {
-    const { default: open } = await import('open')
-    const child = await open(url)
-    // Without a browser the address above is all there is, and enough.
-    child.on('error', () => undefined)
-  } catch {
-    tell('Please open a browser to that address.')
+interface Asked {
+  readonly redirect: string
+  readonly state: string
+  readonly challenge: string
+  readonly audiences: readonly string[]
+}
+
+function authorizeAddress(request: SignInRequest, { redirect, state, challenge, audiences }: Asked): string {
+  const url = new URL('/oauth/authorize', request.issuer)
+  const parameters: Record<string, string> = {
+    response_type: 'code',
+    client_id: CLIENT_ID,
+    redirect_uri: redirect,
+    state,
+    code_challenge: challenge,
+    code_challenge_method: 'S256',
+    ...(request.identityProvider === '' ? {} : { idp_id: request.identityProvider }),
+    ...(request.connection === '' ? {} : { connection: request.connection }),
   }
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+  for (const audience of audiences) url.searchParams.append('audience', audience)
+  return url.href
+}
+
+async function openBrowser(url: string, tell: SignInRequest['tell']): Promise<void> {
+  if (!hasDisplay()) {
+    tell(`Please open a browser on this machine to\n\n  ${url}\n`)
+    return tell('Without one here: berth auth login --headless')
+  }
+  tell(`Opening browser to ${url}`)
+  const { default: open } = await import('open')
+  const child = await open(url).catch(() => undefined)
+  const missing = () => tell('No browser opened. Please open that address yourself.')
+  if (child === undefined) missing()
+  child?.once('error', missing)
+}
+
+function hasDisplay(): boolean {
+  if (process.platform !== 'linux') return true
+  const names = ['DISPLAY', 'WAYLAND_DISPLAY', 'WSL_DISTRO_NAME', 'BROWSER']
+  return names.some((name) => process.env[name])
+}
+
+interface Expected {
+  readonly state: string
+  readonly issuer: string
+  /** Where to go on when what was asked for is not known there. */
+  readonly other: string | undefined
 }
 
 /** The code that the browser brings. Rejects when somebody refused, or nobody came. */
-function codeFrom(server: ReturnType<typeof createServer>, state: string, issuer: string): Promise<string> {
+function codeFrom(
+  server: ReturnType<typeof createServer>,
+  { state, issuer, other }: Expected,
+): Promise<string> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Refused('nobody signed in within five minutes')), WAIT_MS)
+    const timer = setTimeout(
+      () => reject(new Refused('nobody signed in within five minutes')),
+      WAIT_MS,
+    ).unref()
+    let next = other
     server.on('request', (request, response) => {
       const url = new URL(request.url ?? '/', 'http://127.0.0.1')
       const answer = url.searchParams
       // Any page can send a browser here: only what carries our state is about this sign-in.
-      if (url.pathname !== '/callback' || answer.get('state') !== state) {
-        response.writeHead(404, plain).end('There is nothing here.\n')
+      if (url.pathname !== '/callback' || answer.get('state') !== state) return page(response, 404, nothing)
+      if (answer.get('error') === INVALID_TARGET && next !== undefined) {
+        response.writeHead(302, { location: next, 'cache-control': 'no-store' }).end()
+        next = undefined
         return
       }
       clearTimeout(timer)
       const code = answer.get('code')
-      const refused = answer.get('error_description') ?? answer.get('error')
       // RFC 9207: an answer of somebody else's does not count.
       const isOurs = (answer.get('iss') ?? issuer) === issuer
-      if (code === null || !isOurs) {
-        response.writeHead(400, plain).end('You are not signed in. You can close this window.\n')
-        reject(new Refused(`the sign-in was refused: ${refused ?? 'there is no code in the answer'}`))
-      } else {
-        response
-          .writeHead(200, plain)
-          .end('You are signed in. You can close this window and go on in your terminal.\n')
-        resolve(code)
+      if (code !== null && isOurs) {
+        // Before the command ends, since its server ends with it.
+        page(response, 200, signedIn)
+        response.once('close', () => resolve(code))
+        return
       }
+      page(response, 400, notSignedIn)
+      const reason = isOurs
+        ? (answer.get('error_description') ?? answer.get('error') ?? 'there is no code in the answer')
+        : `the answer is of ${answer.get('iss')}, not of ${issuer}`
+      response.once('close', () => reject(new Refused(`the sign-in was refused: ${reason}`)))
     })
   })
 }
 
-const plain = {
-  'content-type': 'text/plain; charset=utf-8',
-  'cache-control': 'no-store',
-  connection: 'close',
-}
+const nothing = ['Nothing here', 'This address belongs to a sign-in of the berth command line.'] as const
+const signedIn = ['You are signed in', 'You can close this window and go on in your terminal.'] as const
+const notSignedIn = ['You are not signed in', 'Your terminal says why. You can close this window.'] as const
 
-async function redeem(
-  { issuer, audiences }: SignInRequest,
-  { code, redirect, verifier }: { code: string; redirect: string; verifier: string },
-): Promise<SignedInTokens> {
-  return tokensOf(
-    await postForm(`${issuer}/oauth/token`, {
-      grant_type: 'authorization_code',
-      client_id: CLIENT_ID,
-      code,
-      redirect_uri: redirect,
-      code_verifier: verifier,
-      audience: audiences[0],
-    }),
-  )
+/** Fixed text alone: nothing of the request is in it. */
+function page(response: ServerResponse, status: number, [title, sentence]: readonly [string, string]): void {
+  response
+    .writeHead(status, {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+      connection: 'close',
+    })
+    .end(
+      `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<main>
+<h1>${title}</h1>
+<p>${sentence}</p>
+</main>
+</html>
+`,
+    )
 }

@@ -1,8 +1,8 @@
 import type { CommandDeclaration, CommandGroup, OptionDeclaration } from '../client/command.ts'
 import { UsageError } from '../client/invocation.ts'
 import type { AuthInvocation } from '../client/run.ts'
-import { configureDockerCommand, kubeletCommand } from './docker-commands.ts'
-import { pullTokenGroup } from './pull-token.ts'
+import { configureDockerCommand } from './docker-commands.ts'
+import { pullTokenCommand } from './pull-token.ts'
 import { statusCommand } from './status.ts'
 
 /** Signing in, and what comes of it. What each command needs is loaded when it runs. */
@@ -64,45 +64,33 @@ const loginCommand: CommandDeclaration = {
           { title: 'EXPIRES', value: ({ expiry }) => expiry },
         ],
       })
+    const { dockerHint } = await import('./docker-config.ts')
+    const hint = dockerHint(
+      (invocation as AuthInvocation).env,
+      (invocation as AuthInvocation).settings.registry,
+    )
+    if (process.stderr.isTTY === true && hint !== undefined) invocation.output.done(hint)
   },
 }
 
 const logoutCommand: CommandDeclaration = {
   name: 'logout',
-  summary: 'sign out: end the session and forget its tokens',
+  summary: 'sign out everywhere: end the sessions and forget their tokens',
   options: [{ flags: '--audience <audience>', summary: 'forget the token for this alone', repeatable: true }],
-  examples: ['berth auth logout'],
+  examples: ['berth auth logout', 'berth auth logout --audience registry.example.com'],
   async run(invocation) {
-    const { cache, settings, output } = invocation as AuthInvocation
-    const audiences = invocation.list('audience')
-    if (audiences.length > 0) {
-      for (const audience of audiences) cache.clear(audience)
-      return output.done(`forgot the tokens for ${audiences.join(', ')}`)
-    }
-    const refresh = cache.read('refresh-token', settings.audience)
-    if (refresh !== undefined) {
-      const { postForm, Unreachable } = await import('../client/session.ts')
-      const { CLIENT_ID } = await import('./sign-in-request.ts')
-      try {
-        await postForm(`${settings.issuer}/oauth/revoke`, { token: refresh, client_id: CLIENT_ID })
-      } catch (error) {
-        if (!(error instanceof Unreachable)) throw error
-        output.done(`${error.message}; the session there ends by itself, or on the page /account`)
-      }
-    }
-    const n = cache.clear()
-    output.done(n === 0 ? 'nobody was signed in' : 'signed out')
+    const { logout } = await import('./logout.ts')
+    await logout(invocation as AuthInvocation)
   },
 }
 
-const tokenCommand: CommandDeclaration | CommandGroup = {
+const tokenCommand: CommandDeclaration = {
   name: 'token',
   summary: 'print a token and nothing else',
   options: [
     { flags: '--audience <audience>', summary: 'what it is for', repeatable: true },
     { flags: '--scope <group>', summary: 'narrow it to this group (repeatable)', repeatable: true },
     { flags: '--capabilities <names>', summary: 'narrow it to these capabilities', repeatable: true },
-    { flags: '--list-capabilities', summary: 'print the names that --capabilities takes' },
   ],
   examples: [
     'curl -H "Authorization: Bearer $(berth auth token)" http://127.0.0.1:8080/iam/v2beta1/groups',
@@ -112,6 +100,20 @@ const tokenCommand: CommandDeclaration | CommandGroup = {
     const { printToken } = await import('./token.ts')
     await printToken(invocation as AuthInvocation)
   },
+  commands: [
+    {
+      name: 'capabilities',
+      summary: 'list what --capabilities takes',
+      examples: ['berth auth token capabilities', 'berth auth token capabilities -o json'],
+      async run({ output }) {
+        const { capabilityNames } = await import('../../core/capabilities.ts')
+        await output.list(capabilityNames, {
+          id: ({ name }) => name,
+          columns: [{ title: 'CAPABILITY', value: ({ name }) => name }],
+        })
+      },
+    },
+  ],
 }
 
 const explainCommand: CommandDeclaration = {
@@ -159,8 +161,7 @@ export const auth: CommandGroup = {
     tokenCommand,
     explainCommand,
     configureDockerCommand,
-    pullTokenGroup,
+    pullTokenCommand,
     deleteAccountCommand,
-    kubeletCommand,
   ],
 }

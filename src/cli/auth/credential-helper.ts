@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { NotSignedIn, tokenFor } from '../client/session.ts'
 import { type Environment, resolveSettings, type Settings } from '../client/settings.ts'
-import { claimsOf, tokenCache } from '../client/token-cache.ts'
+import { claimsOf, remainingMs, tokenCache } from '../client/token-cache.ts'
 
 /**
  * `docker-credential-berth`: Docker's protocol for credential helpers (docker/docker-credential-helpers). It answers for the host of
@@ -14,16 +14,29 @@ const TOKEN_USER = '_token'
 const NOT_FOUND = 'credentials not found in native keychain'
 
 export async function credentialHelper(action: string | undefined, env: Environment): Promise<number> {
+  try {
+    return await answer(action, env)
+  } catch (error) {
+    process.stderr.write(`berth: ${(error as Error).message}\n`)
+    return 1
+  }
+}
+
+async function answer(action: string | undefined, env: Environment): Promise<number> {
   switch (action) {
     case 'get':
       return get(readFileSync(0, 'utf8').trim(), env)
     case 'list':
       return print(JSON.stringify(signedInHosts(env)))
     case 'store':
-    case 'erase':
-      // Tokens come from berth auth login and go with berth auth logout; docker login has nothing to add.
+      // docker login believes that it was kept, unless this fails.
       readFileSync(0)
-      return 0
+      process.stderr.write(
+        'docker-credential-berth: signing in is for berth auth login; docker login has nothing to add\n',
+      )
+      return 1
+    case 'erase':
+      return erase(readFileSync(0, 'utf8').trim(), env)
     case 'version':
       return print('docker-credential-berth')
     default:
@@ -37,16 +50,23 @@ function print(text: string): number {
   return 0
 }
 
+/** Forgets the token that was given out; the next one comes of the sign-in, which berth auth logout ends. */
+function erase(server: string, env: Environment): number {
+  const { registry } = resolveSettings(env, {})
+  if (hostOf(server) === registry) tokenCache(env).remove('oidc-token', registry)
+  return 0
+}
+
 async function get(server: string, env: Environment): Promise<number> {
   const settings = resolveSettings(env, {})
-  const host = hostOf(server)
-  if (host !== settings.registry) return print(NOT_FOUND) + 1
+  if (hostOf(server) !== settings.registry) return print(NOT_FOUND) + 1
   try {
     const secret = await registryToken(settings, env)
     return print(JSON.stringify({ ServerURL: server, Username: TOKEN_USER, Secret: secret }))
   } catch (error) {
-    process.stderr.write(`berth: ${(error as Error).message}\n`)
-    return error instanceof NotSignedIn ? print(NOT_FOUND) + 1 : 1
+    if (!(error instanceof NotSignedIn)) throw error
+    process.stderr.write(`berth: ${error.message}\n`)
+    return print(NOT_FOUND) + 1
   }
 }
 
@@ -56,13 +76,14 @@ export async function registryToken(settings: Settings, env: Environment): Promi
 }
 
 function hostOf(server: string): string {
-  return URL.canParse(server) && /^https?:/.test(server) ? new URL(server).host : (server.split('/')[0] ?? '')
+  const isAddress = URL.canParse(server) && /^https?:/i.test(server)
+  return (isAddress ? new URL(server).host : (server.split('/')[0] ?? '')).toLowerCase()
 }
 
 function signedInHosts(env: Environment): Record<string, string> {
   const { registry } = resolveSettings(env, {})
   const isOurs = tokenCache(env)
-    .all()
-    .some(({ token }) => [claimsOf(token)['aud']].flat().includes(registry))
+    .all('oidc-token')
+    .some((token) => remainingMs(token) > 0 && [claimsOf(token)['aud']].flat().includes(registry))
   return isOurs ? { [registry]: TOKEN_USER } : {}
 }

@@ -1,5 +1,12 @@
-import { messageOf, postForm, Refused } from '../client/session.ts'
-import { CLIENT_ID, type SignedInTokens, type SignInRequest, tokensOf } from './sign-in-request.ts'
+import { messageOf, postForm, Refused, Unreachable } from '../client/session.ts'
+import {
+  CLIENT_ID,
+  everyAudience,
+  INVALID_TARGET,
+  type SignedInTokens,
+  type SignInRequest,
+  tokensOf,
+} from './sign-in-request.ts'
 
 /** Signing in where there is no browser: a code that somebody confirms on another device (RFC 8628). */
 
@@ -16,10 +23,11 @@ const SLOWER_MS = 5000
 
 export async function signInWithDevice(request: SignInRequest): Promise<SignedInTokens> {
   const { issuer, audiences, tell } = request
-  const reply = await postForm(`${issuer}/oauth/device_authorization`, {
-    client_id: CLIENT_ID,
-    audience: audiences,
-  })
+  const begin = (audience: readonly string[]) =>
+    postForm(`${issuer}/oauth/device_authorization`, { client_id: CLIENT_ID, audience })
+  let reply = await begin(everyAudience(request))
+  const { error } = reply.body as { readonly error?: string }
+  if (error === INVALID_TARGET && request.alsoFor !== undefined) reply = await begin(audiences)
   if (reply.status !== 200) throw new Refused(`the sign-in failed: ${messageOf(reply.body)}`)
   const begun = reply.body as Begun
   tell(`Open ${begun.verification_uri} on any device and enter the code\n\n  ${begun.user_code}\n`)
@@ -33,11 +41,16 @@ export async function signInWithDevice(request: SignInRequest): Promise<SignedIn
       client_id: CLIENT_ID,
       device_code: begun.device_code,
       audience: audiences[0],
-    })
-    const { error } = answer.body as { readonly error?: string }
-    if (answer.status === 200) return tokensOf(answer)
-    if (error === 'slow_down') intervalMs += SLOWER_MS
+    }).catch(notNow)
+    const { error } = (answer?.body ?? {}) as { readonly error?: string }
+    if (answer?.status === 200) return tokensOf(answer)
+    if (answer === undefined || error === 'slow_down' || answer.status >= 500) intervalMs += SLOWER_MS
     else if (error !== 'authorization_pending') return tokensOf(answer)
   }
   throw new Refused('nobody confirmed the code in time')
+}
+
+/** A server that cannot be reached for a moment is asked again, less often (RFC 8628 section 3.5). */
+function notNow(error: unknown): undefined {
+  if (!(error instanceof Unreachable)) throw error
 }

@@ -1,7 +1,7 @@
 import type { CommandDeclaration } from '../client/command.ts'
 import type { AuthInvocation } from '../client/run.ts'
 
-/** What container tools are told to get their credentials by. */
+/** How container tools are told to get their credentials here. */
 
 export const configureDockerCommand: CommandDeclaration = {
   name: 'configure-docker',
@@ -35,16 +35,5 @@ export const configureDockerCommand: CommandDeclaration = {
       if (problem !== undefined) output.done(problem)
     }
     output.done(`Updated auth config for ${settings.registry}`)
-  },
-}
-
-export const kubeletCommand: CommandDeclaration = {
-  name: 'kubelet-credential-provider',
-  summary: 'answer the kubelet that pulls images: reads a CredentialProviderRequest, prints a response',
-  options: [{ flags: '--identity <uid>', summary: 'what the service account of the pod assumes' }],
-  examples: ['berth auth kubelet-credential-provider --identity $IDENTITY < request.json'],
-  async run(invocation) {
-    const { answerKubelet } = await import('./kubelet.ts')
-    await answerKubelet(invocation as AuthInvocation)
   },
 }

@@ -1,6 +1,6 @@
 import type { ExchangeCondition } from '../../../client/berth.ts'
 import type { Invocation } from '../client/invocation.ts'
-import { tokenOrFile } from './login.ts'
+import { tokenOrFile } from './identity-token.ts'
 
 const signs = {
   OUTCOME_OK: '✔',

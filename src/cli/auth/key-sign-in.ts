@@ -1,5 +1,6 @@
 import { createDecipheriv, createPublicKey, diffieHellman, generateKeyPairSync } from 'node:crypto'
-import { messageOf, postForm, Refused, unreachable } from '../client/session.ts'
+import { request } from '../client/http.ts'
+import { messageOf, postForm, Refused, readJson, unreachable } from '../client/session.ts'
 import type { SignedInTokens, SignInRequest } from './sign-in-request.ts'
 
 /**
@@ -13,14 +14,14 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const FINGERPRINT_CHARS = 8
 
-export async function signInWithKey(request: SignInRequest): Promise<SignedInTokens> {
-  const { issuer, audiences, tell } = request
+export async function signInWithKey(asked: SignInRequest): Promise<SignedInTokens> {
+  const { issuer, audiences, tell } = asked
   const { publicKey, privateKey } = generateKeyPairSync('x25519')
   const code = publicKey.export({ format: 'jwk' }).x ?? ''
   const url = new URL('/oauth', issuer)
   url.searchParams.set('headless_code', code)
-  if (request.identityProvider !== '') url.searchParams.set('idp_id', request.identityProvider)
-  else if (request.connection !== '') url.searchParams.set('connection', request.connection)
+  if (asked.identityProvider !== '') url.searchParams.set('idp_id', asked.identityProvider)
+  else if (asked.connection !== '') url.searchParams.set('connection', asked.connection)
   tell(`Open this address on any device:\n\n  ${url.href}\n`)
   tell(`Go on there only if the page shows the code ${code.slice(0, FINGERPRINT_CHARS)}.`)
   const untilMs = Date.now() + WAIT_MS
@@ -29,10 +30,13 @@ export async function signInWithKey(request: SignInRequest): Promise<SignedInTok
     const answer = await ask(issuer, code)
     if (answer === undefined) continue
     const idToken = decrypt(privateKey, answer)
-    const reply = await postForm(`${issuer}/sts/exchange`, { aud: audiences[0] }, idToken)
-    const { token } = reply.body as { readonly token?: string }
-    if (reply.status !== 200 || !token) throw new Refused(`the sign-in failed: ${messageOf(reply.body)}`)
-    return { accessToken: token, refreshToken: undefined }
+    const tokenFor = async (aud: string | undefined) => {
+      const reply = await postForm(`${issuer}/sts/exchange`, { aud }, idToken)
+      const { token } = reply.body as { readonly token?: string }
+      if (reply.status !== 200 || !token) throw new Refused(`the sign-in failed: ${messageOf(reply.body)}`)
+      return token
+    }
+    return { accessToken: await tokenFor(audiences[0]), refreshToken: undefined, tokenFor }
   }
   throw new Refused('nobody signed in in time')
 }
@@ -47,12 +51,12 @@ async function ask(issuer: string, code: string): Promise<Encrypted | undefined>
   const url = `${issuer}/sts/headless_sessions?code=${encodeURIComponent(code)}`
   let response: Response
   try {
-    response = await fetch(url, { redirect: 'error' })
+    response = await request(url)
   } catch (error) {
     throw unreachable(url, error)
   }
   if (response.status === 404) return undefined
-  const body: unknown = await response.json()
+  const body = readJson(await response.text())
   if (!response.ok) throw new Refused(`the sign-in failed: ${messageOf(body)}`)
   return body as Encrypted
 }
@@ -69,5 +73,9 @@ function decrypt(
   const cipher = createDecipheriv('aes-256-gcm', secret, bytes.subarray(0, NONCE_BYTES))
   cipher.setAuthTag(bytes.subarray(-TAG_BYTES))
   const text = bytes.subarray(NONCE_BYTES, -TAG_BYTES)
-  return cipher.update(text, undefined, 'utf8') + cipher.final('utf8')
+  try {
+    return cipher.update(text, undefined, 'utf8') + cipher.final('utf8')
+  } catch {
+    throw new Refused('the sign-in failed: the answer was not encrypted for it')
+  }
 }

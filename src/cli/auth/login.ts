@@ -1,12 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { UsageError } from '../client/invocation.ts'
 import type { AuthInvocation } from '../client/run.ts'
-import { messageOf, postForm, Refused, renew } from '../client/session.ts'
-import { ambientToken } from './ambient.ts'
-import { signInWithBrowser } from './browser-sign-in.ts'
-import { signInWithDevice } from './device-sign-in.ts'
-import { signInWithKey } from './key-sign-in.ts'
-import type { SignInRequest } from './sign-in-request.ts'
+import { messageOf, postForm, Refused, refreshKey, renew } from '../client/session.ts'
+import { claimsOf } from '../client/token-cache.ts'
+import { tokenOrFile } from './identity-token.ts'
+import type { SignedInTokens, SignInRequest } from './sign-in-request.ts'
 
 /** Signing in: a person with a browser or without one, a workload with its own token. */
 
@@ -16,7 +13,9 @@ export async function login(invocation: AuthInvocation): Promise<string> {
   const audiences = invocation.list('audience').length > 0 ? invocation.list('audience') : [settings.audience]
   const [first = settings.audience] = audiences
   if (invocation.flag('refreshOnly') || invocation.flag('refresh')) {
-    const renewed = await renew({ settings, cache }, first)
+    let renewed: string | undefined
+    for (const audience of audiences.toReversed())
+      renewed = await renew({ settings, cache }, audience, { force: true })
     if (renewed !== undefined) return renewed
     if (invocation.flag('refreshOnly'))
       throw new Refused('there is no refresh token that still counts: run berth auth login')
@@ -25,42 +24,69 @@ export async function login(invocation: AuthInvocation): Promise<string> {
   if (identity !== '') return loginAsIdentity(invocation, identity, audiences)
   if (invocation.text('identityToken') !== '') throw new UsageError('--identity-token needs --identity')
 
-  const request: SignInRequest = {
+  const tell = (line: string) => void process.stderr.write(`${line}\n`)
+  const tokens = await signIn(invocation, {
     issuer: settings.issuer,
     audiences,
-    identityProvider: await providerOf(invocation),
+    // Docker's tokens come of the same sign-in.
+    alsoFor: audiences.includes(settings.registry) ? undefined : settings.registry,
+    identityProvider: providerOf(invocation),
     connection: invocation.text('connection') || settings.properties['default.connection'] || '',
-    tell: (line) => process.stderr.write(`${line}\n`),
-  }
-  const headless = invocation.flag('headless') || settings.properties['auth.mode'] === 'headless'
-  const byKey = settings.properties['auth.device-flow'] === 'platform'
-  const signInHeadless = byKey ? signInWithKey : signInWithDevice
-  const tokens = headless ? await signInHeadless(request) : await signInWithBrowser(request)
-  cache.write('oidc-token', tokens.accessToken, first)
-  if (tokens.refreshToken === undefined) cache.remove('refresh-token', settings.audience)
-  else cache.write('refresh-token', tokens.refreshToken, settings.audience)
+    tell,
+  })
+  keep(invocation, first, tokens)
   for (const audience of audiences.slice(1)) {
-    cache.remove('oidc-token', audience)
-    await renew({ settings, cache }, audience)
+    const more = await tokens.tokenFor?.(audience)
+    if (more !== undefined) cache.write('oidc-token', more, audience)
+    else if ((await renew({ settings, cache }, audience)) === undefined)
+      throw new Refused(
+        `this sign-in gives one token, for ${first}; for ${audience} run berth auth login --audience ${audience}`,
+      )
   }
   const invite = invocation.text('inviteCode')
   if (invite !== '') {
     const client = await invocation.client()
     const { roleBinding } = await client.invitations.acceptGroupInvite({ code: invite })
-    request.tell(
+    tell(
       `You are ${roleBinding?.role?.name ?? 'a member'} of ${roleBinding?.group?.name ?? 'the group'} now.`,
     )
   }
   return tokens.accessToken
 }
 
-/** uid of the identity provider to sign in with; '' when the person chooses. */
-async function providerOf(invocation: AuthInvocation): Promise<string> {
-  const { settings } = invocation
-  const organization = invocation.text('orgName') || settings.properties['default.org-name'] || ''
-  const named = invocation.text('identityProvider') || settings.properties['default.identity-provider'] || ''
-  // The token service takes either.
-  return named || organization
+async function signIn(invocation: AuthInvocation, request: SignInRequest): Promise<SignedInTokens> {
+  const { properties } = invocation.settings
+  if (!invocation.flag('headless') && properties['auth.mode'] !== 'headless')
+    return (await import('./browser-sign-in.ts')).signInWithBrowser(request)
+  return properties['auth.device-flow'] === 'platform'
+    ? (await import('./key-sign-in.ts')).signInWithKey(request)
+    : (await import('./device-sign-in.ts')).signInWithDevice(request)
+}
+
+/** Keeps the tokens of a sign-in, and none of whoever was signed in to this server before. */
+function keep(
+  { cache, settings }: AuthInvocation,
+  audience: string,
+  { accessToken, refreshToken }: Pick<SignedInTokens, 'accessToken' | 'refreshToken'>,
+): void {
+  const { iss, sub } = claimsOf(accessToken)
+  cache.removeWhere((claims) => claims['iss'] === iss && claims['sub'] !== sub)
+  cache.write('oidc-token', accessToken, audience)
+  const key = refreshKey(settings)
+  if (refreshToken === undefined) cache.remove('refresh-token', key)
+  else cache.write('refresh-token', refreshToken, key)
+}
+
+/** The identity provider to sign in with, by its uid or its organization's name, of which the server takes either; '' for any. */
+function providerOf(invocation: AuthInvocation): string {
+  const { properties } = invocation.settings
+  return (
+    invocation.text('identityProvider') ||
+    invocation.text('orgName') ||
+    properties['default.identity-provider'] ||
+    properties['default.org-name'] ||
+    ''
+  )
 }
 
 async function loginAsIdentity(
@@ -71,6 +97,7 @@ async function loginAsIdentity(
   const { settings, cache, env } = invocation
   const given = invocation.text('identityToken') || env['BERTH_IDENTITY_TOKEN'] || ''
   const prefersAmbient = invocation.flag('preferAmbientCredentials')
+  const { ambientToken } = await import('./ambient.ts')
   const ambient =
     given === '' || prefersAmbient ? await ambientToken(env, settings.issuer, identity) : undefined
   const subject = ambient ?? (given === '' ? undefined : tokenOrFile(given))
@@ -88,20 +115,12 @@ async function loginAsIdentity(
     const { token } = reply.body as { readonly token?: string }
     if (reply.status !== 200 || !token)
       throw new Refused(
-        `${messageOf(reply.body)}\nberth auth explain --identity ${identity} --identity-token FILE says which condition does not hold`,
+        `${messageOf(reply.body)}\nwhoever may read the identity sees which condition does not hold: berth auth explain --identity ${identity} --identity-token FILE`,
       )
-    cache.write('oidc-token', token, audience)
+    if (first === '') keep(invocation, audience, { accessToken: token, refreshToken: undefined })
+    else cache.write('oidc-token', token, audience)
     first ||= token
   }
-  cache.remove('refresh-token', settings.audience)
   process.stderr.write('Successfully exchanged token.\n')
   return first
-}
-
-/** A token as it is, or the file that holds it. */
-export function tokenOrFile(text: string): string {
-  if (text === '-') return readFileSync(0, 'utf8').trim()
-  if (existsSync(text)) return readFileSync(text, 'utf8').trim()
-  if (/[/\\]/.test(text) && !text.includes('.ey')) throw new UsageError(`there is no file ${text}`)
-  return text.trim()
 }

@@ -1,58 +1,62 @@
-import type { CommandGroup } from '../client/command.ts'
+import type { CommandDeclaration } from '../client/command.ts'
 import type { AuthInvocation } from '../client/run.ts'
 
 /** Pull tokens: made, shown once, listed. */
 
-export const pullTokenGroup: CommandGroup = {
+const create: CommandDeclaration = {
+  name: 'create',
+  summary: 'make one; the password is shown once',
+  options: [
+    { flags: '--name <name>', summary: 'what to call it', default: 'pull-token' },
+    { flags: '-d, --description <text>', summary: 'what it is for' },
+    { flags: '--parent <group>', summary: 'what it may pull from' },
+    { flags: '--repository <kind>', summary: 'what it pulls', choices: ['oci', 'apk'], default: 'oci' },
+    { flags: '--save', summary: "write it into Docker's configuration instead of showing it" },
+    { flags: '--ttl <duration>', summary: 'how long it lasts, at most 8760h', default: '720h' },
+    { flags: '--env', summary: 'print it as lines for a shell' },
+  ],
+  examples: [
+    'berth auth pull-token create --parent my-org',
+    'eval "$(berth auth pull-token create --parent my-org --ttl 24h --env)"',
+  ],
+  async run(invocation) {
+    const { settings, env, output } = invocation as AuthInvocation
+    const { createPullToken } = await import('./make-pull-token.ts')
+    const made = await createPullToken(invocation as AuthInvocation)
+    if (invocation.flag('save')) {
+      const { savePullToken } = await import('./docker-config.ts')
+      savePullToken(env, settings.registry, made.identity, made.token)
+      return output.done(`Updated auth config for ${settings.registry}`)
+    }
+    if (invocation.flag('env')) {
+      process.stdout.write(
+        `export BERTH_IDENTITY_ID=${made.identity}\nexport BERTH_IDENTITY_TOKEN=${made.token}\n`,
+      )
+      return
+    }
+    if (output.format !== 'table')
+      return output.item(made, {
+        id: ({ identity }) => identity,
+        columns: [
+          { title: 'ID', value: ({ identity }) => identity },
+          { title: 'EXPIRES', value: ({ expires }) => expires },
+        ],
+      })
+    process.stdout.write(
+      `docker login "${settings.registry}" --username "${made.identity}" --password "${made.token}"\n`,
+    )
+    output.done(`It lasts until ${made.expires} and is not shown again.`)
+  },
+}
+
+/** By itself it makes one, as with the word for it. */
+export const pullTokenCommand: CommandDeclaration = {
+  ...create,
   name: 'pull-token',
   aliases: ['pull-tokens'],
   summary: 'user name and password for machines that pull without a sign-in',
   commands: [
-    {
-      name: 'create',
-      summary: 'make one; the password is shown once',
-      options: [
-        { flags: '--name <name>', summary: 'what to call it', default: 'pull-token' },
-        { flags: '-d, --description <text>', summary: 'what it is for' },
-        { flags: '--parent <group>', summary: 'what it may pull from' },
-        { flags: '--repository <kind>', summary: 'what it pulls', choices: ['oci', 'apk'], default: 'oci' },
-        { flags: '--save', summary: "write it into Docker's configuration instead of showing it" },
-        { flags: '--ttl <duration>', summary: 'how long it lasts, at most 8760h', default: '720h' },
-        { flags: '--env', summary: 'print it as lines for a shell' },
-      ],
-      examples: [
-        'berth auth pull-token create --parent my-org',
-        'eval "$(berth auth pull-token create --parent my-org --ttl 24h --env)"',
-      ],
-      async run(invocation) {
-        const { settings, env, output } = invocation as AuthInvocation
-        const { createPullToken } = await import('./make-pull-token.ts')
-        const made = await createPullToken(invocation as AuthInvocation)
-        if (invocation.flag('save')) {
-          const { savePullToken } = await import('./docker-config.ts')
-          savePullToken(env, settings.registry, made.identity, made.token)
-          return output.done(`Updated auth config for ${settings.registry}`)
-        }
-        if (invocation.flag('env')) {
-          process.stdout.write(
-            `export BERTH_IDENTITY_ID=${made.identity}\nexport BERTH_IDENTITY_TOKEN=${made.token}\n`,
-          )
-          return
-        }
-        if (output.format !== 'table')
-          return output.item(made, {
-            id: ({ identity }) => identity,
-            columns: [
-              { title: 'ID', value: ({ identity }) => identity },
-              { title: 'EXPIRES', value: ({ expires }) => expires },
-            ],
-          })
-        process.stdout.write(
-          `docker login "${settings.registry}" --username "${made.identity}" --password "${made.token}"\n`,
-        )
-        output.done(`It lasts until ${made.expires} and is not shown again.`)
-      },
-    },
+    create,
     {
       name: 'list',
       aliases: ['ls'],

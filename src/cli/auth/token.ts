@@ -5,13 +5,9 @@ import { messageOf, postForm, Refused, tokenFor } from '../client/session.ts'
 /** `berth auth token`: prints a token without a line end, which would end up in headers and passwords. */
 export async function printToken(invocation: AuthInvocation): Promise<void> {
   const { settings, cache } = invocation
-  if (invocation.flag('listCapabilities')) {
-    const { capabilityNames } = await import('../../core/capabilities.ts')
-    process.stdout.write(capabilityNames.map(({ name }) => `${name}\n`).join(''))
-    return
-  }
   const audiences = invocation.list('audience')
-  if (audiences.length > 1) throw new UsageError('--audience: a token is printed for one audience')
+  if (audiences.length > 1)
+    throw new UsageError('--audience must be given once: a token is printed for one audience')
   const [audience = settings.audience] = audiences
   const scopes = invocation.list('scope')
   const capabilities = invocation.list('capabilities')

@@ -33,6 +33,8 @@ export interface CommandDeclaration {
   /** Whole command lines. */
   readonly examples: readonly [string, ...string[]]
   readonly run: (invocation: Invocation) => Promise<void>
+  /** Commands below one that does something by itself. */
+  readonly commands?: readonly CommandDeclaration[]
 }
 
 export interface CommandGroup {
@@ -55,10 +57,8 @@ export function addCommand(
     .command(name)
     .description(summary)
     .aliases([...aliases])
-  if ('commands' in declared) {
-    for (const inner of declared.commands) addCommand(command, inner, invoke)
-    return command
-  }
+  for (const inner of declared.commands ?? []) addCommand(command, inner, invoke)
+  if (!('run' in declared)) return command
   for (const { name: word, summary, required = false, variadic = false } of declared.parameters ?? []) {
     const dots = variadic ? '...' : ''
     command.argument(required ? `<${word}${dots}>` : `[${word}${dots}]`, summary)

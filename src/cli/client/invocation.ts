@@ -1,5 +1,6 @@
 import type { BerthClient } from '../../../client/berth.ts'
 import type { Output } from './output.ts'
+import type { Property } from './settings.ts'
 
 /** What a command works with: its words, the server, and where its answer goes. */
 export interface Invocation {
@@ -13,6 +14,8 @@ export interface Invocation {
   given(option: string): string | undefined
   list(option: string): readonly string[]
   flag(option: string): boolean
+  /** A property of the configuration, '' when nothing sets it. */
+  property(name: Property): string
   /** Signed in; ends with exit code 4 when nobody is. */
   client(): Promise<BerthClient>
   readonly output: Output

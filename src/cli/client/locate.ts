@@ -51,7 +51,9 @@ export async function organizationUid(
 }
 
 /** uid of an organization or folder: a uid, or names from the organization down, as in `my-org/team/images`. */
-export async function groupUid(invocation: Invocation, word: string, missing: string): Promise<string> {
+export async function groupUid(invocation: Invocation, said: string, missing: string): Promise<string> {
+  // Where something is put or looked for has a default; what is changed or deleted has none.
+  const word = said === '' && missing === '--parent' ? invocation.property('default.group') : said
   if (isUid(word)) return word
   const client = await invocation.client()
   if (word === '') {
@@ -151,7 +153,7 @@ function choice({ uid, description }: { uid: string; description?: string }, nam
 export async function scopeOf(
   invocation: Invocation,
 ): Promise<{ readonly uidp?: { readonly childrenOf: string } | { readonly descendantsOf: string } }> {
-  const word = invocation.text('parent')
+  const word = invocation.text('parent') || invocation.property('default.group')
   if (word === '') return {}
   const group = await groupUid(invocation, word, '--parent')
   return { uidp: invocation.flag('recursive') ? { descendantsOf: group } : { childrenOf: group } }

@@ -1,6 +1,7 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { BerthClient } from '../../../client/berth.ts'
 import type { Invoke } from './command.ts'
+import { reasonOf, request, watchRequests } from './http.ts'
 import type { Asking, Choice, Invocation } from './invocation.ts'
 import { UsageError } from './invocation.ts'
 import { createOutput, type Format, formats } from './output.ts'
@@ -36,8 +37,17 @@ export function invoker(env: Environment): Invoke {
       return value === undefined ? undefined : String(value)
     }
     let client: Promise<BerthClient> | undefined
+    const configured = () => {
+      try {
+        return resolved().properties['output']
+      } catch {
+        // Commands that mend the configuration must work without it; the others fail when they need more of it.
+        return undefined
+      }
+    }
+    if (options['logLevel'] === 'debug') watchRequests((line) => process.stderr.write(`${line}\n`))
     const output = createOutput({
-      format: formatOf(given('output'), () => resolved().properties['output']),
+      format: formatOf(given('output'), configured),
       color: options['forceColor'] === true || (options['color'] !== false && isColorful(env)),
       width: process.stdout.isTTY ? process.stdout.columns : undefined,
       write: (text) => void process.stdout.write(text),
@@ -59,6 +69,7 @@ export function invoker(env: Environment): Invoke {
       given,
       list: (option) => [options[option] ?? []].flat().map(String),
       flag: (option) => options[option] === true,
+      property: (name) => resolved().properties[name] ?? '',
       client() {
         client ??= connect({ settings: resolved(), cache })
         return client
@@ -84,8 +95,10 @@ async function connect(source: { settings: Settings; cache: TokenCache }): Promi
   // Asked for once now, so that who is not signed in hears that, whatever the command then does.
   await tokenFor(source)
   const { createBerthClient } = await import('../../../client/berth.ts')
-  return createBerthClient({ baseUrl: source.settings.api, token: () => tokenFor(source) })
+  return createBerthClient({ baseUrl: source.settings.api, token: () => tokenFor(source), fetch: request })
 }
+
+const logLevels = ['error', 'info', 'debug'] as const
 
 const isInteractive = () => process.stdin.isTTY === true && process.stderr.isTTY === true
 
@@ -150,9 +163,13 @@ export function explain(
   if (error.name === 'ExitPromptError') return { lines: ['nothing was done'], code: exitCodes.usage }
   if (error.name === 'TypeError' && error.message.includes('must be a uid'))
     return { lines: [error.message], code: exitCodes.usage }
-  if (error.name !== 'BerthError') return undefined
+  if (error.name !== 'BerthError') return ofTheSystem(error)
   const failure = error as unknown as ApiFailure
-  if (failure.status === 0) return { lines: [failure.message], code: exitCodes.unreachable }
+  if (failure.status === 0)
+    return {
+      lines: [`${failure.message} (${reasonOf(error.cause)})`, 'is it running, and is --api right?'],
+      code: exitCodes.unreachable,
+    }
   if (failure.code === UNAUTHENTICATED)
     return { lines: [failure.message, 'sign in again: berth auth login'], code: exitCodes.notSignedIn }
   const [, text = failure.message] = /^[A-Z][a-z ]+: (.*)$/s.exec(failure.message) ?? []
@@ -169,6 +186,13 @@ export function explain(
   }
 }
 
+/** A file that cannot be read or written: its owner can mend that, so there is no stack. */
+function ofTheSystem(error: Error) {
+  const { syscall, code } = error as NodeJS.ErrnoException
+  if (syscall === undefined || code === undefined) return undefined
+  return { lines: [error.message], code: exitCodes.refused }
+}
+
 /** Declares the flags that every command has. */
 export function addGlobalFlags(program: Command): void {
   program
@@ -177,6 +201,7 @@ export function addGlobalFlags(program: Command): void {
     .option('--config <file>', 'configuration file (BERTH_CONFIG)')
     .option('--profile <name>', 'profile of the configuration file (BERTH_PROFILE)')
     .option('-o, --output <format>', `one of ${formats.join(', ')}`)
+    .addOption(new Option('--log-level <level>', 'debug shows each request').choices(logLevels))
     .option('--force-color', 'colours also where there is no terminal')
     .option('--no-color', 'no colours (NO_COLOR)')
 }

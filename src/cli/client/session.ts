@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { reasonOf, request } from './http.ts'
 import type { Settings } from './settings.ts'
-import { remainingMs, type TokenCache } from './token-cache.ts'
+import { goodToken, remainingMs, type TokenCache } from './token-cache.ts'
 
 /** A token for an audience: the one that was given, the one that was kept, or a new one from the refresh token. */
 
@@ -20,14 +21,6 @@ export class Refused extends Error {
   override readonly name = 'Refused'
 }
 
-/** A token is renewed when less than this is left of it. */
-const MARGIN_MS = 60_000
-
-function goodToken(cache: TokenCache, audience: string, marginMs = MARGIN_MS): string | undefined {
-  const token = cache.read('oidc-token', audience)
-  return remainingMs(token) > marginMs ? token : undefined
-}
-
 export interface TokenSource {
   readonly settings: Settings
   readonly cache: TokenCache
@@ -39,50 +32,89 @@ export async function tokenFor(source: TokenSource, audience = source.settings.a
   if (settings.token !== '') return settings.token
   const known = goodToken(cache, audience)
   if (known !== undefined) return known
-  const renewed = await renew(source, audience)
+  const renewed = await renew(source, audience).catch((error: unknown) => {
+    // What is left of the old one may be enough.
+    const old = cache.read('oidc-token', audience)
+    if (error instanceof Unreachable && old !== undefined && remainingMs(old) > 0) return old
+    throw error
+  })
   if (renewed !== undefined) return renewed
-  throw new NotSignedIn(`you are not signed in to ${settings.issuer}: run berth auth login`)
+  throw new NotSignedIn(notSignedIn(source, audience))
 }
 
-/** The key in the cache under which the refresh token of a server is kept: it is good for every audience of the session. */
-const refreshKey = ({ settings }: TokenSource) => settings.audience
+function notSignedIn({ settings, cache }: TokenSource, audience: string): string {
+  const isOther = audience !== settings.audience && goodToken(cache, settings.audience) !== undefined
+  return isOther
+    ? `you are not signed in for ${audience}: run berth auth login --audience ${settings.audience} --audience ${audience}`
+    : `you are not signed in to ${settings.issuer}: run berth auth login`
+}
+
+/** Where in the cache the refresh token of a server is: one, whatever the access tokens are for. */
+export function refreshKey({ api }: Pick<Settings, 'api'>): string {
+  return api
+}
+
+/** A program that holds the lock and does not say that it lives, for this long, is taken for dead. */
+const LOCK_STALE_MS = 15_000
 
 /**
  * A new access token by the refresh token, which that uses up. Of several programs that want one at once, one asks and the others
- * find what it got: a refresh token that comes twice ends the session.
+ * find what it got: a refresh token that comes twice ends the session. Undefined when there is no refresh token that still counts.
+ * `force`: also when the token that is kept is good, unless another program renewed it just now.
  */
-export async function renew(source: TokenSource, audience: string): Promise<string | undefined> {
+export async function renew(
+  source: TokenSource,
+  audience: string,
+  { force = false } = {},
+): Promise<string | undefined> {
   const { cache, settings } = source
-  const key = refreshKey(source)
+  const key = refreshKey(settings)
   if (remainingMs(cache.read('refresh-token', key)) === 0) return undefined
-  const { lock } = await import('proper-lockfile')
-  mkdirSync(cache.base, { recursive: true, mode: 0o700 })
-  const release = await lock(cache.base, {
-    lockfilePath: join(cache.base, 'refresh.lock'),
-    stale: 15_000,
-    retries: { retries: 100, minTimeout: 50, maxTimeout: 250 },
-  })
+  const before = cache.read('oidc-token', audience)
+  const release = await locked(cache.base)
   try {
     const made = goodToken(cache, audience)
-    if (made !== undefined) return made
+    if (made !== undefined && !(force && made === before)) return made
     const token = cache.read('refresh-token', key)
     if (token === undefined || remainingMs(token) === 0) return undefined
     const reply = await postForm(`${settings.issuer}/sts/exchange_refresh_token`, { aud: audience }, token)
     if (reply.status !== 200) {
+      if (reply.status === 429 || reply.status >= 500)
+        throw new Unreachable(`the token cannot be renewed now: ${messageOf(reply.body)}`)
       // Only what says that it will never be good again ends the sign-in here.
       if (reply.status === 401 || reply.status === 403) cache.remove('refresh-token', key)
-      if (reply.status >= 500) throw new Refused(`the token could not be renewed: ${messageOf(reply.body)}`)
       return undefined
     }
     const pair = reply.body as {
       readonly token?: { readonly token?: string }
       readonly refreshToken?: { readonly token?: string }
     }
+    // First what cannot be had again.
     if (pair.refreshToken?.token) cache.write('refresh-token', pair.refreshToken.token, key)
     if (pair.token?.token) cache.write('oidc-token', pair.token.token, audience)
     return pair.token?.token
   } finally {
     await release()
+  }
+}
+
+async function locked(base: string): Promise<() => Promise<void>> {
+  const { lock } = await import('proper-lockfile')
+  mkdirSync(base, { recursive: true, mode: 0o700 })
+  let isLost = false
+  const release = await lock(base, {
+    lockfilePath: join(base, 'refresh.lock'),
+    stale: LOCK_STALE_MS,
+    retries: { retries: 200, minTimeout: 25, maxTimeout: 250 },
+    // A machine that slept meanwhile: the answer is still the one to keep.
+    onCompromised: () => {
+      isLost = true
+    },
+  }).catch((error: unknown) => {
+    throw new Refused(`${base} cannot be locked, which renewing a token needs: ${reasonOf(error)}`)
+  })
+  return async () => {
+    if (!isLost) await release().catch(() => undefined)
   }
 }
 
@@ -100,31 +132,30 @@ export async function postForm(
   const form = new URLSearchParams()
   for (const [name, value] of Object.entries(fields))
     for (const one of [value ?? []].flat()) form.append(name, one)
+  const headers = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }
   try {
-    const response = await fetch(url, {
-      method: 'POST',
-      body: form,
-      redirect: 'error',
-      headers: bearer === undefined ? {} : { authorization: `Bearer ${bearer}` },
-    })
-    const text = await response.text()
-    let body: unknown
-    try {
-      body = JSON.parse(text)
-    } catch {
-      body = { message: text.slice(0, 200) }
-    }
-    return { status: response.status, body }
+    const response = await request(url, { method: 'POST', body: form, headers })
+    return { status: response.status, body: readJson(await response.text()) }
   } catch (error) {
     throw unreachable(url, error)
   }
 }
 
+/** What somebody else answers is no JSON, and then its beginning says who that is. */
+export function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return { message: text.slice(0, 200).trim() || 'the answer is empty' }
+  }
+}
+
 export function unreachable(url: string, cause: unknown): Unreachable {
-  const { host } = new URL(url)
-  const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
-  const why = inner instanceof Error ? inner.message || (inner as NodeJS.ErrnoException).code : String(inner)
-  return new Unreachable(`${host} cannot be reached (${why}); is it running, and is --api right?`, { cause })
+  const why = reasonOf(cause)
+  const hint = /certificate/i.test(why)
+    ? 'NODE_EXTRA_CA_CERTS names a file with the certificate to trust'
+    : 'is it running, and is --api right?'
+  return new Unreachable(`${new URL(url).host} cannot be reached (${why}); ${hint}`, { cause })
 }
 
 export function messageOf(body: unknown): string {

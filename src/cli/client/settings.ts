@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { parse, stringify } from 'yaml'
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { UsageError } from './invocation.ts'
+import { configDirectory } from './user-directories.ts'
 
 /**
  * Where the command line finds its server: flags, then the environment, then the profile of the configuration file that is in use,
@@ -23,7 +23,7 @@ export interface Settings {
 }
 
 const DEFAULT_API = 'http://127.0.0.1:8080'
-const DEFAULT_PROFILE = 'default'
+export const DEFAULT_PROFILE = 'default'
 
 /** What a profile may say, and what for. */
 export const properties = {
@@ -54,13 +54,15 @@ export interface ConfigFile {
   readonly profiles: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
+/** What the program was started with. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** What the command line's own flags say. */
 export interface Flags {
   readonly api?: string
   readonly issuer?: string
-  readonly audience?: string
+  /** Several for commands that have a flag of their own for them; these do not count here. */
+  readonly audience?: string | readonly string[]
   readonly config?: string
   readonly profile?: string
 }
@@ -68,22 +70,25 @@ export interface Flags {
 export function configPath(env: Environment, flags: Pick<Flags, 'config'> = {}): string {
   const own = flags.config || env['BERTH_CONFIG']
   if (own) return own
-  const base = env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config')
-  return join(base, 'berth', 'config.yaml')
+  return join(configDirectory(env), 'berth', 'config.yaml')
 }
+
+/** Loaded when there is a file: most commands run without one. */
+const yaml = () => createRequire(import.meta.url)('yaml') as typeof import('yaml')
 
 /** The file, empty where there is none. Throws a UsageError for one that cannot be read. */
 export function readConfigFile(path: string): ConfigFile {
   if (!existsSync(path)) return { profile: DEFAULT_PROFILE, profiles: {} }
   let value: unknown
   try {
-    value = parse(readFileSync(path, 'utf8')) ?? {}
+    value = yaml().parse(readFileSync(path, 'utf8')) ?? {}
   } catch (error) {
     throw new UsageError(`${path} cannot be read: ${(error as Error).message}`)
   }
   const { profile = DEFAULT_PROFILE, profiles = {} } = value as Partial<ConfigFile>
   const isText = typeof profile === 'string' && typeof profiles === 'object' && profiles !== null
-  if (!isText) throw new UsageError(`${path} must have a profile and profiles; see berth config --help`)
+  if (!isText || Array.isArray(profiles) || typeof value !== 'object' || Array.isArray(value))
+    throw new UsageError(`${path} must have a profile and profiles; see berth config --help`)
   for (const [name, given] of Object.entries(profiles)) {
     for (const [property, text] of Object.entries(given ?? {})) {
       const problem = checkProperty(property, String(text))
@@ -91,14 +96,6 @@ export function readConfigFile(path: string): ConfigFile {
     }
   }
   return { profile, profiles }
-}
-
-/** Writes it whole: a reader sees the old one or the new one. */
-export function writeConfigFile(path: string, file: ConfigFile): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const draft = `${path}.${process.pid}`
-  writeFileSync(draft, stringify(file), { mode: 0o600 })
-  renameSync(draft, path)
 }
 
 /** What is wrong with a property, or undefined. */
@@ -117,13 +114,14 @@ function variableOf(property: string): string {
   return `BERTH_${property.toUpperCase().replaceAll(/[.-]/g, '_')}`
 }
 
-export function resolveSettings(env: Environment, flags: Flags): Settings {
+/** Throws a UsageError for what cannot be right, a profile that does not exist included unless it `mayBeNew`. */
+export function resolveSettings(env: Environment, flags: Flags, { mayBeNew = false } = {}): Settings {
   const file = readConfigFile(configPath(env, flags))
   const profile = flags.profile || env['BERTH_PROFILE'] || file.profile
   const own = file.profiles[profile]
-  if (own === undefined && profile !== DEFAULT_PROFILE && Object.keys(file.profiles).length > 0)
+  if (own === undefined && profile !== DEFAULT_PROFILE && !mayBeNew)
     throw new UsageError(
-      `there is no profile ${JSON.stringify(profile)}; there are ${Object.keys(file.profiles).join(', ')}`,
+      `there is no profile ${JSON.stringify(profile)}; make it: berth config use ${profile}`,
     )
   const all: Record<string, string> = {}
   for (const property of Object.keys(properties)) {
@@ -143,7 +141,7 @@ export function resolveSettings(env: Environment, flags: Flags): Settings {
   return {
     api,
     issuer: address('issuer', api),
-    audience: flags.audience || all['audience'] || api,
+    audience: (typeof flags.audience === 'string' && flags.audience) || all['audience'] || api,
     registry: all['registry'] ?? new URL(api).host,
     profile,
     token: env['BERTH_TOKEN'] ?? '',

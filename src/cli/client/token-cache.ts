@@ -1,16 +1,8 @@
-import {
-  chmodSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { replaceFile } from './replace-file.ts'
 import type { Environment } from './settings.ts'
+import { cacheDirectory } from './user-directories.ts'
 
 /**
  * Tokens on disk, in the layout that clients of the platform share: `<audience>/[<alias>/]<kind>` below the user's cache. Files are
@@ -18,84 +10,97 @@ import type { Environment } from './settings.ts'
  */
 export interface TokenCache {
   readonly base: string
-  read(kind: TokenKind, audience: string, alias?: string): string | undefined
-  write(kind: TokenKind, token: string, audience: string, alias?: string): void
-  remove(kind: TokenKind, audience: string, alias?: string): void
+  read(kind: TokenKind, audience: string): string | undefined
+  write(kind: TokenKind, token: string, audience: string): void
+  remove(kind: TokenKind, audience: string): void
   /** Deletes the tokens for an audience, or all of them; returns how many there were. */
   clear(audience?: string): number
-  /** Every access token with the directory that it lies in. */
-  all(): { readonly audience: string; readonly token: string }[]
+  /** Every token of a kind. */
+  all(kind: TokenKind): string[]
+  /** Deletes the access tokens of which this is true. */
+  removeWhere(isUnwanted: (claims: Readonly<Record<string, unknown>>) => boolean): void
 }
 
-export const kinds = ['oidc-token', 'refresh-token'] as const
+const kinds = ['oidc-token', 'refresh-token'] as const
 export type TokenKind = (typeof kinds)[number]
 
-function cacheDirectory(env: Environment): string {
-  return join(env['XDG_CACHE_HOME'] || join(env['HOME'] || homedir(), '.cache'), 'berth')
-}
+/** A token is renewed when less than this is left of it. */
+const MARGIN_MS = 60_000
 
 export function tokenCache(env: Environment): TokenCache {
-  const base = cacheDirectory(env)
-  const fileOf = (kind: TokenKind, audience: string, alias = '') =>
-    join(base, audience.replaceAll('/', '-'), alias.replaceAll('/', '_'), kind)
-  const isToken = (name: string): name is TokenKind => kinds.some((kind) => kind === name)
+  const base = join(cacheDirectory(env), 'berth')
+  const directoryOf = (audience: string) => join(base, directoryName(audience))
+  const fileOf = (kind: TokenKind, audience: string) => join(directoryOf(audience), kind)
 
   const filesBelow = (directory: string): string[] => {
     try {
       return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
         const path = join(directory, entry.name)
         if (entry.isDirectory()) return filesBelow(path)
-        return isToken(entry.name) ? [path] : []
+        return isOurs(entry.name) ? [path] : []
       })
     } catch {
       return []
     }
   }
-  const tidy = (directory: string): void => {
+  const removeFile = (file: string): void => {
+    rmSync(file, { force: true })
     try {
       // Fails while anything is left in it, which is what is wanted.
-      if (directory.startsWith(base)) {
-        rmdirSync(directory)
-        tidy(dirname(directory))
-      }
+      for (let at = dirname(file); at.startsWith(base); at = dirname(at)) rmdirSync(at)
     } catch {}
   }
   return {
     base,
-    read(kind, audience, alias) {
-      try {
-        return readFileSync(fileOf(kind, audience, alias), 'utf8')
-      } catch {
-        return undefined
-      }
-    },
-    write(kind, token, audience, alias) {
-      const file = fileOf(kind, audience, alias)
+    read: (kind, audience) => read(fileOf(kind, audience)),
+    write(kind, token, audience) {
+      const file = fileOf(kind, audience)
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
       for (let at = dirname(file); at.startsWith(base); at = dirname(at)) chmodSync(at, 0o700)
-      const draft = `${file}.${process.pid}`
-      writeFileSync(draft, token, { mode: 0o600 })
-      renameSync(draft, file)
+      replaceFile(file, token, 0o600)
     },
-    remove(kind, audience, alias) {
-      rmSync(fileOf(kind, audience, alias), { force: true })
+    remove(kind, audience) {
+      removeFile(fileOf(kind, audience))
     },
     clear(audience) {
-      const files = filesBelow(audience === undefined ? base : join(base, audience.replaceAll('/', '-')))
-      for (const file of files) {
-        rmSync(file, { force: true })
-        tidy(dirname(file))
-      }
+      const files = filesBelow(audience === undefined ? base : directoryOf(audience))
+      for (const file of files) removeFile(file)
       return files.length
     },
-    all: () =>
+    all: (kind) =>
       filesBelow(base)
-        .filter((file) => file.endsWith('oidc-token'))
-        .map((file) => ({
-          audience: dirname(file).slice(base.length + 1),
-          token: readFileSync(file, 'utf8'),
-        })),
+        .filter((file) => basename(file) === kind)
+        .flatMap((file) => read(file) ?? []),
+    removeWhere(isUnwanted) {
+      for (const file of filesBelow(base))
+        if (basename(file) === 'oidc-token' && isUnwanted(claimsOf(read(file)))) removeFile(file)
+    },
   }
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+/** Drafts too, which a program that was killed leaves behind. */
+function isOurs(name: string): boolean {
+  return kinds.some((kind) => name === kind || (name.startsWith(`${kind}.`) && /\.\d+$/.test(name)))
+}
+
+/** The audience as the name of a directory, and never of one that is elsewhere. */
+function directoryName(audience: string): string {
+  const name = audience.replaceAll(process.platform === 'win32' ? /[/\\:]/g : '/', '-')
+  return /^\.+$/.test(name) ? name.replaceAll('.', '-') : name
+}
+
+/** The access token for an audience, if one is kept that is good for a while. */
+export function goodToken(cache: TokenCache, audience: string): string | undefined {
+  const token = cache.read('oidc-token', audience)
+  return remainingMs(token) > MARGIN_MS ? token : undefined
 }
 
 /** How long a token is good for, in ms; 0 for one that has ended or cannot be read. */

@@ -5,11 +5,13 @@ import {
   type ConfigFile,
   checkProperty,
   configPath,
+  DEFAULT_PROFILE,
   properties,
   readConfigFile,
   resolveSettings,
-  writeConfigFile,
+  type Settings,
 } from '../client/settings.ts'
+import { type ConfigChange, changeConfigFile } from './change-file.ts'
 
 /** The configuration file: profiles for several servers, each with its properties. */
 
@@ -37,12 +39,21 @@ function fileOf(invocation: AuthInvocation): { path: string; file: ConfigFile; p
   return { path, file, profile: invocation.flags.profile || invocation.env['BERTH_PROFILE'] || file.profile }
 }
 
-/** Changes the properties of the profile in use. */
-function change(invocation: AuthInvocation, next: (own: Record<string, string>) => Record<string, string>) {
-  const { path, file, profile } = fileOf(invocation)
-  const own = next({ ...file.profiles[profile] })
-  writeConfigFile(path, { ...file, profiles: { ...file.profiles, [profile]: own } })
+/** Changes the profile in use; returns its name. */
+function change(invocation: AuthInvocation, work: (file: ConfigChange, profile: string) => void): string {
+  const { path, profile } = fileOf(invocation)
+  changeConfigFile(path, (file) => work(file, profile))
   return profile
+}
+
+/** What holds now, as a profile would say it: nothing that is so by itself. */
+function worthSaving({ api, issuer, audience, properties: set }: Settings): Record<string, string> {
+  return {
+    ...set,
+    api,
+    ...(issuer === api ? {} : { issuer }),
+    ...(audience === api ? {} : { audience }),
+  }
 }
 
 const commands: readonly CommandDeclaration[] = [
@@ -78,7 +89,7 @@ const commands: readonly CommandDeclaration[] = [
       const [property, value] = [invocation.word(0), invocation.word(1)]
       const problem = checkProperty(property, value)
       if (problem !== undefined) throw new UsageError(`${property} ${problem}`)
-      const profile = change(invocation as AuthInvocation, (own) => ({ ...own, [property]: value }))
+      const profile = change(invocation as AuthInvocation, (file, own) => file.set(own, property, value))
       invocation.output.done(`${profile}: ${property} is ${value}`)
     },
   },
@@ -89,9 +100,9 @@ const commands: readonly CommandDeclaration[] = [
     examples: ['berth config unset default.group'],
     async run(invocation) {
       const property = invocation.word(0)
-      const problem = checkProperty(property, 'http://x')
-      if (problem?.startsWith('is not') === true) throw new UsageError(`${property} ${problem}`)
-      const profile = change(invocation as AuthInvocation, ({ [property]: _, ...rest }) => rest)
+      if (!Object.hasOwn(properties, property))
+        throw new UsageError(`${property} ${checkProperty(property, '')}`)
+      const profile = change(invocation as AuthInvocation, (file, own) => file.unset(own, property))
       invocation.output.done(`${profile}: ${property} is not set`)
     },
   },
@@ -104,9 +115,11 @@ const commands: readonly CommandDeclaration[] = [
       const profile = invocation.word(0)
       if (!/^[\w.-]{1,64}$/.test(profile))
         throw new UsageError('PROFILE must be letters, digits, dots, hyphens and underscores')
-      const { path, file } = fileOf(invocation as AuthInvocation)
-      const profiles = { ...file.profiles, [profile]: file.profiles[profile] ?? {} }
-      writeConfigFile(path, { profile, profiles })
+      const { path } = fileOf(invocation as AuthInvocation)
+      changeConfigFile(path, (file) => {
+        file.add(profile)
+        file.use(profile)
+      })
       invocation.output.done(`the profile in use is ${profile}`)
     },
   },
@@ -144,6 +157,26 @@ const commands: readonly CommandDeclaration[] = [
     },
   },
   {
+    name: 'save',
+    summary: 'write what flags and environment say into the profile in use',
+    options: [{ flags: '-y, --yes', summary: 'do not ask' }],
+    examples: ['BERTH_API=https://berth.example.com berth config save --profile work --yes'],
+    async run(invocation) {
+      const auth = invocation as AuthInvocation
+      const { path, profile } = fileOf(auth)
+      const values = worthSaving(resolveSettings(auth.env, auth.flags, { mayBeNew: true }))
+      const words = Object.entries(values).map(([property, value]) => `${property}=${value}`)
+      if (
+        !(await invocation.ask.confirm(`Write ${words.join(', ')} into the profile ${profile} of ${path}?`))
+      )
+        return
+      change(auth, (changed, own) => {
+        for (const [property, value] of Object.entries(values)) changed.set(own, property, value)
+      })
+      invocation.output.done(`${profile}: ${words.join(', ')}`)
+    },
+  },
+  {
     name: 'reset',
     summary: 'delete the profile in use',
     options: [{ flags: '-y, --yes', summary: 'do not ask' }],
@@ -151,8 +184,11 @@ const commands: readonly CommandDeclaration[] = [
     async run(invocation) {
       const { path, file, profile } = fileOf(invocation as AuthInvocation)
       if (!(await invocation.ask.confirm(`Delete the profile ${profile} of ${path}?`))) return
-      const { [profile]: _, ...profiles } = file.profiles
-      writeConfigFile(path, { profile: Object.keys(profiles)[0] ?? 'default', profiles })
+      const [next = DEFAULT_PROFILE] = Object.keys(file.profiles).filter((name) => name !== profile)
+      changeConfigFile(path, (changed) => {
+        changed.remove(profile)
+        if (file.profile === profile) changed.use(next)
+      })
       invocation.output.done(`deleted the profile ${profile}`)
     },
   },

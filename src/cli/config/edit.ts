@@ -1,18 +1,20 @@
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import { UsageError } from '../client/invocation.ts'
+import { replaceFile } from '../client/replace-file.ts'
 import type { AuthInvocation } from '../client/run.ts'
-import { configPath, readConfigFile, writeConfigFile } from '../client/settings.ts'
+import { configPath, DEFAULT_PROFILE, readConfigFile } from '../client/settings.ts'
+import { changeConfigFile } from './change-file.ts'
 
 /** Lets somebody edit a copy; it takes the file's place only when it can be read. */
 export async function editConfig({ env, flags, output }: AuthInvocation): Promise<void> {
   const path = configPath(env, flags)
-  if (!existsSync(path)) writeConfigFile(path, { profile: 'default', profiles: { default: {} } })
+  if (!existsSync(path)) changeConfigFile(path, (file) => file.add(DEFAULT_PROFILE))
   const draft = `${path}.edit.yaml`
   if (existsSync(draft)) output.done(`going on with ${draft}, which was left over`)
   else copyFileSync(path, draft)
   const editor = env['VISUAL'] || env['EDITOR'] || 'nano'
-  const { status, error } = spawnSync(editor, [draft], { stdio: 'inherit', shell: true })
+  const { status, error } = openEditor(editor, draft)
   if (error !== undefined || status !== 0) {
     rmSync(draft, { force: true })
     throw new UsageError(`the editor ${editor} failed; the file is as it was`)
@@ -22,6 +24,14 @@ export async function editConfig({ env, flags, output }: AuthInvocation): Promis
   } catch (problem) {
     throw new UsageError(`${(problem as Error).message}; the file is as it was, your text is in ${draft}`)
   }
-  renameSync(draft, path)
+  replaceFile(path, readFileSync(draft, 'utf8'))
+  rmSync(draft, { force: true })
   output.done(`wrote ${path}`)
+}
+
+/** The editor is a command line of its own: `code --wait`. The name of the file is not part of it, whatever is in it. */
+function openEditor(editor: string, file: string) {
+  return process.platform === 'win32'
+    ? spawnSync(`${editor} "${file}"`, { stdio: 'inherit', shell: true })
+    : spawnSync('sh', ['-c', `${editor} "$1"`, 'berth', file], { stdio: 'inherit' })
 }

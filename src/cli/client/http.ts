@@ -1,0 +1,49 @@
+import { version } from './version.ts'
+
+/** Requests of the command line: they say who asks, end in time, follow nobody elsewhere, and can be watched. */
+
+const TIMEOUT_MS = 60_000
+
+let watch: ((line: string) => void) | undefined
+
+/** Shows every request from now on: method, address without its query, status and time. Never a token. */
+export function watchRequests(tell: (line: string) => void): void {
+  watch = tell
+}
+
+/** As `fetch`. Redirects are errors: whoever is elsewhere must get no token (R34). */
+export async function request(url: string | URL, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers)
+  headers.set('user-agent', userAgent())
+  const timeout = AbortSignal.timeout(TIMEOUT_MS)
+  const signal = init.signal ? AbortSignal.any([init.signal, timeout]) : timeout
+  const startedMs = performance.now()
+  const say = (outcome: string) => {
+    const { origin, pathname } = new URL(url)
+    watch?.(
+      `${init.method ?? 'GET'} ${origin}${pathname} ${outcome} ${Math.round(performance.now() - startedMs)} ms`,
+    )
+  }
+  try {
+    const response = await fetch(url, { ...init, headers, signal, redirect: 'error' })
+    say(String(response.status))
+    return response
+  } catch (error) {
+    say(reasonOf(error))
+    throw error
+  }
+}
+
+/** Why there was no answer. */
+export function reasonOf(error: unknown): string {
+  const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error
+  if (!(inner instanceof Error)) return String(inner)
+  return inner.message || String((inner as NodeJS.ErrnoException).code)
+}
+
+let name: string | undefined
+
+function userAgent(): string {
+  name ??= `berth/${version()} ${process.platform}/${process.arch}`
+  return name
+}
