@@ -16,7 +16,6 @@ const later: Readonly<Record<string, string>> = {
   R31: 'registry content: blobs are reached through a link of their repo only',
   R32: 'registry content: the media type is the one of the request',
   R33: 'registry content: digests are verified on write and on fetch',
-  R34: 'client commands that send credentials to a registry',
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url))

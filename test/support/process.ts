@@ -23,7 +23,8 @@ export function cleanups(): Cleanup & { run(): Promise<void> } {
   }
 }
 
-const program = fileURLToPath(new URL('../../bin/berth.js', import.meta.url))
+/** What `npx berth` runs. */
+export const program = fileURLToPath(new URL('../../bin/berth.js', import.meta.url))
 
 export type Environment = Readonly<Record<string, string>>
 
@@ -43,18 +44,30 @@ export interface Running {
 
 const TIMEOUT_MS = 30_000
 
+export interface RunOptions {
+  readonly cwd?: string
+  readonly uid?: number
+  /** What it reads; nothing when it is not given. */
+  readonly input?: string
+  /** A link to the program, by whose name it is called. */
+  readonly as?: string
+  /** Of Node itself. */
+  readonly nodeArgs?: readonly string[]
+}
+
 /** Starts `berth` with this environment and nothing of ours. It is killed when it runs longer than the test. */
 export function spawnBerth(
   t: Cleanup,
   args: readonly string[],
   env: Environment = {},
-  options: { readonly cwd?: string; readonly uid?: number } = {},
+  { input, as = program, nodeArgs = [], ...options }: RunOptions = {},
 ): Running {
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [...nodeArgs, as, ...args], {
     env: { PATH: process.env['PATH'], HOME: tmpdir(), ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     ...options,
   })
+  child.stdin?.on('error', () => undefined).end(input)
   let stdout = ''
   let stderr = ''
   child.stdout?.setEncoding('utf8').on('data', (text) => {
@@ -76,7 +89,7 @@ export async function runBerth(
   t: Cleanup,
   args: readonly string[],
   env: Environment = {},
-  options: { readonly cwd?: string; readonly uid?: number } = {},
+  options: RunOptions = {},
 ): Promise<Finished> {
   const { child, finished } = spawnBerth(t, args, env, options)
   const timer = setTimeout(() => child.kill('SIGKILL'), TIMEOUT_MS)

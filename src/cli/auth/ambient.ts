@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { request } from '../client/http.ts'
 import { messageOf, Refused, readJson, unreachable } from '../client/session.ts'
 import type { Environment } from '../client/settings.ts'
+import type { AwsService } from './aws-identity.ts'
 
 /** Tokens that a CI system, a cluster or a cloud gives to what runs there. */
 
@@ -69,11 +70,18 @@ const KUBERNETES_FILE = '/var/run/secrets/tokens/berth'
 const kubernetes: Source = async () =>
   existsSync(KUBERNETES_FILE) ? readFileSync(KUBERNETES_FILE, 'utf8').trim() : undefined
 
+/** Amazon's own variables for partitions and regions that have a token service of their own. */
+function serviceOf(env: Environment): AwsService | undefined {
+  const endpoint = env['AWS_ENDPOINT_URL_STS'] ?? ''
+  if (!URL.canParse(endpoint)) return undefined
+  return { host: new URL(endpoint).hostname, region: env['AWS_REGION'] || 'us-east-1' }
+}
+
 const amazon: Source = async (env, issuer, identity) => {
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env
   if (!accessKeyId || !secretAccessKey) return undefined
   const { signedCallerIdentity } = await import('./aws-identity.ts')
   const sessionToken = env['AWS_SESSION_TOKEN']
   const credentials = { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) }
-  return signedCallerIdentity(credentials, issuer, identity)
+  return signedCallerIdentity(credentials, issuer, identity, serviceOf(env))
 }

@@ -12,18 +12,29 @@ export interface AwsCredentials {
   readonly sessionToken?: string
 }
 
-const HOST = 'sts.amazonaws.com'
+/** Which token service of Amazon is asked: the one that the server knows. */
+export interface AwsService {
+  readonly host: string
+  readonly region: string
+}
+
+const GLOBAL_SERVICE: AwsService = { host: 'sts.amazonaws.com', region: 'us-east-1' }
 const PATH = '/?Action=GetCallerIdentity&Version=2011-06-15'
 
-export function signedCallerIdentity(credentials: AwsCredentials, issuer: string, identity: string): string {
+export function signedCallerIdentity(
+  credentials: AwsCredentials,
+  issuer: string,
+  identity: string,
+  { host, region } = GLOBAL_SERVICE,
+): string {
   const { headers = {} } = aws4.sign(
     {
       method: 'POST',
       path: PATH,
       service: 'sts',
-      region: 'us-east-1',
+      region,
       headers: {
-        Host: HOST,
+        Host: host,
         Accept: 'application/json',
         'Chainguard-Audience': issuer,
         'Chainguard-Identity': identity,

@@ -4,6 +4,7 @@ import type { IdentityInput } from '../../../client/berth.ts'
 import { UsageError } from '../client/invocation.ts'
 import { groupUid, roleUid, seconds } from '../client/locate.ts'
 import type { AuthInvocation } from '../client/run.ts'
+import { PULL_TOKEN_ISSUER } from './pull-token-issuer.ts'
 
 /**
  * A pull token: the user name and password with which a machine without a sign-in pulls. It is an identity whose only key was made
@@ -18,7 +19,6 @@ export interface PullToken {
   readonly expires: string
 }
 
-export const PULL_TOKEN_ISSUER = 'https://pulltoken.issuer.berth'
 const SUBJECT_PREFIX = 'pull-token-'
 const MAX_SECONDS = 8760 * 3600
 
@@ -27,7 +27,8 @@ const pullRoles: Readonly<Record<string, string>> = { oci: 'registry.pull', apk:
 
 export async function createPullToken(invocation: AuthInvocation): Promise<PullToken> {
   const lifetime = seconds('--ttl', invocation.text('ttl'))
-  if (lifetime > MAX_SECONDS || lifetime <= 0) throw new UsageError('--ttl must be at most 8760h')
+  if (lifetime <= 0 || lifetime > MAX_SECONDS)
+    throw new UsageError('--ttl must be at most 8760h, and more than nothing')
   const role = pullRoles[invocation.text('repository') || 'oci'] ?? ''
   const group = await groupUid(invocation, invocation.text('parent'), '--parent')
   const roleToGive = await roleUid(invocation, role, group)

@@ -1,4 +1,6 @@
 import type { CommandDeclaration } from '../client/command.ts'
+import type { Invocation } from '../client/invocation.ts'
+import { scopeOf } from '../client/locate.ts'
 import type { AuthInvocation } from '../client/run.ts'
 
 /** Pull tokens: made, shown once, listed. */
@@ -6,6 +8,7 @@ import type { AuthInvocation } from '../client/run.ts'
 const create: CommandDeclaration = {
   name: 'create',
   summary: 'make one; the password is shown once',
+  formats: ['env'],
   options: [
     { flags: '--name <name>', summary: 'what to call it', default: 'pull-token' },
     { flags: '-d, --description <text>', summary: 'what it is for' },
@@ -13,11 +16,10 @@ const create: CommandDeclaration = {
     { flags: '--repository <kind>', summary: 'what it pulls', choices: ['oci', 'apk'], default: 'oci' },
     { flags: '--save', summary: "write it into Docker's configuration instead of showing it" },
     { flags: '--ttl <duration>', summary: 'how long it lasts, at most 8760h', default: '720h' },
-    { flags: '--env', summary: 'print it as lines for a shell' },
   ],
   examples: [
     'berth auth pull-token create --parent my-org',
-    'eval "$(berth auth pull-token create --parent my-org --ttl 24h --env)"',
+    'eval "$(berth auth pull-token create --parent my-org --ttl 24h -o env)"',
   ],
   async run(invocation) {
     const { settings, env, output } = invocation as AuthInvocation
@@ -28,7 +30,7 @@ const create: CommandDeclaration = {
       savePullToken(env, settings.registry, made.identity, made.token)
       return output.done(`Updated auth config for ${settings.registry}`)
     }
-    if (invocation.flag('env')) {
+    if (invocation.text('output') === 'env') {
       process.stdout.write(
         `export BERTH_IDENTITY_ID=${made.identity}\nexport BERTH_IDENTITY_TOKEN=${made.token}\n`,
       )
@@ -70,8 +72,10 @@ export const pullTokenCommand: CommandDeclaration = {
       async run(invocation) {
         const { identityView, listed } = await import('../iam/identities.ts')
         const only = { type: 'pull_token', expired: invocation.flag('expired'), name: '' }
+        const roles = await rolesOfIdentities(invocation)
         const shown = ['ID', 'NAME', 'DESCRIPTION', 'EXPIRES']
         const columns = identityView.columns.filter(({ title }) => shown.includes(title))
+        columns.splice(3, 0, { title: 'ROLES', value: ({ uid }) => (roles.get(uid) ?? []).join(', ') })
         await invocation.output.list(listed(invocation, only), {
           ...identityView,
           columns,
@@ -80,4 +84,13 @@ export const pullTokenCommand: CommandDeclaration = {
       },
     },
   ],
+}
+
+/** What each identity may do, as `organization: role`. */
+async function rolesOfIdentities(invocation: Invocation): Promise<ReadonlyMap<string, readonly string[]>> {
+  const client = await invocation.client()
+  const roles = new Map<string, string[]>()
+  for await (const { identityUid, role, group } of client.roleBindings.all(await scopeOf(invocation)))
+    roles.set(identityUid, [...(roles.get(identityUid) ?? []), `${group?.name}: ${role?.name}`])
+  return roles
 }

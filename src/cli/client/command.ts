@@ -30,6 +30,8 @@ export interface CommandDeclaration {
   readonly summary: string
   readonly parameters?: readonly Parameter[]
   readonly options?: readonly OptionDeclaration[]
+  /** Formats that this command alone has, beside those of all. */
+  readonly formats?: readonly string[]
   /** Whole command lines. */
   readonly examples: readonly [string, ...string[]]
   readonly run: (invocation: Invocation) => Promise<void>
@@ -45,7 +47,11 @@ export interface CommandGroup {
 }
 
 /** Makes what a command works with out of its words. */
-export type Invoke = (parameters: readonly (string | readonly string[])[], command: Command) => Invocation
+export type Invoke = (
+  parameters: readonly (string | readonly string[])[],
+  command: Command,
+  formats: readonly string[],
+) => Invocation
 
 export function addCommand(
   parent: Command,
@@ -76,6 +82,7 @@ export function addCommand(
       invoke(
         words.map((word) => word ?? ''),
         command,
+        declared.formats ?? [],
       ),
     )
   })

@@ -5,7 +5,7 @@ import { reasonOf, request, watchRequests } from './http.ts'
 import type { Asking, Choice, Invocation } from './invocation.ts'
 import { UsageError } from './invocation.ts'
 import { createOutput, type Format, formats } from './output.ts'
-import { NotSignedIn, Refused, tokenFor, Unreachable } from './session.ts'
+import { NotSignedIn, Refused, tokenFor, Unreachable, withoutCode } from './session.ts'
 import { type Environment, type Flags, resolveSettings, type Settings } from './settings.ts'
 import { type TokenCache, tokenCache } from './token-cache.ts'
 
@@ -23,7 +23,7 @@ export interface AuthInvocation extends Invocation {
 }
 
 export function invoker(env: Environment): Invoke {
-  return (parameters, command): AuthInvocation => {
+  return (parameters, command, ownFormats): AuthInvocation => {
     const options = command.optsWithGlobals() as Readonly<Record<string, unknown>>
     const flags: Flags = options
     let settings: Settings | undefined
@@ -47,7 +47,7 @@ export function invoker(env: Environment): Invoke {
     }
     if (options['logLevel'] === 'debug') watchRequests((line) => process.stderr.write(`${line}\n`))
     const output = createOutput({
-      format: formatOf(given('output'), configured),
+      format: ownFormats.includes(given('output') ?? '') ? 'none' : formatOf(given('output'), configured),
       color: options['forceColor'] === true || (options['color'] !== false && isColorful(env)),
       width: process.stdout.isTTY ? process.stdout.columns : undefined,
       write: (text) => void process.stdout.write(text),
@@ -171,13 +171,15 @@ export function explain(
       code: exitCodes.unreachable,
     }
   if (failure.code === UNAUTHENTICATED)
-    return { lines: [failure.message, 'sign in again: berth auth login'], code: exitCodes.notSignedIn }
-  const [, text = failure.message] = /^[A-Z][a-z ]+: (.*)$/s.exec(failure.message) ?? []
+    return {
+      lines: [withoutCode(failure.message), 'sign in again: berth auth login'],
+      code: exitCodes.notSignedIn,
+    }
   const violations = failure.fieldViolations.map(({ field, description }) => `${field}: ${description}`)
   const several = violations.length > 1 ? violations.map((line) => `  ${line}`) : []
   return {
     lines: [
-      several.length > 0 ? 'the server refuses this:' : text,
+      several.length > 0 ? 'the server refuses this:' : withoutCode(failure.message),
       ...several,
       ...(failure.code === PERMISSION_DENIED ? ['see what you may do: berth auth status'] : []),
       ...(failure.code === INTERNAL && failure.requestId ? [`request id: ${failure.requestId}`] : []),

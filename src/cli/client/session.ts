@@ -160,5 +160,10 @@ export function unreachable(url: string, cause: unknown): Unreachable {
 
 export function messageOf(body: unknown): string {
   const { message, error_description: description, error } = (body ?? {}) as Record<string, unknown>
-  return String(message ?? description ?? error ?? 'no reason was given')
+  return withoutCode(String(message ?? description ?? error ?? 'no reason was given'))
+}
+
+/** `Permission denied: …` without the words of the code, which the exit code says. */
+export function withoutCode(message: string): string {
+  return /^[A-Z][a-z ]+: (.*)$/s.exec(message)?.[1] ?? message
 }

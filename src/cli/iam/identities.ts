@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import type { BerthClient, Identity, IdentityInput, RelationshipType } from '../../../client/berth.ts'
-import { PULL_TOKEN_ISSUER } from '../auth/make-pull-token.ts'
+import { PULL_TOKEN_ISSUER } from '../auth/pull-token-issuer.ts'
 import type { CommandDeclaration, CommandGroup, OptionDeclaration } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
 import { groupUid, identityUid, roleUid, scopeOf } from '../client/locate.ts'

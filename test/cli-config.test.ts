@@ -1,0 +1,316 @@
+import assert from 'node:assert/strict'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { parse } from 'yaml'
+import { properties } from '../src/cli/client/settings.ts'
+import { readConfig } from '../src/config.ts'
+import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { type CommandLine, commandLine } from './support/command-line.ts'
+import { cleanups } from './support/process.ts'
+
+/** The configuration file, and what counts before what. */
+
+const NOBODY = 'http://127.0.0.1:9'
+const newcomer = (t: TestContext, env: Record<string, string> = {}) => {
+  const cli = commandLine(t, NOBODY, env)
+  const { BERTH_API: _, ...rest } = cli.env
+  const without = (own: Record<string, string> = {}) => ({ BERTH_API: '', ...rest, ...own })
+  return {
+    ...cli,
+    run: (args: readonly string[], { env: own = {}, ...more } = {}) =>
+      cli.run(args, { ...more, env: without(own) }),
+    ok: (args: readonly string[], { env: own = {}, ...more } = {}) =>
+      cli.ok(args, { ...more, env: without(own) }),
+  }
+}
+const fileOf = ({ home }: Pick<CommandLine, 'home'>) => join(home, '.config', 'berth', 'config.yaml')
+const view = async (cli: Pick<CommandLine, 'ok'>, args: readonly string[] = [], env = {}) => {
+  const { items } = JSON.parse(await cli.ok(['config', 'view', '-o', 'json', ...args], { env }))
+  return Object.fromEntries(
+    items.map((item: { property: string; value: string }) => [item.property, item.value]),
+  )
+}
+
+test('flags count before the environment, that before the profile, and that before defaults', async (t) => {
+  const cli = newcomer(t)
+  assert.deepEqual(await view(cli), {
+    profile: 'default',
+    api: 'http://127.0.0.1:8080',
+    issuer: 'http://127.0.0.1:8080',
+    audience: 'http://127.0.0.1:8080',
+    registry: '127.0.0.1:8080',
+  })
+  await cli.ok(['config', 'set', 'api', 'https://file.example'])
+  assert.deepEqual((await view(cli))['issuer'], 'https://file.example')
+  const env = { BERTH_API: 'https://env.example', BERTH_DEFAULT_GROUP: 'my-org' }
+  const fromEnvironment = await view(cli, [], env)
+  assert.deepEqual(
+    [fromEnvironment['api'], fromEnvironment['default.group']],
+    ['https://env.example', 'my-org'],
+  )
+  assert.equal((await view(cli, ['--api', 'https://flag.example'], env))['api'], 'https://flag.example')
+  assert.deepEqual(await view(cli, ['--diff'], env), { api: 'https://file.example' })
+})
+
+test('a profile for each server: made, used, named by flag or environment, deleted', async (t) => {
+  const cli = newcomer(t)
+  await cli.ok(['config', 'set', 'api', 'https://work.example', '--profile', 'work'])
+  await cli.ok(['config', 'set', 'api', 'https://home.example'])
+  assert.equal((await view(cli))['api'], 'https://home.example')
+  assert.equal((await view(cli, ['--profile', 'work']))['api'], 'https://work.example')
+  assert.equal((await view(cli, [], { BERTH_PROFILE: 'work' }))['api'], 'https://work.example')
+  assert.equal((await cli.run(['config', 'use', 'work'])).stderr, 'the profile in use is work\n')
+  assert.equal((await view(cli))['api'], 'https://work.example')
+  assert.equal(
+    await cli.ok(['config', 'profiles', '-o', 'csv']),
+    'PROFILE,API,IN USE\nwork,https://work.example,yes\ndefault,https://home.example,\n',
+  )
+  const unknown = await cli.run(['auth', 'token', '--profile', 'nowhere'])
+  assert.deepEqual(
+    [unknown.code, unknown.stderr],
+    [2, 'berth: there is no profile "nowhere"; make it: berth config use nowhere\n'],
+  )
+  const asked = await cli.run(['config', 'reset'])
+  assert.equal(asked.code, 2)
+  await cli.ok(['config', 'reset', '--yes'])
+  assert.equal(await cli.ok(['config', 'profiles', '-o', 'id']), 'default\n')
+  for (const name of ['../x', '', 'a b', 'x'.repeat(65)])
+    assert.equal((await cli.run(['config', 'use', name])).code, 2, name)
+})
+
+test('what somebody wrote stays: comments, order, links and modes', async (t) => {
+  const cli = newcomer(t)
+  const real = join(cli.home, 'dotfiles.yaml')
+  writeFileSync(
+    real,
+    '# my servers\nprofile: work\nprofiles:\n  work: # the big one\n    api: https://a.example\n',
+  )
+  chmodSync(real, 0o644)
+  mkdirSync(join(cli.home, '.config', 'berth'), { recursive: true })
+  symlinkSync(real, fileOf(cli))
+  await cli.ok(['config', 'set', 'default.group', 'my-org'])
+  await cli.ok(['config', 'set', 'output', 'wide', '--profile', 'other'])
+  await cli.ok(['config', 'unset', 'api'])
+  assert.ok(lstatSync(fileOf(cli)).isSymbolicLink())
+  assert.equal(statSync(real).mode & 0o777, 0o644)
+  assert.equal(
+    readFileSync(real, 'utf8'),
+    '# my servers\nprofile: work\nprofiles:\n  work: # the big one\n    default.group: my-org\n  other:\n    output: wide\n',
+  )
+  const fresh = newcomer(t)
+  await fresh.ok(['config', 'set', 'output', 'json'])
+  assert.equal(statSync(fileOf(fresh)).mode & 0o777, 0o600)
+})
+
+test('mistakes are refused before they are written', async (t) => {
+  const cli = newcomer(t)
+  const mistakes: [args: string[], says: RegExp][] = [
+    [['colour', 'blue'], /^berth: colour is not a property; there are api, issuer, /],
+    [['api', 'nowhere'], /^berth: api must be an address such as https:/],
+    [['api', 'ftp://x.example'], /^berth: api must be an address/],
+    [['api', 'https://x.example/path'], /^berth: api must be an address/],
+    [['auth.mode', 'psychic'], /^berth: auth\.mode must be one of browser, headless/],
+    [['output', 'xml'], /^berth: output must be one of table/],
+    [['api'], /missing required argument/],
+  ]
+  for (const [args, says] of mistakes) {
+    const { code, stderr } = await cli.run(['config', 'set', ...args])
+    assert.equal(code, 2, args.join(' '))
+    assert.match(stderr, says)
+  }
+  assert.equal(existsSync(fileOf(cli)), false)
+  assert.equal((await cli.run(['config', 'unset', 'colour'])).code, 2)
+})
+
+test('a file that cannot be right is told by name, and can be mended by the editor', async (t) => {
+  const cli = newcomer(t)
+  mkdirSync(join(cli.home, '.config', 'berth'), { recursive: true })
+  for (const text of [
+    'profile: [',
+    'profiles: 7',
+    '- a',
+    'just text',
+    'profiles: {a: {api: nowhere}}',
+    'profiles: {a: {x: y}}',
+  ]) {
+    writeFileSync(fileOf(cli), text)
+    for (const args of [
+      ['auth', 'token'],
+      ['config', 'view'],
+      ['config', 'set', 'output', 'json'],
+    ]) {
+      const { code, stderr } = await cli.run(args)
+      assert.equal(code, 2, `${text}: ${stderr}`)
+      assert.match(stderr, new RegExp(`^berth: ${fileOf(cli)}`), text)
+    }
+    assert.equal(readFileSync(fileOf(cli), 'utf8'), text)
+  }
+  const editor = join(cli.home, 'my editor')
+  writeFileSync(editor, '#!/bin/sh\necho "profile: work\nprofiles:\n  work:\n    api: $NEXT" > "$1"\n')
+  chmodSync(editor, 0o755)
+  const EDITOR = `"${editor}"`
+  const wrong = await cli.run(['config', 'edit'], { env: { EDITOR, NEXT: 'nowhere' } })
+  assert.equal(wrong.code, 2)
+  assert.match(wrong.stderr, /must be an address.*; the file is as it was, your text is in .*edit\.yaml/)
+  assert.equal(readFileSync(fileOf(cli), 'utf8'), 'profiles: {a: {x: y}}')
+  await cli.ok(['config', 'edit'], { env: { EDITOR, NEXT: 'https://mended.example' } })
+  assert.equal((await view(cli))['api'], 'https://mended.example')
+  const failed = await cli.run(['config', 'edit'], { env: { EDITOR: 'false' } })
+  assert.deepEqual(
+    [failed.code, failed.stderr],
+    [2, 'berth: the editor false failed; the file is as it was\n'],
+  )
+})
+
+test('flags and environment are saved into a profile', async (t) => {
+  const cli = newcomer(t)
+  const save = ['config', 'save', '--profile', 'work', '--api', 'https://a.example']
+  const env = { BERTH_ISSUER: 'https://b.example', BERTH_TOKEN: 'secret' }
+  assert.equal((await cli.run(save, { env })).code, 2)
+  await cli.ok([...save, '--yes'], { env })
+  assert.deepEqual(parse(readFileSync(fileOf(cli), 'utf8')), {
+    profile: 'default',
+    profiles: { work: { issuer: 'https://b.example', api: 'https://a.example' } },
+  })
+})
+
+test('the file is where the flag or the environment says', async (t) => {
+  const cli = newcomer(t)
+  const [one, other] = [join(cli.home, 'one.yaml'), join(cli.home, 'other.yaml')]
+  await cli.ok(['config', 'set', 'output', 'json', '--config', one])
+  await cli.ok(['config', 'set', 'output', 'yaml'], { env: { BERTH_CONFIG: other } })
+  assert.deepEqual(
+    [one, other].map((file) => parse(readFileSync(file, 'utf8')).profiles.default.output),
+    ['json', 'yaml'],
+  )
+  assert.equal(existsSync(fileOf(cli)), false)
+})
+
+test('the server takes no variable of the command line for a mistake', () => {
+  const env = Object.fromEntries(
+    Object.keys(properties).map((name) => [`BERTH_${name.toUpperCase().replaceAll(/[.-]/g, '_')}`, 'x']),
+  )
+  const others = { BERTH_TOKEN: 'x', BERTH_CONFIG: 'x', BERTH_PROFILE: 'x', BERTH_ID_TOKEN: 'x' }
+  assert.ok('config' in readConfig({ ...env, ...others, BERTH_IDENTITY_ID: 'x', BERTH_IDENTITY_TOKEN: 'x' }))
+})
+
+describe('with a server', () => {
+  const cleanup = cleanups()
+  let berth: TestBerth
+  before(async () => {
+    berth = await startTestBerth({ name: 'sqlite', open: undefined })
+  })
+  after(async () => {
+    await cleanup.run()
+    await berth.stop()
+  })
+  const owner = (more: Record<string, string> = {}) =>
+    commandLine(cleanup, berth.url, { BERTH_TOKEN: berth.token, ...more })
+
+  test('validate says whether it can be reached', async () => {
+    const fine = await owner().run(['config', 'validate', '-o', 'csv'])
+    assert.equal(fine.code, 0, fine.stderr)
+    assert.match(fine.stdout, /^api,\S+,ok\nissuer,\S+,ok$/m)
+    const gone = await owner({ BERTH_ISSUER: 'http://127.0.0.1:2' }).run(['config', 'validate'])
+    assert.equal(gone.code, 3)
+    assert.match(gone.stdout, /^api .* ok$/m)
+  })
+
+  test('the default group is where things are put and looked for', async () => {
+    const cli = owner({ BERTH_DEFAULT_GROUP: 'default' })
+    await cli.ok(['iam', 'folders', 'create', 'team'])
+    const team = { env: { BERTH_DEFAULT_GROUP: 'default/team' } }
+    await cli.ok(['images', 'repos', 'create', 'app'], team)
+    assert.equal((await cli.ok(['images', 'repos', 'list', '-o', 'csv'], team)).split('\n').length, 3)
+    // What is deleted has to be named.
+    assert.equal((await cli.run(['iam', 'folders', 'delete', '--yes'], team)).code, 2)
+  })
+
+  test('errors are a line or two, with an exit code that says what kind', async () => {
+    const none = { env: { BERTH_TOKEN: '' } }
+    const cases: [args: string[], options: object, code: number, says: RegExp][] = [
+      [['iam', 'roles', 'list'], none, 4, /^berth: you are not signed in to \S+: run berth auth login\n$/],
+      [
+        ['iam', 'roles', 'list'],
+        { env: { BERTH_TOKEN: 'x' } },
+        4,
+        /^berth: .*\nsign in again: berth auth login\n$/,
+      ],
+      [
+        ['iam', 'roles', 'list'],
+        { env: { BERTH_API: 'http://127.0.0.1:2' } },
+        3,
+        /^berth: No answer from .*\nis it running/,
+      ],
+      [['iam', 'roles', 'list', '-o', 'xml'], {}, 2, /^berth: --output must be one of table, /],
+      [['iam', 'roles', 'list', '--log-level', 'loud'], {}, 2, /^berth: option '--log-level/],
+      [['iam', 'fly'], {}, 2, /^berth: unknown command 'fly'\n/],
+      [['auth', 'logn'], {}, 2, /Did you mean login\?/],
+      [['iam', 'folders', 'create', 'bad name!', '--parent', 'default'], {}, 1, /^berth: .*name/],
+      [
+        ['iam', 'organizations', 'delete', 'nope', '--yes'],
+        {},
+        2,
+        /^berth: there is no organization "nope" that you may see\n$/,
+      ],
+      [['iam', 'organizations', 'delete', 'default'], {}, 2, /Give --yes/],
+    ]
+    for (const [args, options, code, says] of cases) {
+      const finished = await owner().run(args, options)
+      assert.equal(finished.code, code, `${args.join(' ')}: ${finished.stderr}`)
+      assert.equal(finished.stdout, '')
+      assert.match(finished.stderr, says)
+      assert.ok(finished.stderr.trimEnd().split('\n').length <= 3, finished.stderr)
+    }
+  })
+
+  test('requests can be watched, without a token or a query in what is shown', async () => {
+    const { stderr } = await owner().run(['iam', 'roles', 'list', '--log-level', 'debug', '-o', 'none'])
+    assert.match(stderr, /^GET http:\S+\/iam\/v2beta1\/roles 200 \d+ ms\n$/)
+  })
+
+  test('formats are what they say; colours are for terminals alone', async () => {
+    const cli = owner()
+    const list = (...more: string[]) => cli.ok(['iam', 'roles', 'list', ...more])
+    const { items } = JSON.parse(await list('-o', 'json'))
+    assert.ok(items.length > 3)
+    assert.deepEqual(parse(await list('-o', 'yaml')).items, items)
+    assert.equal(await list('-o', 'id'), items.map(({ uid }: { uid: string }) => `${uid}\n`).join(''))
+    assert.equal((await list('-o', 'csv')).trimEnd().split('\n').length, items.length + 1)
+    assert.equal(await list('-o', 'none'), '')
+    assert.doesNotMatch(await list(), /\u001b|│|─/)
+    assert.match(await list('--force-color'), /\u001b\[1m/)
+    assert.equal(
+      JSON.parse(await cli.ok(['iam', 'roles', 'list'], { env: { BERTH_OUTPUT: 'json' } })).items.length,
+      items.length,
+    )
+  })
+
+  test('what others named does not reach the terminal as commands of it', async () => {
+    const cli = owner()
+    const { code, stderr } = await cli.run(['iam', 'folders', 'describe', `default/\u001b[31mred\u0007`])
+    assert.notEqual(code, 0)
+    assert.doesNotMatch(stderr, /\u001b|\u0007/)
+  })
+
+  test('a reader that has had enough ends the command quietly', async () => {
+    const { spawnSync } = await import('node:child_process')
+    const { program } = await import('./support/process.ts')
+    const script = `"${process.execPath}" "${program}" auth token capabilities -o json | head -c 1; echo "\${PIPESTATUS[0]}"`
+    const { stdout, stderr } = spawnSync('bash', ['-c', script], {
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'] },
+    })
+    assert.deepEqual([stdout, stderr], ['{0\n', ''])
+  })
+})

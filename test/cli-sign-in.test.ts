@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { decodeJwt } from 'jose'
+import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { startBrowser, withoutBrowser } from './support/browser.ts'
+import { type CommandLine, commandLine, signIn, told } from './support/command-line.ts'
+import { databases } from './support/databases.ts'
+import { decide } from './support/oauth.ts'
+import { newPerson, newSession } from './support/people.ts'
+import { cleanups } from './support/process.ts'
+import { signedInBrowser, type WebBrowser } from './support/web.ts'
+
+/** People sign in from a terminal, and what stays on their disk. */
+
+const cacheOf = ({ home }: CommandLine) => join(home, '.cache', 'berth')
+const nameOf = (audience: string) => audience.replaceAll('/', '-')
+
+/** Every file of the cache with its mode, as `mode path`. */
+function layout(cli: CommandLine): string[] {
+  const base = cacheOf(cli)
+  const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
+  return readdirSync(base, { recursive: true, encoding: 'utf8' })
+    .map((name) => `${modeOf(join(base, name))} ${name}`)
+    .sort()
+}
+
+for (const database of databases)
+  describe(`signing in from a terminal on ${database.name}`, () => {
+    const cleanup = cleanups()
+    let berth: TestBerth
+    let browser: WebBrowser
+    before(async () => {
+      berth = await startTestBerth(database)
+      browser = await signedInBrowser(berth, berth.owner)
+    })
+    after(async () => {
+      await cleanup.run()
+      await berth.stop()
+    })
+    const newcomer = () => commandLine(cleanup, berth.url)
+    const registry = () => new URL(berth.url).host
+
+    test('R37: a browser brings a code and no token; tokens are kept for their owner alone, in the shared layout', async () => {
+      const cli = newcomer()
+      const { stdout, stderr } = await signIn(cli, browser)
+      assert.equal(stdout, '')
+      assert.match(stderr, new RegExp(`Valid! Id: ${berth.owner}\n$`))
+      assert.doesNotMatch(stderr, /eyJ/)
+      const directory = nameOf(berth.url)
+      assert.deepEqual(layout(cli), [
+        `600 ${directory}/oidc-token`,
+        `600 ${directory}/refresh-token`,
+        `700 ${directory}`,
+      ])
+      assert.equal(statSync(cacheOf(cli)).mode & 0o777, 0o700)
+      const token = await cli.ok(['auth', 'token'])
+      assert.equal(token, readFileSync(join(cacheOf(cli), directory, 'oidc-token'), 'utf8'))
+      assert.doesNotMatch(token, /\s/, 'no line end, which would end up in a header')
+      assert.equal(decodeJwt(token).sub, berth.owner)
+      const groups = await fetch(`${berth.url}/iam/v2beta1/groups`, {
+        headers: { authorization: `Bearer ${token}` },
+      })
+      assert.equal(groups.status, 200)
+    })
+
+    test('one sign-in gives tokens for the registry too', async () => {
+      const cli = newcomer()
+      await signIn(cli, browser)
+      const token = await cli.ok(['auth', 'token', '--audience', registry()])
+      assert.deepEqual([decodeJwt(token).aud].flat(), [registry()])
+      assert.deepEqual([decodeJwt(await cli.ok(['auth', 'token'])).aud].flat(), [berth.url])
+    })
+
+    test('a registry that the server does not know does not stand in the way', async () => {
+      const cli = commandLine(cleanup, berth.url, { BERTH_REGISTRY: 'registry.example.com' })
+      await signIn(cli, browser)
+      assert.equal(decodeJwt(await cli.ok(['auth', 'token'])).sub, berth.owner)
+      const other = await cli.run(['auth', 'token', '--audience', 'registry.example.com'])
+      assert.equal(other.code, 4, other.stderr)
+      assert.match(
+        other.stderr,
+        /not signed in for registry\.example\.com: run berth auth login --audience \S+ --audience /,
+      )
+    })
+
+    test('several audiences get a token each', async () => {
+      const cli = newcomer()
+      await signIn(cli, browser, ['--audience', berth.url, '--audience', registry()])
+      assert.deepEqual(
+        layout(cli).filter((line) => line.endsWith('oidc-token')),
+        [`600 ${registry()}/oidc-token`, `600 ${nameOf(berth.url)}/oidc-token`],
+      )
+    })
+
+    test('whoever signs in next gets nothing of the one before', async () => {
+      const cli = newcomer()
+      await signIn(cli, browser)
+      await cli.ok(['auth', 'token', '--audience', registry()])
+      const other = await newPerson(berth)
+      await signIn(cli, await signedInBrowser(berth, other))
+      for (const args of [[], ['--audience', registry()]])
+        assert.equal(decodeJwt(await cli.ok(['auth', 'token', ...args])).sub, other)
+    })
+
+    test('status tells who is signed in and what they may do; --quick without asking the server', async () => {
+      const cli = newcomer()
+      const nobody = await cli.run(['auth', 'status'])
+      assert.deepEqual(
+        [nobody.code, nobody.stderr],
+        [4, `berth: you are not signed in to ${berth.url}: run berth auth login\n`],
+      )
+      await signIn(cli, browser)
+      const status = JSON.parse(await cli.ok(['auth', 'status', '-o', 'json']))
+      assert.equal(status.valid, true)
+      assert.equal(status.identity, berth.owner)
+      assert.equal(status.audience, berth.url)
+      assert.ok(
+        status.capabilities.some(({ role }: { role: string }) => role === 'owner'),
+        JSON.stringify(status),
+      )
+      // Nothing listens at this address, and nothing has to.
+      const quick = await cli.ok(['auth', 'status', '--quick', '-o', 'id'], {
+        env: { BERTH_ISSUER: 'http://127.0.0.1:9' },
+      })
+      assert.equal(quick, `${berth.owner}\n`)
+    })
+
+    test('a token is renewed silently, and by --refresh whenever that is wanted', async () => {
+      const cli = newcomer()
+      await signIn(cli, browser)
+      const file = (kind: string) => join(cacheOf(cli), nameOf(berth.url), kind)
+      const read = (kind: string) => readFileSync(file(kind), 'utf8')
+      const [access, refresh] = [read('oidc-token'), read('refresh-token')]
+      await cli.ok(['auth', 'login', '--refresh-only'])
+      assert.notEqual(read('refresh-token'), refresh)
+      assert.notEqual(read('oidc-token'), access)
+      assert.equal(await cli.ok(['auth', 'token']), read('oidc-token'))
+      await cli.ok(['auth', 'login', '--refresh'])
+      const nobody = await newcomer().run(['auth', 'login', '--refresh-only'])
+      assert.deepEqual(
+        [nobody.code, nobody.stderr],
+        [1, 'berth: there is no refresh token that still counts: run berth auth login\n'],
+      )
+    })
+
+    test('logout ends the session there, forgets it here, and can be repeated', async () => {
+      const cli = newcomer()
+      await signIn(cli, browser)
+      const token = await cli.ok(['auth', 'token'])
+      const logout = await cli.run(['auth', 'logout'])
+      assert.deepEqual([logout.code, logout.stderr], [0, 'signed out\n'])
+      assert.ok(!existsSync(join(cacheOf(cli), nameOf(berth.url))))
+      const groups = await fetch(`${berth.url}/iam/v2beta1/groups`, {
+        headers: { authorization: `Bearer ${token}` },
+      })
+      assert.equal(groups.status, 401)
+      assert.equal((await cli.run(['auth', 'logout'])).stderr, 'nobody was signed in\n')
+      assert.equal((await cli.run(['iam', 'roles', 'list'])).code, 4)
+    })
+
+    test('logout for an audience forgets that token alone', async () => {
+      const cli = newcomer()
+      await signIn(cli, browser, ['--audience', berth.url, '--audience', registry()])
+      await cli.ok(['auth', 'logout', '--audience', registry()])
+      assert.ok(!existsSync(join(cacheOf(cli), registry())))
+      assert.equal(decodeJwt(await cli.ok(['auth', 'token'])).sub, berth.owner)
+    })
+
+    test('narrowed tokens are for the groups and capabilities that were named', async () => {
+      const cli = newcomer()
+      await signIn(cli, browser)
+      const args = ['auth', 'token', '--scope', berth.organization, '--capabilities', 'groups.list']
+      const narrowed = await cli.ok(args)
+      const list = (path: string) =>
+        fetch(`${berth.url}/iam/v2beta1/${path}`, { headers: { authorization: `Bearer ${narrowed}` } })
+      assert.equal((await list('groups')).status, 200)
+      const refused = await cli.run(['iam', 'identities', 'create', 'ci', '--parent', berth.organization], {
+        env: { BERTH_TOKEN: narrowed },
+      })
+      assert.notEqual(refused.code, 0)
+      assert.notEqual(narrowed, await cli.ok(['auth', 'token']), 'the one that is kept is as it was')
+      assert.match(await cli.ok(['auth', 'token', 'capabilities', '-o', 'id']), /^groups\.list$/m)
+      const unknown = await cli.run(['auth', 'token', '--capabilities', 'groups.fly'])
+      assert.equal(unknown.code, 1)
+      assert.match(unknown.stderr, /groups\.fly/)
+    })
+
+    test('the command ends with the reason when the person says no', async () => {
+      const cli = newcomer()
+      const running = cli.start(['auth', 'login'])
+      const page = await browser.open(await told(running, /http\S+\/oauth\/authorize\?\S+/))
+      const { left } = await decide(browser, page, 'refuse')
+      assert.ok(left)
+      // Somebody else's page sends the browser here too: that says nothing about this sign-in.
+      const foreign = new URL(left)
+      foreign.searchParams.set('state', 'x')
+      foreign.searchParams.set('code', 'stolen')
+      assert.equal((await fetch(foreign)).status, 404)
+      const answer = await fetch(left)
+      assert.equal(answer.status, 400)
+      const { code, stderr } = await running.finished
+      assert.equal(code, 1, stderr)
+      assert.match(stderr, /\nberth: the sign-in was refused: /)
+      assert.ok(!existsSync(cacheOf(cli)))
+    })
+
+    test('an answer that names another issuer is refused', async () => {
+      const cli = newcomer()
+      const running = cli.start(['auth', 'login'])
+      const { left } = await decide(
+        browser,
+        await browser.open(await told(running, /http\S+\/oauth\/authorize\?\S+/)),
+      )
+      assert.equal(left?.searchParams.get('iss'), berth.url)
+      left.searchParams.set('iss', 'https://evil.example')
+      assert.equal((await fetch(left)).status, 400)
+      const { code, stderr } = await running.finished
+      assert.deepEqual([code, /the answer is of https:\/\/evil\.example/.test(stderr)], [1, true], stderr)
+    })
+
+    test('without a browser here, a code is confirmed on another device, or refused there', async () => {
+      const begin = async (cli: CommandLine, decision: string) => {
+        const running = cli.start(['auth', 'login', '--headless'])
+        const code = await told(running, /\b[B-Z]{4}-[B-Z]{4}\b/)
+        const page = await browser.submit(await browser.open('/device'), { user_code: code }, -1)
+        await decide(browser, page, decision)
+        return running
+      }
+      const cli = newcomer()
+      const other = commandLine(cleanup, berth.url, { BERTH_REGISTRY: 'unknown.example.com' })
+      const allowed = await begin(cli, 'allow')
+      const refused = await (await begin(other, 'refuse')).finished
+      assert.equal(refused.code, 1, refused.stderr)
+      assert.match(refused.stderr, /berth: the sign-in failed: /)
+      const { code, stderr } = await allowed.finished
+      assert.equal(code, 0, stderr)
+      assert.equal(decodeJwt(await cli.ok(['auth', 'token'])).sub, berth.owner)
+      const forRegistry = await cli.ok(['auth', 'token', '--audience', registry()])
+      assert.deepEqual([decodeJwt(forRegistry).aud].flat(), [registry()])
+    })
+
+    test('R36: the platform’s own headless way is configured; its answer is for the key that began', async () => {
+      const cli = commandLine(cleanup, berth.url, {
+        BERTH_AUTH_DEVICE_FLOW: 'platform',
+        BERTH_AUTH_MODE: 'headless',
+      })
+      const running = cli.start(['auth', 'login', '--audience', berth.url, '--audience', registry()])
+      const address = await told(running, /http\S+\/oauth\?headless_code=\S+/)
+      const shown = /shows the code (\S{8})\./.exec((await told(running, /shows the code .*/)) ?? '')?.[1]
+      const consent = await browser.open(address)
+      assert.ok(shown && consent.text.includes(shown), consent.text)
+      await decide(browser, consent)
+      const { code, stderr } = await running.finished
+      assert.equal(code, 0, stderr)
+      assert.equal(decodeJwt(await cli.ok(['auth', 'token'])).sub, berth.owner)
+      assert.equal(decodeJwt(await cli.ok(['auth', 'token', '--audience', registry()])).sub, berth.owner)
+    })
+
+    test('an account is deleted by its owner alone, who is asked first', async () => {
+      const cli = newcomer()
+      const person = await newPerson(berth)
+      await signIn(cli, await signedInBrowser(berth, person))
+      const asked = await cli.run(['auth', 'delete-account'])
+      assert.equal(asked.code, 2)
+      assert.match(asked.stderr, /Give --yes/)
+      const done = await cli.run(['auth', 'delete-account', '--yes'])
+      assert.deepEqual([done.code, done.stderr], [0, `deleted ${person}\n`])
+      assert.equal((await cli.run(['auth', 'status'])).code, 4)
+    })
+
+    test('a session that was ended elsewhere is told as such, once, and then as not signed in', async () => {
+      const cli = newcomer()
+      const person = await newPerson(berth)
+      await signIn(cli, await signedInBrowser(berth, person))
+      await berth.berth.installation.store.db.kysely
+        .deleteFrom('sessions')
+        .where('identity_uid', '=', person)
+        .execute()
+      const { code, stderr } = await cli.run(['auth', 'status'])
+      assert.equal(code, 4)
+      assert.match(stderr, /session .* has ended[\s\S]*sign in again: berth auth login/)
+    })
+
+    if (database === databases[0])
+      test('in Chromium the last page says that the window can be closed', {
+        skip: withoutBrowser,
+      }, async () => {
+        const chromium = await startBrowser()
+        try {
+          const context = await chromium.newContext({ viewport: { width: 375, height: 740 } })
+          const { secret } = await newSession(
+            berth,
+            { identity: berth.owner, method: 'password' },
+            { kind: 'browser' },
+          )
+          await context.addCookies([
+            { name: 'berth', value: secret, url: berth.url, httpOnly: true, sameSite: 'Lax' },
+          ])
+          const page = await context.newPage()
+          const problems: string[] = []
+          page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))
+          const cli = commandLine(cleanup, berth.url, { BERTH_REGISTRY: 'unknown.example.com' })
+          const running = cli.start(['auth', 'login'])
+          await page.goto(await told(running, /http\S+\/oauth\/authorize\?\S+/))
+          await page.getByRole('button', { name: 'Allow' }).click()
+          await page.getByRole('heading', { name: 'You are signed in' }).waitFor()
+          assert.match(page.url(), /^http:\/\/127\.0\.0\.1:\d+\/callback\?/)
+          assert.doesNotMatch(page.url(), /eyJ/, 'no token in an address')
+          assert.equal((await running.finished).code, 0)
+          assert.deepEqual(
+            problems.filter((text) => !text.includes('favicon')),
+            [],
+          )
+        } finally {
+          await chromium.close()
+        }
+      })
+  })
