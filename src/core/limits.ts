@@ -16,6 +16,16 @@ export const limits = {
   pageTokenCharsMax: 4 * KIB,
   /** Sort keys in one `order_by`. */
   orderByKeysMax: 5,
+  /** Values of one filter of advisories, and the length of each. */
+  advisoryFilterValuesMax: 200,
+  advisoryFilterCharsMax: 4 * KIB,
+  /** A document of advisories, unpacked, and all documents of one request. */
+  advisoryDocumentBytesMax: 64 * MIB,
+  documentsRequestBytesMax: 16 * MIB,
+  advisoryDocumentsMax: 1000,
+  /** Reading one document takes no longer, and no more memory. */
+  documentReadingMsMax: 30 * SECOND_MS,
+  documentReadingMemoryMib: 1024,
   /** Values of `uidp.ids` in one request. */
   filterIdsMax: 1000,
 

@@ -11,8 +11,8 @@ import {
   afterCursor,
   type Branch,
   beyond,
-  type Condition,
   countable,
+  type Filter,
   indexHint,
   oneRoot,
   orderText,
@@ -21,6 +21,7 @@ import {
   whereOf,
   wholeOrganization,
 } from './list-sql.ts'
+import { isPosting, type PostingCondition, postedIn, rarest } from './postings.ts'
 import { someRoots } from './roots.ts'
 import { runLongText, runText, runTextOnce, sqlText } from './sql-text.ts'
 import type { Store } from './store.ts'
@@ -52,7 +53,7 @@ export interface ListSpec<C extends Listed> {
   /** Columns that must equal a value; an empty or absent value is no filter. */
   readonly equals?: Readonly<Record<string, string | number | undefined>>
   /** What else must hold. */
-  readonly conditions?: readonly Condition[]
+  readonly conditions?: readonly Filter[]
   /** uids of roots that everyone may see, besides the caller's own scopes (managed roles). */
   readonly everyonesRoots?: readonly string[]
 }
@@ -91,7 +92,15 @@ export async function listPage<C extends Listed>(
     order,
     spec,
   })
-  const question: Question = { collection: spec.collection, branches, conditions, order }
+  const rare = await rarestFilter(db, conditions, branches)
+  const isRare = rare !== undefined && rare.rows <= db.sizes.rowsInlineMax
+  const question: Question = {
+    collection: spec.collection,
+    branches,
+    conditions,
+    order,
+    few: isRare ? rare.condition : undefined,
+  }
 
   const asked = askedQuestion(call, request, spec)
   const cursor = cursorOf(pageTokens, request, asked)
@@ -100,8 +109,9 @@ export async function listPage<C extends Listed>(
   const skipped = Math.min((cursor?.skipped ?? 0) + skip, 2 ** 31 - 1)
 
   if (branches.length === 0) return { rows: [], nextPageToken: '', totalCount: 0n, skipped }
-  const estimate = await estimateRows(db, question)
-  const total = cursor?.totalCount ?? estimate.exact ?? (await countRows(db, question, estimate.rows))
+  const estimate = isRare ? { rows: rare.rows, exact: undefined } : await estimateRows(db, question)
+  const total =
+    cursor?.totalCount ?? estimate.exact ?? (await countRows(db, question, estimate.rows, rare?.condition))
   const rows = await pageRows<Tables[C]>(db, question, {
     cursor,
     skip,
@@ -127,6 +137,13 @@ export async function listPage<C extends Listed>(
           asked,
         )
   return { rows: page, nextPageToken, totalCount: BigInt(total), skipped }
+}
+
+/** The filter by postings that the fewest pass. Where there are too many branches, rows are looked at one by one. */
+async function rarestFilter(db: Db, conditions: readonly Filter[], branches: readonly Branch[]) {
+  const postings = conditions.filter(isPosting)
+  if (branches.length > db.sizes.branchesMax) return undefined
+  return rarest(db, postings, branches, db.sizes.rowsInlineMax)
 }
 
 /** Who asks what: the text that a page token is bound to. */
@@ -197,7 +214,7 @@ async function byOrganization(
     conditions,
     order,
     spec,
-  }: { conditions: readonly Condition[]; order: readonly OrderKey[]; spec: ListSpec<Listed> },
+  }: { conditions: readonly Filter[]; order: readonly OrderKey[]; spec: ListSpec<Listed> },
 ): Promise<Branch[]> {
   const [only] = branches
   const platform = only !== undefined && 'range' in only && only.range.from === '' && only.range.to === 'g'
@@ -220,8 +237,8 @@ async function countedRoots(db: Db, collection: Collection, max: number): Promis
 function conditionsOf(
   filter: UIDPFilter | undefined,
   { collection, equals, conditions: more = [] }: ListSpec<Listed>,
-): Condition[] {
-  const conditions: Condition[] = [...more]
+): Filter[] {
+  const conditions: Filter[] = [...more]
   for (const [column, value] of Object.entries(equals ?? {})) {
     if (value !== undefined && value !== '') conditions.push({ column, values: [value] })
   }
@@ -267,11 +284,21 @@ async function estimateRows(
   return { rows, exact: conditions.length === 0 && counted === branches ? rows : undefined }
 }
 
-async function countRows(db: Db, question: Question, scanned: number): Promise<number> {
+async function countRows(
+  db: Db,
+  question: Question,
+  scanned: number,
+  rare: PostingCondition | undefined,
+): Promise<number> {
   const sql = sqlText(db.engine)
-  const counts = split(db, question.branches).map(
-    (branches) => `(select count(*) from ${question.collection} where ${whereOf(sql, question, branches)})`,
-  )
+  const onlyPostings = question.conditions.length === 1 && question.conditions[0] === rare
+  const counts = split(db, question.branches).map((branches) => {
+    const [branch] = branches
+    // Nothing but the postings has to be looked at when there is no other filter.
+    return rare !== undefined && onlyPostings && branch !== undefined && branches.length === 1
+      ? `(select count(*) from (select distinct uid from (${postedIn(sql, rare, branch)}) as posted) as passing)`
+      : `(select count(*) from ${question.collection} where ${whereOf(sql, { ...question, few: rare }, branches)})`
+  })
   const text = `select ${counts.join(' + ')} as n`
   const long = scanned > db.sizes.rowsInlineMax
   const [row] = long

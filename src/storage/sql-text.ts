@@ -2,15 +2,17 @@ import { CompiledQuery } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type { Db, Engine, Tx } from './db.ts'
 
+export type SqlValue = string | number | Uint8Array
+
 /**
  * SQL text with bound parameters, for the few statements whose shape depends on the request. Names of tables and columns come
  * from constants of the program only; every value goes through `bind` (R26, R27).
  */
 export interface SqlText {
   /** Binds a value and returns its placeholder. Call in the order in which the placeholders stand in the text. */
-  bind(value: string | number): string
-  bindAll(values: readonly (string | number)[]): string
-  readonly values: readonly (string | number)[]
+  bind(value: SqlValue): string
+  bindAll(values: readonly SqlValue[]): string
+  readonly values: readonly SqlValue[]
   readonly engine: Engine
 }
 
@@ -21,8 +23,8 @@ export interface SqlText {
 const SQLITE_PLACEHOLDER = '+?'
 
 export function sqlText(engine: Engine): SqlText {
-  const values: (string | number)[] = []
-  const bind = (value: string | number) => {
+  const values: SqlValue[] = []
+  const bind = (value: SqlValue) => {
     values.push(value)
     return engine === 'postgres' ? `$${values.length}` : SQLITE_PLACEHOLDER
   }

@@ -1,4 +1,7 @@
-import type { AdvisoryEvent, Severity } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import type {
+  AdvisoryEvent,
+  Severity,
+} from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 
 /**
  * What a document says, whatever its format: the words between the readers of `formats/` and the rows. All of it is plain data,

@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto'
+import {
+  type Advisory,
+  type AdvisoryEvent,
+  EventTypeFilter,
+  ReviewState,
+} from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import { timestampMs } from '../core/message.ts'
+
+/** What advisories are found by. The numbers are stored: one that was given to a property is never given to another. */
+
+export const facets = {
+  advisoryId: 1,
+  legacyAdvisoryId: 2,
+  artifactName: 3,
+  artifactType: 4,
+  artifactArchitecture: 5,
+  componentName: 6,
+  componentType: 7,
+  componentLocation: 8,
+  alias: 9,
+  origin: 10,
+  reviewState: 11,
+  eventAuthor: 12,
+  eventReviewer: 13,
+  eventType: 14,
+  latestEventType: 15,
+} as const
+
+/** The properties that a free-text query looks through. */
+const searched: readonly number[] = [facets.artifactName, facets.componentName, facets.alias]
+
+export interface Posting {
+  readonly facet: number
+  readonly value: string
+}
+
+/** Part of an index key, which the databases do not take at any length. */
+const VALUE_CHARS_MAX = 512
+
+/** A value as it is stored: a long one is its beginning and a hash of all of it. */
+export function postedValue(text: string): string {
+  if (text.length <= VALUE_CHARS_MAX) return text
+  return text.slice(0, VALUE_CHARS_MAX) + createHash('sha256').update(text).digest('hex')
+}
+
+/** All that an advisory is found by, each once. */
+export function postingsOf(advisory: Advisory, origin: string): Posting[] {
+  const latest = latestApproved(advisory.events)
+  const values: readonly (readonly [number, readonly string[]])[] = [
+    [facets.advisoryId, [advisory.advisoryId]],
+    [facets.legacyAdvisoryId, [advisory.legacyAdvisoryId ?? '']],
+    [facets.artifactName, [advisory.artifactName]],
+    [facets.artifactType, [advisory.artifactType]],
+    [facets.artifactArchitecture, [advisory.artifactArchitecture]],
+    [facets.componentName, [advisory.componentName]],
+    [facets.componentType, [advisory.componentType]],
+    [facets.componentLocation, [advisory.componentLocation]],
+    [facets.alias, advisory.aliases],
+    // Where nobody says what an artifact was built from, it stands for itself.
+    [facets.origin, [origin || advisory.artifactName]],
+    [facets.reviewState, advisory.events.map(({ reviewState }) => String(reviewState))],
+    [facets.eventAuthor, advisory.events.map(({ author }) => author)],
+    [facets.eventReviewer, advisory.events.map(({ reviewer }) => reviewer)],
+    [facets.eventType, advisory.events.map((event) => String(eventTypeOf(event)))],
+    [facets.latestEventType, latest === undefined ? [] : [String(eventTypeOf(latest))]],
+  ]
+  return values.flatMap(([facet, texts]) =>
+    [...new Set(texts)].filter((text) => text !== '').map((text) => ({ facet, value: postedValue(text) })),
+  )
+}
+
+export interface Suffix extends Posting {
+  readonly suffix: string
+}
+
+/** The longest part of a text that can be looked for. */
+export const SUFFIX_CHARS_MAX = 128
+
+/** Every end of every text that a query looks through, in lower case: a part of the text begins one of them. */
+export function suffixesOf(advisory: Advisory): Suffix[] {
+  const texts: readonly (readonly [number, string])[] = [
+    [facets.artifactName, advisory.artifactName],
+    [facets.componentName, advisory.componentName],
+    ...advisory.aliases.map((alias) => [facets.alias, alias] as const),
+  ]
+  return texts.flatMap(([facet, text]) => endsOf(text, { facet, value: postedValue(text) }))
+}
+
+function endsOf(text: string, posting: Posting): Suffix[] {
+  const characters = Array.from(text.toLowerCase())
+  const ends = characters.map((_, at) => characters.slice(at, at + SUFFIX_CHARS_MAX).join(''))
+  return [...new Set(ends)].map((suffix) => ({ ...posting, suffix }))
+}
+
+/** Stands between the texts: no query has it, since names and ids hold no control character. */
+const BETWEEN = '\u001f'
+
+/** What a free-text query looks through when it goes from one advisory to the next. */
+export function searchText({ artifactName, componentName, aliases }: Advisory): string {
+  return [artifactName, componentName, ...aliases].join(BETWEEN).toLowerCase()
+}
+
+export function isSearched(facet: number): boolean {
+  return searched.includes(facet)
+}
+
+const types: Readonly<Record<NonNullable<AdvisoryEvent['type']['case']>, EventTypeFilter>> = {
+  detection: EventTypeFilter.DETECTION,
+  truePositiveDetermination: EventTypeFilter.TRUE_POSITIVE_DETERMINATION,
+  fixed: EventTypeFilter.FIXED,
+  falsePositiveDetermination: EventTypeFilter.FALSE_POSITIVE_DETERMINATION,
+  analysisNotPlanned: EventTypeFilter.ANALYSIS_NOT_PLANNED,
+  fixNotPlanned: EventTypeFilter.FIX_NOT_PLANNED,
+  pendingUpstreamFix: EventTypeFilter.PENDING_UPSTREAM_FIX,
+  patched: EventTypeFilter.PATCHED,
+}
+
+export function eventTypeOf({ type }: Pick<AdvisoryEvent, 'type'>): EventTypeFilter {
+  return type.case === undefined ? EventTypeFilter.UNSPECIFIED : types[type.case]
+}
+
+/** The newest approved event: of several at one time the last in the list. */
+export function latestApproved(events: readonly AdvisoryEvent[]): AdvisoryEvent | undefined {
+  let latest: AdvisoryEvent | undefined
+  let latestMs = Number.NEGATIVE_INFINITY
+  for (const event of events) {
+    const ms = event.createTime === undefined ? 0 : timestampMs(event.createTime)
+    if (event.reviewState !== ReviewState.APPROVED || ms < latestMs) continue
+    latest = event
+    latestMs = ms
+  }
+  return latest
+}
