@@ -16,8 +16,10 @@ export interface Question {
   readonly branches: readonly Branch[]
   readonly conditions: readonly Filter[]
   readonly order: readonly OrderKey[]
-  /** The condition that so few pass that they are looked up. */
+  /** The filter by postings that so few pass that they are looked up. */
   readonly few?: PostingCondition | undefined
+  /** The filter by postings that the fewest pass, few or not. */
+  readonly rare?: PostingCondition | undefined
 }
 
 /** A column equals one of some values, lies on one side of one, or ends with one (of letters that stand for themselves). */
@@ -130,12 +132,21 @@ export function whereOf(
       : few === undefined
         ? branchText(sql, only)
         : `(root, uid) in (${postedIn(sql, few, only)})`
-  const more = conditions
-    .filter((condition) => condition !== few)
+  return where + othersText(sql, conditions, few)
+}
+
+/** What must hold besides the filter that was looked up. */
+export function othersText(
+  sql: SqlText,
+  conditions: readonly Filter[],
+  known: PostingCondition | undefined,
+): string {
+  return conditions
+    .filter((condition) => condition !== known)
     .map(
       (condition) => ` and ${isPosting(condition) ? isPosted(sql, condition) : columnText(sql, condition)}`,
     )
-  return where + more.join('')
+    .join('')
 }
 
 function columnText(sql: SqlText, condition: Condition): string {

@@ -16,12 +16,13 @@ import {
   indexHint,
   oneRoot,
   orderText,
+  othersText,
   type Question,
   split,
   whereOf,
   wholeOrganization,
 } from './list-sql.ts'
-import { isPosting, type PostingCondition, postedIn, rarest } from './postings.ts'
+import { alongPostings, isPosting, postedIn, rarest } from './postings.ts'
 import { someRoots } from './roots.ts'
 import { runLongText, runText, runTextOnce, sqlText } from './sql-text.ts'
 import type { Store } from './store.ts'
@@ -100,6 +101,7 @@ export async function listPage<C extends Listed>(
     conditions,
     order,
     few: isRare ? rare.condition : undefined,
+    rare: rare?.condition,
   }
 
   const asked = askedQuestion(call, request, spec)
@@ -110,8 +112,7 @@ export async function listPage<C extends Listed>(
 
   if (branches.length === 0) return { rows: [], nextPageToken: '', totalCount: 0n, skipped }
   const estimate = isRare ? { rows: rare.rows, exact: undefined } : await estimateRows(db, question)
-  const total =
-    cursor?.totalCount ?? estimate.exact ?? (await countRows(db, question, estimate.rows, rare?.condition))
+  const total = cursor?.totalCount ?? estimate.exact ?? (await countRows(db, question, estimate.rows))
   const rows = await pageRows<Tables[C]>(db, question, {
     cursor,
     skip,
@@ -284,12 +285,8 @@ async function estimateRows(
   return { rows, exact: conditions.length === 0 && counted === branches ? rows : undefined }
 }
 
-async function countRows(
-  db: Db,
-  question: Question,
-  scanned: number,
-  rare: PostingCondition | undefined,
-): Promise<number> {
+async function countRows(db: Db, question: Question, scanned: number): Promise<number> {
+  const { rare } = question
   const sql = sqlText(db.engine)
   const onlyPostings = question.conditions.length === 1 && question.conditions[0] === rare
   const counts = split(db, question.branches).map((branches) => {
@@ -347,6 +344,18 @@ async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<
   // Rows that are only passed over need not be fetched: the indexes hold all that the order needs.
   const deep = isCounted(collection) && offset > db.sizes.rowsInlineMax
   const columns = deep ? [...new Set(['root', 'uid', ...order.map((key) => key.column)])].join(', ') : '*'
+  const along = inUidOrder && question.few === undefined ? alongPostings(question.rare, branches) : undefined
+  if (along !== undefined) {
+    const keys = `path${descending ? ' desc' : ''}`
+    const parts = along.map((from) => {
+      return `select * from (select advisories.* from ${from(sql)}${othersText(sql, conditions, question.rare)}
+        order by p.${keys} limit ${sql.bind(page.limit + offset)}) as part`
+    })
+    const text = `select * from (${parts.join(' union ')}) as parts order by ${orderText(order, { oneRoot: false, sorted: false })}
+      limit ${sql.bind(page.limit)} offset ${sql.bind(offset)}`
+    // Where another filter holds for few of them, many are gone along.
+    return conditions.length > 1 ? await runLongText<Row>(db, text, sql) : await runText<Row>(db, text, sql)
+  }
   const groups = split(db, branches)
   const parts = groups.map((part) => {
     const where = [whereOf(sql, question, part)]

@@ -4,14 +4,15 @@ import type { Branch } from './list-sql.ts'
 import { runText, type SqlText, sqlText } from './sql-text.ts'
 
 /**
- * Filters of advisories by postings: for every value of every property the uids that have it, in order. A filter is either looked
- * up, when few advisories pass it, or tried on one advisory after the other, when many do: a page is full soon then.
+ * Filters of advisories by postings: for every value of every property the advisories that have it, in the order of their uids. Where
+ * few advisories pass the rarest filter they are looked up. Where many do, a list by uid goes along the postings, and any other
+ * order from one advisory to the next: a page is full soon then.
  */
 
-/** That an advisory has one of some values of a property, or none of them. */
+/** That an advisory has one of some values, or none of them. */
 export interface Posted {
-  readonly facet: number
-  readonly values: readonly string[]
+  /** Of the values, as postingKey makes them, in hexadecimal. */
+  readonly keys: readonly string[]
   readonly none?: true
 }
 
@@ -23,33 +24,71 @@ export interface TextPart {
 export type PostingCondition = Posted | TextPart
 
 export function isPosting(condition: object): condition is PostingCondition {
-  return 'facet' in condition || 'part' in condition
+  return 'keys' in condition || 'part' in condition
+}
+
+const ROOT_CHARS = 40
+
+/** The part of a uid after its root, which postings have: the root stands before it already. */
+export function pathBelowRoot(uid: string): string {
+  return uid.slice(ROOT_CHARS)
 }
 
 /** No character comes after it: what begins with a text lies between the text and the text with this at its end. */
 const LAST = '\u{10ffff}'
 
-/** What passes of a branch, as a SELECT of root and uid; some more than once. Not for `none`. */
+const bindKey = (sql: SqlText, key: string) => sql.bind(Buffer.from(key, 'hex'))
+
+/** The postings of a branch that pass, as a SELECT of root and uid; some more than once. Not for `none`. */
 export function postedIn(sql: SqlText, condition: PostingCondition, branch: Branch): string {
-  const within = (alias: string): string => {
-    if ('roots' in branch) return `${alias}.root in (${sql.bindAll(branch.roots)})`
-    const { from, to } = branch.range
-    if (from === '') return '1 = 1'
-    if (to === 'g') return `${alias}.root >= ${sql.bind(rootOf(from))}`
-    return `${alias}.root = ${sql.bind(rootOf(from))}`
+  if ('keys' in condition) {
+    const keys = condition.keys.map((key) => bindKey(sql, key)).join(', ')
+    // The text is bound in the order in which it is read.
+    return `select p.root, p.root || p.path as uid from advisory_postings as p where p.value in (${keys}) and ${rangeOf(sql, branch)}`
   }
-  const range = (): string => {
-    if ('roots' in branch || branch.range.from === '' || branch.range.to === 'g') return ''
-    return ` and p.uid >= ${sql.bind(branch.range.from)} and p.uid < ${sql.bind(branch.range.to)}`
+  return `select p.root, p.root || p.path as uid from advisory_suffixes as s cross join advisory_postings as p
+    where s.suffix >= ${sql.bind(condition.part)} and s.suffix < ${sql.bind(condition.part + LAST)}
+    and p.root = s.root and p.value = s.value and ${rangeOf(sql, branch, 's')}`
+}
+
+/** Parts of one statement along postings: one for each value and branch. */
+const PARTS_MAX = 100
+
+/**
+ * The FROM and the first conditions of SELECTs that together go along the postings of a filter, in the order of `p.path` each. Undefined
+ * where postings are not in that order or are too many. They are made one after the other, since each binds its values.
+ */
+export function alongPostings(
+  condition: PostingCondition | undefined,
+  branches: readonly Branch[],
+): ((sql: SqlText) => string)[] | undefined {
+  if (condition === undefined || !('keys' in condition)) return undefined
+  if (branches.length * condition.keys.length > PARTS_MAX || !branches.every(isOneRoot)) return undefined
+  return branches.flatMap((branch) =>
+    condition.keys.map(
+      (key) => (sql: SqlText) =>
+        `advisory_postings as p cross join advisories where p.value = ${bindKey(sql, key)} and ${rangeOf(sql, branch)}
+        and advisories.root = p.root and advisories.uid = p.root || p.path`,
+    ),
+  )
+}
+
+function isOneRoot(branch: Branch): boolean {
+  return 'range' in branch && branch.range.from !== '' && branch.range.to !== 'g'
+}
+
+/** Where postings lie, `alias` being the table that is looked into first. */
+function rangeOf(sql: SqlText, branch: Branch, alias = 'p'): string {
+  if ('roots' in branch) return `${alias}.root in (${sql.bindAll(branch.roots)})`
+  const { from, to } = branch.range
+  if (from === '') {
+    return to === 'g'
+      ? '1 = 1'
+      : `(p.root, p.path) < (${sql.bind(rootOf(to))}, ${sql.bind(pathBelowRoot(to))})`
   }
-  if ('facet' in condition) {
-    const { facet, values } = condition
-    return `select p.root, p.uid from advisory_postings as p where ${within('p')} and p.facet = ${sql.bind(facet)}
-      and p.value in (${sql.bindAll(values)})${range()}`
-  }
-  return `select p.root, p.uid from advisory_suffixes as s cross join advisory_postings as p
-    where ${within('s')} and s.suffix >= ${sql.bind(condition.part)} and s.suffix < ${sql.bind(condition.part + LAST)}
-    and p.root = s.root and p.facet = s.facet and p.value = s.value${range()}`
+  if (to === 'g') return `(p.root, p.path) >= (${sql.bind(rootOf(from))}, ${sql.bind(pathBelowRoot(from))})`
+  const range = `p.path >= ${sql.bind(pathBelowRoot(from))} and p.path < ${sql.bind(pathBelowRoot(to))}`
+  return `${range} and ${alias}.root = ${sql.bind(rootOf(from))}`
 }
 
 /** That the advisory of the row that is being looked at passes. */
@@ -58,9 +97,15 @@ export function isPosted(sql: SqlText, condition: PostingCondition): string {
     return sql.engine === 'postgres'
       ? `strpos(advisories.search, ${sql.bind(condition.part)}) > 0`
       : `instr(advisories.search, ${sql.bind(condition.part)}) > 0`
-  const { facet, values, none } = condition
+  const { keys, none } = condition
+  const values = keys.map((key) => bindKey(sql, key)).join(', ')
   return `${none ? 'not ' : ''}exists (select 1 from advisory_postings as p where p.root = advisories.root
-    and p.facet = ${sql.bind(facet)} and p.value in (${sql.bindAll(values)}) and p.uid = advisories.uid)`
+    and p.value in (${values}) and p.path = ${pathText('advisories.uid')})`
+}
+
+/** SQL of the path of a uid. */
+function pathText(uid: string): string {
+  return `substr(${uid}, ${ROOT_CHARS + 1})`
 }
 
 /** The condition that the fewest advisories pass, with how many postings it has: exact up to `max`, and `max + 1` beyond. */

@@ -339,19 +339,18 @@ export interface WithdrawnAdvisoryRow extends AdvisoryRow {
 /** That an advisory has a value: what filters look up. */
 export interface AdvisoryPostingRow {
   root: string
-  /** Which property, a number of vulnerabilities/facets.ts. */
-  facet: number
-  value: string
-  /** uid of the advisory. */
-  uid: string
+  /** Of which property and which value, as vulnerabilities/facets.ts makes it. */
+  value: Uint8Array
+  /** The advisory's uid without the root. */
+  path: string
 }
 
 /** The ends of the values that a free-text query finds, in lower case: a part of a value begins one of them. */
 export interface AdvisorySuffixRow {
   root: string
   suffix: string
-  facet: number
-  value: string
+  /** As in a posting. */
+  value: Uint8Array
 }
 
 /** A document that advisories come from, as it was published. */
@@ -368,8 +367,8 @@ export interface AdvisoryDocumentRow {
   /** When this version of it was made; 0: it does not say. */
   revision_ms: number
   imported_ms: number
-  /** How many advisories it has. */
-  advisories: number
+  /** Keys of its advisories: a JSON array, compressed (deflate). */
+  keys: Uint8Array
   /** What no field of an advisory holds: a JSON array. */
   unmapped: string
   /** Compressed (deflate). */

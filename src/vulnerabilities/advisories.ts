@@ -16,7 +16,7 @@ import { listPage } from '../storage/list.ts'
 import type { PostingCondition } from '../storage/postings.ts'
 import { readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
-import { facets, postedValue, SUFFIX_CHARS_MAX } from './facets.ts'
+import { facets, postingKey, SUFFIX_CHARS_MAX } from './facets.ts'
 import { addSeverities } from './scores.ts'
 import { toAdvisory } from './stored-advisory.ts'
 
@@ -95,20 +95,24 @@ const textFields = Object.keys(textFilters) as TextFilter[]
 function conditionsOf(request: ListAdvisoriesRequest): PostingCondition[] {
   const conditions: PostingCondition[] = []
   const add = (facet: number, values: readonly string[]) => {
-    if (values.length > 0) conditions.push({ facet, values: [...new Set(values)].sort() })
+    if (values.length > 0) conditions.push({ keys: keysOf(facet, values) })
   }
   const { origin = '', eventReviewStates, eventTypes, excludeEventAuthors, latestEventType, query } = request
   // The packages of an origin are more than those of its name.
   for (const field of textFields)
-    if (origin === '' || field !== 'artifactNames') add(textFilters[field], request[field].map(postedValue))
-  if (origin !== '') add(facets.origin, [postedValue(origin)])
+    if (origin === '' || field !== 'artifactNames') add(textFilters[field], request[field])
+  if (origin !== '') add(facets.origin, [origin])
   add(facets.reviewState, eventReviewStates.map(String))
   add(facets.eventType, eventTypes.map(String))
   if (latestEventType !== undefined) add(facets.latestEventType, [String(latestEventType)])
   if (excludeEventAuthors.length > 0)
-    conditions.push({ facet: facets.eventAuthor, values: excludeEventAuthors.map(postedValue), none: true })
+    conditions.push({ keys: keysOf(facets.eventAuthor, excludeEventAuthors), none: true })
   if (query !== '') conditions.push({ part: query.toLowerCase() })
   return conditions
+}
+
+function keysOf(facet: number, values: readonly string[]): string[] {
+  return [...new Set(values)].sort().map((value) => postingKey(facet, value).toString('hex'))
 }
 
 function violationsIn(request: ListAdvisoriesRequest): (FieldViolation | undefined)[] {

@@ -7,7 +7,7 @@ import {
 } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import { timestampMs } from '../core/message.ts'
 
-/** What advisories are found by. The numbers are stored: one that was given to a property is never given to another. */
+/** What advisories are found by. The numbers are in stored keys: one that was given to a property is never given to another. */
 
 export const facets = {
   advisoryId: 1,
@@ -27,25 +27,15 @@ export const facets = {
   latestEventType: 15,
 } as const
 
-/** The properties that a free-text query looks through. */
-const searched: readonly number[] = [facets.artifactName, facets.componentName, facets.alias]
+const KEY_BYTES = 16
 
-export interface Posting {
-  readonly facet: number
-  readonly value: string
-}
-
-/** Part of an index key, which the databases do not take at any length. */
-const VALUE_CHARS_MAX = 512
-
-/** A value as it is stored: a long one is its beginning and a hash of all of it. */
-export function postedValue(text: string): string {
-  if (text.length <= VALUE_CHARS_MAX) return text
-  return text.slice(0, VALUE_CHARS_MAX) + createHash('sha256').update(text).digest('hex')
+/** What stands for a value of a property in postings: short whatever the value. */
+export function postingKey(facet: number, value: string): Buffer {
+  return createHash('sha256').update(`${facet} ${value}`).digest().subarray(0, KEY_BYTES)
 }
 
 /** All that an advisory is found by, each once. */
-export function postingsOf(advisory: Advisory, origin: string): Posting[] {
+export function postingsOf(advisory: Advisory, origin: string): Buffer[] {
   const latest = latestApproved(advisory.events)
   const values: readonly (readonly [number, readonly string[]])[] = [
     [facets.advisoryId, [advisory.advisoryId]],
@@ -66,12 +56,13 @@ export function postingsOf(advisory: Advisory, origin: string): Posting[] {
     [facets.latestEventType, latest === undefined ? [] : [String(eventTypeOf(latest))]],
   ]
   return values.flatMap(([facet, texts]) =>
-    [...new Set(texts)].filter((text) => text !== '').map((text) => ({ facet, value: postedValue(text) })),
+    [...new Set(texts)].filter((text) => text !== '').map((text) => postingKey(facet, text)),
   )
 }
 
-export interface Suffix extends Posting {
+export interface Suffix {
   readonly suffix: string
+  readonly value: Buffer
 }
 
 /** The longest part of a text that can be looked for. */
@@ -84,13 +75,15 @@ export function suffixesOf(advisory: Advisory): Suffix[] {
     [facets.componentName, advisory.componentName],
     ...advisory.aliases.map((alias) => [facets.alias, alias] as const),
   ]
-  return texts.flatMap(([facet, text]) => endsOf(text, { facet, value: postedValue(text) }))
+  return texts.flatMap(([facet, text]) => {
+    const value = postingKey(facet, text)
+    return endsOf(text.toLowerCase()).map((suffix) => ({ suffix, value }))
+  })
 }
 
-function endsOf(text: string, posting: Posting): Suffix[] {
-  const characters = Array.from(text.toLowerCase())
-  const ends = characters.map((_, at) => characters.slice(at, at + SUFFIX_CHARS_MAX).join(''))
-  return [...new Set(ends)].map((suffix) => ({ ...posting, suffix }))
+function endsOf(text: string): string[] {
+  const characters = Array.from(text)
+  return [...new Set(characters.map((_, at) => characters.slice(at, at + SUFFIX_CHARS_MAX).join('')))]
 }
 
 /** Stands between the texts: no query has it, since names and ids hold no control character. */
@@ -99,10 +92,6 @@ const BETWEEN = '\u001f'
 /** What a free-text query looks through when it goes from one advisory to the next. */
 export function searchText({ artifactName, componentName, aliases }: Advisory): string {
   return [artifactName, componentName, ...aliases].join(BETWEEN).toLowerCase()
-}
-
-export function isSearched(facet: number): boolean {
-  return searched.includes(facet)
 }
 
 const types: Readonly<Record<NonNullable<AdvisoryEvent['type']['case']>, EventTypeFilter>> = {

@@ -4,6 +4,7 @@ import { limits } from '../core/limits.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import { countDeleted, countInserted } from '../storage/counts.ts'
 import type { Db, Tx } from '../storage/db.ts'
+import { pathBelowRoot } from '../storage/postings.ts'
 import { refuseBeyondLimit } from '../storage/rows.ts'
 import { deleteRows, insertRows } from '../storage/rows-at-once.ts'
 import type { Store } from '../storage/store.ts'
@@ -56,11 +57,11 @@ export async function writeDocument(
   const hash = createHash('sha256').update(content).digest()
   const isSame = known !== undefined && hash.equals(known.content_hash)
   const isOlder = known !== undefined && (document.revisionMs ?? 0) < known.revision_ms
-  if (isSame || isOlder) return { ...nothing, unchanged: known.advisories }
+  const before = known === undefined ? [] : keysIn(known.keys)
+  if (isSame || isOlder) return { ...nothing, unchanged: before.length }
 
   const now = clock()
   const { records, covered } = await uncovered(tx, parent, document)
-  const before = await keysOf(tx, place)
   const keys = new Set(records.map(({ key }) => key))
   const gone = before.filter((key) => !keys.has(key))
   const merged = await withOtherDocuments(db, tx, place, records, document.revisionMs ?? 0, gone)
@@ -97,7 +98,7 @@ export async function writeDocument(
     content_hash: hash,
     revision_ms: document.revisionMs ?? 0,
     imported_ms: now,
-    advisories: records.length,
+    keys: deflateSync(JSON.stringify(records.map(({ key }) => key))),
     unmapped: JSON.stringify(document.unmapped),
     content: deflateSync(content),
   }
@@ -110,7 +111,7 @@ type Place = Pick<AdvisoryDocumentRow, 'root' | 'parent' | 'format' | 'id'>
 function readKnown(tx: Tx, { root, parent, format, id }: Place) {
   return tx
     .selectFrom('advisory_documents')
-    .select(['content_hash', 'revision_ms', 'advisories'])
+    .select(['content_hash', 'revision_ms', 'keys'])
     .where('root', '=', root)
     .where('parent', '=', parent)
     .where('format', '=', format)
@@ -119,16 +120,8 @@ function readKnown(tx: Tx, { root, parent, format, id }: Place) {
 }
 
 /** The advisories that a document told of before. */
-async function keysOf(tx: Tx, { root, parent, format, id }: Place): Promise<string[]> {
-  const rows = await tx
-    .selectFrom('advisory_sources')
-    .select('key')
-    .where('root', '=', root)
-    .where('parent', '=', parent)
-    .where('format', '=', format)
-    .where('id', '=', id)
-    .execute()
-  return rows.map(({ key }) => key)
+function keysIn(keys: Uint8Array): string[] {
+  return JSON.parse(inflateSync(keys).toString())
 }
 
 const KEYS_AT_ONCE = 500
@@ -252,7 +245,7 @@ async function writeRecords(
       continue
     }
     if (before !== undefined) replaced.push(before)
-    const row = rowOf(before?.uid ?? uids.below(parent), record, hash, { now, before })
+    const row = rowOf(before?.uid ?? uids.belowInTime(parent, now), record, hash, { now, before })
     made.push(record.withdrawnMs === undefined ? row : { ...row, deleted_ms: record.withdrawnMs })
   }
   await replaceRows(db, tx, replaced, made)
@@ -331,10 +324,10 @@ function postingsBy(rows: readonly AdvisoryRow[]) {
   return new Map(
     rows.flatMap((row) => {
       const { root, uid, origin } = row
-      return postingsOf(toAdvisory(row), origin).map(({ facet, value }) => {
-        const posting = { root, facet, value, uid }
-        return [JSON.stringify([facet, value, uid]), posting] as const
-      })
+      const path = pathBelowRoot(uid)
+      return postingsOf(toAdvisory(row), origin).map(
+        (value) => [`${value.toString('hex')}${path}`, { root, value, path }] as const,
+      )
     }),
   )
 }

@@ -51,19 +51,17 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
   await db.schema
     .createTable('advisory_postings')
     .addColumn('root', text, (c) => c.notNull())
-    .addColumn('facet', int, (c) => c.notNull())
-    .addColumn('value', text, (c) => c.notNull())
-    .addColumn('uid', text, (c) => c.notNull())
-    .addPrimaryKeyConstraint('advisory_postings_pk', ['root', 'facet', 'value', 'uid'])
+    .addColumn('value', bytes, (c) => c.notNull())
+    .addColumn('path', text, (c) => c.notNull())
+    .addPrimaryKeyConstraint('advisory_postings_pk', ['root', 'value', 'path'])
     .modifyEnd(keyOnly)
     .execute()
   await db.schema
     .createTable('advisory_suffixes')
     .addColumn('root', text, (c) => c.notNull())
     .addColumn('suffix', text, (c) => c.notNull())
-    .addColumn('facet', int, (c) => c.notNull())
-    .addColumn('value', text, (c) => c.notNull())
-    .addPrimaryKeyConstraint('advisory_suffixes_pk', ['root', 'suffix', 'facet', 'value'])
+    .addColumn('value', bytes, (c) => c.notNull())
+    .addPrimaryKeyConstraint('advisory_suffixes_pk', ['root', 'suffix', 'value'])
     .modifyEnd(keyOnly)
     .execute()
 
@@ -77,7 +75,7 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     .addColumn('content_hash', bytes, (c) => c.notNull())
     .addColumn('revision_ms', int, (c) => c.notNull())
     .addColumn('imported_ms', int, (c) => c.notNull())
-    .addColumn('advisories', int, (c) => c.notNull())
+    .addColumn('keys', bytes, (c) => c.notNull())
     .addColumn('unmapped', text, (c) => c.notNull())
     .addColumn('content', bytes, (c) => c.notNull())
     .addPrimaryKeyConstraint('advisory_documents_pk', ['root', 'parent', 'format', 'id'])
@@ -101,7 +99,6 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     .addPrimaryKeyConstraint('advisory_sources_pk', ['root', 'parent', 'key', 'format', 'id'])
     .modifyEnd(keyOnly)
     .execute()
-  await index('advisory_sources', 'by_document', ['root', 'parent', 'format', 'id', 'key']).execute()
 
   await db.schema
     .createTable('advisory_scores')
