@@ -6,6 +6,7 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 const KIB = 1024
 const MIB = 1024 * KIB
+const GIB = 1024 * MIB
 
 export const limits = {
   // Lists (the spec, "Limits").
@@ -26,6 +27,20 @@ export const limits = {
   /** Reading one document takes no longer, and no more memory. */
   documentReadingMsMax: 30 * SECOND_MS,
   documentReadingMemoryMib: 1024,
+  /** Files in an archive of documents, what they unpack to in all, and how many times more that is than the archive. */
+  archiveEntriesMax: 1_000_000,
+  archiveBytesMax: 32 * GIB,
+  archiveRatioMax: 100,
+  /** Archives in archives: one that lies deeper is not opened. */
+  archiveNestingMax: 2,
+  /** A file of documents that is fetched, and how long that takes. */
+  downloadBytesMax: 8 * GIB,
+  downloadMsMax: 2 * HOUR_MS,
+  /** A transfer ends that brings less than so many bytes in so long. */
+  downloadWindowMs: 30 * SECOND_MS,
+  downloadWindowBytesMin: 64 * KIB,
+  /** A transfer that breaks is taken up again so often, as long as each time brings something. */
+  downloadResumesMax: 10,
   /** Values of `uidp.ids` in one request. */
   filterIdsMax: 1000,
 
