@@ -1,4 +1,7 @@
-import type { AdvisoryEvent, Severity } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import type {
+  AdvisoryEvent,
+  Severity,
+} from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 
 /**
  * What a document says, whatever its format: the words between the readers of `formats/` and the rows. All of it is plain data,
@@ -40,6 +43,8 @@ export interface AdvisoryRecord {
   readonly origin: string
   /** How the source names the product where that is more than the artifact's name: a package URL, a CPE, any text. */
   readonly product: string
+  /** The same of the component. */
+  readonly componentProduct?: string
   readonly aliases: readonly string[]
   /** In the order of time; no two are equal in every field. */
   readonly events: readonly EventRecord[]
