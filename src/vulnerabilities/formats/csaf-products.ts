@@ -56,15 +56,16 @@ export function csafProducts(root: Fields): CsafProducts {
     return known
   }
   const resolve = (id: string) => {
-    const steps = chain(id, relationships, 'product')
-    const first = relationships.get(id)
-    for (const step of steps) takeLink(step)
+    const outward = chain(id, relationships, 'product')
+    const [first] = outward
     if (first === undefined) return { product: thing(id), component: NOTHING }
-    const inner = chain(first.component, relationships, 'component')
-    for (const step of inner) takeLink(step)
+    const inward = chain(first.component, relationships, 'component')
+    takeAnyway(field(first.fields, 'product_reference'))
+    for (const { fields } of outward) takeLink(fields, 'relates_to_product_reference')
+    for (const { fields } of inward) takeLink(fields, 'product_reference')
     return {
-      product: thing(steps.at(-1)?.product ?? id),
-      component: thing(inner.at(-1)?.component ?? first.component),
+      product: thing(outward.at(-1)?.product ?? id),
+      component: thing(inward.at(-1)?.component ?? first.component),
     }
   }
   return { resolve, group: (reference) => (reference.kind === 'text' && groups.get(reference.text)) || [] }
@@ -89,11 +90,10 @@ function chain(
   return steps
 }
 
-/** Only the first step of a chain says which component it is about. */
-function takeLink({ fields }: Relationship): void {
-  takeAnyway(field(fields, 'product_reference'))
-  takeAnyway(field(fields, 'relates_to_product_reference'))
-  takeAnyway(field(fieldsOf(requiredField(fields, 'full_product_name')), 'product_id'))
+/** The id of a relationship and the end of it that the way to a product goes through. */
+function takeLink(relationship: Fields, end: 'product_reference' | 'relates_to_product_reference'): void {
+  takeAnyway(field(relationship, end))
+  takeAnyway(field(fieldsOf(requiredField(relationship, 'full_product_name')), 'product_id'))
 }
 
 function describeBranches(fields: Fields, described: Map<string, Fields>): void {

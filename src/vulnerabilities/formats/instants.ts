@@ -6,6 +6,9 @@ export interface Instant {
   readonly restNanos: number
 }
 
+/** Of what a document gives no time for: whoever writes it down puts in the time of the import. */
+export const UNTIMED: Instant = { ms: 0, restNanos: 0 }
+
 const NANOS_PER_MS = 1_000_000
 
 /** Reads RFC 3339 with any offset; undefined for anything else, and for days that no month has. */

@@ -2,7 +2,7 @@ import type { AdvisoryRecord, ScoreRecord } from '../advisory-record.ts'
 import { distinctScores, osvScores } from './cvss-scores.ts'
 import { detectedByHand, eventType, type Happening, historyOf } from './event-history.ts'
 import { checkCount, distinctAliases, emptyRecord, type FormatReader } from './format-reading.ts'
-import type { Instant } from './instants.ts'
+import { compareInstants, type Instant, UNTIMED } from './instants.ts'
 import { packageNameOf } from './package-url.ts'
 import { recordKey } from './record-key.ts'
 import { type Fields, problemWith, type Value } from './source-value.ts'
@@ -152,11 +152,13 @@ function recordOf(root: Value, facts: Facts, affected: Affected, tally: Unmapped
   const { name, type, purl } = affected
   const url = packageNameOf(purl)
   const since = published ?? modified
-  const created: Happening[] =
-    since === undefined ? [] : [{ at: since, type: detectedByHand(), author: '', source: root }]
-  const fixed = affected.entries.flatMap(({ ranges }) =>
-    ranges.flatMap((range) => fixesOf(range, modified ?? since)),
-  )
+  // Some records were published after they were last changed.
+  const until = [modified, since]
+    .filter((instant) => instant !== undefined)
+    .sort(compareInstants)
+    .at(-1)
+  const created: Happening = { at: since ?? UNTIMED, type: detectedByHand(), author: '', source: root }
+  const fixed = affected.entries.flatMap(({ ranges }) => ranges.flatMap((range) => fixesOf(range, until)))
   const isPlatforms = isPlatformId(id)
   return {
     ...emptyRecord,
@@ -170,17 +172,15 @@ function recordOf(root: Value, facts: Facts, affected: Affected, tally: Unmapped
     componentType: type,
     product: purl,
     aliases: distinctAliases(isPlatforms ? aliases : [id, ...aliases], root),
-    events: historyOf([...created, ...fixed], tally),
+    events: historyOf([created, ...fixed], tally),
     severities: scores,
     createdMs: since?.ms,
-    updatedMs: (modified ?? since)?.ms,
+    updatedMs: until?.ms,
     withdrawnMs: withdrawn?.ms,
   }
 }
 
-const SOMETIME = { ms: 0, restNanos: 0 }
-
-function fixesOf(range: Fields, at: Instant = SOMETIME): Happening[] {
+function fixesOf(range: Fields, at: Instant = UNTIMED): Happening[] {
   return objectsIn(range, 'events').flatMap((event) => {
     const fixed = field(event, 'fixed')
     if (fixed === undefined) return []

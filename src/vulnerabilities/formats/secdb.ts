@@ -2,6 +2,7 @@ import { AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositiveType } fr
 import type { AdvisoryRecord } from '../advisory-record.ts'
 import { eventType, type Happening, historyOf } from './event-history.ts'
 import { checkCount, emptyRecord, type FormatReader } from './format-reading.ts'
+import { UNTIMED } from './instants.ts'
 import { recordKey } from './record-key.ts'
 import { type Fields, pathOf, problemWith, type Value } from './source-value.ts'
 import type { UnmappedTally } from './unmapped.ts'
@@ -70,8 +71,6 @@ function architectureOf(root: Fields): string {
   return architectures.length === 1 ? takeName(architectures[0] as Value) : ''
 }
 
-const SOMETIME = { ms: 0, restNanos: 0 }
-
 /** Versions that say that no version was ever affected. */
 const neverAffected = ['0', '0-r0']
 
@@ -90,7 +89,7 @@ function* fixesOf(
       : eventType({ case: 'fixed', value: { fixedVersion: version } })
     for (const entry of entriesOf(byVersion, version)) {
       for (const vulnerability of idsIn(entry, tally)) {
-        yield { vulnerability, happening: { at: SOMETIME, type, author: '', source: entry } }
+        yield { vulnerability, happening: { at: UNTIMED, type, author: '', source: entry } }
       }
     }
   }
