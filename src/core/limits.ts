@@ -19,13 +19,6 @@ export const limits = {
   /** Values of one filter of advisories, and the length of each. */
   advisoryFilterValuesMax: 200,
   advisoryFilterCharsMax: 4 * KIB,
-  /** A document of advisories, unpacked, and all documents of one request. */
-  advisoryDocumentBytesMax: 64 * MIB,
-  documentsRequestBytesMax: 16 * MIB,
-  advisoryDocumentsMax: 1000,
-  /** Reading one document takes no longer, and no more memory. */
-  documentReadingMsMax: 30 * SECOND_MS,
-  documentReadingMemoryMib: 1024,
   /** Values of `uidp.ids` in one request. */
   filterIdsMax: 1000,
 
@@ -96,6 +89,12 @@ export const limits = {
 
   // Advisory documents: the largest that are published stay below, and reading the worst takes a few seconds.
   advisoryDocumentBytesMax: 64 * MIB,
+  /** Of one request: its bytes, and how many documents. */
+  documentsRequestBytesMax: 16 * MIB,
+  advisoryDocumentsMax: 1000,
+  /** Reading one document takes no longer, and no more memory. */
+  documentReadingMsMax: 30 * SECOND_MS,
+  documentReadingMemoryMib: 1024,
   advisoryDepthMax: 64,
   /** Scalars, lists and maps of one document. */
   advisoryValuesMax: 2_000_000,

@@ -1,6 +1,6 @@
 import { AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositiveType } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import type { AdvisoryRecord, EventRecord } from '../advisory-record.ts'
-import { detectedByHand, eventType, type Happening, historyOf } from './event-history.ts'
+import { detectedByHand, eventType, type Happening, historyOf, latestEvent } from './event-history.ts'
 import { checkCount, distinctAliases, emptyRecord, type FormatReader } from './format-reading.ts'
 import { recordKey } from './record-key.ts'
 import { type Fields, pathOf, problemWith } from './source-value.ts'
@@ -33,7 +33,7 @@ export const readWolfi: FormatReader = (root, tally) => {
     ids.add(record.legacyAdvisoryId)
     return record
   })
-  return { id: origin, revisionMs: undefined, advisories, scores: [] }
+  return { id: origin, revisionMs: latestEvent(advisories), advisories, scores: [] }
 }
 
 function checkVersion(root: Fields): void {
