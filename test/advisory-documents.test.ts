@@ -183,7 +183,7 @@ for (const collection of collections) {
 const understood: Readonly<Record<Format, RegExp>> = {
   wolfi:
     /^(schema-version|advisories\[\]\.events\[\]\.(type|timestamp|data\.type)|advisories\.\*\[\]\.(status|timestamp|justification))$/,
-  osv: /^(schema_version|modified|published|withdrawn|affected\[\]\.ranges\[\]\.(repo|type)|(affected\[\]\.)?severity\[\]\.type)$/,
+  osv: /^(schema_version|modified|published|withdrawn|affected\[\]\.ranges\[\]\.type|(affected\[\]\.)?severity\[\]\.type)$/,
   secdb: /^(urlprefix|reponame|distroversion)$/,
   openvex:
     /^(@context|timestamp|last_updated|statements\[\]\.(status|justification|timestamp)|statements\[\]\.products\[\](\.subcomponents\[\])?\.identifiers\.purl)$/,
@@ -202,7 +202,7 @@ const understood: Readonly<Record<Format, RegExp>> = {
 const carried: Readonly<Record<Format, RegExp>> = {
   wolfi:
     /^(package\.name|advisories\[\]\.(id|aliases\[\]|events\[\]\.data\.(note|fixed-version|data\.\w+))|advisories\.\*\[\]\.(fixed-version|impact|action))$/,
-  osv: /^(id|aliases\[\]|upstream\[\]|affected\[\]\.package\.\w+|affected\[\]\.ranges\[\]\.events\[\]\.fixed|(affected\[\]\.)?severity\[\]\.score)$/,
+  osv: /^(id|aliases\[\]|upstream\[\]|affected\[\]\.(package\.\w+|ranges\[\]\.(repo|events\[\]\.fixed))|(affected\[\]\.)?severity\[\]\.score)$/,
   secdb: /^(archs\[\]|packages\[\]\.pkg\.(name|secfixes\.\*\[\]))$/,
   openvex:
     /^(@id|author|statements\[\]\.(vulnerability(\.name|\.aliases\[\])?|impact_statement|action_statement|status_notes|products\[\](\.@id|\.subcomponents\[\]\.@id)?))$/,
