@@ -110,6 +110,25 @@ export const limits = {
   downloadWindowBytesMin: 64 * KIB,
   /** A transfer that breaks is taken up again so often, as long as each time brings something. */
   downloadResumesMax: 10,
+  /** Address of a feed: part of an index key. */
+  feedUrlCharsMax: 1024,
+  /** Between two runs of a feed. */
+  feedIntervalMsMin: 5 * MINUTE_MS,
+  feedIntervalMsMax: 30 * DAY_MS,
+  feedIntervalMsDefault: HOUR_MS,
+  /** A feed that failed is tried again after this, which doubles each time, and at most after that. */
+  feedBackoffMsMin: MINUTE_MS,
+  feedBackoffMsMax: 6 * HOUR_MS,
+  /** The longest that the server of a feed may ask to be left alone. */
+  feedRetryAfterMsMax: DAY_MS,
+  /** Feeds that one node reads at a time, how often it looks for others, and when those of a node that died are free. */
+  feedsAtOnceMax: 2,
+  feedPollMs: 5 * SECOND_MS,
+  feedLeaseMs: MINUTE_MS,
+  /** Documents that were not taken whose reasons a feed keeps. */
+  feedRejectionsMax: 20,
+  /** Feeds whose last success is among the metrics. */
+  feedsMeasuredMax: 1000,
   advisoryDepthMax: 64,
   /** Scalars, lists and maps of one document. */
   advisoryValuesMax: 2_000_000,
