@@ -233,6 +233,35 @@ const rejections: readonly (readonly [
     /^1: aliases repeat more than 10000 values/,
   ],
   [
+    'remarks about everything',
+    csaf(
+      '2.0',
+      `"vulnerabilities": [{"cve": "CVE-2024-1000", "product_status": {"known_not_affected": [${list(3000, '"a"')}]},
+"threats": [${list(limits.advisoryDocumentNamesMax / 2000, '{"category": "impact", "details": "b"}')}]}]`,
+    ),
+    /repeats ids and remarks for more than 4000000 products$/,
+  ],
+  [
+    'aliases of everything',
+    osv(
+      `"aliases": [${list(limits.advisoryAliasesMax, '"A-1"')}],
+"affected": [${Array.from({ length: 2100 }, (_, index) => `{"package": {"ecosystem": "a", "name": "b${index}"}}`)}]`,
+    ),
+    /^1: the document repeats ids and remarks/,
+  ],
+  [
+    'many scores',
+    osv(`"severity": [${list(limits.advisoryScoresMax + 1, '{"type": "CVSS_V2", "score": "a"}')}]`),
+    /^4: severity\[100\] is more than 100 scores$/,
+  ],
+  [
+    'many scores of one package',
+    osv(
+      `"affected": [${Array.from({ length: limits.advisoryScoresMax + 1 }, (_, index) => `{"package": {"ecosystem": "e${index}", "name": "a"}, "severity": [{"type": "CVSS_V2", "score": "${index}"}]}`)}]`,
+    ),
+    /^4: affected\[100\] has one of more than 100 scores of a$/,
+  ],
+  [
     'too many words of YAML',
     `a:\n  [${list(limits.advisoryYamlLexemesMax / 2, 'b')}]`,
     /^2: the document has more than 1000000 words of YAML/,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Format, ReadResult } from '../advisory-record.ts'
 import { readCsaf } from './csaf.ts'
+import { documentGrowth } from './document-growth.ts'
 import { documentText, legibleText } from './document-text.ts'
 import type { FormatReader } from './format-reading.ts'
 import { jsonValue } from './json-text.ts'
@@ -24,7 +25,7 @@ export function readDocument(name: string, format: Format | '', content: Uint8Ar
     const root = fieldsOf(isJson(name, text) ? jsonValue(text) : yamlValue(text))
     const actual = format || formatOf(root)
     const tally = unmappedTally()
-    const read = readerOf(actual, root)(root, tally)
+    const read = readerOf(actual, root)(root, tally, documentGrowth())
     tally.addUntaken(root)
     const id = read.id || `sha256:${createHash('sha256').update(content).digest('hex')}`
     return { document: { ...read, format: actual, id, unmapped: tally.list() } }
