@@ -23,6 +23,7 @@ import { accountTokens } from './sts/account-token.ts'
 import { createIssuerKeys } from './sts/issuer-keys.ts'
 import { pkceSupport } from './sts/issuer-metadata.ts'
 import { createOutbound } from './sts/outbound.ts'
+import { documentReader } from './vulnerabilities/document-reader.ts'
 
 /** The composition root: configuration in, a serving installation out. The only place that knows all parts. */
 
@@ -70,6 +71,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       ...store,
       onError: (err) => log.error({ err }, 'writing last-seen times failed'),
     })
+    const documents = documentReader()
     const audit = recorder({
       db: store.db,
       onError: (err) => log.error({ err }, 'writing audit events failed; what can be written is tried again'),
@@ -96,6 +98,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       () => outbound.close(),
       () => clouds.close(),
       () => people.close(),
+      () => documents.close(),
     )
     const counters = await openCounters(config, installation, metrics, log)
     if (counters !== undefined) closing.splice(1, 0, () => counters.close())
@@ -124,6 +127,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       ),
       aws: { outbound: clouds, endpoint: config.clouds.awsStsEndpoint },
       lastSeen: seen,
+      documents,
       audit,
       openOrganizations: config.openOrganizations,
       blockedEmailDomains: config.blockedEmailDomains,

@@ -65,6 +65,9 @@ import { explainService } from './sts/explain.ts'
 import type { Outbound } from './sts/outbound.ts'
 import type { SigningKeys } from './sts/signing-keys.ts'
 import type { KeySource } from './trust/key-set.ts'
+import { advisoriesService } from './vulnerabilities/advisories.ts'
+import type { DocumentReader } from './vulnerabilities/document-reader.ts'
+import { advisoryDocumentsService } from './vulnerabilities/documents.ts'
 
 /** The table of contents of the server: every service, and the way of a request to it. */
 
@@ -79,6 +82,8 @@ export interface ServerDeps {
   /** Says who signed a request with credentials of AWS. */
   readonly aws: AwsSts
   readonly lastSeen: LastSeen
+  /** Reads what advisories come from. */
+  readonly documents: DocumentReader
   readonly audit: Recorder
   readonly openOrganizations: boolean
   readonly blockedEmailDomains: readonly string[]
@@ -164,6 +169,8 @@ export function createServer(deps: ServerDeps): BerthServer {
     reposService(store, addresses),
     tagsService(store),
     imagesService(store),
+    advisoriesService(store),
+    advisoryDocumentsService(store, deps.documents),
     explainService(assuming),
     securityTokenService({
       ...assuming,

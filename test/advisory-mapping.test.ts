@@ -332,10 +332,11 @@ test('secdb: an advisory for each package and id, whatever the order, with what 
     ],
   })
   const { id, revisionMs, advisories } = mustRead('made', text)
-  assert.equal(id, 'https://dl-cdn.alpinelinux.org/alpine/v3.19/main')
+  const repository = 'https://dl-cdn.alpinelinux.org/alpine/v3.19/main'
+  assert.equal(id, `${repository}#made`)
   assert.equal(revisionMs, undefined)
   const of = (name: string, events: string[], rest = {}) => ({
-    key: `secdb:${id}:a:${name}`,
+    key: `secdb:${repository}:a:${name}`,
     artifactName: 'a',
     artifactType: 'apk',
     artifactArchitecture: 'x86_64',

@@ -31,6 +31,8 @@ const arrows: Readonly<Record<string, RegExp>> = {
   iam: /^(#gen\/|iam\/|cloud\/probe\.ts$|sts\/sessions\.ts$|core\/|storage\/|trust\/|@bufbuild\/protobuf(\/|$)|kysely$)/,
   registry:
     /^(#gen\/|registry\/|core\/|storage\/|trust\/|iam\/parent-group\.ts$|@bufbuild\/protobuf(\/|$)|kysely$|markdown-it$|sanitize-html$)/,
+  vulnerabilities:
+    /^(#gen\/|vulnerabilities\/|core\/|storage\/|iam\/parent-group\.ts$|gateway\/timestamp\.ts$|http\.ts$|node:|@bufbuild\/protobuf(\/|$)|kysely$|yaml$|packageurl-js$|jsonc-parser$)/,
   limits:
     /^(#gen\/|limits\/|core\/|storage\/db\.ts$|http\.ts$|node:|@bufbuild\/protobuf(\/|$)|rate-limiter-flexible$|better-sqlite3$|kysely$|ipaddr\.js$|lru-cache$)/,
   gateway: /^(#gen\/|gateway\/|core\/|http\.ts$|port\.ts$|node:|@bufbuild\/protobuf(\/|$))/,

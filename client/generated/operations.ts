@@ -97,6 +97,9 @@ export const operations = {
     get: { kind: 'get', verb: 'GET', path: '/vulnerabilities/v2beta1/advisories/{uid}', repeat: 'always' },
     list: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/advisories', items: 'advisories', repeat: 'always' },
   },
+  advisoryDocuments: {
+    importAdvisoryDocuments: { kind: 'request', verb: 'POST', path: '/vulnerabilities/v2beta1/advisories/{parent}:importDocuments', body: true, repeat: 'always' },
+  },
   ping: {
     ping: { kind: 'request', verb: 'GET', path: '/ping/v2beta1/ping', repeat: 'always' },
   },
@@ -509,6 +512,15 @@ export interface Services {
     list(request?: types.ListAdvisoriesRequest, options?: CallOptions): Reply<types.ListAdvisoriesResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
     all(request?: Omit<types.ListAdvisoriesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Advisory, void>
+  }
+  /** Brings advisories in, as documents in the formats that others publish. */
+  readonly advisoryDocuments: {
+    /**
+     * Reads documents and makes the advisories of a group say what they say. Each document is taken whole
+     * or not at all; one that cannot be read is told of in its place and stops no other. A document that
+     * is there already changes nothing.
+     */
+    importAdvisoryDocuments(request: types.ImportAdvisoryDocumentsRequest, options?: CallOptions): Reply<types.ImportAdvisoryDocumentsResponse>
   }
   /** Tells whether the platform can be reached. */
   readonly ping: {

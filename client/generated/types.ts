@@ -199,6 +199,16 @@ export interface Advisory {
   readonly severities: readonly Severity[]
 }
 
+/** A document as it was published. */
+export interface AdvisoryDocument {
+  /** File name or address, for messages about it and to tell its format. */
+  readonly name?: string | undefined
+  /** `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: by its content. */
+  readonly format?: string | undefined
+  /** Its bytes, unpacked. */
+  readonly content: string
+}
+
 /** One entry in the history of an advisory. */
 export interface AdvisoryEvent {
   /** Identifier, given by the server: the advisory's UID plus `/` and 16 hexadecimal digits. */
@@ -1803,6 +1813,52 @@ export interface IdentityStaticKeysInput {
   readonly audiences?: readonly string[] | undefined
 }
 
+/** Request of ImportAdvisoryDocuments. */
+export interface ImportAdvisoryDocumentsRequest {
+  /** UID of the group that the advisories belong to. */
+  readonly parent: string
+  /** The documents, each judged by itself. */
+  readonly documents: readonly AdvisoryDocument[]
+  /** Tells what would change, and changes nothing. */
+  readonly dryRun?: boolean | undefined
+}
+
+/** Answer of ImportAdvisoryDocuments. */
+export interface ImportAdvisoryDocumentsResponse {
+  /** What became of each document, in the order of the request. */
+  readonly documents: readonly ImportedDocument[]
+}
+
+/** What became of a document. */
+export interface ImportedDocument {
+  /** As in the request. */
+  readonly name: string
+  /** The format it is in; empty when that could not be told. */
+  readonly format: string
+  /** Whether its advisories are there now. */
+  readonly accepted: boolean
+  /** Why it was not taken. Empty for one that was. */
+  readonly reason: string
+  /** Line of the document that the reason is about, from 1. 0: no line can be told. */
+  readonly line: number
+  /** Advisories that are new. */
+  readonly created: number
+  /** Advisories that say something else now. */
+  readonly updated: number
+  /** Advisories that say what they said before. */
+  readonly unchanged: number
+  /** Advisories that are marked as deleted now. */
+  readonly withdrawn: number
+  /** Entries that another document tells more about: nothing was made of them. */
+  readonly covered: number
+  /** Vulnerabilities whose scores are new or changed. */
+  readonly scored: number
+  /** Events of its advisories, by the name of the event's field in the schema, e.g. `fixed`. */
+  readonly events: Readonly<Record<string, number>>
+  /** What the schema has no field for. It is kept with the document. */
+  readonly unmapped: readonly UnmappedField[]
+}
+
 /** Request of ListAccountAssociations. Filters that are set must all hold. */
 export interface ListAccountAssociationsRequest {
   /** Part of the group tree to look in. */
@@ -2923,6 +2979,14 @@ export interface UIDPFilter {
   readonly inRoot?: boolean | undefined
   /** Keeps exactly these UIDs; unknown ones are passed over. */
   readonly ids?: readonly string[] | undefined
+}
+
+/** Something of a document that no field of an advisory has. */
+export interface UnmappedField {
+  /** Path in the document, with `[]` for the entries of lists. */
+  readonly path: string
+  /** How often it occurs. */
+  readonly count: number
 }
 
 /** Request of UpdateAccountAssociation. */

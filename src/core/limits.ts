@@ -16,6 +16,9 @@ export const limits = {
   pageTokenCharsMax: 4 * KIB,
   /** Sort keys in one `order_by`. */
   orderByKeysMax: 5,
+  /** Values of one filter of advisories, and the length of each. */
+  advisoryFilterValuesMax: 200,
+  advisoryFilterCharsMax: 4 * KIB,
   /** Values of `uidp.ids` in one request. */
   filterIdsMax: 1000,
 
@@ -86,6 +89,12 @@ export const limits = {
 
   // Advisory documents: the largest that are published stay below, and reading the worst takes a few seconds.
   advisoryDocumentBytesMax: 64 * MIB,
+  /** Of one request: its bytes, and how many documents. */
+  documentsRequestBytesMax: 16 * MIB,
+  advisoryDocumentsMax: 1000,
+  /** Reading one document takes no longer, and no more memory. */
+  documentReadingMsMax: 30 * SECOND_MS,
+  documentReadingMemoryMib: 1024,
   advisoryDepthMax: 64,
   /** Scalars, lists and maps of one document. */
   advisoryValuesMax: 2_000_000,

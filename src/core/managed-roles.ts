@@ -159,6 +159,12 @@ export const managedRoles: readonly ManagedRole[] = [
     union(guardenerUser, capabilities('terms.accept guardener.association.manage')),
   ),
   role('actions.viewer', 'Reads the catalog of actions.', capabilities('actions.list')),
+  role('advisories.viewer', 'Reads advisories.', capabilities('advisories.list')),
+  role(
+    'advisories.admin',
+    'Imports, reviews and removes advisories, and says who may read them.',
+    capabilities(`advisories.list advisories.create advisories.update advisories.delete advisories.approve`),
+  ),
   role('argos.osv.reader', 'Reads private OSV data.', capabilities('argos.osv.read')),
 ]
 

@@ -12,6 +12,7 @@ export const resourceKinds = [
   'repos',
   'tags',
   'external_group_role_mappings',
+  'advisories',
 ] as const
 export type ResourceKind = (typeof resourceKinds)[number]
 

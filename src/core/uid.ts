@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 
 /**
  * Identifiers. A uid is a path: 40 hex digits for a root, then one segment of 16 hex digits for every level below
@@ -77,9 +77,22 @@ export function intersectRanges(a: UidRange, b: UidRange): UidRange | undefined 
 export interface UidSource {
   root(): Uid
   below(parent: Uid): Uid
+  /** For what comes thousands at a time: in the order of time, so that an index grows at its end. */
+  belowInTime(parent: Uid, nowMs: number): Uid
 }
+
+const TIME_DIGITS = 11
+const CHANCE_DIGITS = 5
+
+/** Goes on from anywhere, so that uids of one millisecond differ in one process and hardly ever meet those of another. */
+let lastOfMs = randomInt(16 ** CHANCE_DIGITS)
 
 export const randomUids: UidSource = {
   root: () => randomBytes(20).toString('hex') as Uid,
   below: (parent) => `${parent}/${randomBytes(8).toString('hex')}` as Uid,
+  belowInTime(parent, nowMs) {
+    lastOfMs = (lastOfMs + 1) % 16 ** CHANCE_DIGITS
+    const time = nowMs.toString(16).padStart(TIME_DIGITS, '0').slice(-TIME_DIGITS)
+    return `${parent}/${time}${lastOfMs.toString(16).padStart(CHANCE_DIGITS, '0')}` as Uid
+  },
 }

@@ -3,6 +3,7 @@ import { type DescMethod, type Message, toBinary } from '@bufbuild/protobuf'
 import type { Incoming } from '../core/call.ts'
 import { type ApiError, invalidArgument, unimplemented } from '../core/errors.ts'
 import { etagOf } from '../core/etag.ts'
+import { requestBytesMax } from '../core/request-size.ts'
 import { answersVersion } from '../core/standard-method.ts'
 import type { AddressOf } from '../http.ts'
 import type { GrpcContext } from './grpc.ts'
@@ -165,13 +166,17 @@ export function serveUnary(
   }
 
   let received: Frame | undefined
-  const reader = frameReader(limits.apiBodyBytesMax)
+  const bytesMax = requestBytesMax(method, limits.apiBodyBytesMax)
+  const reader = frameReader(bytesMax)
   const finish = () => {
     if (phase === 'answered') return
     if (reader.isMidFrame()) return fail(protocolError('the message is cut off'))
     if (received === undefined) return fail(notOneMessage())
     if (received.compressed) {
-      decodeCompressed(method, received, encoding, limits.grpcMessageBytesMax).then(run, fail)
+      decodeCompressed(method, received, encoding, requestBytesMax(method, limits.grpcMessageBytesMax)).then(
+        run,
+        fail,
+      )
       return
     }
     let message: Message
@@ -189,7 +194,7 @@ export function serveUnary(
   stream.on('data', (chunk: Buffer) => {
     if (phase === 'answered') return
     const frames = reader.push(chunk)
-    if (typeof frames === 'string') return fail(faultError(frames, limits.apiBodyBytesMax))
+    if (typeof frames === 'string') return fail(faultError(frames, bytesMax))
     for (const one of frames) {
       if (received !== undefined) return fail(notOneMessage())
       received = one

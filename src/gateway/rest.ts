@@ -3,6 +3,7 @@ import type { Dispatch, Incoming } from '../core/call.ts'
 import { ApiError, Code, internal, invalidArgument, invalidArguments } from '../core/errors.ts'
 import { etagOf, lists } from '../core/etag.ts'
 import { limits } from '../core/limits.ts'
+import { requestBytesMax } from '../core/request-size.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { withCors } from './cors.ts'
 import { compileEndpoint, type DecodedRequest, type Endpoint } from './endpoint.ts'
@@ -97,7 +98,7 @@ export function restHandler(options: RestOptions): HttpHandler {
     }
     const run = (): Promise<HttpReply> =>
       endpoint.wantsBody(request.headers['content-type'])
-        ? request.body(limits.apiBodyBytesMax).then(finish)
+        ? request.body(requestBytesMax(endpoint.method, limits.apiBodyBytesMax)).then(finish)
         : finish(undefined)
 
     // No `async`: a GET gets from here to its handler without waiting.

@@ -275,6 +275,7 @@ const contents = {
   account_associations: 'an account association',
   group_invites: 'invites',
   repos: 'repos',
+  advisories: 'advisories',
 } as const satisfies Partial<Record<Collection, string>>
 
 /** The kinds of resources that are left in a group, in words. */

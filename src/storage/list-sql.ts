@@ -2,6 +2,7 @@ import type { OrderKey } from '../core/order-by.ts'
 import { intersectRanges, rootOf, type UidRange } from '../core/uid.ts'
 import { isCounted } from './counts.ts'
 import type { Db } from './db.ts'
+import { isPosted, isPosting, type PostingCondition, postedIn } from './postings.ts'
 import type { SqlText } from './sql-text.ts'
 import type { Listed } from './tables.ts'
 
@@ -13,8 +14,12 @@ export type Branch = { readonly range: UidRange } | { readonly roots: readonly s
 export interface Question {
   readonly collection: Listed
   readonly branches: readonly Branch[]
-  readonly conditions: readonly Condition[]
+  readonly conditions: readonly Filter[]
   readonly order: readonly OrderKey[]
+  /** The filter by postings that so few pass that they are looked up. */
+  readonly few?: PostingCondition | undefined
+  /** The filter by postings that the fewest pass, few or not. */
+  readonly rare?: PostingCondition | undefined
 }
 
 /** A column equals one of some values, lies on one side of one, or ends with one (of letters that stand for themselves). */
@@ -26,6 +31,9 @@ export type Condition =
       readonly value: string | number
     }
   | { readonly column: string; readonly ending: string }
+
+/** What may be asked of a row: of a column of it, or of its postings. */
+export type Filter = Condition | PostingCondition
 
 /** What is left of the branches after a uid, in uid order. */
 export function beyond(branches: readonly Branch[], uid: string, descending: boolean): Branch[] {
@@ -70,6 +78,9 @@ const indexed: Readonly<Record<string, string>> = {
   digest: 'by_digest',
   created_ms: 'by_created',
   updated_ms: 'by_updated',
+  advisory_id: 'by_advisory_id',
+  artifact_name: 'by_artifact',
+  component_name: 'by_component',
 }
 
 /**
@@ -78,23 +89,33 @@ const indexed: Readonly<Record<string, string>> = {
  */
 export function indexHint(
   { engine }: Db,
-  { collection, conditions, order: [first] }: Question,
+  { collection, conditions, order: [first], few }: Question,
   branches: readonly Branch[],
 ): string {
   if (engine !== 'sqlite' || !isCounted(collection) || branches.length > 1 || !branches.every(oneRoot))
     return ''
+  if (few !== undefined) return ''
   const byUid = first?.column === 'uid'
   const column = byUid
-    ? conditions.find(
-        (condition) => 'values' in condition && condition.values.length === 1 && condition.column in indexed,
-      )?.column
-    : conditions.every(isForms) && wholeOrganization(branches) && first?.column
+    ? conditions.filter(isOnColumn).find(hasOneValue)?.column
+    : conditions.every(isOftenTrue) && wholeOrganization(branches) && first?.column
   return column ? ` indexed by ${collection}_${indexed[column]}` : ''
 }
 
-/** The forms of tags stand in every index of theirs, and leave most tags in. */
-function isForms({ column }: Condition): boolean {
-  return column === 'forms'
+function isOnColumn(filter: Filter): filter is Condition {
+  return !isPosting(filter)
+}
+
+function hasOneValue(condition: Condition): boolean {
+  return 'values' in condition && condition.values.length === 1 && condition.column in indexed
+}
+
+/**
+ * The forms of tags stand in every index of theirs, and leave most tags in. A filter by postings that few pass has been looked up
+ * before, so one that is left lets a page be full soon.
+ */
+function isOftenTrue(filter: Filter): boolean {
+  return isPosting(filter) || filter.column === 'forms'
 }
 
 /** One statement part per branch keeps each an index range; beyond branchesMax they share one. */
@@ -104,26 +125,42 @@ export function split({ sizes }: Db, branches: readonly Branch[]): (readonly Bra
 
 export function whereOf(
   sql: SqlText,
-  { collection, conditions }: Question,
+  { collection, conditions, few }: Question,
   branches: readonly Branch[],
 ): string {
   const [only] = branches
   const where =
-    branches.length === 1 && only !== undefined
-      ? branchText(sql, only)
-      : manyBranches(sql, collection, branches)
-  const more = conditions.map((condition) => {
-    const { column } = condition
-    if ('comparison' in condition)
-      return ` and ${column} ${condition.comparison} ${sql.bind(condition.value)}`
-    if ('ending' in condition) return ` and ${column} like ${sql.bind(`%${condition.ending}`)}`
-    const { values } = condition
-    if (values.length === 0) return ' and 1 = 0'
-    return values.length === 1
-      ? ` and ${column} = ${sql.bind(values[0] as string | number)}`
-      : ` and ${column} in (${sql.bindAll(values)})`
-  })
-  return where + more.join('')
+    branches.length !== 1 || only === undefined
+      ? manyBranches(sql, collection, branches)
+      : few === undefined
+        ? branchText(sql, only)
+        : `(root, uid) in (${postedIn(sql, few, only)})`
+  return where + othersText(sql, conditions, few)
+}
+
+/** What must hold besides the filter that was looked up. */
+export function othersText(
+  sql: SqlText,
+  conditions: readonly Filter[],
+  known: PostingCondition | undefined,
+): string {
+  return conditions
+    .filter((condition) => condition !== known)
+    .map(
+      (condition) => ` and ${isPosting(condition) ? isPosted(sql, condition) : columnText(sql, condition)}`,
+    )
+    .join('')
+}
+
+function columnText(sql: SqlText, condition: Condition): string {
+  const { column } = condition
+  if ('comparison' in condition) return `${column} ${condition.comparison} ${sql.bind(condition.value)}`
+  if ('ending' in condition) return `${column} like ${sql.bind(`%${condition.ending}`)}`
+  const { values } = condition
+  if (values.length === 0) return '1 = 0'
+  return values.length === 1
+    ? `${column} = ${sql.bind(values[0] as string | number)}`
+    : `${column} in (${sql.bindAll(values)})`
 }
 
 function branchText(sql: SqlText, branch: Branch): string {

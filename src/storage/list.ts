@@ -11,16 +11,18 @@ import {
   afterCursor,
   type Branch,
   beyond,
-  type Condition,
   countable,
+  type Filter,
   indexHint,
   oneRoot,
   orderText,
+  othersText,
   type Question,
   split,
   whereOf,
   wholeOrganization,
 } from './list-sql.ts'
+import { alongPostings, countPosted, isPosting, rarest } from './postings.ts'
 import { someRoots } from './roots.ts'
 import { runLongText, runText, runTextOnce, sqlText } from './sql-text.ts'
 import type { Store } from './store.ts'
@@ -52,7 +54,7 @@ export interface ListSpec<C extends Listed> {
   /** Columns that must equal a value; an empty or absent value is no filter. */
   readonly equals?: Readonly<Record<string, string | number | undefined>>
   /** What else must hold. */
-  readonly conditions?: readonly Condition[]
+  readonly conditions?: readonly Filter[]
   /** uids of roots that everyone may see, besides the caller's own scopes (managed roles). */
   readonly everyonesRoots?: readonly string[]
 }
@@ -91,7 +93,16 @@ export async function listPage<C extends Listed>(
     order,
     spec,
   })
-  const question: Question = { collection: spec.collection, branches, conditions, order }
+  const rare = await rarestFilter(db, conditions, branches)
+  const isRare = rare !== undefined && rare.rows <= db.sizes.rowsInlineMax
+  const question: Question = {
+    collection: spec.collection,
+    branches,
+    conditions,
+    order,
+    few: isRare ? rare.condition : undefined,
+    rare: rare?.condition,
+  }
 
   const asked = askedQuestion(call, request, spec)
   const cursor = cursorOf(pageTokens, request, asked)
@@ -100,7 +111,7 @@ export async function listPage<C extends Listed>(
   const skipped = Math.min((cursor?.skipped ?? 0) + skip, 2 ** 31 - 1)
 
   if (branches.length === 0) return { rows: [], nextPageToken: '', totalCount: 0n, skipped }
-  const estimate = await estimateRows(db, question)
+  const estimate = isRare ? { rows: rare.rows, exact: undefined } : await estimateRows(db, question)
   const total = cursor?.totalCount ?? estimate.exact ?? (await countRows(db, question, estimate.rows))
   const rows = await pageRows<Tables[C]>(db, question, {
     cursor,
@@ -127,6 +138,13 @@ export async function listPage<C extends Listed>(
           asked,
         )
   return { rows: page, nextPageToken, totalCount: BigInt(total), skipped }
+}
+
+/** The filter by postings that the fewest pass. Where there are too many branches, rows are looked at one by one. */
+async function rarestFilter(db: Db, conditions: readonly Filter[], branches: readonly Branch[]) {
+  const postings = conditions.filter(isPosting)
+  if (branches.length > db.sizes.branchesMax) return undefined
+  return rarest(db, postings, branches, db.sizes.rowsInlineMax)
 }
 
 /** Who asks what: the text that a page token is bound to. */
@@ -197,7 +215,7 @@ async function byOrganization(
     conditions,
     order,
     spec,
-  }: { conditions: readonly Condition[]; order: readonly OrderKey[]; spec: ListSpec<Listed> },
+  }: { conditions: readonly Filter[]; order: readonly OrderKey[]; spec: ListSpec<Listed> },
 ): Promise<Branch[]> {
   const [only] = branches
   const platform = only !== undefined && 'range' in only && only.range.from === '' && only.range.to === 'g'
@@ -220,8 +238,8 @@ async function countedRoots(db: Db, collection: Collection, max: number): Promis
 function conditionsOf(
   filter: UIDPFilter | undefined,
   { collection, equals, conditions: more = [] }: ListSpec<Listed>,
-): Condition[] {
-  const conditions: Condition[] = [...more]
+): Filter[] {
+  const conditions: Filter[] = [...more]
   for (const [column, value] of Object.entries(equals ?? {})) {
     if (value !== undefined && value !== '') conditions.push({ column, values: [value] })
   }
@@ -268,15 +286,18 @@ async function estimateRows(
 }
 
 async function countRows(db: Db, question: Question, scanned: number): Promise<number> {
+  const { rare } = question
   const sql = sqlText(db.engine)
-  const counts = split(db, question.branches).map(
-    (branches) => `(select count(*) from ${question.collection} where ${whereOf(sql, question, branches)})`,
-  )
+  const onlyPostings = question.conditions.length === 1 && question.conditions[0] === rare
+  const counts = split(db, question.branches).map((branches) => {
+    const [branch] = branches
+    // Nothing but the postings has to be looked at when there is no other filter.
+    return rare !== undefined && onlyPostings && branch !== undefined && branches.length === 1
+      ? countPosted(sql, rare, branch)
+      : `(select count(*) from ${question.collection} where ${whereOf(sql, { ...question, few: rare }, branches)})`
+  })
   const text = `select ${counts.join(' + ')} as n`
-  const long = scanned > db.sizes.rowsInlineMax
-  const [row] = long
-    ? await runLongText<{ n: number }>(db, text, sql)
-    : await runText<{ n: number }>(db, text, sql)
+  const [row] = await runTextOnce<{ n: number }>(db, text, sql, { long: scanned > db.sizes.rowsInlineMax })
   return Number(row?.n ?? 0)
 }
 
@@ -320,6 +341,18 @@ async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<
   // Rows that are only passed over need not be fetched: the indexes hold all that the order needs.
   const deep = isCounted(collection) && offset > db.sizes.rowsInlineMax
   const columns = deep ? [...new Set(['root', 'uid', ...order.map((key) => key.column)])].join(', ') : '*'
+  const along = inUidOrder && question.few === undefined ? alongPostings(question.rare, branches) : undefined
+  if (along !== undefined) {
+    const keys = `path${descending ? ' desc' : ''}`
+    const parts = along.map((from) => {
+      return `select * from (select advisories.* from ${from(sql)}${othersText(sql, conditions, question.rare)}
+        order by p.${keys} limit ${sql.bind(page.limit + offset)}) as part`
+    })
+    const text = `select * from (${parts.join(' union ')}) as parts order by ${orderText(order, { oneRoot: false, sorted: false })}
+      limit ${sql.bind(page.limit)} offset ${sql.bind(offset)}`
+    // Where another filter holds for few of them, many are gone along.
+    return conditions.length > 1 ? await runLongText<Row>(db, text, sql) : await runText<Row>(db, text, sql)
+  }
   const groups = split(db, branches)
   const parts = groups.map((part) => {
     const where = [whereOf(sql, question, part)]

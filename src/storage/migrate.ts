@@ -4,6 +4,7 @@ import * as init from './migrations/0001-init.ts'
 import * as managementApi from './migrations/0002-management-api.ts'
 import * as signIn from './migrations/0003-sign-in.ts'
 import * as repoSources from './migrations/0004-repo-sources.ts'
+import * as advisories from './migrations/0005-advisories.ts'
 
 /** Every migration, in order. Once released, a migration never changes. */
 const migrations = {
@@ -11,6 +12,7 @@ const migrations = {
   '0002-management-api': managementApi,
   '0003-sign-in': signIn,
   '0004-repo-sources': repoSources,
+  '0005-advisories': advisories,
 }
 
 /**

@@ -24,6 +24,7 @@ const kindOf: Readonly<Record<Collection, ResourceKind>> = {
   repos: 'repos',
   tags: 'tags',
   external_group_role_mappings: 'external_group_role_mappings',
+  advisories: 'advisories',
 }
 
 /** The limits that hold in each of these organizations: its own, and those of the installation where it has none. */

@@ -131,6 +131,14 @@ export async function insertResource<C extends Collection>(
   if (limit !== undefined) await refuseBeyond(tx, limit, collection, root)
 }
 
+/** Throws code 8 when an organization holds more of a kind than it may, after rows of it were inserted together. */
+export async function refuseBeyondLimit(db: Db, tx: Tx, collection: Collection, root: string): Promise<void> {
+  const limit = await limitOf(db, tx, collection, root)
+  if (limit === undefined) return
+  await holdCount(db, tx, collection, root)
+  await refuseBeyond(tx, limit, collection, root)
+}
+
 /** Deletes a resource, counts it out and buries its uid. False when it was not there. */
 export async function deleteResource(db: Db, tx: Tx, collection: Collection, uid: string): Promise<boolean> {
   const { numDeletedRows } = await tx

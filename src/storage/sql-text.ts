@@ -2,15 +2,17 @@ import { CompiledQuery } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type { Db, Engine, Tx } from './db.ts'
 
+export type SqlValue = string | number | Uint8Array
+
 /**
  * SQL text with bound parameters, for the few statements whose shape depends on the request. Names of tables and columns come
  * from constants of the program only; every value goes through `bind` (R26, R27).
  */
 export interface SqlText {
   /** Binds a value and returns its placeholder. Call in the order in which the placeholders stand in the text. */
-  bind(value: string | number): string
-  bindAll(values: readonly (string | number)[]): string
-  readonly values: readonly (string | number)[]
+  bind(value: SqlValue): string
+  bindAll(values: readonly SqlValue[]): string
+  readonly values: readonly SqlValue[]
   readonly engine: Engine
 }
 
@@ -21,8 +23,8 @@ export interface SqlText {
 const SQLITE_PLACEHOLDER = '+?'
 
 export function sqlText(engine: Engine): SqlText {
-  const values: (string | number)[] = []
-  const bind = (value: string | number) => {
+  const values: SqlValue[] = []
+  const bind = (value: SqlValue) => {
     values.push(value)
     return engine === 'postgres' ? `$${values.length}` : SQLITE_PLACEHOLDER
   }
@@ -53,19 +55,25 @@ const remembered = new WeakMap<Db, LRUCache<string, { readonly version: number; 
  * runText for what is asked again with every page of a list, such as its total: where the database can tell that nothing was
  * written since, the answer of the last time holds. For few and small rows only.
  */
-export async function runTextOnce<R>(db: Db, text: string, sql: SqlText): Promise<R[]> {
+export async function runTextOnce<R>(
+  db: Db,
+  text: string,
+  sql: SqlText,
+  { long = false }: { readonly long?: boolean } = {},
+): Promise<R[]> {
+  const run = () => (long ? runLongText<R>(db, text, sql) : runText<R>(db, text, sql))
   // Before the query: what is written meanwhile makes the next one ask again.
   const version = db.version('any')
-  if (version === undefined) return runText(db, text, sql)
+  if (version === undefined) return run()
   let answers = remembered.get(db)
   if (answers === undefined) {
     answers = new LRUCache({ max: NUMBERS_REMEMBERED_MAX })
     remembered.set(db, answers)
   }
-  const question = `${text} ${sql.values.join(' ')}`
+  const question = JSON.stringify([text, sql.values])
   const known = answers.get(question)
   if (known?.version === version) return known.rows as R[]
-  const rows = await runText<R>(db, text, sql)
+  const rows = await run()
   answers.set(question, { version, rows })
   return rows
 }

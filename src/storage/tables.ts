@@ -306,6 +306,114 @@ export interface GuessRow {
   since_ms: number
 }
 
+/** An advisory with its events. */
+export interface AdvisoryRow {
+  root: string
+  uid: string
+  parent: string
+  /** Form `CGA-xxxx-xxxx-xxxx`. */
+  advisory_id: string
+  artifact_name: string
+  component_name: string
+  /** The package that the artifact was built from, '' where nobody says. */
+  origin: string
+  /** How its documents name the product, where that is more than the artifact's name. */
+  product: string
+  /** What it is known by to the documents of its group. */
+  key: string
+  /** SHA-256 of what the documents say of it. */
+  record_hash: Uint8Array
+  /** The rest, as an Advisory message. */
+  content: Uint8Array
+  created_ms: number
+  updated_ms: number
+  /** The texts that a free-text query looks through, in lower case. */
+  search: string
+}
+
+/** An advisory that was taken back. */
+export interface WithdrawnAdvisoryRow extends AdvisoryRow {
+  deleted_ms: number
+}
+
+/** That an advisory has a value: what filters look up. */
+export interface AdvisoryPostingRow {
+  root: string
+  /** Of which property and which value, as vulnerabilities/facets.ts makes it. */
+  value: Uint8Array
+  /** The advisory's uid without the root. */
+  path: string
+}
+
+/** The ends of the values that a free-text query finds, in lower case: a part of a value begins one of them. */
+export interface AdvisorySuffixRow {
+  root: string
+  suffix: string
+  /** As in a posting. */
+  value: Uint8Array
+}
+
+/** A document that advisories come from, as it was published. */
+export interface AdvisoryDocumentRow {
+  root: string
+  /** The group. */
+  parent: string
+  format: string
+  id: string
+  /** File name or address that it was last read from. */
+  name: string
+  /** SHA-256 of the document. */
+  content_hash: Uint8Array
+  /** When this version of it was made; 0: it does not say. */
+  revision_ms: number
+  imported_ms: number
+  /** Keys of its advisories: a JSON array, compressed (deflate). */
+  keys: Uint8Array
+  /** What no field of an advisory holds: a JSON array. */
+  unmapped: string
+  /** Compressed (deflate). */
+  content: Uint8Array
+}
+
+/** A group that advisories were imported into. Imports take it in turn. */
+export interface AdvisoryGroupRow {
+  root: string
+  uid: string
+  /** Grows with every document that changes something. */
+  revision: number
+  /** When that was. */
+  changed_ms: number
+  /** 1: everybody may read what it publishes. */
+  public: number
+}
+
+/** Which documents tell of an advisory. */
+export interface AdvisorySourceRow {
+  root: string
+  /** The group. */
+  parent: string
+  /** The advisory's. */
+  key: string
+  /** The document's. */
+  format: string
+  id: string
+}
+
+/** What a document says of the severity of a vulnerability. */
+export interface AdvisoryScoreRow {
+  root: string
+  alias: string
+  /** The group. */
+  parent: string
+  /** The document's. */
+  format: string
+  id: string
+  /** The component that it is about; '' for any. */
+  component: string
+  /** JSON array. */
+  severities: string
+}
+
 /** Facts about the installation as a whole. */
 export interface SettingRow {
   name: string
@@ -331,6 +439,14 @@ export interface Tables {
   group_invites: GroupInviteRow
   tags: TagRow
   repo_readmes: RepoReadmeRow
+  advisories: AdvisoryRow
+  withdrawn_advisories: WithdrawnAdvisoryRow
+  advisory_postings: AdvisoryPostingRow
+  advisory_suffixes: AdvisorySuffixRow
+  advisory_documents: AdvisoryDocumentRow
+  advisory_groups: AdvisoryGroupRow
+  advisory_sources: AdvisorySourceRow
+  advisory_scores: AdvisoryScoreRow
   identity_metadata: IdentityMetadataRow
   resource_limits: ResourceLimitRow
   access_requests: AccessRequestRow
@@ -361,6 +477,7 @@ export const collections = [
   'account_associations',
   'group_invites',
   'tags',
+  'advisories',
 ] as const
 export type Collection = (typeof collections)[number]
 

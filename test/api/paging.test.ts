@@ -317,6 +317,7 @@ onEveryDatabase(
     uids: {
       root: () => planned.shift() ?? randomUids.root(),
       below: (parent) => planned.shift() ?? randomUids.below(parent),
+      belowInTime: randomUids.belowInTime,
     },
   },
 )

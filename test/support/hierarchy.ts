@@ -91,6 +91,19 @@ export function rowOf(
       }
     case 'tags':
       return { ...resource, name, digest: '', forms: 0, deprecated: 0, bundles: '[]' }
+    case 'advisories':
+      return {
+        ...resource,
+        advisory_id: name,
+        artifact_name: name,
+        component_name: `${updated}`,
+        origin: '',
+        product: '',
+        key: uid,
+        record_hash: new Uint8Array(0),
+        content: new Uint8Array(0),
+        search: name,
+      }
   }
 }
 

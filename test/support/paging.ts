@@ -35,11 +35,18 @@ const listings: Readonly<Record<Collection, Listing>> = {
     order: [{ field: 'created_at', direction: ' desc' }],
   },
   tags: { path: 'registry/tags', fields: ['uid', 'name', 'update_time'] },
+  advisories: {
+    path: 'vulnerabilities/advisories',
+    fields: ['uid', 'advisory_id', 'artifact_name', 'component_name', 'created_at', 'update_time'],
+  },
 }
 
 const columns: Readonly<Record<string, string>> = {
   uid: 'uid',
   name: 'name',
+  advisory_id: 'advisory_id',
+  artifact_name: 'artifact_name',
+  component_name: 'component_name',
   created_at: 'created_ms',
   update_time: 'updated_ms',
 }

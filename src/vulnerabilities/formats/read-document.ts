@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { basename } from 'node:path'
 import type { Format, ReadResult } from '../advisory-record.ts'
 import { readCsaf } from './csaf.ts'
 import { documentGrowth } from './document-growth.ts'
@@ -27,12 +28,18 @@ export function readDocument(name: string, format: Format | '', content: Uint8Ar
     const tally = unmappedTally()
     const read = readerOf(actual, root)(root, tally, documentGrowth())
     tally.addUntaken(root)
-    const id = read.id || `sha256:${createHash('sha256').update(content).digest('hex')}`
+    const id = idOf(read.id, actual, name, content)
     return { document: { ...read, format: actual, id, unmapped: tally.list() } }
   } catch (error) {
     if (error instanceof DocumentProblem) return { rejection: error.rejection(() => legibleText(content)) }
     throw error
   }
+}
+
+/** A security database has no time by which its newer version is told, so only one of the same file name takes its place. */
+function idOf(own: string, format: Format, name: string, content: Uint8Array): string {
+  if (own === '') return `sha256:${createHash('sha256').update(content).digest('hex')}`
+  return format === 'secdb' ? `${own}#${basename(name)}` : own
 }
 
 function isJson(name: string, text: string): boolean {

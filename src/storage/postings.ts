@@ -1,0 +1,136 @@
+import { rootOf } from '../core/uid.ts'
+import type { Db } from './db.ts'
+import type { Branch } from './list-sql.ts'
+import { runText, type SqlText, sqlText } from './sql-text.ts'
+
+/**
+ * Filters of advisories by postings: for every value of every property the advisories that have it, in the order of their uids. Where
+ * few advisories pass the rarest filter they are looked up. Where many do, a list by uid goes along the postings, and any other
+ * order from one advisory to the next: a page is full soon then.
+ */
+
+/** That an advisory has one of some values, or none of them. */
+export interface Posted {
+  /** Of the values, as postingKey makes them, in hexadecimal. */
+  readonly keys: readonly string[]
+  readonly none?: true
+}
+
+/** That one of its texts has a part, in lower case. */
+export interface TextPart {
+  readonly part: string
+}
+
+export type PostingCondition = Posted | TextPart
+
+export function isPosting(condition: object): condition is PostingCondition {
+  return 'keys' in condition || 'part' in condition
+}
+
+const ROOT_CHARS = 40
+
+/** The part of a uid after its root, which postings have: the root stands before it already. */
+export function pathBelowRoot(uid: string): string {
+  return uid.slice(ROOT_CHARS)
+}
+
+/** No character comes after it: what begins with a text lies between the text and the text with this at its end. */
+const LAST = '\u{10ffff}'
+
+const bindKey = (sql: SqlText, key: string) => sql.bind(Buffer.from(key, 'hex'))
+
+/** The postings of a branch that pass, as a SELECT of root and uid; some more than once. Not for `none`. */
+export function postedIn(sql: SqlText, condition: PostingCondition, branch: Branch): string {
+  if ('keys' in condition) {
+    const keys = condition.keys.map((key) => bindKey(sql, key)).join(', ')
+    // The text is bound in the order in which it is read.
+    return `select p.root, p.root || p.path as uid from advisory_postings as p where p.value in (${keys}) and ${rangeOf(sql, branch)}`
+  }
+  return `select p.root, p.root || p.path as uid from advisory_suffixes as s cross join advisory_postings as p
+    where s.suffix >= ${sql.bind(condition.part)} and s.suffix < ${sql.bind(condition.part + LAST)}
+    and p.root = s.root and p.value = s.value and ${rangeOf(sql, branch, 's')}`
+}
+
+/** How many advisories of a branch pass, in parentheses. */
+export function countPosted(sql: SqlText, condition: PostingCondition, branch: Branch): string {
+  // An advisory has a value once, but may have several of those that are looked for.
+  const isOnce = 'keys' in condition && condition.keys.length === 1
+  return `(select count(${isOnce ? '*' : 'distinct uid'}) from (${postedIn(sql, condition, branch)}) as posted)`
+}
+
+/** Parts of one statement along postings: one for each value and branch. */
+const PARTS_MAX = 100
+
+/**
+ * The FROM and the first conditions of SELECTs that together go along the postings of a filter, in the order of `p.path` each. Undefined
+ * where postings are not in that order or are too many. They are made one after the other, since each binds its values.
+ */
+export function alongPostings(
+  condition: PostingCondition | undefined,
+  branches: readonly Branch[],
+): ((sql: SqlText) => string)[] | undefined {
+  if (condition === undefined || !('keys' in condition)) return undefined
+  if (branches.length * condition.keys.length > PARTS_MAX || !branches.every(isOneRoot)) return undefined
+  return branches.flatMap((branch) =>
+    condition.keys.map(
+      (key) => (sql: SqlText) =>
+        `advisory_postings as p cross join advisories where p.value = ${bindKey(sql, key)} and ${rangeOf(sql, branch)}
+        and advisories.root = p.root and advisories.uid = p.root || p.path`,
+    ),
+  )
+}
+
+function isOneRoot(branch: Branch): boolean {
+  return 'range' in branch && branch.range.from !== '' && branch.range.to !== 'g'
+}
+
+/** Where postings lie, `alias` being the table that is looked into first. */
+function rangeOf(sql: SqlText, branch: Branch, alias = 'p'): string {
+  if ('roots' in branch) return `${alias}.root in (${sql.bindAll(branch.roots)})`
+  const { from, to } = branch.range
+  if (from === '') {
+    return to === 'g'
+      ? '1 = 1'
+      : `(p.root, p.path) < (${sql.bind(rootOf(to))}, ${sql.bind(pathBelowRoot(to))})`
+  }
+  if (to === 'g') return `(p.root, p.path) >= (${sql.bind(rootOf(from))}, ${sql.bind(pathBelowRoot(from))})`
+  const range = `p.path >= ${sql.bind(pathBelowRoot(from))} and p.path < ${sql.bind(pathBelowRoot(to))}`
+  return `${range} and ${alias}.root = ${sql.bind(rootOf(from))}`
+}
+
+/** That the advisory of the row that is being looked at passes. */
+export function isPosted(sql: SqlText, condition: PostingCondition): string {
+  if ('part' in condition)
+    return sql.engine === 'postgres'
+      ? `strpos(advisories.search, ${sql.bind(condition.part)}) > 0`
+      : `instr(advisories.search, ${sql.bind(condition.part)}) > 0`
+  const { keys, none } = condition
+  const values = keys.map((key) => bindKey(sql, key)).join(', ')
+  return `${none ? 'not ' : ''}exists (select 1 from advisory_postings as p where p.root = advisories.root
+    and p.value in (${values}) and p.path = ${pathText('advisories.uid')})`
+}
+
+/** SQL of the path of a uid. */
+function pathText(uid: string): string {
+  return `substr(${uid}, ${ROOT_CHARS + 1})`
+}
+
+/** The condition that the fewest advisories pass, with how many postings it has: exact up to `max`, and `max + 1` beyond. */
+export async function rarest(
+  db: Db,
+  conditions: readonly PostingCondition[],
+  branches: readonly Branch[],
+  max: number,
+): Promise<{ readonly condition: PostingCondition; readonly rows: number } | undefined> {
+  const able = conditions.filter((condition) => !('none' in condition))
+  if (able.length === 0 || branches.length === 0) return undefined
+  const sql = sqlText(db.engine)
+  const counts = able.map((condition) => {
+    const each = branches.map((branch) => postedIn(sql, condition, branch)).join(' union all ')
+    return `(select count(*) from (select 1 from (${each}) as posted limit ${sql.bind(max + 1)}) as few)`
+  })
+  const columns = counts.map((count, at) => `${count} as n${at}`).join(', ')
+  const [row] = await runText<Record<string, number>>(db, `select ${columns}`, sql)
+  const found = able.map((condition, at) => ({ condition, rows: Number(row?.[`n${at}`] ?? 0) }))
+  return found.reduce((a, b) => (b.rows < a.rows ? b : a))
+}

@@ -1,0 +1,57 @@
+import type { Db, Tx } from './db.ts'
+import { runInTransaction, type SqlText, type SqlValue, sqlText } from './sql-text.ts'
+import type { Tables } from './tables.ts'
+
+/** Many rows of a table in few statements, for what is written thousands at a time. */
+
+/** Values in one statement; both engines take more. */
+const VALUES_MAX = 2000
+
+/** Inserts rows; `ifAbsent`: those whose key is there already are left as they are. */
+export async function insertRows<T extends keyof Tables & string>(
+  db: Db,
+  tx: Tx,
+  table: T,
+  rows: readonly Tables[NoInfer<T>][],
+  { ifAbsent = false }: { readonly ifAbsent?: boolean } = {},
+): Promise<void> {
+  const [first] = rows
+  if (first === undefined) return
+  const columns = Object.keys(first)
+  const end = ifAbsent ? ' on conflict do nothing' : ''
+  for (const some of parts(rows, columns.length)) {
+    const sql = sqlText(db.engine)
+    const values = some.map((row) => `(${bindRow(sql, row, columns)})`).join(', ')
+    await runInTransaction(tx, `insert into ${table} (${columns.join(', ')}) values ${values}${end}`, sql)
+  }
+}
+
+/** Deletes the rows with these keys; every key has the same columns. */
+export async function deleteRows<T extends keyof Tables & string>(
+  db: Db,
+  tx: Tx,
+  table: T,
+  keys: readonly Partial<Tables[NoInfer<T>]>[],
+): Promise<void> {
+  const [first] = keys
+  if (first === undefined) return
+  const columns = Object.keys(first)
+  for (const some of parts(keys, columns.length)) {
+    const sql = sqlText(db.engine)
+    const values = some.map((key) => `(${bindRow(sql, key, columns)})`).join(', ')
+    await runInTransaction(
+      tx,
+      `delete from ${table} where (${columns.join(', ')}) in (${db.engine === 'postgres' ? '' : 'values '}${values})`,
+      sql,
+    )
+  }
+}
+
+function bindRow(sql: SqlText, row: object, columns: readonly string[]): string {
+  return sql.bindAll(columns.map((column) => (row as Readonly<Record<string, SqlValue>>)[column] as SqlValue))
+}
+
+function* parts<T>(all: readonly T[], columns: number): Generator<readonly T[]> {
+  const size = Math.max(1, Math.floor(VALUES_MAX / columns))
+  for (let at = 0; at < all.length; at += size) yield all.slice(at, at + size)
+}

@@ -1,0 +1,163 @@
+import type { DescEnum } from '@bufbuild/protobuf'
+import {
+  AdvisoriesService,
+  EventTypeFilterSchema,
+  type ListAdvisoriesRequest,
+  ReviewStateSchema,
+} from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import { allowed } from '../core/allowed.ts'
+import { implement } from '../core/call.ts'
+import { type FieldViolation, notFound } from '../core/errors.ts'
+import { refuseIfAny } from '../core/fields.ts'
+import { limits } from '../core/limits.ts'
+import { timeSortFields } from '../core/order-by.ts'
+import { rootOf } from '../core/uid.ts'
+import { listPage } from '../storage/list.ts'
+import type { PostingCondition } from '../storage/postings.ts'
+import { readResource } from '../storage/rows.ts'
+import type { Store } from '../storage/store.ts'
+import { facets, postingKey, SUFFIX_CHARS_MAX } from './facets.ts'
+import { addSeverities } from './scores.ts'
+import { toAdvisory } from './stored-advisory.ts'
+
+/** Advisories, as they are read. They come from documents (documents.ts). */
+
+export const ADVISORY_TYPE = 'vulnerabilities.chainguard.dev/Advisory'
+
+export function advisoriesService(store: Store) {
+  const { db } = store
+
+  return implement(AdvisoriesService, {
+    async listAdvisories(request, call) {
+      refuseIfAny(...violationsIn(request))
+      const { rows, ...page } = await listPage(store, call, request, {
+        collection: 'advisories',
+        sortFields: {
+          uid: 'uid',
+          advisory_id: 'advisory_id',
+          advisoryId: 'advisory_id',
+          artifact_name: 'artifact_name',
+          artifactName: 'artifact_name',
+          component_name: 'component_name',
+          componentName: 'component_name',
+          ...timeSortFields,
+        },
+        defaultOrder: 'uid',
+        conditions: conditionsOf(request),
+      })
+      const advisories = rows.map(toAdvisory)
+      await addSeverities(db, advisories)
+      return {
+        $typeName: 'chainguard.platform.vulnerabilities.v2beta1.ListAdvisoriesResponse' as const,
+        advisories,
+        ...page,
+      }
+    },
+
+    async getAdvisory(_request, call) {
+      const { scope } = allowed(call)
+      const row = (await readResource(db, 'advisories', scope)) ?? (await withdrawn(scope))
+      if (row === undefined) throw notFound(ADVISORY_TYPE, scope)
+      const advisory = toAdvisory(row)
+      await addSeverities(db, [advisory])
+      return advisory
+    },
+  })
+
+  function withdrawn(uid: string) {
+    return db.kysely
+      .selectFrom('withdrawn_advisories')
+      .selectAll()
+      .where('root', '=', rootOf(uid))
+      .where('uid', '=', uid)
+      .executeTakeFirst()
+  }
+}
+
+/** Filters whose values are texts: the field of the request, with the property that it is about. */
+const textFilters = {
+  advisoryIds: facets.advisoryId,
+  legacyAdvisoryIds: facets.legacyAdvisoryId,
+  artifactNames: facets.artifactName,
+  artifactTypes: facets.artifactType,
+  artifactArchitectures: facets.artifactArchitecture,
+  componentNames: facets.componentName,
+  componentTypes: facets.componentType,
+  componentLocations: facets.componentLocation,
+  aliases: facets.alias,
+  eventAuthors: facets.eventAuthor,
+  eventReviewers: facets.eventReviewer,
+} as const
+
+type TextFilter = keyof typeof textFilters
+const textFields = Object.keys(textFilters) as TextFilter[]
+
+function conditionsOf(request: ListAdvisoriesRequest): PostingCondition[] {
+  const conditions: PostingCondition[] = []
+  const add = (facet: number, values: readonly string[]) => {
+    if (values.length > 0) conditions.push({ keys: keysOf(facet, values) })
+  }
+  const { origin = '', eventReviewStates, eventTypes, excludeEventAuthors, latestEventType, query } = request
+  // The packages of an origin are more than those of its name.
+  for (const field of textFields)
+    if (origin === '' || field !== 'artifactNames') add(textFilters[field], request[field])
+  if (origin !== '') add(facets.origin, [origin])
+  add(facets.reviewState, eventReviewStates.map(String))
+  add(facets.eventType, eventTypes.map(String))
+  if (latestEventType !== undefined) add(facets.latestEventType, [String(latestEventType)])
+  if (excludeEventAuthors.length > 0)
+    conditions.push({ keys: keysOf(facets.eventAuthor, excludeEventAuthors), none: true })
+  if (query !== '') conditions.push({ part: query.toLowerCase() })
+  return conditions
+}
+
+function keysOf(facet: number, values: readonly string[]): string[] {
+  return [...new Set(values)].sort().map((value) => postingKey(facet, value).toString('hex'))
+}
+
+function violationsIn(request: ListAdvisoriesRequest): (FieldViolation | undefined)[] {
+  const { advisoryFilterValuesMax: valuesMax, advisoryFilterCharsMax: charsMax } = limits
+  const { eventReviewStates, eventTypes, excludeEventAuthors, latestEventType, query } = request
+  const texts = [
+    ...textFields.map(
+      (field) => [AdvisoriesService.method.listAdvisories.input.field[field].name, request[field]] as const,
+    ),
+    ['excludeEventAuthors', excludeEventAuthors] as const,
+  ]
+  return [
+    ...texts.flatMap(([field, values]) => [
+      tooMany(field, values, valuesMax),
+      ...values.map((value, at) =>
+        value.length <= charsMax
+          ? undefined
+          : { field: `${field}[${at}]`, description: `must have at most ${charsMax} characters` },
+      ),
+    ]),
+    tooMany('event_review_states', eventReviewStates, valuesMax),
+    tooMany('event_types', eventTypes, valuesMax),
+    ...eventReviewStates.map((value, at) =>
+      isNamed(ReviewStateSchema, value) ? undefined : notAValue(`event_review_states[${at}]`, 'review state'),
+    ),
+    ...eventTypes.map((value, at) =>
+      isNamed(EventTypeFilterSchema, value) ? undefined : notAValue(`event_types[${at}]`, 'type of event'),
+    ),
+    latestEventType === undefined || isNamed(EventTypeFilterSchema, latestEventType)
+      ? undefined
+      : notAValue('latest_event_type', 'type of event'),
+    Array.from(query.toLowerCase()).length <= SUFFIX_CHARS_MAX
+      ? undefined
+      : { field: 'query', description: `must have at most ${SUFFIX_CHARS_MAX} characters` },
+  ]
+}
+
+function isNamed(schema: DescEnum, value: number): boolean {
+  return value !== 0 && schema.value[value] !== undefined
+}
+
+function notAValue(field: string, what: string): FieldViolation {
+  return { field, description: `must be a ${what}, and not unspecified` }
+}
+
+function tooMany(field: string, values: readonly unknown[], max: number): FieldViolation | undefined {
+  return values.length <= max ? undefined : { field, description: `must have at most ${max} values` }
+}

@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto'
+import {
+  type Advisory,
+  type AdvisoryEvent,
+  EventTypeFilter,
+  ReviewState,
+} from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import { timestampMs } from '../core/message.ts'
+
+/** What advisories are found by. The numbers are in stored keys: one that was given to a property is never given to another. */
+
+export const facets = {
+  advisoryId: 1,
+  legacyAdvisoryId: 2,
+  artifactName: 3,
+  artifactType: 4,
+  artifactArchitecture: 5,
+  componentName: 6,
+  componentType: 7,
+  componentLocation: 8,
+  alias: 9,
+  origin: 10,
+  reviewState: 11,
+  eventAuthor: 12,
+  eventReviewer: 13,
+  eventType: 14,
+  latestEventType: 15,
+} as const
+
+const KEY_BYTES = 16
+
+/** What stands for a value of a property in postings: short whatever the value. */
+export function postingKey(facet: number, value: string): Buffer {
+  return createHash('sha256').update(`${facet} ${value}`).digest().subarray(0, KEY_BYTES)
+}
+
+/** All that an advisory is found by, each once. */
+export function postingsOf(advisory: Advisory, origin: string): Buffer[] {
+  const latest = latestApproved(advisory.events)
+  const values: readonly (readonly [number, readonly string[]])[] = [
+    [facets.advisoryId, [advisory.advisoryId]],
+    [facets.legacyAdvisoryId, [advisory.legacyAdvisoryId ?? '']],
+    [facets.artifactName, [advisory.artifactName]],
+    [facets.artifactType, [advisory.artifactType]],
+    [facets.artifactArchitecture, [advisory.artifactArchitecture]],
+    [facets.componentName, [advisory.componentName]],
+    [facets.componentType, [advisory.componentType]],
+    [facets.componentLocation, [advisory.componentLocation]],
+    [facets.alias, advisory.aliases],
+    // Where nobody says what an artifact was built from, it stands for itself.
+    [facets.origin, [origin || advisory.artifactName]],
+    [facets.reviewState, advisory.events.map(({ reviewState }) => String(reviewState))],
+    [facets.eventAuthor, advisory.events.map(({ author }) => author)],
+    [facets.eventReviewer, advisory.events.map(({ reviewer }) => reviewer)],
+    [facets.eventType, advisory.events.map((event) => String(eventTypeOf(event)))],
+    [facets.latestEventType, latest === undefined ? [] : [String(eventTypeOf(latest))]],
+  ]
+  return values.flatMap(([facet, texts]) =>
+    [...new Set(texts)].filter((text) => text !== '').map((text) => postingKey(facet, text)),
+  )
+}
+
+export interface Suffix {
+  readonly suffix: string
+  readonly value: Buffer
+}
+
+/** The longest part of a text that can be looked for. */
+export const SUFFIX_CHARS_MAX = 128
+
+/** Every end of every text that a query looks through, in lower case: a part of the text begins one of them. */
+export function suffixesOf(advisory: Advisory): Suffix[] {
+  const texts: readonly (readonly [number, string])[] = [
+    [facets.artifactName, advisory.artifactName],
+    [facets.componentName, advisory.componentName],
+    ...advisory.aliases.map((alias) => [facets.alias, alias] as const),
+  ]
+  return texts.flatMap(([facet, text]) => {
+    const value = postingKey(facet, text)
+    return endsOf(text.toLowerCase()).map((suffix) => ({ suffix, value }))
+  })
+}
+
+function endsOf(text: string): string[] {
+  const characters = Array.from(text)
+  return [...new Set(characters.map((_, at) => characters.slice(at, at + SUFFIX_CHARS_MAX).join('')))]
+}
+
+/** Stands between the texts: no query has it, since names and ids hold no control character. */
+const BETWEEN = '\u001f'
+
+/** What a free-text query looks through when it goes from one advisory to the next. */
+export function searchText({ artifactName, componentName, aliases }: Advisory): string {
+  return [artifactName, componentName, ...aliases].join(BETWEEN).toLowerCase()
+}
+
+const types: Readonly<Record<NonNullable<AdvisoryEvent['type']['case']>, EventTypeFilter>> = {
+  detection: EventTypeFilter.DETECTION,
+  truePositiveDetermination: EventTypeFilter.TRUE_POSITIVE_DETERMINATION,
+  fixed: EventTypeFilter.FIXED,
+  falsePositiveDetermination: EventTypeFilter.FALSE_POSITIVE_DETERMINATION,
+  analysisNotPlanned: EventTypeFilter.ANALYSIS_NOT_PLANNED,
+  fixNotPlanned: EventTypeFilter.FIX_NOT_PLANNED,
+  pendingUpstreamFix: EventTypeFilter.PENDING_UPSTREAM_FIX,
+  patched: EventTypeFilter.PATCHED,
+}
+
+export function eventTypeOf({ type }: Pick<AdvisoryEvent, 'type'>): EventTypeFilter {
+  return type.case === undefined ? EventTypeFilter.UNSPECIFIED : types[type.case]
+}
+
+/** The newest approved event: of several at one time the last in the list. */
+export function latestApproved(events: readonly AdvisoryEvent[]): AdvisoryEvent | undefined {
+  let latest: AdvisoryEvent | undefined
+  let latestMs = Number.NEGATIVE_INFINITY
+  for (const event of events) {
+    const ms = event.createTime === undefined ? 0 : timestampMs(event.createTime)
+    if (event.reviewState !== ReviewState.APPROVED || ms < latestMs) continue
+    latest = event
+    latestMs = ms
+  }
+  return latest
+}

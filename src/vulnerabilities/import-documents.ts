@@ -1,0 +1,98 @@
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { limits } from '../core/limits.ts'
+import type { Uid } from '../core/uid.ts'
+import { holdGroup } from '../iam/parent-group.ts'
+import { type AuditEvent, recordEvent } from '../storage/audit-events.ts'
+import { inTransaction, type Tx } from '../storage/db.ts'
+import type { Store } from '../storage/store.ts'
+import { advisoriesChanged, holdAdvisories } from './advisory-groups.ts'
+import type { Format, Rejection, Unmapped } from './advisory-record.ts'
+import type { DocumentReader } from './document-reader.ts'
+import { type WrittenDocument, writeDocument } from './write-document.ts'
+
+/** One document after the other into a group: each in one transaction of its own, with its audit event. */
+
+export interface IncomingDocument {
+  readonly name: string
+  readonly format: Format | ''
+  /** As it is, or compressed (gzip). */
+  readonly content: Uint8Array
+}
+
+export type ImportedDocument =
+  | (WrittenDocument & {
+      readonly format: Format
+      readonly events: Readonly<Record<string, number>>
+      readonly unmapped: readonly Unmapped[]
+    })
+  | { readonly rejection: Rejection }
+
+export interface ImportOptions {
+  readonly store: Pick<Store, 'db' | 'clock' | 'uids'>
+  readonly reader: DocumentReader
+  readonly parent: Uid
+  readonly dryRun: boolean
+  readonly event: Omit<AuditEvent, 'timeMs' | 'uid'>
+}
+
+export async function importDocument(
+  { name, format, content }: IncomingDocument,
+  { store, reader, parent, dryRun, event }: ImportOptions,
+): Promise<ImportedDocument> {
+  const bytes = await unpacked(content)
+  if ('rejection' in bytes) return bytes
+  const read = await reader.read(name, format, bytes.content)
+  if ('rejection' in read) return read
+  const { document } = read
+  const { db, clock } = store
+  const work = async (tx: Tx) => {
+    await holdGroup(db, tx, parent)
+    await holdAdvisories(tx, parent)
+    const written = await writeDocument(store, tx, parent, { document, name, content: bytes.content })
+    if (written.created + written.updated + written.withdrawn + written.scored > 0) {
+      await advisoriesChanged(tx, parent, clock())
+      await recordEvent(tx, { ...event, timeMs: clock(), uid: parent })
+    }
+    if (dryRun) throw new DryRun(written)
+    return written
+  }
+  let written: WrittenDocument
+  try {
+    written = await inTransaction(db, work)
+  } catch (error) {
+    if (!(error instanceof DryRun)) throw error
+    written = error.written
+  }
+  const events: Record<string, number> = {}
+  for (const { type } of document.advisories.flatMap((advisory) => advisory.events))
+    events[String(type.case)] = (events[String(type.case)] ?? 0) + 1
+  return { ...written, format: document.format, events, unmapped: document.unmapped }
+}
+
+/** Undoes a transaction that did everything. */
+class DryRun extends Error {
+  readonly written: WrittenDocument
+
+  constructor(written: WrittenDocument) {
+    super('a dry run')
+    this.written = written
+  }
+}
+
+const GZIP = Buffer.from([0x1f, 0x8b])
+const gunzipInThread = promisify(gunzip)
+
+async function unpacked(
+  content: Uint8Array,
+): Promise<{ readonly content: Uint8Array } | { readonly rejection: Rejection }> {
+  const { advisoryDocumentBytesMax: max } = limits
+  const tooLarge = { rejection: { line: 0, reason: `must have at most ${max / 1024 / 1024} MiB` } }
+  if (!GZIP.equals(content.subarray(0, GZIP.length))) return content.length > max ? tooLarge : { content }
+  try {
+    return { content: await gunzipInThread(content, { maxOutputLength: max }) }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return tooLarge
+    return { rejection: { line: 0, reason: 'is not a whole gzip file' } }
+  }
+}
