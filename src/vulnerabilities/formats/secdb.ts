@@ -19,7 +19,7 @@ import {
 } from './value-fields.ts'
 import { isPlatformId, isVulnerabilityId } from './vulnerability-id.ts'
 
-/** Alpine-style security databases: for each package, which version fixed what. They have no times: the import's count. */
+/** Alpine-style security databases: for each package, which version fixed what. They have no times: that of the importing counts. */
 export const readSecdb: FormatReader = (root, tally, growth) => {
   const id = repositoryOf(root)
   const architecture = architectureOf(root)
