@@ -331,10 +331,11 @@ test('secdb: an advisory for each package and id, whatever the order, with what 
     ],
   })
   const { id, revisionMs, advisories } = mustRead('made', text)
-  assert.equal(id, 'https://dl-cdn.alpinelinux.org/alpine/v3.19/main#made')
+  const database = 'https://dl-cdn.alpinelinux.org/alpine/v3.19/main'
+  assert.equal(id, `${database}#made`)
   assert.equal(revisionMs, undefined)
   const of = (name: string, events: string[], rest = {}) => ({
-    key: `secdb:${id}:a:${name}`,
+    key: `secdb:${database}:a:${name}`,
     artifactName: 'a',
     artifactType: 'apk',
     artifactArchitecture: 'x86_64',
