@@ -123,13 +123,18 @@ export function resolveSettings(env: Environment, flags: Flags, { mayBeNew = fal
     throw new UsageError(
       `there is no profile ${JSON.stringify(profile)}; make it: berth config use ${profile}`,
     )
+  const said: Readonly<Record<string, string | undefined>> = {
+    api: flags.api,
+    issuer: flags.issuer,
+    audience: typeof flags.audience === 'string' ? flags.audience : undefined,
+  }
   const all: Record<string, string> = {}
   for (const property of Object.keys(properties)) {
-    const value = env[variableOf(property)] || own?.[property]
+    const value = said[property] || env[variableOf(property)] || own?.[property]
     if (value !== undefined && value !== '') all[property] = String(value)
   }
   const address = (property: 'api' | 'issuer', preset: string) => {
-    const text = flags[property] || all[property] || preset
+    const text = all[property] || preset
     const parsed = addressOf(text)
     if (parsed === undefined)
       throw new UsageError(
@@ -141,7 +146,7 @@ export function resolveSettings(env: Environment, flags: Flags, { mayBeNew = fal
   return {
     api,
     issuer: address('issuer', api),
-    audience: (typeof flags.audience === 'string' && flags.audience) || all['audience'] || api,
+    audience: all['audience'] || api,
     registry: all['registry'] ?? new URL(api).host,
     profile,
     token: env['BERTH_TOKEN'] ?? '',
