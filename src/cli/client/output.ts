@@ -1,7 +1,9 @@
-import Table from 'cli-table3'
 import { stringify } from 'yaml'
+import { detailsOf } from './details.ts'
+import { tableOf } from './table.ts'
+import { treeOf } from './tree.ts'
 
-/** How answers are shown: for people as tables and trees, for programs as JSON, YAML, CSV or bare uids. */
+/** How answers are shown: for people as tables, trees and details, for programs as JSON, YAML, CSV or bare uids. */
 
 export const formats = ['table', 'wide', 'tree', 'json', 'yaml', 'csv', 'id', 'none'] as const
 export type Format = (typeof formats)[number]
@@ -9,8 +11,10 @@ export type Format = (typeof formats)[number]
 export interface Column<T> {
   readonly title: string
   readonly value: (item: T) => string
-  /** Only in `wide` tables and in CSV. */
+  /** Not in plain tables: only in `wide` ones, in CSV, and where one item is shown. */
   readonly wide?: boolean
+  /** A uid gives way in its middle, a name stays whole, and a time (ISO) is shown as people read it. Default: text. */
+  readonly kind?: 'uid' | 'name' | 'time'
 }
 
 export interface View<T> {
@@ -53,9 +57,11 @@ export function createOutput({ format, color, width, write, tell, progress }: Ou
     id === undefined ? String((item as { readonly uid?: unknown }).uid ?? '') : id(item)
 
   const show = <T extends object>(items: readonly T[], view: View<T>): void => {
-    if (format === 'tree' && view.tree !== undefined) write(treeOf(items, view.tree))
-    else if (items.length === 0 && view.empty !== undefined) tell(`${view.empty}\n`)
-    else write(tableOf(items, view, { wide: format === 'wide', bold, width }))
+    const wide = format === 'wide'
+    const columns = view.columns.filter((column) => wide || column.wide !== true)
+    if (items.length === 0 && view.empty !== undefined) tell(`${view.empty}\n`)
+    else if (format === 'tree' && view.tree !== undefined) write(treeOf(items, view.tree))
+    else write(tableOf(items, columns, { bold, width: wide ? undefined : width }))
   }
   return {
     format,
@@ -90,7 +96,7 @@ export function createOutput({ format, color, width, write, tell, progress }: Ou
           csvLine(view.columns.map(({ title }) => title)) +
             csvLine(view.columns.map(({ value }) => value(item))),
         )
-      else show([item], view)
+      else write(detailsOf(item, view.columns, { bold, width }))
     },
     done: (sentence) => tell(`${sentence}\n`),
   }
@@ -100,89 +106,8 @@ async function drain(items: AsyncIterable<unknown> | Iterable<unknown>): Promise
   for await (const _ of items);
 }
 
-interface Look {
-  readonly wide: boolean
-  readonly bold: (text: string) => string
-  readonly width: number | undefined
-}
-
-const noLines = Object.fromEntries(
-  [
-    ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
-    ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'],
-  ].map((part) => [part, '']),
-)
-const GAP = 2
-
-/** A table without lines, whose widest columns give way to a narrow terminal. */
-function tableOf<T>(items: readonly T[], { columns: all }: View<T>, { wide, bold, width }: Look): string {
-  const columns = all.filter((column) => wide || column.wide !== true)
-  const rows = items.map((item) => columns.map(({ value }) => printable(value(item))))
-  const widths = columns.map(({ title }, at) =>
-    Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)),
-  )
-  if (width !== undefined && !wide) narrow(widths, width - GAP * (columns.length - 1))
-  const table = new Table({
-    chars: noLines,
-    style: { 'padding-left': 0, 'padding-right': GAP, head: [], border: [] },
-    colWidths: widths.map((cells) => cells + GAP),
-  })
-  table.push(
-    columns.map(({ title }) => bold(title)),
-    ...rows,
-  )
-  return `${table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n')}\n`
-}
-
-const NARROWEST = 12
-
-/** Takes from the widest column until all fit. */
-function narrow(widths: number[], room: number): void {
-  for (;;) {
-    const over = widths.reduce((sum, cells) => sum + cells, 0) - room
-    const widest = Math.max(...widths)
-    if (over <= 0 || widest <= NARROWEST) return
-    const next = Math.max(NARROWEST, ...widths.filter((cells) => cells < widest))
-    widths[widths.indexOf(widest)] = Math.max(next === widest ? widest - 1 : next, widest - over, NARROWEST)
-  }
-}
-
-/** What others named must not move the cursor or colour the terminal. */
-function printable(text: string): string {
-  return text.replaceAll(/\p{Cc}+/gu, ' ')
-}
-
 /** RFC 4180, with the line ends of the machine. */
 function csvLine(values: readonly string[]): string {
   const quoted = values.map((value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value))
   return `${quoted.join(',')}\n`
-}
-
-/** What lies below what, by their uids. Whoever's parent is not among them stands at the margin. */
-function treeOf<T>(
-  items: readonly T[],
-  { label, uid }: { readonly label: (item: T) => string; readonly uid: (item: T) => string },
-): string {
-  const known = new Set(items.map(uid))
-  const parentOf = (of: string) => {
-    for (let at = of.lastIndexOf('/'); at > 0; at = of.lastIndexOf('/', at - 1))
-      if (known.has(of.slice(0, at))) return of.slice(0, at)
-    return ''
-  }
-  const below = Map.groupBy(items, (item) => parentOf(uid(item)))
-  const lines: string[] = []
-  const draw = (of: string, prefix: string) => {
-    const here = (below.get(of) ?? []).toSorted((one, other) => (label(one) < label(other) ? -1 : 1))
-    for (const [at, item] of here.entries()) {
-      const last = at === here.length - 1
-      lines.push(`${of === '' ? '' : `${prefix}${last ? '└ ' : '├ '}`}${printable(label(item))}`)
-      draw(uid(item), of === '' ? '' : `${prefix}${last ? '  ' : '│ '}`)
-    }
-  }
-  draw('', '')
-  return lines.map((line) => `${line}\n`).join('')
 }

@@ -22,7 +22,7 @@ export interface Settings {
   readonly properties: Readonly<Record<string, string>>
 }
 
-const DEFAULT_API = 'http://127.0.0.1:8080'
+export const DEFAULT_API = 'http://127.0.0.1:8080'
 export const DEFAULT_PROFILE = 'default'
 
 /** What a profile may say, and what for. */

@@ -3,11 +3,12 @@ import type {
   AccountAssociationInput,
   AccountProviderType,
 } from '../../../client/berth.ts'
+import { descriptionColumn, idColumn, nameColumn } from '../client/columns.ts'
 import type { CommandDeclaration, CommandGroup, OptionDeclaration, Parameter } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
 import { groupUid } from '../client/locate.ts'
+import { description, given, needed, yes } from '../client/options.ts'
 import type { View } from '../client/output.ts'
-import { changes, descriptionOption, yes } from './groups.ts'
 
 /** Account associations: which accounts at cloud providers belong to a group. A group has one, with a part for each provider. */
 
@@ -20,12 +21,6 @@ interface Cloud {
   readonly options: readonly OptionDeclaration[]
   read(invocation: Invocation): object
   readonly example: string
-}
-
-function needed(invocation: Invocation, option: string, flag: string): string {
-  const value = invocation.text(option)
-  if (value === '') throw new UsageError(`${flag} must be given`)
-  return value
 }
 
 const clouds: readonly Cloud[] = [
@@ -79,12 +74,12 @@ const clouds: readonly Cloud[] = [
 
 const view: View<AccountAssociation> = {
   columns: [
-    { title: 'ID', value: ({ uid }) => uid },
-    { title: 'NAME', value: ({ name }) => name },
+    idColumn,
+    nameColumn,
     { title: 'AWS', value: ({ amazon }) => amazon?.account ?? '' },
     { title: 'GCP', value: ({ google }) => google?.projectId ?? '' },
     { title: 'AZURE', value: ({ azure }) => azure?.tenantId ?? '' },
-    { title: 'DESCRIPTION', value: ({ description }) => description, wide: true },
+    { ...descriptionColumn, wide: true },
   ],
 }
 
@@ -110,7 +105,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
         options: [
           ...cloud.options,
           { flags: '-n, --name <name>', summary: 'what to call the association' },
-          descriptionOption,
+          description,
         ],
         examples: [`berth iam account-associations set ${cloud.name} my-org ${cloud.example}`],
         async run(invocation) {
@@ -118,7 +113,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
           const uid = await located(invocation)
           const client = await invocation.client()
           const known = await found(invocation, uid)
-          const words = changes(invocation, 'name', 'description')
+          const words = given(invocation, 'name', 'description')
           const association = known
             ? await client.accountAssociations.update(uid, {
                 ...part,
@@ -148,13 +143,16 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
           const uid = await located(invocation)
           const client = await invocation.client()
           const current = await client.accountAssociations.get(uid)
-          if (!(await invocation.ask.confirm(`Take the account at ${cloud.label} away from ${uid}?`))) return
+          const where = invocation.word(0) || uid
+          if (current[cloud.member] === undefined)
+            throw new UsageError(`${where} has no account at ${cloud.label}`)
+          await invocation.ask.confirm(`Take the account at ${cloud.label} away from ${where}?`)
           const parts = ['amazon', 'google', 'azure', 'github', 'chainguard'] as const
           const others = parts.filter((part) => part !== cloud.member && current[part] !== undefined)
           // An association without any account cannot be: the last one takes it along.
           if (others.length === 0) await client.accountAssociations.delete(uid)
           else await client.accountAssociations.update(uid, {}, { updateMask: [cloud.member] })
-          invocation.output.done(`took the account at ${cloud.label} away from ${uid}`)
+          invocation.output.done(`took the account at ${cloud.label} away from ${where}`)
         },
       }),
     ),

@@ -1,52 +1,36 @@
-import type { Group } from '../../../client/berth.ts'
-import type { CommandDeclaration, CommandGroup, OptionDeclaration } from '../client/command.ts'
+import type { BerthClient, Group } from '../../../client/berth.ts'
+import { chosen } from '../client/collect.ts'
+import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../client/columns.ts'
+import type { CommandDeclaration, CommandGroup } from '../client/command.ts'
 import type { Invocation } from '../client/invocation.ts'
-import { groupUid, organizations, organizationUid } from '../client/locate.ts'
+import { folderUid, groupUid, organizations, organizationUid } from '../client/locate.ts'
+import { change, description, given, newName, parent, yes } from '../client/options.ts'
 import type { View } from '../client/output.ts'
 
 /** Organizations and the folders in them: both are groups of the API. */
 
-const view: View<Group> = {
-  columns: [
-    { title: 'ID', value: ({ uid }) => uid },
-    { title: 'NAME', value: ({ name }) => name },
-    { title: 'DESCRIPTION', value: ({ description }) => description },
-    { title: 'CREATED', value: ({ createTime = '' }) => createTime, wide: true },
-  ],
+const viewOf = (what: string): View<Group> => ({
+  columns: [idColumn, nameColumn, descriptionColumn, createdColumn],
   tree: { label: ({ name, uid }) => `[${name}] ${uid}`, uid: ({ uid }) => uid },
-  empty: 'nothing that you may see',
-}
-
-export const yes: OptionDeclaration = { flags: '-y, --yes', summary: 'do not ask' }
-const nameOption: OptionDeclaration = { flags: '-n, --name <name>', summary: 'new name' }
-export const descriptionOption: OptionDeclaration = {
-  flags: '-d, --description <text>',
-  summary: 'description, one line',
-}
-
-/** Members of a patch: those options that were given. */
-export function changes(invocation: Invocation, ...names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = invocation.given(name)
-      return value === undefined ? [] : [[name, value]]
-    }),
-  )
-}
+  empty: `no ${what} that you may see`,
+})
+const view = viewOf('organizations')
+const foldersView = viewOf('folders')
 
 async function describe(invocation: Invocation, uid: string): Promise<void> {
   invocation.output.item(await (await invocation.client()).groups.get(uid), view)
 }
 
 async function update(invocation: Invocation, uid: string): Promise<void> {
+  const patch = change(given(invocation, 'name', 'description'))
   const client = await invocation.client()
-  invocation.output.item(await client.groups.update(uid, changes(invocation, 'name', 'description')), view)
+  invocation.output.item(await client.groups.update(uid, patch), view)
 }
 
 async function remove(invocation: Invocation, uid: string): Promise<void> {
   const client = await invocation.client()
   const { name } = await client.groups.get(uid)
-  if (!(await invocation.ask.confirm(`Delete ${name} (${uid})?`))) return
+  await invocation.ask.confirm(`Delete ${name} (${uid})?`)
   await client.groups.delete(uid)
   invocation.output.done(`deleted ${name} (${uid})`)
 }
@@ -57,7 +41,7 @@ const folder = [
 ] as const
 const ofOrganization = (invocation: Invocation) =>
   organizationUid(invocation, invocation.word(0), 'ORGANIZATION')
-const ofFolder = (invocation: Invocation) => groupUid(invocation, invocation.word(0), 'FOLDER')
+const ofFolder = (invocation: Invocation) => folderUid(invocation, invocation.word(0))
 
 const organizationCommands: readonly CommandDeclaration[] = [
   {
@@ -71,12 +55,12 @@ const organizationCommands: readonly CommandDeclaration[] = [
     name: 'create',
     summary: 'found an organization, which you then own',
     parameters: [{ name: 'NAME', summary: 'its name' }],
-    options: [descriptionOption],
+    options: [description],
     examples: ['berth iam organizations create my-org --description "Our images"'],
     async run(invocation) {
       const name = invocation.word(0) || (await invocation.ask.text('Name of the organization?', 'NAME'))
       const client = await invocation.client()
-      const made = await client.groups.create('', { name, ...changes(invocation, 'description') })
+      const made = await client.groups.create('', { name, ...given(invocation, 'description') })
       invocation.output.item(made, view)
     },
   },
@@ -92,7 +76,7 @@ const organizationCommands: readonly CommandDeclaration[] = [
     name: 'update',
     summary: 'change the name or the description of an organization',
     parameters: organization,
-    options: [nameOption, descriptionOption],
+    options: [newName, description],
     examples: ['berth iam organizations update my-org --description "Our images"'],
     run: async (invocation) => update(invocation, await ofOrganization(invocation)),
   },
@@ -118,22 +102,15 @@ const folderCommands: readonly CommandDeclaration[] = [
       const client = await invocation.client()
       const word = invocation.word(0)
       const root = word === '' ? undefined : await groupUid(invocation, word, 'ORGANIZATION')
-      const groups = client.groups.all(root === undefined ? {} : { uidp: { descendantsOf: root } })
       const tree = invocation.output.format === 'tree'
-      await invocation.output.list(
-        chosen(groups, (group) => tree || group.uid.includes('/')),
-        view,
-      )
+      await invocation.output.list(tree ? whole(client, root) : folders(client, root), foldersView)
     },
   },
   {
     name: 'create',
     summary: 'make a folder',
     parameters: [{ name: 'NAME', summary: 'its name' }],
-    options: [
-      { flags: '--parent <group>', summary: 'the organization or folder that it lies in' },
-      descriptionOption,
-    ],
+    options: [parent, description],
     examples: [
       'berth iam folders create team --parent my-org',
       'berth iam folders create images --parent my-org/team -o id',
@@ -142,7 +119,7 @@ const folderCommands: readonly CommandDeclaration[] = [
       const name = invocation.word(0) || (await invocation.ask.text('Name of the folder?', 'NAME'))
       const parent = await groupUid(invocation, invocation.text('parent'), '--parent')
       const client = await invocation.client()
-      const made = await client.groups.create(parent, { name, ...changes(invocation, 'description') })
+      const made = await client.groups.create(parent, { name, ...given(invocation, 'description') })
       invocation.output.item(made, view)
     },
   },
@@ -158,7 +135,7 @@ const folderCommands: readonly CommandDeclaration[] = [
     name: 'update',
     summary: 'change the name or the description of a folder',
     parameters: folder,
-    options: [nameOption, descriptionOption],
+    options: [newName, description],
     examples: ['berth iam folders update my-org/team --name team-a'],
     run: async (invocation) => update(invocation, await ofFolder(invocation)),
   },
@@ -187,6 +164,14 @@ export const foldersGroup: CommandGroup = {
   commands: folderCommands,
 }
 
-export async function* chosen<T>(items: AsyncIterable<T>, keep: (item: T) => boolean): AsyncGenerator<T> {
-  for await (const item of items) if (keep(item)) yield item
+const below = (root: string | undefined) => (root === undefined ? {} : { uidp: { descendantsOf: root } })
+
+function folders(client: BerthClient, root: string | undefined): AsyncIterable<Group> {
+  return chosen(client.groups.all(below(root)), ({ uid }) => uid.includes('/'))
+}
+
+/** Folders with what they hang from. */
+async function* whole(client: BerthClient, root: string | undefined): AsyncGenerator<Group> {
+  if (root !== undefined) yield await client.groups.get(root)
+  yield* client.groups.all(below(root))
 }

@@ -1,0 +1,25 @@
+/** Times as people read them: to the minute in lists, and with how far away they are where there is room. All in UTC, which the Z says. */
+
+export function shortTime(iso: string): string {
+  const match = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)/.exec(iso)
+  return match === null ? iso : `${match[1]} ${match[2]}Z`
+}
+
+export function longTime(iso: string, now = Date.now()): string {
+  const time = Date.parse(iso)
+  return Number.isNaN(time) ? iso : `${shortTime(iso)} (${distance(time - now)})`
+}
+
+const relative = new Intl.RelativeTimeFormat('en')
+const units = [
+  ['day', 24 * 60 * 60 * 1000],
+  ['hour', 60 * 60 * 1000],
+  ['minute', 60 * 1000],
+] as const
+
+/** Rounded down, so that nobody counts on more time than there is. */
+function distance(ms: number): string {
+  for (const [unit, length] of units)
+    if (Math.abs(ms) >= length) return relative.format(Math.trunc(ms / length), unit)
+  return relative.format(Math.trunc(ms / 1000), 'second')
+}
