@@ -117,7 +117,11 @@ export function addAccountCommands(admin: Command): void {
             await disableAccount(installation.store, tx, account, disabled)
             return { ...account, disabled: disabled ? 1 : 0 }
           })
-          print(json, described(account), `${account.email} is ${stateOf(account)}\n`)
+          print(
+            json,
+            described(account),
+            `${account.email} is ${disabled ? 'disabled' : 'enabled'}${account.password_hash === '' ? ', and has no password' : ''}\n`,
+          )
         }),
       )
   }

@@ -1,3 +1,4 @@
+import { oneByOne } from './client/details.ts'
 import type { Column } from './client/output.ts'
 import { tableOf } from './client/table.ts'
 
@@ -10,5 +11,6 @@ export function print(json: boolean, value: object, text: string): void {
 export function table<T>(items: readonly T[], columns: readonly Column<T>[], empty: string): string {
   if (items.length === 0) return `${empty}\n`
   const width = process.stdout.isTTY ? process.stdout.columns : undefined
-  return tableOf(items, columns, { bold: (text) => text, width })
+  const look = { bold: (text: string) => text, width }
+  return tableOf(items, columns, look) ?? oneByOne(items, columns, look)
 }

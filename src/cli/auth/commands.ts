@@ -69,7 +69,8 @@ const loginCommand: CommandDeclaration = {
       (invocation as AuthInvocation).env,
       (invocation as AuthInvocation).settings.registry,
     )
-    if (process.stderr.isTTY === true && hint !== undefined) invocation.output.done(hint)
+    const renewed = invocation.flag('refresh') || invocation.flag('refreshOnly')
+    if (process.stderr.isTTY === true && !renewed && hint !== undefined) invocation.output.done(hint)
   },
 }
 

@@ -1,4 +1,5 @@
 import type { Column } from './output.ts'
+import type { Look } from './table.ts'
 import { padded, printable, widest, wrapped } from './text-width.ts'
 import { longTime } from './times.ts'
 
@@ -6,11 +7,7 @@ const GAP = 2
 const NARROWEST = 24
 
 /** One thing with all that is known of it, a line each: nothing is cut, and what is empty is left out. */
-export function detailsOf<T>(
-  item: T,
-  columns: readonly Column<T>[],
-  { bold, width }: { readonly bold: (text: string) => string; readonly width: number | undefined },
-): string {
+export function detailsOf<T>(item: T, columns: readonly Column<T>[], { bold, width }: Look): string {
   const rows = columns
     .map(({ title, kind, value }) => {
       const text = printable(value(item))
@@ -27,4 +24,9 @@ export function detailsOf<T>(
       }),
     )
     .join('')
+}
+
+/** A list that is too wide for a table. */
+export function oneByOne<T>(items: readonly T[], columns: readonly Column<T>[], look: Look): string {
+  return items.map((item) => detailsOf(item, columns, look)).join('\n')
 }

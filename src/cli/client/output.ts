@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
-import { detailsOf } from './details.ts'
-import { tableOf } from './table.ts'
+import { detailsOf, oneByOne } from './details.ts'
+import { type Look, tableOf } from './table.ts'
 import { treeOf } from './tree.ts'
 
 /** How answers are shown: for people as tables, trees and details, for programs as JSON, YAML, CSV or bare uids. */
@@ -13,8 +13,11 @@ export interface Column<T> {
   readonly value: (item: T) => string
   /** Not in plain tables: only in `wide` ones, in CSV, and where one item is shown. */
   readonly wide?: boolean
-  /** A uid gives way in its middle, a name stays whole, and a time (ISO) is shown as people read it. Default: text. */
-  readonly kind?: 'uid' | 'name' | 'time'
+  /**
+   * Where there is little room, a uid gives way in its middle, a name stays whole, and a long text takes several lines; a time (ISO)
+   * is shown as people read it. Default: a text that is cut.
+   */
+  readonly kind?: 'uid' | 'name' | 'long' | 'time'
 }
 
 export interface View<T> {
@@ -52,16 +55,16 @@ export interface OutputOptions {
 const SHOWN_EVERY = 200
 
 export function createOutput({ format, color, width, write, tell, progress }: OutputOptions): Output {
-  const bold = (text: string) => (color ? `\u001b[1m${text}\u001b[22m` : text)
+  const look: Look = { bold: (text) => (color ? `\u001b[1m${text}\u001b[22m` : text), width }
   const idOf = <T extends object>(item: T, { id }: View<T>) =>
     id === undefined ? String((item as { readonly uid?: unknown }).uid ?? '') : id(item)
 
   const show = <T extends object>(items: readonly T[], view: View<T>): void => {
-    const wide = format === 'wide'
-    const columns = view.columns.filter((column) => wide || column.wide !== true)
+    const whole = format === 'wide'
+    const columns = view.columns.filter(({ wide }) => whole || wide !== true)
     if (items.length === 0 && view.empty !== undefined) tell(`${view.empty}\n`)
     else if (format === 'tree' && view.tree !== undefined) write(treeOf(items, view.tree))
-    else write(tableOf(items, columns, { bold, width: wide ? undefined : width }))
+    else write(tableOf(items, columns, { ...look, whole }) ?? oneByOne(items, columns, look))
   }
   return {
     format,
@@ -96,7 +99,7 @@ export function createOutput({ format, color, width, write, tell, progress }: Ou
           csvLine(view.columns.map(({ title }) => title)) +
             csvLine(view.columns.map(({ value }) => value(item))),
         )
-      else write(detailsOf(item, view.columns, { bold, width }))
+      else write(detailsOf(item, view.columns, look))
     },
     done: (sentence) => tell(`${sentence}\n`),
   }

@@ -1,22 +1,33 @@
 import { alignedRows, roomFor } from './aligned-rows.ts'
 import type { Column } from './output.ts'
-import { cut, cutMiddle, printable, widest } from './text-width.ts'
+import { cut, cutMiddle, printable, widest, wrapped } from './text-width.ts'
 import { shortTime } from './times.ts'
 
-/** A table without lines. On a terminal that is too narrow for it, its widest columns give way. */
+export interface Look {
+  readonly bold: (text: string) => string
+  /** Columns of the terminal; undefined where there is none. */
+  readonly width: number | undefined
+}
+
+/**
+ * A table without lines. On a terminal that is too narrow for it, its widest columns give way, unless all of it is wanted; undefined
+ * when it does not fit even so.
+ */
 export function tableOf<T>(
   items: readonly T[],
   columns: readonly Column<T>[],
-  { bold, width }: { readonly bold: (text: string) => string; readonly width: number | undefined },
-): string {
+  { bold, width, whole = false }: Look & { readonly whole?: boolean },
+): string | undefined {
   let shown = columns.map((column) => filled(column, items))
   if (width !== undefined && isOver(shown, width)) {
+    if (whole) return undefined
     shown = shown.filter(({ texts }) => texts.some((text) => text !== ''))
     narrow(shown, roomFor(shown.length, width))
+    if (isOver(shown, width)) return undefined
   }
   const [head = '', ...lines] = alignedRows([
     shown.map(({ title }) => title),
-    ...items.map((_, at) => shown.map((column) => cellOf(column, at))),
+    ...items.flatMap((_, at) => linesOf(shown.map((column) => cellOf(column, at)))),
   ])
   return [bold(head), ...lines].map((line) => `${line}\n`).join('')
 }
@@ -61,7 +72,14 @@ function narrow(columns: readonly Filled[], room: number): void {
   }
 }
 
-function cellOf({ kind, texts, width }: Filled, at: number): string {
+function cellOf({ kind, texts, width }: Filled, at: number): string[] {
   const text = texts[at] ?? ''
-  return kind === 'uid' ? cutMiddle(text, width) : cut(text, width)
+  if (kind === 'long') return wrapped(text, width)
+  return [kind === 'uid' ? cutMiddle(text, width) : cut(text, width)]
+}
+
+/** The lines of a row, whose cells may have several. */
+function linesOf(cells: readonly (readonly string[])[]): string[][] {
+  const height = Math.max(...cells.map((lines) => lines.length))
+  return Array.from({ length: height }, (_, line) => cells.map((lines) => lines[line] ?? ''))
 }

@@ -52,17 +52,22 @@ function beginning(text: string, width: number): string {
   return taken
 }
 
-/** Lines that fit, broken between words; a word that does not fit has a line of its own. */
+/** Lines that fit, broken between words, and inside a word that is longer than a line. */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = []
   let line = ''
-  for (const word of text.split(' ')) {
+  for (const word of text.split(' ').flatMap((word) => pieces(word, width))) {
     if (line !== '' && cells(line) + 1 + cells(word) > width) {
       lines.push(line)
       line = word
     } else line = line === '' ? word : `${line} ${word}`
   }
   return [...lines, line]
+}
+
+function pieces(word: string, width: number): string[] {
+  const first = beginning(word, Math.max(width, 2))
+  return first === word ? [word] : [first, ...pieces(word.slice(first.length), width)]
 }
 
 /** What others named must not move the cursor, colour the terminal or turn the line around. */

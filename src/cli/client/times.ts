@@ -17,9 +17,9 @@ const units = [
   ['minute', 60 * 1000],
 ] as const
 
-/** Rounded down, so that nobody counts on more time than there is. */
 function distance(ms: number): string {
   for (const [unit, length] of units)
-    if (Math.abs(ms) >= length) return relative.format(Math.trunc(ms / length), unit)
-  return relative.format(Math.trunc(ms / 1000), 'second')
+    if (Math.abs(ms) >= length) return relative.format(Math.round(ms / length), unit)
+  const seconds = Math.round(ms / 1000)
+  return seconds === 0 ? 'just now' : relative.format(seconds, 'second')
 }

@@ -9,6 +9,7 @@ import { type Invocation, UsageError } from '../client/invocation.ts'
 import { groupUid } from '../client/locate.ts'
 import { description, given, needed, yes } from '../client/options.ts'
 import type { View } from '../client/output.ts'
+import { Refused } from '../client/session.ts'
 
 /** Account associations: which accounts at cloud providers belong to a group. A group has one, with a part for each provider. */
 
@@ -72,13 +73,20 @@ const clouds: readonly Cloud[] = [
   },
 ]
 
+const clientsOf = (ids: Readonly<Record<string, string>>) =>
+  Object.entries(ids)
+    .map(([component, id]) => `${component}=${id}`)
+    .join(', ')
+
 const view: View<AccountAssociation> = {
   columns: [
     idColumn,
     nameColumn,
     { title: 'AWS', value: ({ amazon }) => amazon?.account ?? '' },
     { title: 'GCP', value: ({ google }) => google?.projectId ?? '' },
+    { title: 'GCP NUMBER', value: ({ google }) => google?.projectNumber ?? '', wide: true },
     { title: 'AZURE', value: ({ azure }) => azure?.tenantId ?? '' },
+    { title: 'AZURE CLIENTS', value: ({ azure }) => clientsOf(azure?.clientIds ?? {}), wide: true },
     { ...descriptionColumn, wide: true },
   ],
 }
@@ -142,10 +150,10 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
         async run(invocation) {
           const uid = await located(invocation)
           const client = await invocation.client()
-          const current = await client.accountAssociations.get(uid)
+          const current = await found(invocation, uid)
           const where = invocation.word(0) || uid
-          if (current[cloud.member] === undefined)
-            throw new UsageError(`${where} has no account at ${cloud.label}`)
+          if (current?.[cloud.member] === undefined)
+            throw new Refused(`${where} has no account at ${cloud.label}`)
           await invocation.ask.confirm(`Take the account at ${cloud.label} away from ${where}?`)
           const parts = ['amazon', 'google', 'azure', 'github', 'chainguard'] as const
           const others = parts.filter((part) => part !== cloud.member && current[part] !== undefined)
@@ -196,7 +204,12 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     examples: ['berth iam account-associations describe my-org'],
     async run(invocation) {
       const uid = await located(invocation)
-      invocation.output.item(await (await invocation.client()).accountAssociations.get(uid), view)
+      const association = await found(invocation, uid)
+      if (association === undefined)
+        throw new Refused(
+          `${invocation.word(0) || uid} has no accounts; give it some: berth iam account-associations set`,
+        )
+      invocation.output.item(association, view)
     },
   },
 ]

@@ -110,6 +110,7 @@ export async function* listed(
   const client = await invocation.client()
   const relationshipType = types[only.type]
   const all = client.identities.all({
+    orderBy: 'name',
     ...(await scopeOf(invocation)),
     ...(only.name === '' ? {} : { name: only.name }),
     ...(relationshipType === undefined ? {} : { relationshipType }),

@@ -17,6 +17,7 @@ const view: View<IdentityProvider> = {
     { ...descriptionColumn, wide: true },
     { title: 'SCOPES', value: ({ oidc }) => (oidc?.additionalScopes ?? []).join(', '), wide: true },
     { title: 'GROUPS CLAIM', value: ({ oidc }) => oidc?.groupsClaim ?? '', wide: true },
+    { title: 'PKCE', value: ({ oidc }) => (oidc?.pkceEnabled ? 'always' : ''), wide: true },
     { title: 'DEFAULT ROLE', kind: 'uid', value: ({ defaultRole }) => defaultRole, wide: true },
     createdColumn,
   ],
@@ -83,7 +84,10 @@ const commands: readonly CommandDeclaration[] = [
     examples: ['berth iam identity-providers list'],
     async run(invocation) {
       const client = await invocation.client()
-      await invocation.output.list(client.identityProviders.all(await scopeOf(invocation)), view)
+      await invocation.output.list(
+        client.identityProviders.all({ orderBy: 'name', ...(await scopeOf(invocation)) }),
+        view,
+      )
     },
   },
   {

@@ -73,7 +73,11 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
       const needed = wireNames('--capabilities', invocation.list('capabilities'))
       const name = invocation.text('name')
       const client = await invocation.client()
-      const all = client.roles.all({ ...(await scopeOf(invocation)), ...(name === '' ? {} : { name }) })
+      const all = client.roles.all({
+        orderBy: 'name',
+        ...(await scopeOf(invocation)),
+        ...(name === '' ? {} : { name }),
+      })
       const keep = (one: Role) =>
         (!invocation.flag('managed') || isManaged(one)) &&
         needed.every((capability) => one.capabilities.includes(capability))

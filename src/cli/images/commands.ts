@@ -53,7 +53,11 @@ async function repos(invocation: Invocation): Promise<AsyncIterable<Repo>> {
   const client = await invocation.client()
   const word = invocation.text('repo')
   if (word.includes('/')) return one(client, await repoUid(invocation, word))
-  return client.repos.all({ ...(await scopeOf(invocation)), ...(word === '' ? {} : { name: word }) })
+  return client.repos.all({
+    orderBy: 'name',
+    ...(await scopeOf(invocation)),
+    ...(word === '' ? {} : { name: word }),
+  })
 }
 
 async function* one(client: BerthClient, uid: string): AsyncGenerator<Repo> {
