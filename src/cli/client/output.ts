@@ -1,7 +1,7 @@
-import { stringify } from 'yaml'
 import { detailsOf, oneByOne } from './details.ts'
 import { type Look, tableOf } from './table.ts'
 import { treeOf } from './tree.ts'
+import { yaml } from './yaml.ts'
 
 /** How answers are shown: for people as tables, trees and details, for programs as JSON, YAML, CSV or bare uids. */
 
@@ -51,6 +51,11 @@ export interface OutputOptions {
   readonly progress: ((text: string) => void) | undefined
 }
 
+/** Columns of the terminal that is written to; undefined for a pipe, and for a terminal that does not know. */
+export function terminalWidth(): number | undefined {
+  return (process.stdout.isTTY && process.stdout.columns) || undefined
+}
+
 /** Items of a list between two words about its progress: a page. */
 const SHOWN_EVERY = 200
 
@@ -84,15 +89,15 @@ export function createOutput({ format, color, width, write, tell, progress }: Ou
         all.push(item)
         if (all.length % SHOWN_EVERY === 0) progress?.(`${all.length} so far …`)
       }
-      progress?.('')
+      if (all.length >= SHOWN_EVERY) progress?.('')
       if (format === 'json') write(`${JSON.stringify({ items: all }, undefined, 2)}\n`)
-      else if (format === 'yaml') write(stringify({ items: all }))
+      else if (format === 'yaml') write(yaml().stringify({ items: all }))
       else show(all as never[], view as never)
     },
     item(item, view) {
       if (format === 'none') return
       if (format === 'json') write(`${JSON.stringify(item, undefined, 2)}\n`)
-      else if (format === 'yaml') write(stringify(item))
+      else if (format === 'yaml') write(yaml().stringify(item))
       else if (format === 'id') write(`${idOf(item, view)}\n`)
       else if (format === 'csv')
         write(

@@ -4,7 +4,7 @@ import type { Invoke } from './command.ts'
 import { reasonOf, request, watchRequests } from './http.ts'
 import type { Asking, Choice, Invocation } from './invocation.ts'
 import { UsageError } from './invocation.ts'
-import { createOutput, type Format, formats } from './output.ts'
+import { createOutput, type Format, formats, terminalWidth } from './output.ts'
 import { NotSignedIn, Refused, tokenFor, Unreachable, withoutCode } from './session.ts'
 import { type Environment, type Flags, resolveSettings, type Settings } from './settings.ts'
 import { type TokenCache, tokenCache } from './token-cache.ts'
@@ -49,7 +49,7 @@ export function invoker(env: Environment): Invoke {
     const output = createOutput({
       format: ownFormats.includes(given('output') ?? '') ? 'none' : formatOf(given('output'), configured),
       color: options['forceColor'] === true || (options['color'] !== false && isColorful(env)),
-      width: process.stdout.isTTY ? process.stdout.columns : undefined,
+      width: terminalWidth(),
       write: (text) => void process.stdout.write(text),
       tell: (text) => void process.stderr.write(text),
       progress:

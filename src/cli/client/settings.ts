@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { UsageError } from './invocation.ts'
 import { configDirectory } from './user-directories.ts'
+import { yaml } from './yaml.ts'
 
 /**
  * Where the command line finds its server: flags, then the environment, then the profile of the configuration file that is in use,
@@ -72,9 +72,6 @@ export function configPath(env: Environment, flags: Pick<Flags, 'config'> = {}):
   if (own) return own
   return join(configDirectory(env), 'berth', 'config.yaml')
 }
-
-/** Loaded when there is a file: most commands run without one. */
-const yaml = () => createRequire(import.meta.url)('yaml') as typeof import('yaml')
 
 /** The file, empty where there is none. Throws a UsageError for one that cannot be read. */
 export function readConfigFile(path: string): ConfigFile {

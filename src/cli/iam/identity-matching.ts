@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { parse } from 'yaml'
 import type { IdentityInput } from '../../../client/berth.ts'
 import type { OptionDeclaration } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
+import { yaml } from '../client/yaml.ts'
 
 /** The options that say which tokens of others may assume an identity. */
 
@@ -57,7 +57,7 @@ const STATIC_DAYS = 30
 export function relationship(invocation: Invocation): Partial<IdentityInput> | undefined {
   const { given, text, list } = invocation
   const file = text('file')
-  if (file !== '') return parse(readFile('--file', file)) as Partial<IdentityInput>
+  if (file !== '') return yaml().parse(readFile('--file', file)) as Partial<IdentityInput>
   const issuer = given('identityIssuer')
   const subject = given('subject')
   const keys = text('issuerKeys')

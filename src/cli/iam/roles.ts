@@ -1,6 +1,4 @@
 import type { Capability, Role } from '../../../client/berth.ts'
-import { capabilityNames } from '../../core/capabilities.ts'
-import { shortName, wireNames } from '../client/capability-names.ts'
 import { chosen } from '../client/collect.ts'
 import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../client/columns.ts'
 import type { CommandDeclaration, CommandGroup } from '../client/command.ts'
@@ -11,32 +9,32 @@ import type { View } from '../client/output.ts'
 
 /** Roles: named sets of capabilities. */
 
-const view: View<Role> = {
+/** Loaded by the commands that show or take names of capabilities: they come from the schema, which is large. */
+const loadNames = () => import('../client/capability-names.ts')
+
+type ShortName = (capability: Capability) => string
+
+/** In lists, the first capabilities; where one role is shown, all. */
+const viewOf = (shortName: ShortName, shown = Number.POSITIVE_INFINITY): View<Role> => ({
   columns: [
     idColumn,
     nameColumn,
     descriptionColumn,
-    { title: 'CAPABILITIES', value: ({ capabilities }) => summary(capabilities) },
     createdColumn,
+    { title: 'CAPABILITIES', value: ({ capabilities }) => summary(capabilities.map(shortName), shown) },
   ],
   empty: 'no roles that you may see',
-}
-
-/** With every capability, where there is room for them. */
-const whole: View<Role> = {
-  ...view,
-  columns: [
-    ...view.columns.filter(({ title }) => title !== 'CAPABILITIES'),
-    { title: 'CAPABILITIES', value: ({ capabilities }) => capabilities.map(shortName).join(', ') },
-  ],
-}
+})
 
 const SHOWN = 3
 
-function summary(capabilities: readonly Capability[]): string {
-  const names = capabilities.map(shortName)
-  const more = names.length - SHOWN
-  return more > 1 ? `${names.slice(0, SHOWN).join(', ')} and ${more} more` : names.join(', ')
+function summary(names: readonly string[], shown: number): string {
+  const more = names.length - shown
+  return more > 1 ? `${names.slice(0, shown).join(', ')} and ${more} more` : names.join(', ')
+}
+
+async function show(invocation: Invocation, role: Role): Promise<void> {
+  invocation.output.item(role, viewOf((await loadNames()).shortName))
 }
 
 const isManaged = ({ uid }: Pick<Role, 'uid'>) => !uid.includes('/')
@@ -70,6 +68,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     ],
     examples: ['berth iam roles list', 'berth iam roles list --managed --capabilities tag.create'],
     async run(invocation) {
+      const { shortName, wireNames } = await loadNames()
       const needed = wireNames('--capabilities', invocation.list('capabilities'))
       const name = invocation.text('name')
       const client = await invocation.client()
@@ -81,7 +80,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
       const keep = (one: Role) =>
         (!invocation.flag('managed') || isManaged(one)) &&
         needed.every((capability) => one.capabilities.includes(capability))
-      await invocation.output.list(chosen(all, keep), view)
+      await invocation.output.list(chosen(all, keep), viewOf(shortName, SHOWN))
     },
   },
   {
@@ -99,6 +98,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     ],
     examples: ['berth iam roles create tagger --capabilities tag.list,tag.create --parent my-org'],
     async run(invocation) {
+      const { wireNames } = await loadNames()
       const capabilities = wireNames('--capabilities', invocation.list('capabilities'))
       if (capabilities.length === 0)
         throw new UsageError('--capabilities must be given; see berth iam roles capabilities list')
@@ -106,7 +106,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
       const group = await groupUid(invocation, invocation.text('parent'), '--parent')
       const client = await invocation.client()
       const body = { name, capabilities, ...given(invocation, 'description') }
-      invocation.output.item(await client.roles.create(group, body), whole)
+      await show(invocation, await client.roles.create(group, body))
     },
   },
   {
@@ -117,7 +117,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     examples: ['berth iam roles describe viewer -o yaml'],
     async run(invocation) {
       const uid = await roleUid(invocation, invocation.word(0), { missing: 'ROLE' })
-      invocation.output.item(await (await invocation.client()).roles.get(uid), whole)
+      await show(invocation, await (await invocation.client()).roles.get(uid))
     },
   },
   {
@@ -138,6 +138,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     ],
     examples: ['berth iam roles update tagger --add-capabilities tag.delete'],
     async run(invocation) {
+      const { wireNames } = await loadNames()
       const all = wireNames('--capabilities', invocation.list('capabilities'))
       const added = wireNames('--add-capabilities', invocation.list('addCapabilities'))
       const removed = wireNames('--remove-capabilities', invocation.list('removeCapabilities'))
@@ -153,7 +154,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
         ...(all.length + added.length + removed.length === 0 ? {} : { capabilities }),
       })
       // What it held was read a moment ago: a change in between must not be undone.
-      invocation.output.item(await client.roles.update(uid, patch, { ifMatch: etag }), whole)
+      await show(invocation, await client.roles.update(uid, patch, { ifMatch: etag }))
     },
   },
   {
@@ -190,6 +191,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
           'berth iam roles capabilities list --actions delete -o id',
         ],
         async run(invocation) {
+          const { capabilityNames } = await import('../../core/capabilities.ts')
           const resources = invocation.list('resources')
           const actions = invocation.list('actions')
           const all = capabilityNames.map(({ name }) => {
