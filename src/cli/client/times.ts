@@ -10,7 +10,6 @@ export function longTime(iso: string, now = Date.now()): string {
   return Number.isNaN(time) ? iso : `${shortTime(iso)} (${distance(time - now)})`
 }
 
-const relative = new Intl.RelativeTimeFormat('en')
 const units = [
   ['day', 24 * 60 * 60 * 1000],
   ['hour', 60 * 60 * 1000],
@@ -18,6 +17,8 @@ const units = [
 ] as const
 
 function distance(ms: number): string {
+  // Not when this is loaded: making it takes as long as a whole command that shows no time.
+  const relative = new Intl.RelativeTimeFormat('en')
   for (const [unit, length] of units)
     if (Math.abs(ms) >= length) return relative.format(Math.round(ms / length), unit)
   const seconds = Math.round(ms / 1000)
