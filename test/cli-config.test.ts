@@ -111,7 +111,9 @@ test('what somebody wrote stays: comments, order, links and modes', async (t) =>
     '# my servers\nprofile: work\nprofiles:\n  work:\n    # the big one\n    default.group: my-org\n  other:\n    output: wide\n',
   )
   const fresh = newcomer(t)
+  await fresh.ok(['config', 'use', 'work'])
   await fresh.ok(['config', 'set', 'output', 'json'])
+  assert.equal(readFileSync(fileOf(fresh), 'utf8'), 'profile: work\nprofiles:\n  work:\n    output: json\n')
   assert.equal(statSync(fileOf(fresh)).mode & 0o777, 0o600)
 })
 

@@ -143,9 +143,7 @@ const deleteAccountCommand: CommandDeclaration = {
     const { cache, settings } = invocation as AuthInvocation
     const client = await invocation.client()
     const { subject } = await client.auth.validate()
-    await invocation.ask.confirm(
-      `Delete the identity ${subject}, which is yours, with all that is bound to it?`,
-    )
+    await invocation.ask.confirm(`Delete your identity ${subject} with all that is bound to it?`)
     await client.auth.delete({ id: subject })
     const { refreshKey } = await import('../client/session.ts')
     cache.remove('refresh-token', refreshKey(settings))

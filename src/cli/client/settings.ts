@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { UsageError } from './invocation.ts'
+import { readPlainConfig } from './plain-config.ts'
 import { configDirectory } from './user-directories.ts'
 import { yaml } from './yaml.ts'
 
@@ -78,7 +79,8 @@ export function readConfigFile(path: string): ConfigFile {
   if (!existsSync(path)) return { profile: DEFAULT_PROFILE, profiles: {} }
   let value: unknown
   try {
-    value = yaml().parse(readFileSync(path, 'utf8')) ?? {}
+    const text = readFileSync(path, 'utf8')
+    value = readPlainConfig(text) ?? yaml().parse(text) ?? {}
   } catch (error) {
     throw new UsageError(`${path} cannot be read: ${(error as Error).message}`)
   }

@@ -83,7 +83,7 @@ async function* tags(invocation: Invocation): AsyncGenerator<NamedTag> {
     includeReferrers: invocation.flag('showReferrers') || invocation.flag('all'),
   }
   for await (const { uid, name } of await repos(invocation))
-    for await (const tag of client.tags.all({ ...filter, uidp: { childrenOf: uid } }))
+    for await (const tag of client.tags.all({ ...filter, orderBy: 'name', uidp: { childrenOf: uid } }))
       yield { ...tag, repo: name }
 }
 
