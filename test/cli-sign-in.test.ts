@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { startBrowser, withoutBrowser } from './support/browser.ts'
+import { signedInPage, startBrowser, withoutBrowser } from './support/browser.ts'
 import { type CommandLine, commandLine, signIn, told } from './support/command-line.ts'
 import { databases } from './support/databases.ts'
 import { decide } from './support/oauth.ts'
-import { newPerson, newSession } from './support/people.ts'
+import { newPerson } from './support/people.ts'
 import { cleanups } from './support/process.ts'
 import { signedInBrowser, type WebBrowser } from './support/web.ts'
 
@@ -289,18 +289,9 @@ for (const database of databases)
       }, async () => {
         const chromium = await startBrowser()
         try {
-          const context = await chromium.newContext({ viewport: { width: 375, height: 740 } })
-          const { secret } = await newSession(
-            berth,
-            { identity: berth.owner, method: 'password' },
-            { kind: 'browser' },
-          )
-          await context.addCookies([
-            { name: 'berth', value: secret, url: berth.url, httpOnly: true, sameSite: 'Lax' },
-          ])
-          const page = await context.newPage()
-          const problems: string[] = []
-          page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))
+          const { page, problems } = await signedInPage(chromium, berth, {
+            viewport: { width: 375, height: 740 },
+          })
           const cli = commandLine(cleanup, berth.url, { BERTH_REGISTRY: 'unknown.example.com' })
           const running = cli.start(['auth', 'login'])
           await page.goto(await told(running, /http\S+\/oauth\/authorize\?\S+/))

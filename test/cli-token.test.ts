@@ -17,11 +17,10 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { cacheDirectory, configDirectory } from '../src/cli/client/user-directories.ts'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { type CommandLine, commandLine, signIn } from './support/command-line.ts'
+import { type CommandLine, commandLine, signedInCommandLine } from './support/command-line.ts'
 import { databases } from './support/databases.ts'
 import { unsigned } from './support/issuer.ts'
 import { cleanups, runBerth, temporaryDirectory } from './support/process.ts'
-import { signedInBrowser } from './support/web.ts'
 
 /** `berth auth token`: kept, renewed, shared between programs, and printed by little. */
 
@@ -62,11 +61,7 @@ for (const database of databases)
       await cleanup.run()
       await berth.stop()
     })
-    const signedIn = async () => {
-      const cli = commandLine(cleanup, berth.url)
-      await signIn(cli, await signedInBrowser(berth, berth.owner))
-      return cli
-    }
+    const signedIn = () => signedInCommandLine(cleanup, berth)
 
     test('R13: programs that renew at once use the refresh token once, and all get the token', async () => {
       const cli = await signedIn()

@@ -1,7 +1,7 @@
 import type { BerthClient, Group } from '../../../client/berth.ts'
 import { chosen } from '../client/collect.ts'
 import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../client/columns.ts'
-import type { CommandDeclaration, CommandGroup } from '../client/command.ts'
+import type { CommandDeclaration, CommandGroup, Parameter } from '../client/command.ts'
 import type { Invocation } from '../client/invocation.ts'
 import { folderUid, groupUid, organizations, organizationUid } from '../client/locate.ts'
 import { change, description, given, newName, parent, yes } from '../client/options.ts'
@@ -17,31 +17,64 @@ const viewOf = (what: string): View<Group> => ({
 const view = viewOf('organizations')
 const foldersView = viewOf('folders')
 
-async function describe(invocation: Invocation, uid: string): Promise<void> {
-  invocation.output.item(await (await invocation.client()).groups.get(uid), view)
+interface Kind {
+  /** `a folder`. */
+  readonly one: string
+  /** `berth iam folders`. */
+  readonly words: string
+  readonly parameters: readonly Parameter[]
+  /** For examples. */
+  readonly example: string
+  readonly newName: string
+  readonly locate: (invocation: Invocation) => Promise<string>
 }
 
-async function update(invocation: Invocation, uid: string): Promise<void> {
-  const patch = change(given(invocation, 'name', 'description'))
-  const client = await invocation.client()
-  invocation.output.item(await client.groups.update(uid, patch), view)
-}
-
-async function remove(invocation: Invocation, uid: string): Promise<void> {
-  const client = await invocation.client()
-  const { name } = await client.groups.get(uid)
-  await invocation.ask.confirm(`Delete ${name} (${uid})?`)
-  await client.groups.delete(uid)
-  invocation.output.done(`deleted ${name} (${uid})`)
+/** What is done with one that there is. */
+function existing({ one, words, parameters, example, newName: name, locate }: Kind): CommandDeclaration[] {
+  return [
+    {
+      name: 'describe',
+      aliases: ['get'],
+      summary: `show ${one}`,
+      parameters,
+      examples: [`${words} describe ${example}`],
+      async run(invocation) {
+        const uid = await locate(invocation)
+        invocation.output.item(await (await invocation.client()).groups.get(uid), view)
+      },
+    },
+    {
+      name: 'update',
+      summary: `change the name or the description of ${one}`,
+      parameters,
+      options: [newName, description],
+      examples: [`${words} update ${example} --name ${name}`],
+      async run(invocation) {
+        const uid = await locate(invocation)
+        const patch = change(given(invocation, 'name', 'description'))
+        invocation.output.item(await (await invocation.client()).groups.update(uid, patch), view)
+      },
+    },
+    {
+      name: 'delete',
+      aliases: ['rm'],
+      summary: `delete ${one}, which must be empty`,
+      parameters,
+      options: [yes],
+      examples: [`${words} delete ${example} --yes`],
+      async run(invocation) {
+        const uid = await locate(invocation)
+        const client = await invocation.client()
+        const { name } = await client.groups.get(uid)
+        await invocation.ask.confirm(`Delete ${name} (${uid})?`)
+        await client.groups.delete(uid)
+        invocation.output.done(`deleted ${name} (${uid})`)
+      },
+    },
+  ]
 }
 
 const organization = [{ name: 'ORGANIZATION', summary: 'its name or uid' }] as const
-const folder = [
-  { name: 'FOLDER', summary: 'its uid, or names from the organization down: my-org/team' },
-] as const
-const ofOrganization = (invocation: Invocation) =>
-  organizationUid(invocation, invocation.word(0), 'ORGANIZATION')
-const ofFolder = (invocation: Invocation) => folderUid(invocation, invocation.word(0))
 
 const organizationCommands: readonly CommandDeclaration[] = [
   {
@@ -64,31 +97,14 @@ const organizationCommands: readonly CommandDeclaration[] = [
       invocation.output.item(made, view)
     },
   },
-  {
-    name: 'describe',
-    aliases: ['get'],
-    summary: 'show an organization',
+  ...existing({
+    one: 'an organization',
+    words: 'berth iam organizations',
     parameters: organization,
-    examples: ['berth iam organizations describe my-org'],
-    run: async (invocation) => describe(invocation, await ofOrganization(invocation)),
-  },
-  {
-    name: 'update',
-    summary: 'change the name or the description of an organization',
-    parameters: organization,
-    options: [newName, description],
-    examples: ['berth iam organizations update my-org --description "Our images"'],
-    run: async (invocation) => update(invocation, await ofOrganization(invocation)),
-  },
-  {
-    name: 'delete',
-    aliases: ['rm'],
-    summary: 'delete an organization, which must be empty',
-    parameters: organization,
-    options: [yes],
-    examples: ['berth iam organizations delete my-org --yes'],
-    run: async (invocation) => remove(invocation, await ofOrganization(invocation)),
-  },
+    example: 'my-org',
+    newName: 'our-org',
+    locate: (invocation) => organizationUid(invocation, invocation.word(0), 'ORGANIZATION'),
+  }),
 ]
 
 const folderCommands: readonly CommandDeclaration[] = [
@@ -123,31 +139,14 @@ const folderCommands: readonly CommandDeclaration[] = [
       invocation.output.item(made, view)
     },
   },
-  {
-    name: 'describe',
-    aliases: ['get'],
-    summary: 'show a folder',
-    parameters: folder,
-    examples: ['berth iam folders describe my-org/team'],
-    run: async (invocation) => describe(invocation, await ofFolder(invocation)),
-  },
-  {
-    name: 'update',
-    summary: 'change the name or the description of a folder',
-    parameters: folder,
-    options: [newName, description],
-    examples: ['berth iam folders update my-org/team --name team-a'],
-    run: async (invocation) => update(invocation, await ofFolder(invocation)),
-  },
-  {
-    name: 'delete',
-    aliases: ['rm'],
-    summary: 'delete a folder, which must be empty',
-    parameters: folder,
-    options: [yes],
-    examples: ['berth iam folders delete my-org/team --yes'],
-    run: async (invocation) => remove(invocation, await ofFolder(invocation)),
-  },
+  ...existing({
+    one: 'a folder',
+    words: 'berth iam folders',
+    parameters: [{ name: 'FOLDER', summary: 'its uid, or names from the organization down: my-org/team' }],
+    example: 'my-org/team',
+    newName: 'crew',
+    locate: (invocation) => folderUid(invocation, invocation.word(0)),
+  }),
 ]
 
 export const organizationsGroup: CommandGroup = {
