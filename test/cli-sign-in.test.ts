@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { decodeJwt } from 'jose'
@@ -163,8 +163,10 @@ for (const database of databases)
     test('logout for an audience forgets that token alone', async () => {
       const cli = newcomer()
       await signIn(cli, browser, ['--audience', berth.url, '--audience', registry()])
-      await cli.ok(['auth', 'logout', '--audience', registry()])
+      const forget = async () => (await cli.run(['auth', 'logout', '--audience', registry()])).stderr
+      assert.equal(await forget(), `forgot the token for ${registry()}\n`)
       assert.ok(!existsSync(join(cacheOf(cli), registry())))
+      assert.equal(await forget(), `there was no token for ${registry()}\n`)
       assert.equal(decodeJwt(await cli.ok(['auth', 'token'])).sub, berth.owner)
     })
 
@@ -176,6 +178,8 @@ for (const database of databases)
       const list = (path: string) =>
         fetch(`${berth.url}/iam/v2beta1/${path}`, { headers: { authorization: `Bearer ${narrowed}` } })
       assert.equal((await list('groups')).status, 200)
+      const byName = decodeJwt(await cli.ok(['auth', 'token', '--scope', 'default']))
+      assert.equal(JSON.stringify(byName).includes(berth.organization), true)
       const refused = await cli.run(['iam', 'identities', 'create', 'ci', '--parent', berth.organization], {
         env: { BERTH_TOKEN: narrowed },
       })
@@ -262,11 +266,15 @@ for (const database of databases)
       const cli = newcomer()
       const person = await newPerson(berth)
       await signIn(cli, await signedInBrowser(berth, person))
+      const elsewhere = join(cacheOf(cli), 'elsewhere', 'refresh-token')
+      mkdirSync(join(elsewhere, '..'))
+      writeFileSync(elsewhere, 'of another server')
       const asked = await cli.run(['auth', 'delete-account'])
       assert.equal(asked.code, 2)
       assert.match(asked.stderr, /Give --yes/)
       const done = await cli.run(['auth', 'delete-account', '--yes'])
       assert.deepEqual([done.code, done.stderr], [0, `deleted ${person}\n`])
+      assert.ok(existsSync(elsewhere))
       assert.equal((await cli.run(['auth', 'status'])).code, 4)
     })
 
