@@ -1,12 +1,10 @@
 import { detailsOf, oneByOne } from './details.ts'
+import type { Format } from './settings.ts'
 import { type Look, tableOf } from './table.ts'
 import { treeOf } from './tree.ts'
 import { yaml } from './yaml.ts'
 
 /** How answers are shown: for people as tables, trees and details, for programs as JSON, YAML, CSV or bare uids. */
-
-export const formats = ['table', 'wide', 'tree', 'json', 'yaml', 'csv', 'id', 'none'] as const
-export type Format = (typeof formats)[number]
 
 export interface Column<T> {
   readonly title: string

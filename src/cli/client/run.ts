@@ -4,9 +4,16 @@ import type { Invoke } from './command.ts'
 import { reasonOf, request, watchRequests } from './http.ts'
 import type { Asking, Choice, Invocation } from './invocation.ts'
 import { UsageError } from './invocation.ts'
-import { createOutput, type Format, formats, terminalWidth } from './output.ts'
+import { createOutput, terminalWidth } from './output.ts'
 import { NotSignedIn, Refused, tokenFor, Unreachable, withoutCode } from './session.ts'
-import { type Environment, type Flags, resolveSettings, type Settings } from './settings.ts'
+import {
+  type Environment,
+  type Flags,
+  type Format,
+  formats,
+  resolveSettings,
+  type Settings,
+} from './settings.ts'
 import { type TokenCache, tokenCache } from './token-cache.ts'
 
 /** Joins the words of a command with the terminal, the configuration and the server; and tells what went wrong. */

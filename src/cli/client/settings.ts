@@ -42,11 +42,14 @@ export const properties = {
 } as const
 export type Property = keyof typeof properties
 
+export const formats = ['table', 'wide', 'tree', 'json', 'yaml', 'csv', 'id', 'none'] as const
+export type Format = (typeof formats)[number]
+
 const addresses: readonly Property[] = ['api', 'issuer']
 const choices: Readonly<Partial<Record<Property, readonly string[]>>> = {
   'auth.mode': ['browser', 'headless'],
   'auth.device-flow': ['oauth', 'platform'],
-  output: ['table', 'wide', 'tree', 'json', 'yaml', 'csv', 'id', 'none'],
+  output: formats,
 }
 
 /** The configuration file: its profiles, and which of them is in use. */
