@@ -6,7 +6,7 @@ const WIDE =
 const NONE = /[\p{Mn}\p{Me}\p{Cf}]/u
 
 /** Columns of a terminal: ideographs and most emoji take two, marks on a letter none. */
-export function cells(text: string): number {
+function cells(text: string): number {
   if (PLAIN.test(text)) return text.length
   let sum = 0
   for (const sign of text) sum += cellsOf(sign)
