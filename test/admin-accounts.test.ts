@@ -59,7 +59,7 @@ test('accounts are made, listed, closed, opened, reset and deleted while the ser
   assert.equal(accounts[0].state, 'enabled')
   assert.match(
     (await admin('accounts', 'list')).stdout,
-    /^ada@example\.com {2}enabled {2}[0-9a-f]{40} {2}Ada Lovelace\n$/,
+    /^EMAIL +STATE +IDENTITY +NAME\nada@example\.com {2}enabled {2}[0-9a-f]{40} {2}Ada Lovelace\n$/,
   )
 
   assert.equal((await admin('accounts', 'disable', email)).stdout, `${email} is disabled\n`)

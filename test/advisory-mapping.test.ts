@@ -7,6 +7,7 @@ import {
   AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositiveType,
   Severity_Type as SeverityType,
 } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import { limits } from '../src/core/limits.ts'
 import type { AdvisoryRecord, EventRecord } from '../src/vulnerabilities/advisory-record.ts'
 import { mustRead } from './support/advisory-documents.ts'
 
@@ -331,10 +332,11 @@ test('secdb: an advisory for each package and id, whatever the order, with what 
     ],
   })
   const { id, revisionMs, advisories } = mustRead('made', text)
-  assert.equal(id, 'https://dl-cdn.alpinelinux.org/alpine/v3.19/main')
+  const database = 'https://dl-cdn.alpinelinux.org/alpine/v3.19/main'
+  assert.equal(id, `${database}#made`)
   assert.equal(revisionMs, undefined)
   const of = (name: string, events: string[], rest = {}) => ({
-    key: `secdb:${id}:a:${name}`,
+    key: `secdb:${database}:a:${name}`,
     artifactName: 'a',
     artifactType: 'apk',
     artifactArchitecture: 'x86_64',
@@ -594,7 +596,7 @@ test('the keys of records with long names stay short and different', () => {
     return record?.key ?? ''
   })
   assert.ok(
-    keys.every((key) => key.length === 1024),
+    keys.every((key) => key.length === limits.advisoryKeyCharsMax),
     keys.join(),
   )
   assert.notEqual(keys[0], keys[1])

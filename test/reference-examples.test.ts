@@ -36,8 +36,14 @@ const exceptions: Readonly<Record<string, string>> = {
   SetScimEnabled: 'not implemented',
 }
 
-/** Needed where an organization's owner may not: founding organizations, and pages of the catalogue. */
-const operatorsOnly = new Set(['CreateGroupAtRoot', 'UpdateRepo', 'UpdateRepoReadme'])
+/** Needed where an organization's owner may not: founding organizations, pages of the catalogue, and advisories. */
+const operatorsOnly = new Set([
+  'CreateGroupAtRoot',
+  'UpdateRepo',
+  'UpdateRepoReadme',
+  'ImportAdvisoryDocuments',
+  'DeleteAdvisoryDocuments',
+])
 
 const sent = operations.filter(
   ({ operationId, requestBody, method }) =>

@@ -355,6 +355,7 @@ export interface AdvisoryEventTruePositiveDetermination {
   readonly note: string
 }
 
+<<<<<<< HEAD
 /** An address at which others publish advisories. */
 export interface AdvisoryFeed {
   /** UID of the group, a slash and 16 hexadecimal digits. */
@@ -419,6 +420,26 @@ export type AdvisoryFeedState =
   | 'STATE_FAILED'
   | 'STATE_PAUSED'
 
+=======
+/** A document that tells of an advisory. */
+export interface AdvisorySource {
+  /** `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. */
+  readonly format: string
+  /** What the document calls itself. */
+  readonly id: string
+  /** File name or address that it was last read from. */
+  readonly name: string
+  /** When it was last read. */
+  readonly importTime?: string
+  /** When this version of it was made. Absent where it does not say. */
+  readonly revisionTime?: string
+  /** What no field of an advisory has. */
+  readonly unmapped: readonly UnmappedField[]
+  /** The document as it was published. */
+  readonly content: string
+}
+
+>>>>>>> adv
 /** Answer of GetArchitectures. */
 export interface Architectures {
   /** Architectures by their OCI names, such as `amd64` and `arm64`. */
@@ -1050,10 +1071,34 @@ export interface DeleteAccountAssociationRequest {
   readonly uid: string
 }
 
+<<<<<<< HEAD
 /** Request of DeleteAdvisoryFeed. */
 export interface DeleteAdvisoryFeedRequest {
   /** UID of the feed to remove. */
   readonly uid: string
+=======
+/** Request of DeleteAdvisoryDocuments. */
+export interface DeleteAdvisoryDocumentsRequest {
+  /** UID of the group. */
+  readonly parent: string
+  /** `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. */
+  readonly format: string
+  /**
+   * What the documents call themselves, as GetAdvisorySources tells. Empty: all of the format, a
+   * thousand at a time.
+   */
+  readonly ids?: readonly string[] | undefined
+}
+
+/** Answer of DeleteAdvisoryDocuments. */
+export interface DeleteAdvisoryDocumentsResponse {
+  /** Documents that were taken away. */
+  readonly documents: number
+  /** Advisories that are marked as deleted since. */
+  readonly withdrawn: number
+  /** Whether more of them are left: ask again. */
+  readonly more: boolean
+>>>>>>> adv
 }
 
 /** Request of DeleteExternalGroupRoleMapping. */
@@ -1285,6 +1330,18 @@ export interface GetAdvisoryFeedRequest {
 export interface GetAdvisoryRequest {
   /** UID of the advisory to read; its public number will not do. */
   readonly uid: string
+}
+
+/** Request of GetAdvisorySources. */
+export interface GetAdvisorySourcesRequest {
+  /** UID of the advisory. */
+  readonly uid: string
+}
+
+/** Answer of GetAdvisorySources. */
+export interface GetAdvisorySourcesResponse {
+  /** The documents, by format and id. */
+  readonly sources: readonly AdvisorySource[]
 }
 
 /** Request of GetArchitectures. */

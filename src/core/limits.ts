@@ -139,9 +139,12 @@ export const limits = {
   /** Values that all aliases of a document stand for. */
   advisoryYamlRepeatedValuesMax: 10_000,
   advisoriesPerDocumentMax: 200_000,
-  /** Events of all advisories of a document, and the characters of their notes. */
+  /** Events of all advisories of a document, the characters of their notes, and their aliases, scores and remarks together. */
   advisoryDocumentEventsMax: 1_000_000,
   advisoryDocumentNoteCharsMax: 128 * MIB,
+  advisoryDocumentNamesMax: 4_000_000,
+  /** Scores of one record by as many methods. */
+  advisoryScoresMax: 100,
   /** Events and aliases of one advisory: records of whole kernels name the most. */
   advisoryEventsMax: 1000,
   advisoryAliasesMax: 2000,

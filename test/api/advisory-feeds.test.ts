@@ -45,7 +45,11 @@ onEveryDatabase(
       assert.deepEqual([stopped.body.state, stopped.body.nextAttemptTime], ['STATE_PAUSED', undefined])
       const same = await api.patch(`${FEEDS}/${uid}`, { paused: true, url })
       assert.equal(same.body.updateTime, stopped.body.updateTime)
-      assertRefused(await api.post(`${FEEDS}/${uid}:sync`, {}), { status: 400, code: 9, violation: 'FEED_PAUSED' })
+      assertRefused(await api.post(`${FEEDS}/${uid}:sync`, {}), {
+        status: 400,
+        code: 9,
+        violation: 'FEED_PAUSED',
+      })
       await api.patch(`${FEEDS}/${uid}`, { paused: false }, 'paused')
       const due = await api.made(`${FEEDS}/${uid}:sync`, { full: true })
       assert.equal(due.state, 'STATE_WAITING')
@@ -143,6 +147,9 @@ test('an address over plain http is taken where there are networks that may be r
     const berth = await startTestBerth(database, { env: { BERTH_ISSUER_PRIVATE_NETWORKS: networks } })
     t.after(() => berth.stop())
     const body = { url: 'http://10.0.0.1/all.zip', paused: true }
-    assert.equal((await apiOf(berth, berth.token).post(`${FEEDS}/${berth.organization}`, body)).status, status)
+    assert.equal(
+      (await apiOf(berth, berth.token).post(`${FEEDS}/${berth.organization}`, body)).status,
+      status,
+    )
   }
 })

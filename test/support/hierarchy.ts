@@ -99,6 +99,7 @@ export function rowOf(
         component_name: `${updated}`,
         origin: '',
         product: '',
+        component_product: '',
         key: uid,
         record_hash: new Uint8Array(0),
         content: new Uint8Array(0),

@@ -75,17 +75,24 @@ export function shownAddress(url: string): string {
 
 const KEPT_MS = 7 * 24 * 60 * 60 * 1000
 const RESUME_PAUSE_MS = 500
+/** A program that does not say for so long that it lives was killed: its file is free before the last try. */
+const LOCK_STALE_MS = 5000
+const LOCK_PAUSE_MS = 250
+const LOCK_TRIES = 24
 
 export async function download(url: string, downloading: Downloading): Promise<Download | undefined> {
   const { directory, signal } = downloading
   makePrivateDirectory(directory)
   await removeForgotten(directory)
   const path = join(directory, createHash('sha256').update(url).digest('hex').slice(0, 32))
-  const release = await lock(path, { realpath: false, onCompromised: () => undefined }).catch(
-    (cause: unknown) => {
-      throw new DownloadError('is being fetched by another program already', { cause })
-    },
-  )
+  const release = await lock(path, {
+    realpath: false,
+    stale: LOCK_STALE_MS,
+    retries: { retries: LOCK_TRIES, minTimeout: LOCK_PAUSE_MS, maxTimeout: LOCK_PAUSE_MS },
+    onCompromised: () => undefined,
+  }).catch((cause: unknown) => {
+    throw new DownloadError('another program fetches the same file now', { cause })
+  })
   try {
     const version = await fetched(url, path, downloading)
     if (version === undefined) {

@@ -96,7 +96,11 @@ export const NO_RUN = { runner: '', lease_ms: 0 } as const
 type Outcome = Partial<Omit<AdvisoryFeedRow, 'root' | 'uid' | 'runner' | 'lease_ms'>>
 
 /** Ends the run. When somebody asked for another one meanwhile, that one is due and reads all that this one did. */
-export async function giveFeedBack(db: Db, { uid, runner, due_ms }: TakenFeed, outcome: Outcome): Promise<void> {
+export async function giveFeedBack(
+  db: Db,
+  { uid, runner, due_ms }: TakenFeed,
+  outcome: Outcome,
+): Promise<void> {
   await inTransaction(db, async (tx) => {
     const row = await lockResource(db, tx, 'advisory_feeds', uid, 'update')
     if (row?.runner !== runner) return

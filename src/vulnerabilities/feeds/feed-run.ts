@@ -1,7 +1,7 @@
 import type { Uid } from '../../core/uid.ts'
-import type { Outbound } from '../../sts/outbound.ts'
 import type { Store } from '../../storage/store.ts'
 import type { AdvisoryFeedRow } from '../../storage/tables.ts'
+import type { Outbound } from '../../sts/outbound.ts'
 import type { Format } from '../advisory-record.ts'
 import type { DocumentReader } from '../document-reader.ts'
 import { importDocument } from '../import-documents.ts'
@@ -40,7 +40,7 @@ export async function runFeed(feed: AdvisoryFeedRow, running: RunningFeed): Prom
   const file = await download(feed.url, { outbound, directory, bounds, known, signal })
   if (file === undefined) return undefined
   const name = shownAddress(feed.url)
-  let problem: string | undefined
+  let isCutShort = ''
   try {
     for await (const found of documentsAt(file.path, name, { signal })) {
       await running.goOn()
@@ -49,7 +49,7 @@ export async function runFeed(feed: AdvisoryFeedRow, running: RunningFeed): Prom
       else {
         summary.reject({ name: found.name, format: '', line: 0, reason: found.reason })
         // The archive itself: what follows in it was not seen.
-        if (found.name === name) problem = found.reason
+        if (found.name === name) isCutShort = found.reason
       }
     }
   } catch (error) {
@@ -59,9 +59,9 @@ export async function runFeed(feed: AdvisoryFeedRow, running: RunningFeed): Prom
   }
   await file.remove()
   const { documents, rejected } = summary.total()
-  const [first] = summary.rejections
-  if (problem === undefined && documents === 0 && rejected > 0) problem = first?.reason
-  if (problem !== undefined) throw new FeedProblem(`the file ${problem}`)
+  if (isCutShort !== '') throw new FeedProblem(`the file ${isCutShort}`)
+  if (documents === 0 && rejected > 0)
+    throw new FeedProblem(`nothing of it could be taken: ${summary.rejections[0]?.reason}`)
   return file.version
 }
 

@@ -2,10 +2,10 @@ import { create, fromBinary } from '@bufbuild/protobuf'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import {
   type AdvisoryFeed,
-  AdvisoryFeed_State as State,
   AdvisoryFeedSchema,
   AdvisoryFeedsService,
   ImportCountsSchema,
+  AdvisoryFeed_State as State,
 } from '#gen/berth/vulnerabilities/v1/feeds_pb.js'
 import { allowed } from '../../core/allowed.ts'
 import { implement } from '../../core/call.ts'
