@@ -355,7 +355,6 @@ export interface AdvisoryEventTruePositiveDetermination {
   readonly note: string
 }
 
-<<<<<<< HEAD
 /** An address at which others publish advisories. */
 export interface AdvisoryFeed {
   /** UID of the group, a slash and 16 hexadecimal digits. */
@@ -420,7 +419,6 @@ export type AdvisoryFeedState =
   | 'STATE_FAILED'
   | 'STATE_PAUSED'
 
-=======
 /** A document that tells of an advisory. */
 export interface AdvisorySource {
   /** `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. */
@@ -439,7 +437,6 @@ export interface AdvisorySource {
   readonly content: string
 }
 
->>>>>>> adv
 /** Answer of GetArchitectures. */
 export interface Architectures {
   /** Architectures by their OCI names, such as `amd64` and `arm64`. */
@@ -1071,12 +1068,6 @@ export interface DeleteAccountAssociationRequest {
   readonly uid: string
 }
 
-<<<<<<< HEAD
-/** Request of DeleteAdvisoryFeed. */
-export interface DeleteAdvisoryFeedRequest {
-  /** UID of the feed to remove. */
-  readonly uid: string
-=======
 /** Request of DeleteAdvisoryDocuments. */
 export interface DeleteAdvisoryDocumentsRequest {
   /** UID of the group. */
@@ -1098,7 +1089,12 @@ export interface DeleteAdvisoryDocumentsResponse {
   readonly withdrawn: number
   /** Whether more of them are left: ask again. */
   readonly more: boolean
->>>>>>> adv
+}
+
+/** Request of DeleteAdvisoryFeed. */
+export interface DeleteAdvisoryFeedRequest {
+  /** UID of the feed to remove. */
+  readonly uid: string
 }
 
 /** Request of DeleteExternalGroupRoleMapping. */
