@@ -2,7 +2,8 @@ import type { Advisory, BerthClient } from '../../../client/berth.ts'
 import { collect } from '../client/collect.ts'
 import type { CommandDeclaration } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
-import { isUid } from '../client/locate.ts'
+import { isUid, scopeOf } from '../client/locate.ts'
+import { within } from '../client/options.ts'
 import { newestFirst } from './states.ts'
 import { detailView, eventView } from './views.ts'
 
@@ -13,6 +14,7 @@ export const describeCommand: CommandDeclaration = {
   parameters: [
     { name: 'ADVISORY', summary: 'its id or uid, or a vulnerability that one has', required: true },
   ],
+  options: within,
   examples: [
     'berth advisories describe CGA-2222-3333-4444',
     'berth advisories describe CVE-2024-6119 -o yaml',
@@ -31,19 +33,22 @@ async function found(invocation: Invocation): Promise<Advisory> {
   const word = invocation.word(0)
   const client = await invocation.client()
   if (isUid(word)) return client.advisories.get(word)
+  const scope = await scopeOf(invocation)
   for (const look of looks) {
-    const [one, ...more] = await collect(look(client, word))
+    const [one, ...more] = await collect(look(client, word, scope))
     if (one !== undefined && more.length === 0) return one
     if (one !== undefined)
       throw new UsageError(
-        `${more.length + 1} advisories have ${JSON.stringify(word)}: berth advisories list --cve ${word} shows them`,
+        `${more.length + 1} advisories have ${JSON.stringify(word)}: give the uid of one, or its folder with --parent`,
       )
   }
   throw new UsageError(`there is no advisory ${JSON.stringify(word)} that you may see`)
 }
 
-const looks: readonly ((client: BerthClient, word: string) => AsyncIterable<Advisory>)[] = [
-  (client, word) => client.advisories.all({ advisoryIds: [word] }),
-  (client, word) => client.advisories.all({ legacyAdvisoryIds: [word] }),
-  (client, word) => client.advisories.all({ aliases: [word] }),
+type Scope = Awaited<ReturnType<typeof scopeOf>>
+
+const looks: readonly ((client: BerthClient, word: string, scope: Scope) => AsyncIterable<Advisory>)[] = [
+  (client, word, scope) => client.advisories.all({ ...scope, advisoryIds: [word] }),
+  (client, word, scope) => client.advisories.all({ ...scope, legacyAdvisoryIds: [word] }),
+  (client, word, scope) => client.advisories.all({ ...scope, aliases: [word] }),
 ]
