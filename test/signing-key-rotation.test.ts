@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { decodeProtectedHeader } from 'jose'
 import { readConfig } from '../src/config.ts'
 import { openInstallation } from '../src/installation.ts'
 import { listKeys, rotateKeys } from '../src/operator-keys.ts'
-import { openSqliteDb } from '../src/storage/db.ts'
 import { keyRotation } from '../src/sts/signing-keys.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
+import type { TestBerth } from './support/berth.ts'
 import { databases, type TestDatabase } from './support/databases.ts'
-import { freePort } from './support/postgres.ts'
+import { startNodes } from './support/nodes.ts'
 import { temporaryDirectory } from './support/process.ts'
 import { call } from './support/rest.ts'
 
@@ -29,46 +26,26 @@ interface Node {
 
 const kidOf = (token: string) => decodeProtectedHeader(token).kid ?? ''
 
-/** Nodes of one installation, which share its database and its addresses. */
 async function nodes(
   t: TestContext,
   database: TestDatabase,
   count: number,
   env: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly all: readonly Node[]; advance(ms: number): void }> {
-  const file = join(temporaryDirectory(t), 'berth.db')
-  const kept = await database.open?.()
-  if (kept !== undefined) t.after(() => kept.close())
-  const masterKey = randomBytes(32).toString('base64')
-  const all: Node[] = []
-  for (let n = 0; n < count; n++) {
-    const port = await freePort()
-    const berth = await startTestBerth(database, {
-      env: {
-        BERTH_LISTEN: `127.0.0.1:${port}`,
-        BERTH_BASE_URL: 'http://berth.test',
-        BERTH_MASTER_KEY: masterKey,
-        ...env,
-      },
-      openDb: async () => (kept === undefined ? openSqliteDb(file) : { ...kept, close: async () => {} }),
-      keysIntervalMs: 20,
-    })
-    t.after(() => berth.stop())
-    const get = (path: string, token?: string) =>
-      call('GET', `http://127.0.0.1:${port}${path}`, token === undefined ? {} : { token })
-    all.push({
-      berth,
-      accepts: async (token) => (await get('/iam/v2beta1/groups', token)).status === 200,
-      published: async () =>
-        (await get('/.well-known/jwks.json')).body.keys.map(({ kid }: { kid: string }) => kid).sort(),
-      token: () => berth.tokenOf(berth.owner),
-    })
-  }
+  const { all, advance } = await startNodes(t, database, count, { env, keysIntervalMs: 20 })
   return {
-    all,
-    advance: (ms) => {
-      for (const { berth } of all) berth.advance(ms)
-    },
+    advance,
+    all: all.map(({ berth, origin }) => {
+      const get = (path: string, token?: string) =>
+        call('GET', origin + path, token === undefined ? {} : { token })
+      return {
+        berth,
+        accepts: async (token) => (await get('/iam/v2beta1/groups', token)).status === 200,
+        published: async () =>
+          (await get('/.well-known/jwks.json')).body.keys.map(({ kid }: { kid: string }) => kid).sort(),
+        token: () => berth.tokenOf(berth.owner),
+      }
+    }),
   }
 }
 

@@ -150,6 +150,9 @@ export const limits = {
   guessesPerAccountMax: 100,
   guessWindowMs: 15 * MINUTE_MS,
   guessAccountWindowMs: MINUTE_MS,
+  /** Steps of one kind that one address may begin in a window, none of which needs a sign-in: many people may share an address. */
+  beginningsPerAddressMax: 500,
+  beginningWindowMs: 15 * MINUTE_MS,
 
   // The audit log: refusals and exchanges wait in memory for a second.
   /** Exchanges that wait to be written; more are dropped while the database does not take them. */

@@ -1,4 +1,5 @@
 import { Hono } from 'hono'
+import { countBeginning } from './beginnings.ts'
 import { browserOf } from './browser.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { readForm } from './form.ts'
@@ -17,6 +18,7 @@ export function passkeyRoutes(context: SignInContext): SignInRoutes {
   app.post('/sign-in/passkey/options', async (c) => {
     const browser = await browserOf(c, context)
     await readForm(c, browser)
+    await countBeginning(store, 'passkey', c.env.address)
     return c.json(await askForPasskey(context, browser, 'sign-in'))
   })
 
