@@ -129,6 +129,6 @@ ${personFields({ name, email })}${
 function notGood(): ApiError {
   return new ApiError(
     Code.NOT_FOUND,
-    'Not found: this link is used, too old, or there is an account already; berth admin setup-link prints a new one while there is none',
+    'Not found: this link is used, too old, replaced by a newer one, or there is an account already; berth admin setup-link and each start of the server print a new one while there is none',
   )
 }
