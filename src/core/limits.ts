@@ -133,6 +133,8 @@ export const limits = {
   /** Of local accounts, in characters as people count them (NIST SP 800-63B: at least 8, and 64 must be possible). */
   passwordCharsMin: 12,
   passwordCharsMax: 1024,
+  /** Of a password that somebody chooses, so much is looked at for whether it is easy to guess. */
+  passwordCharsJudged: 32,
   /** A password waits so long for its turn to be looked at. */
   passwordTurnMs: 10 * SECOND_MS,
   /** What somebody calls themselves, or a passkey. */

@@ -102,7 +102,7 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
     )
     if (right === undefined) return show(c, owner, 'The current password is wrong.', 401)
     const password = form.text('password')
-    const problem = passwordProblem(password, account)
+    const problem = await passwordProblem(password, account)
     if (problem !== undefined) return show(c, owner, problem, 400)
     const password_hash = await hashPassword(password)
     await change(c, owner, 'ChangePassword', async (tx) => {

@@ -57,7 +57,7 @@ export function setupRoutes(context: SignInContext): SignInRoutes {
       c.html(setupPage({ ...person, browser, code, organization, fixed, problem }), 400)
     const wrongName = fixed ? undefined : checkName(organization, 'organization')
     const problem =
-      personProblem(person) ??
+      (await personProblem(person)) ??
       (wrongName && 'The organization must have a name of small letters, digits, blanks and . _ - only.')
     if (problem !== undefined) return refused(problem)
 
