@@ -197,7 +197,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     authService({
       store,
       authUrl: addresses.authUrl,
-      verify: tokens.verify,
+      verify: tokens.verifyPerson,
       readGrants,
       keysFor: deps.keysFor,
       providers,

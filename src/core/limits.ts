@@ -173,6 +173,8 @@ export const limits = {
   /** Of local accounts, in characters as people count them (NIST SP 800-63B: at least 8, and 64 must be possible). */
   passwordCharsMin: 12,
   passwordCharsMax: 1024,
+  /** Of a password that somebody chooses, so much is looked at for whether it is easy to guess. */
+  passwordCharsJudged: 32,
   /** A password waits so long for its turn to be looked at. */
   passwordTurnMs: 10 * SECOND_MS,
   /** What somebody calls themselves, or a passkey. */
@@ -190,6 +192,9 @@ export const limits = {
   guessesPerAccountMax: 100,
   guessWindowMs: 15 * MINUTE_MS,
   guessAccountWindowMs: MINUTE_MS,
+  /** Steps of one kind that one address may begin in a window, none of which needs a sign-in: many people may share an address. */
+  beginningsPerAddressMax: 500,
+  beginningWindowMs: 15 * MINUTE_MS,
 
   // The audit log: refusals and exchanges wait in memory for a second.
   /** Exchanges that wait to be written; more are dropped while the database does not take them. */

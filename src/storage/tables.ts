@@ -299,7 +299,7 @@ export interface PendingRow {
   expires_ms: number
 }
 
-/** Wrong guesses, by what was guessed at or by whom. */
+/** How often something was done: wrong guesses, sign-ins begun. By a hash of what was done, to what and by whom. */
 export interface GuessRow {
   key: string
   n: number
