@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { recorder } from './audit/recorder.ts'
 import { ensureFirstOrganization, isFirstStart } from './bootstrap.ts'
 import { cloudProbes } from './cloud/probes.ts'
@@ -24,6 +25,9 @@ import { createIssuerKeys } from './sts/issuer-keys.ts'
 import { pkceSupport } from './sts/issuer-metadata.ts'
 import { createOutbound } from './sts/outbound.ts'
 import { documentReader } from './vulnerabilities/document-reader.ts'
+import type { DownloadLimits } from './vulnerabilities/feeds/download.ts'
+import { lastSuccesses } from './vulnerabilities/feeds/feed-rows.ts'
+import { feedScheduler } from './vulnerabilities/feeds/scheduler.ts'
 
 /** The composition root: configuration in, a serving installation out. The only place that knows all parts. */
 
@@ -42,6 +46,12 @@ export interface BerthParts extends InstallationParts {
   readonly expiryIntervalMs?: number
   /** Between two looks for signing keys that somebody else has changed. */
   readonly keysIntervalMs?: number
+  /** How the node looks after feeds of advisories. */
+  readonly feeds?: {
+    readonly pollMs?: number
+    readonly leaseMs?: number
+    readonly bounds?: DownloadLimits
+  }
 }
 
 /** The settings under which `berth admin` finds the addresses that the server was last started with. */
@@ -66,12 +76,28 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     // A client of its own: a provider that somebody only sets up or tries out must not keep exchanges from their turn.
     const clouds = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
     const people = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
+    // Its transfers take hours where an issuer's answer takes seconds.
+    const publishers = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
     const operatorProviders = readOperatorProviders(config.signInProvidersFile)
     const seen = lastSeen({
       ...store,
       onError: (err) => log.error({ err }, 'writing last-seen times failed'),
     })
     const documents = documentReader()
+    const feeds = feedScheduler({
+      ...parts.feeds,
+      store,
+      reader: documents,
+      outbound: publishers,
+      directory: join(config.dataDir, 'downloads'),
+      onRun({ feed, outcome, counts, error }) {
+        const { documents: accepted, rejected, skipped } = counts
+        metrics.feedRun(outcome, { accepted, rejected, skipped })
+        if (outcome === 'failed') log.warn({ feed, error, ...counts }, 'reading a feed of advisories failed')
+        else log.info({ feed, outcome, ...counts }, 'a feed of advisories was read')
+      },
+      onError: (err, feed) => log.error({ err, feed }, 'feeds of advisories: it is tried again'),
+    })
     const audit = recorder({
       db: store.db,
       onError: (err) => log.error({ err }, 'writing audit events failed; what can be written is tried again'),
@@ -91,6 +117,8 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     closing.splice(
       1,
       0,
+      // First: a run may be in the middle of a document.
+      () => feeds.stop(),
       () => following.stop(),
       () => expiring.stop(),
       () => seen.stop(),
@@ -98,6 +126,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       () => outbound.close(),
       () => clouds.close(),
       () => people.close(),
+      () => publishers.close(),
       () => documents.close(),
     )
     const counters = await openCounters(config, installation, metrics, log)
@@ -110,6 +139,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     await applyGeneralLimits(installation, config.resourceLimits)
     await keys.current() // there is one to publish before anybody asks
     metrics.watchPool(store.db.pool)
+    metrics.watchFeeds(() => lastSuccesses(store.db))
 
     const ready = createServer({
       store,

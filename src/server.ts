@@ -68,6 +68,7 @@ import type { KeySource } from './trust/key-set.ts'
 import { advisoriesService } from './vulnerabilities/advisories.ts'
 import type { DocumentReader } from './vulnerabilities/document-reader.ts'
 import { advisoryDocumentsService } from './vulnerabilities/documents.ts'
+import { advisoryFeedsService } from './vulnerabilities/feeds/feeds.ts'
 
 /** The table of contents of the server: every service, and the way of a request to it. */
 
@@ -171,6 +172,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     imagesService(store),
     advisoriesService(store),
     advisoryDocumentsService(store, deps.documents),
+    advisoryFeedsService(store, { plainHttp: deps.plainHttpIssuers }),
     explainService(assuming),
     securityTokenService({
       ...assuming,

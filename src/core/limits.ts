@@ -6,6 +6,7 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 const KIB = 1024
 const MIB = 1024 * KIB
+const GIB = 1024 * MIB
 
 export const limits = {
   // Lists (the spec, "Limits").
@@ -95,6 +96,39 @@ export const limits = {
   /** Reading one document takes no longer, and no more memory. */
   documentReadingMsMax: 30 * SECOND_MS,
   documentReadingMemoryMib: 1024,
+  /** Files in an archive of documents, what they unpack to in all, and how many times more that is than the archive. */
+  archiveEntriesMax: 1_000_000,
+  archiveBytesMax: 32 * GIB,
+  archiveRatioMax: 100,
+  /** Archives in archives: one that lies deeper is not opened. */
+  archiveNestingMax: 2,
+  /** A file of documents that is fetched, and how long that takes. */
+  downloadBytesMax: 8 * GIB,
+  downloadMsMax: 2 * HOUR_MS,
+  /** A transfer ends that brings less than so many bytes in so long. */
+  downloadWindowMs: 30 * SECOND_MS,
+  downloadWindowBytesMin: 64 * KIB,
+  /** A transfer that breaks is taken up again so often, as long as each time brings something. */
+  downloadResumesMax: 10,
+  /** Address of a feed: part of an index key. */
+  feedUrlCharsMax: 1024,
+  /** Between two runs of a feed. */
+  feedIntervalMsMin: 5 * MINUTE_MS,
+  feedIntervalMsMax: 30 * DAY_MS,
+  feedIntervalMsDefault: HOUR_MS,
+  /** A feed that failed is tried again after this, which doubles each time, and at most after that. */
+  feedBackoffMsMin: MINUTE_MS,
+  feedBackoffMsMax: 6 * HOUR_MS,
+  /** The longest that the server of a feed may ask to be left alone. */
+  feedRetryAfterMsMax: DAY_MS,
+  /** Feeds that one node reads at a time, how often it looks for others, and when those of a node that died are free. */
+  feedsAtOnceMax: 2,
+  feedPollMs: 5 * SECOND_MS,
+  feedLeaseMs: MINUTE_MS,
+  /** Documents that were not taken whose reasons a feed keeps. */
+  feedRejectionsMax: 20,
+  /** Feeds whose last success is among the metrics. */
+  feedsMeasuredMax: 1000,
   advisoryDepthMax: 64,
   /** Scalars, lists and maps of one document. */
   advisoryValuesMax: 2_000_000,

@@ -105,6 +105,24 @@ export function rowOf(
         content: new Uint8Array(0),
         search: name,
       }
+    case 'advisory_feeds':
+      return {
+        ...resource,
+        url: `https://example.com/${name}`,
+        format: '',
+        interval_ms: 3_600_000,
+        paused: 1,
+        due_ms: base,
+        begun_ms: 0,
+        succeeded_ms: 0,
+        failures: 0,
+        error: '',
+        etag: '',
+        last_modified: '',
+        counts: new Uint8Array(0),
+        runner: '',
+        lease_ms: 0,
+      }
   }
 }
 

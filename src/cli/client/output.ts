@@ -34,8 +34,15 @@ export interface Output {
   list<T extends object>(items: AsyncIterable<T> | Iterable<T>, view: View<T>): Promise<void>
   /** One item that was read, made or changed. */
   item<T extends object>(item: T, view: View<T>): void
+  /** A line between the tables of an answer that has several. */
+  text(line: string): void
   /** What was done, where there is nothing to show: on standard error, so that pipes stay clean. */
   done(sentence: string): void
+  /**
+   * How far something is that takes long, '' when it is done: one line on a terminal that changes, elsewhere a line now and then.
+   * On standard error as well.
+   */
+  progress(sentence: string): void
 }
 
 export interface OutputOptions {
@@ -54,6 +61,9 @@ export function terminalWidth(): number | undefined {
   return (process.stdout.isTTY && process.stdout.columns) || undefined
 }
 
+/** Between two lines about progress where nobody sees them change. */
+const TOLD_EVERY_MS = 10_000
+
 /** Items of a list between two words about its progress: a page. */
 const SHOWN_EVERY = 200
 
@@ -69,8 +79,15 @@ export function createOutput({ format, color, width, write, tell, progress }: Ou
     else if (format === 'tree' && view.tree !== undefined) write(treeOf(items, view.tree))
     else write(tableOf(items, columns, { ...look, whole }) ?? oneByOne(items, columns, look))
   }
+  let toldMs = performance.now()
   return {
     format,
+    progress(sentence) {
+      if (progress !== undefined) return progress(sentence)
+      if (sentence === '' || performance.now() - toldMs < TOLD_EVERY_MS) return
+      toldMs = performance.now()
+      tell(`${sentence}\n`)
+    },
     async list(items, view) {
       if (format === 'none') return void (await drain(items))
       if (format === 'id') {
@@ -104,6 +121,7 @@ export function createOutput({ format, color, width, write, tell, progress }: Ou
         )
       else write(detailsOf(item, view.columns, look))
     },
+    text: (line) => write(`${line}\n`),
     done: (sentence) => tell(`${sentence}\n`),
   }
 }

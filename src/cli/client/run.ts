@@ -19,7 +19,7 @@ import { type TokenCache, tokenCache } from './token-cache.ts'
 /** Joins the words of a command with the terminal, the configuration and the server; and tells what went wrong. */
 
 /** Exit codes, as they are documented. */
-export const exitCodes = { refused: 1, usage: 2, unreachable: 3, notSignedIn: 4 } as const
+export const exitCodes = { refused: 1, usage: 2, unreachable: 3, notSignedIn: 4, interrupted: 130 } as const
 
 /** What commands about signing in need besides. */
 export interface AuthInvocation extends Invocation {

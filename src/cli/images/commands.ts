@@ -1,4 +1,7 @@
-import type { BerthClient, CatalogTier, Repo, RepoInput, Tag } from '../../../client/berth.ts'
+import type { Advisory, BerthClient, CatalogTier, Repo, RepoInput, Tag } from '../../../client/berth.ts'
+import { stateOption } from '../advisories/filters.ts'
+import { filterOf } from '../advisories/states.ts'
+import { advisoryView } from '../advisories/views.ts'
 import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../client/columns.ts'
 import type { CommandDeclaration, CommandGroup, OptionDeclaration } from '../client/command.ts'
 import { seconds } from '../client/durations.ts'
@@ -198,6 +201,23 @@ function reference(text: string): { readonly repo: string; readonly tag: string 
   return { repo, tag }
 }
 
+/** Advisories of what a repo holds: of its own name, and of all that is built from the package of that name. */
+async function* advisoriesOf(invocation: Invocation): AsyncGenerator<Advisory> {
+  const client = await invocation.client()
+  const { name, uid } = await client.repos.get(await pickedRepo(invocation))
+  const state = invocation.text('state')
+  const filter = {
+    uidp: { descendantsOf: uid.split('/')[0] ?? '' },
+    ...(state !== '' && { latestEventType: filterOf(state) }),
+  }
+  const seen = new Set<string>()
+  for (const more of [{ artifactNames: [name] }, { origin: name }])
+    for await (const advisory of client.advisories.all({ ...filter, ...more })) {
+      if (!seen.has(advisory.uid)) yield advisory
+      seen.add(advisory.uid)
+    }
+}
+
 export const images: CommandGroup = {
   name: 'images',
   aliases: ['image'],
@@ -207,6 +227,18 @@ export const images: CommandGroup = {
       ...listTags,
       summary: 'list images: the tags of all repos',
       examples: ['berth images list --parent my-org', 'berth images list --repo nginx --updated-within 7d'],
+    },
+    {
+      name: 'advisories',
+      aliases: ['advisory'],
+      summary: 'the advisories about the package or image that a repo is named after',
+      parameters: repo,
+      options: [stateOption],
+      examples: [
+        'berth images advisories nginx',
+        'berth images advisories my-org/nginx --state affected -o csv',
+      ],
+      run: async (invocation) => invocation.output.list(advisoriesOf(invocation), advisoryView),
     },
     {
       name: 'repos',

@@ -1,0 +1,12 @@
+import type { CommandGroup } from '../client/command.ts'
+import { describeCommand } from './describe.ts'
+import { feedsGroup } from './feeds.ts'
+import { importCommand } from './import.ts'
+import { listCommand } from './list.ts'
+
+export const advisories: CommandGroup = {
+  name: 'advisories',
+  aliases: ['advisory'],
+  summary: 'advisories: which vulnerabilities packages have, and since when they have not',
+  commands: [listCommand, describeCommand, importCommand, feedsGroup],
+}

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { limits } from '../src/core/limits.ts'
+import { zipOf } from './support/archives.ts'
+import { onEveryDatabase } from './support/cast.ts'
+import {
+  etagOf,
+  type FeedServer,
+  sendFile,
+  startFeedServer,
+  trustedCertificate,
+} from './support/feed-server.ts'
+import { countOf, FEEDS, feedOnce, osvRecord } from './support/feeds.ts'
+import { cleanups } from './support/process.ts'
+
+/** Feeds are read when they are due, whatever their servers do. */
+
+const cleanup = cleanups()
+let server: FeedServer
+before(async () => {
+  server = await startFeedServer(cleanup, trustedCertificate())
+})
+after(() => cleanup.run())
+
+// Short, because tokens live an hour.
+const INTERVAL_MS = limits.feedIntervalMsMin
+const MINUTE_MS = limits.feedBackoffMsMin
+
+let lastPath = 0
+/** An address of its own for each test. */
+const newPath = () => `/${++lastPath}/all.zip`
+
+const archive = (records: readonly object[]) =>
+  zipOf(records.map((record, at) => ({ name: `${at}.json`, content: JSON.stringify(record) })))
+const some = (count: number, from = 1) => Array.from({ length: count }, (_, at) => osvRecord(from + at))
+
+onEveryDatabase(
+  'reading feeds',
+  (cast) => {
+    const prepare = async () => {
+      const { uid: group, member } = await cast().organization()
+      const { api } = await member('advisories.admin')
+      const path = newPath()
+      const add = (more: object = {}) => api.made(`${FEEDS}/${group}`, { url: server.url + path, ...more })
+      return { api, group, path, add }
+    }
+    const metrics = async () => (await fetch(`${cast().berth.url}/metrics`)).text()
+    const advance = (ms: number) => cast().berth.advance(ms)
+    const requestsTo = (path: string) => server.requests.filter((request) => request.path === path)
+
+    test('a feed is read at once and again each interval; what did not change is neither fetched nor written', async () => {
+      const { api, group, path, add } = await prepare()
+      server.files.set(path, archive([...some(20), { nothing: 'known' }]))
+      const { uid } = await add({ interval: `${INTERVAL_MS / 1000}s` })
+      const first = await feedOnce(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+      const { rejections, ...counts } = first.lastRun
+      assert.deepEqual(counts, {
+        ...{ documents: 20, skipped: 0, rejected: 1, created: 20, updated: 0, unchanged: 0 },
+        ...{ withdrawn: 0, covered: 0, scored: 0 },
+      })
+      const [{ name, line, reason, accepted }] = rejections
+      assert.deepEqual(
+        [rejections.length, name, line, accepted],
+        [1, `${server.url}${path}:20.json`, 1, false],
+      )
+      assert.match(reason, /is no Wolfi, OSV, secdb, OpenVEX or CSAF document/)
+      assert.equal(first.sourceEtag, etagOf(server.files.get(path) ?? Buffer.alloc(0)))
+      assert.equal(await countOf(api, group), 20)
+      const waitsMs = Date.parse(first.nextAttemptTime) - Date.parse(first.lastSuccessTime)
+      assert.ok(waitsMs >= INTERVAL_MS * 0.95 && waitsMs <= INTERVAL_MS * 1.05, String(waitsMs))
+      const audited = await cast().auditOf(group)
+      const imports = audited.filter(({ method }) => method.endsWith('/SyncAdvisoryFeed'))
+      assert.deepEqual([imports.length, imports[0]?.actor], [20, 'system'])
+
+      advance(INTERVAL_MS * 1.06)
+      const second = await feedOnce(
+        api,
+        uid,
+        ({ lastSuccessTime }) => lastSuccessTime > first.lastSuccessTime,
+      )
+      assert.equal(requestsTo(path).length, 2)
+      assert.equal(requestsTo(path)[1]?.headers['if-none-match'], first.sourceEtag)
+      assert.deepEqual(second.lastRun, first.lastRun)
+      assert.equal(second.updateTime, first.updateTime)
+      assert.equal((await cast().auditOf(group)).length, audited.length)
+
+      const withdrawn = {
+        ...osvRecord(1),
+        modified: '2024-06-01T00:00:00Z',
+        withdrawn: '2024-06-01T00:00:00Z',
+      }
+      server.files.set(path, archive([withdrawn, ...some(20, 2)]))
+      advance(INTERVAL_MS * 1.06)
+      const third = await feedOnce(
+        api,
+        uid,
+        ({ lastSuccessTime }) => lastSuccessTime > second.lastSuccessTime,
+      )
+      assert.deepEqual(
+        [third.lastRun.created, third.lastRun.unchanged, third.lastRun.rejected],
+        [1, 19, 0],
+        JSON.stringify(third.lastRun),
+      )
+      assert.equal(await countOf(api, group), 20)
+
+      const text = await metrics()
+      assert.match(
+        text,
+        new RegExp(
+          `last_success_timestamp_seconds\\{feed="${uid}"\\} ${Date.parse(third.lastSuccessTime) / 1000}`,
+        ),
+      )
+      assert.match(text, /^berth_advisory_feed_documents_total\{result="accepted"\} [4-9]\d/m)
+      assert.match(text, /^berth_advisory_feed_runs_total\{outcome="unchanged"\} [1-9]/m)
+    })
+
+    test('a feed that fails is left alone for longer and longer, and for as long as its server asks', async () => {
+      const { api, path, add } = await prepare()
+      const { uid } = await add()
+      let waitedMs = 0
+      for (const failures of [1, 2, 3, 4]) {
+        const feed = await feedOnce(
+          api,
+          uid,
+          (one) => one.state === 'STATE_FAILED' && one.failures === failures,
+        )
+        assert.equal(feed.lastError, 'the server answered with status 404')
+        const waitsMs = Date.parse(feed.nextAttemptTime) - Date.parse(feed.lastAttemptTime)
+        const mostMs = MINUTE_MS * 2 ** (failures - 1)
+        assert.ok(waitsMs >= mostMs / 2 && waitsMs <= mostMs + 5000, `${failures}: ${waitsMs}`)
+        advance(mostMs + 5000)
+        waitedMs += waitsMs
+      }
+      assert.ok(waitedMs > 0)
+      await feedOnce(api, uid, ({ failures }) => failures === 5)
+      server.answer = (request, response) => {
+        if (request.url === path) response.writeHead(429, { 'retry-after': '86400' }).end()
+      }
+      await api.made(`${FEEDS}/${uid}:sync`, {})
+      const asked = await feedOnce(api, uid, ({ failures }) => failures === 6)
+      assert.equal(asked.lastError, 'the server answered with status 429')
+      assert.ok(Date.parse(asked.nextAttemptTime) - Date.parse(asked.lastAttemptTime) >= 86_400_000)
+      server.answer = undefined
+      server.files.set(path, archive(some(3)))
+      await api.made(`${FEEDS}/${uid}:sync`, {})
+      const mended = await feedOnce(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+      assert.deepEqual([mended.failures, mended.lastError, mended.lastRun.created], [0, '', 3])
+      assert.match(await metrics(), /^berth_advisory_feed_failures_total [6-9]/m)
+    })
+
+    test('what is no feed at all is a failure, and says why', async () => {
+      for (const [content, reason] of [
+        [Buffer.from('<html>not here</html>'), /^nothing of it could be taken: /],
+        [Buffer.from('PK\x03\x04 and no more'), /^the file cannot be unpacked: End of central directory/],
+        [
+          zipOf([{ name: 'a.json', content: '{}' }]),
+          /^nothing of it could be taken: the document is no Wolfi, OSV/,
+        ],
+      ] as const) {
+        const { api, path, add } = await prepare()
+        server.files.set(path, content)
+        const { uid } = await add()
+        const feed = await feedOnce(api, uid, ({ state }) => state === 'STATE_FAILED')
+        assert.match(feed.lastError, reason)
+        assert.equal(feed.sourceEtag, '')
+        await api.delete(`${FEEDS}/${uid}`)
+      }
+    })
+
+    test('a transfer that breaks goes on where it ended, in the run that follows', async () => {
+      const { api, path, add } = await prepare()
+      const content = archive(some(300))
+      server.files.set(path, content)
+      let answered = 0
+      server.answer = (request, response) => {
+        if (request.url !== path || answered >= 2) return sendFile(request, response, content)
+        if (answered++ === 1) return void response.writeHead(503).end()
+        response.writeHead(200, { etag: etagOf(content), 'content-length': content.byteLength })
+        response.write(content.subarray(0, 10_000), () => setTimeout(() => response.destroy(), 20))
+      }
+      const { uid } = await add()
+      await feedOnce(api, uid, ({ state }) => state === 'STATE_FAILED')
+      await api.made(`${FEEDS}/${uid}:sync`, {})
+      const feed = await feedOnce(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+      server.answer = undefined
+      assert.equal(feed.lastRun.created, 300)
+      assert.deepEqual(
+        requestsTo(path).map(({ headers }) => headers.range),
+        [undefined, 'bytes=10000-', 'bytes=10000-'],
+      )
+    })
+
+    test('a feed that is removed, or paused, in the middle of a run is read no further', async () => {
+      for (const end of ['remove', 'pause'] as const) {
+        const { api, group, path, add } = await prepare()
+        server.files.set(path, archive(some(2000)))
+        const { uid } = await add()
+        await feedOnce(api, uid, ({ state }) => state === 'STATE_RUNNING')
+        for (let looks = 0; (await countOf(api, group)) === 0; looks++) {
+          assert.ok(looks < 1000)
+          await new Promise((resolve) => setTimeout(resolve, 5))
+        }
+        if (end === 'remove') assert.equal((await api.delete(`${FEEDS}/${uid}`)).status, 200)
+        else assert.equal((await api.patch(`${FEEDS}/${uid}`, { paused: true })).body.state, 'STATE_PAUSED')
+        await new Promise((resolve) => setTimeout(resolve, 150))
+        const count = await countOf(api, group)
+        assert.ok(count > 0 && count < 2000, String(count))
+        await new Promise((resolve) => setTimeout(resolve, 150))
+        assert.equal(await countOf(api, group), count)
+        if (end === 'remove') continue
+        server.files.set(path, archive(some(30)))
+        await api.patch(`${FEEDS}/${uid}`, { paused: false }, 'paused')
+        const feed = await feedOnce(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+        assert.equal(feed.lastRun.documents, 30)
+      }
+    })
+
+    test('a sync that is asked for in the middle of a run is done after it', async () => {
+      const { api, path, add } = await prepare()
+      server.files.set(path, archive(some(200)))
+      const { uid } = await add()
+      await feedOnce(api, uid, ({ state }) => state === 'STATE_RUNNING')
+      await api.made(`${FEEDS}/${uid}:sync`, { full: true })
+      const feed = await feedOnce(api, uid, ({ lastRun }) => lastRun?.unchanged === 200)
+      assert.equal(feed.lastRun.created, 0)
+      assert.equal(requestsTo(path).length, 2)
+      assert.equal(requestsTo(path)[1]?.headers['if-none-match'], undefined)
+    })
+
+    test('a feed of another format is read anew as what it is now', async () => {
+      const { api, path, add } = await prepare()
+      server.files.set(path, archive(some(3)))
+      const { uid } = await add({ format: 'wolfi' })
+      const wrong = await feedOnce(api, uid, ({ state }) => state === 'STATE_FAILED')
+      assert.equal(wrong.lastRun.rejected, 3)
+      await api.patch(`${FEEDS}/${uid}`, { format: 'osv' })
+      const right = await feedOnce(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+      assert.equal(right.lastRun.created, 3)
+    })
+  },
+  { feeds: { pollMs: 25 } },
+)
