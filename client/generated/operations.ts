@@ -100,6 +100,10 @@ export const operations = {
   advisoryDocuments: {
     importAdvisoryDocuments: { kind: 'request', verb: 'POST', path: '/vulnerabilities/v2beta1/advisories/{parent}:importDocuments', body: true, repeat: 'always' },
   },
+  advisoryPublications: {
+    getAdvisoryPublication: { kind: 'request', verb: 'GET', path: '/vulnerabilities/v2beta1/advisoryPublications/{uid}', repeat: 'always' },
+    updateAdvisoryPublication: { kind: 'request', verb: 'PATCH', path: '/vulnerabilities/v2beta1/advisoryPublications/{uid}', repeat: 'always' },
+  },
   ping: {
     ping: { kind: 'request', verb: 'GET', path: '/ping/v2beta1/ping', repeat: 'always' },
   },
@@ -521,6 +525,16 @@ export interface Services {
      * is there already changes nothing.
      */
     importAdvisoryDocuments(request: types.ImportAdvisoryDocumentsRequest, options?: CallOptions): Reply<types.ImportAdvisoryDocumentsResponse>
+  }
+  /**
+   * How the advisories of a group are published for scanners, below `/vulnerabilities/feeds/`. Every group
+   * has a publication, which goes by the uid of the group and covers everything below it.
+   */
+  readonly advisoryPublications: {
+    /** Reads the publication of a group. */
+    getAdvisoryPublication(request: types.GetAdvisoryPublicationRequest, options?: CallOptions): Reply<types.AdvisoryPublication>
+    /** Changes the publication of a group and returns it as it is afterwards. */
+    updateAdvisoryPublication(request: types.UpdateAdvisoryPublicationRequest, options?: CallOptions): Reply<types.AdvisoryPublication>
   }
   /** Tells whether the platform can be reached. */
   readonly ping: {

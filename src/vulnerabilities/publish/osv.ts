@@ -1,0 +1,137 @@
+import { type JsonObject, toJson } from '@bufbuild/protobuf'
+import {
+  type Advisory,
+  type AdvisoryEvent,
+  AdvisorySchema,
+  type Severity,
+  Severity_Type as SeverityType,
+} from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import { timestampMs } from '../../core/message.ts'
+import { latestApproved } from '../facets.ts'
+import { ecosystemOf, rangeTypeOf } from './ecosystems.ts'
+import { bareUrl, productUrl } from './package-url.ts'
+import { eventMs, fixedVersions, instantOfMs, type PublishedAdvisory } from './published-advisory.ts'
+import type { Distribution } from './settings.ts'
+
+/**
+ * OSV records (https://ossf.github.io/osv-schema): one for each advisory id. What OSV has no field for is in the
+ * `database_specific` of what is affected, as the API shows it: the record is all there is of the advisory.
+ */
+
+const SCHEMA_VERSION = '1.7.0'
+
+/** `advisories`: all that have one id, at least one. */
+export function osvRecord(advisories: readonly PublishedAdvisory[], distribution: Distribution): JsonObject {
+  const all = advisories.map(({ advisory }) => advisory)
+  const severities = all.map((advisory) => severityOf(advisory))
+  const isOneSeverity = new Set(severities.map((severity) => JSON.stringify(severity))).size === 1
+  const affected = advisories.map((one, at) => {
+    const severity = isOneSeverity ? [] : (severities[at] ?? [])
+    return affectedOf(one, distribution, severity)
+  })
+  const aliases = [...new Set(all.flatMap((advisory) => advisory.aliases))]
+  const withdrawn = all.flatMap(({ deleteTime }) => (deleteTime === undefined ? [] : timestampMs(deleteTime)))
+  const shared = isOneSeverity ? (severities[0] ?? []) : []
+  return {
+    schema_version: SCHEMA_VERSION,
+    id: all[0]?.advisoryId ?? '',
+    modified: instantOfMs(Math.max(...all.map(modifiedMs))),
+    published: instantOfMs(Math.min(...all.map(({ createTime }) => (createTime ? timestampMs(createTime) : 0)))),
+    // While one of them counts the record does.
+    ...(withdrawn.length === all.length && { withdrawn: instantOfMs(Math.max(...withdrawn)) }),
+    ...(aliases.length > 0 && { aliases }),
+    summary: summaryOf(all),
+    ...(shared.length > 0 && { severity: shared }),
+    // The same advisory of two groups is one; in an order that does not depend on which was first.
+    affected: [...new Map(affected.map((one) => [JSON.stringify(one), one]))]
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([, one]) => one),
+  }
+}
+
+/** When a record last changed, which is what the list of records is ordered by. */
+export function modifiedMs({ updateTime }: Advisory): number {
+  return updateTime === undefined ? 0 : timestampMs(updateTime)
+}
+
+function summaryOf(all: readonly Advisory[]): string {
+  const aliases = [...new Set(all.flatMap((advisory) => advisory.aliases))]
+  const artifacts = [...new Set(all.map(({ artifactName }) => artifactName))].sort()
+  return `${aliases[0] ?? all[0]?.advisoryId} in ${artifacts.join(', ')}`
+}
+
+const severityTypes = new Map([
+  [SeverityType.CVSS_V2, 'CVSS_V2'],
+  [SeverityType.CVSS_V3, 'CVSS_V3'],
+  [SeverityType.CVSS_V4, 'CVSS_V4'],
+])
+
+function severityOf({ severities }: Pick<Advisory, 'severities'>): JsonObject[] {
+  const known = severities.flatMap(({ type, score }: Severity) => {
+    const name = severityTypes.get(type)
+    return name === undefined ? [] : [{ type: name, score }]
+  })
+  return known.sort((a, b) => (`${a.type} ${a.score}` < `${b.type} ${b.score}` ? -1 : 1))
+}
+
+function affectedOf(one: PublishedAdvisory, distribution: Distribution, severity: JsonObject[]): JsonObject {
+  const { advisory, origin, product } = one
+  const ecosystem = ecosystemOf(advisory, distribution)
+  const described = ecosystem !== undefined && {
+    package: { ecosystem, name: advisory.artifactName, purl: purlOf(one, distribution) },
+  }
+  return {
+    ...described,
+    ...(severity.length > 0 && { severity }),
+    ranges: rangesOf(advisory, ecosystem),
+    database_specific: {
+      advisory: ownWords(advisory),
+      ...(origin !== '' && { origin }),
+      ...(product !== '' && { product }),
+    },
+  }
+}
+
+function purlOf(one: PublishedAdvisory, distribution: Distribution): string {
+  const url = productUrl(one, distribution)
+  // A CPE or an address of the source's is no package URL.
+  return bareUrl(url.startsWith('pkg:') ? url : productUrl({ ...one, product: '' }, distribution))
+}
+
+/** Without what is of this installation: uids, and who reviewed. */
+function ownWords(advisory: Advisory): JsonObject {
+  const events = advisory.events.map((event) => ({
+    ...event,
+    uid: '',
+    reviewer: '',
+    findings: new Uint8Array(0),
+  }))
+  return toJson(AdvisorySchema, { ...advisory, uid: '', severities: [], events }) as JsonObject
+}
+
+const EVER = { introduced: '0' }
+
+/** The newest event decides: nothing is known of when a vulnerability came in. */
+function rangesOf({ artifactName, artifactType, events }: Advisory, ecosystem: string | undefined): JsonObject[] {
+  const isRepository = ecosystem === undefined && artifactType === 'git'
+  const range = isRepository
+    ? { type: 'GIT', repo: `https://${artifactName}` }
+    : { type: rangeTypeOf(ecosystem) }
+  const latest = latestApproved(events)
+  // A range that is over before anything is in it: of no range scanners take every version for affected.
+  if (latest?.type.case === 'falsePositiveDetermination')
+    return [{ ...range, events: [EVER, { fixed: '0' }] }]
+  const fixes = latest === undefined ? [] : events.filter((event) => eventMs(event) === eventMs(latest))
+  const versions = isFix(latest) ? [...new Set(fixes.flatMap(fixedVersions))] : []
+  if (versions.length === 0) return [{ ...range, events: [EVER] }]
+  return versions.map((fixed) => ({ ...range, events: [EVER, { fixed }] }))
+}
+
+function isFix(event: AdvisoryEvent | undefined): boolean {
+  return event?.type.case === 'fixed' || event?.type.case === 'patched'
+}
+
+/** A line of the list of records, newest first as OSV.dev has it. */
+export function modifiedLine(ms: number, id: string): string {
+  return `${instantOfMs(ms)},${id}\n`
+}
