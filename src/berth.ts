@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { recorder } from './audit/recorder.ts'
 import { ensureFirstOrganization, isFirstStart } from './bootstrap.ts'
 import { cloudProbes } from './cloud/probes.ts'
@@ -24,6 +25,9 @@ import { createIssuerKeys } from './sts/issuer-keys.ts'
 import { pkceSupport } from './sts/issuer-metadata.ts'
 import { createOutbound } from './sts/outbound.ts'
 import { documentReader } from './vulnerabilities/document-reader.ts'
+import { feedFiles } from './vulnerabilities/publish/feed-files.ts'
+import { feedThreads } from './vulnerabilities/publish/feed-threads.ts'
+import { feeds } from './vulnerabilities/publish/feeds.ts'
 
 /** The composition root: configuration in, a serving installation out. The only place that knows all parts. */
 
@@ -72,6 +76,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       onError: (err) => log.error({ err }, 'writing last-seen times failed'),
     })
     const documents = documentReader()
+    const threads = feedThreads(store.db)
     const audit = recorder({
       db: store.db,
       onError: (err) => log.error({ err }, 'writing audit events failed; what can be written is tried again'),
@@ -99,6 +104,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       () => clouds.close(),
       () => people.close(),
       () => documents.close(),
+      () => threads.close(),
     )
     const counters = await openCounters(config, installation, metrics, log)
     if (counters !== undefined) closing.splice(1, 0, () => counters.close())
@@ -128,6 +134,10 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       aws: { outbound: clouds, endpoint: config.clouds.awsStsEndpoint },
       lastSeen: seen,
       documents,
+      feeds: feeds({
+        threads,
+        files: feedFiles({ directory: join(config.dataDir, 'feeds'), clock: store.clock }),
+      }),
       audit,
       openOrganizations: config.openOrganizations,
       blockedEmailDomains: config.blockedEmailDomains,

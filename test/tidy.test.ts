@@ -32,7 +32,7 @@ const arrows: Readonly<Record<string, RegExp>> = {
   registry:
     /^(#gen\/|registry\/|core\/|storage\/|trust\/|iam\/parent-group\.ts$|@bufbuild\/protobuf(\/|$)|kysely$|markdown-it$|sanitize-html$)/,
   vulnerabilities:
-    /^(#gen\/|vulnerabilities\/|core\/|storage\/|iam\/parent-group\.ts$|http\.ts$|node:|@bufbuild\/protobuf(\/|$)|kysely$|yaml$|packageurl-js$|jsonc-parser$)/,
+    /^(#gen\/|vulnerabilities\/|core\/|storage\/|iam\/parent-group\.ts$|gateway\/rest\.ts$|http\.ts$|node:|@bufbuild\/protobuf(\/|$)|kysely$|yaml$|packageurl-js$|jsonc-parser$)/,
   limits:
     /^(#gen\/|limits\/|core\/|storage\/db\.ts$|http\.ts$|node:|@bufbuild\/protobuf(\/|$)|rate-limiter-flexible$|better-sqlite3$|kysely$|ipaddr\.js$|lru-cache$)/,
   gateway: /^(#gen\/|gateway\/|core\/|http\.ts$|port\.ts$|node:|@bufbuild\/protobuf(\/|$))/,

@@ -14,11 +14,6 @@ export interface FeedThreads {
 
 const RETRY_MS = 5000
 
-interface Thread {
-  readonly worker: Worker
-  readonly reply: PromiseWithResolvers<boolean>
-}
-
 /** Two threads: one for the feeds of everything, and one for documents that nobody should wait for behind those. */
 export function feedThreads(db: Db): FeedThreads {
   const { source } = db
@@ -37,7 +32,7 @@ export function feedThreads(db: Db): FeedThreads {
 /** One thread, started with its first job. */
 function lane() {
   let worker: Worker | undefined
-  let current: Thread['reply'] | undefined
+  let current: PromiseWithResolvers<boolean> | undefined
   let waiting = 0
   let turn: Promise<unknown> = Promise.resolve()
   let lastId = 0
@@ -48,7 +43,8 @@ function lane() {
       resourceLimits: { maxOldGenerationSizeMb: limits.feedMakingMemoryMib },
     })
     const end = (cause: unknown) => {
-      if (worker === started) worker = undefined
+      if (worker !== started) return
+      worker = undefined
       current?.reject(new Error('the thread that made a feed ended', { cause }))
     }
     started.on('message', (reply: MakingReply) => {
