@@ -19,13 +19,6 @@ export const limits = {
   /** Values of one filter of advisories, and the length of each. */
   advisoryFilterValuesMax: 200,
   advisoryFilterCharsMax: 4 * KIB,
-  /** A document of advisories, unpacked, and all documents of one request. */
-  advisoryDocumentBytesMax: 64 * MIB,
-  documentsRequestBytesMax: 16 * MIB,
-  advisoryDocumentsMax: 1000,
-  /** Reading one document takes no longer, and no more memory. */
-  documentReadingMsMax: 30 * SECOND_MS,
-  documentReadingMemoryMib: 1024,
   /** Architectures that a publication of advisories names. */
   publicationArchitecturesMax: 50,
   /** Files that feeds of advisories are kept in: their number, bytes, and how long one stays that nobody asks for. */
@@ -105,6 +98,40 @@ export const limits = {
   /** An `Idempotency-Key`, and how long the first answer is repeated for it. */
   idempotencyKeyCharsMax: 255,
   idempotencyKeyMaxAgeMs: DAY_MS,
+
+  // Advisory documents: the largest that are published stay below, and reading the worst takes a few seconds.
+  advisoryDocumentBytesMax: 64 * MIB,
+  /** Of one request: its bytes, and how many documents. */
+  documentsRequestBytesMax: 16 * MIB,
+  advisoryDocumentsMax: 1000,
+  /** Reading one document takes no longer, and no more memory. */
+  documentReadingMsMax: 30 * SECOND_MS,
+  documentReadingMemoryMib: 1024,
+  advisoryDepthMax: 64,
+  /** Scalars, lists and maps of one document. */
+  advisoryValuesMax: 2_000_000,
+  /** YAML takes more time and memory than JSON of the same size: characters, and what its grammar makes of them. */
+  advisoryYamlCharsMax: 8 * MIB,
+  advisoryYamlLexemesMax: 1_000_000,
+  advisoryYamlAliasesMax: 1000,
+  /** Values that all aliases of a document stand for. */
+  advisoryYamlRepeatedValuesMax: 10_000,
+  advisoriesPerDocumentMax: 200_000,
+  /** Events of all advisories of a document, and the characters of their notes. */
+  advisoryDocumentEventsMax: 1_000_000,
+  advisoryDocumentNoteCharsMax: 128 * MIB,
+  /** Events and aliases of one advisory: records of whole kernels name the most. */
+  advisoryEventsMax: 1000,
+  advisoryAliasesMax: 2000,
+  /** Names, versions, paths and ids, and of everything that people say about them. */
+  advisoryNameCharsMax: KIB,
+  advisoryNoteCharsMax: 64 * KIB,
+  /** Products of CSAF that are components of components. */
+  advisoryProductChainMax: 16,
+  /** Name of a record in its group: part of an index key. */
+  advisoryKeyCharsMax: KIB,
+  /** Different paths of what a document says and the schema has no field for. */
+  advisoryUnmappedPathsMax: 500,
 
   // Rate limits.
   /** Longest window in which calls are counted. */

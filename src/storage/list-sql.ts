@@ -98,7 +98,7 @@ export function indexHint(
   const byUid = first?.column === 'uid'
   const column = byUid
     ? conditions.filter(isOnColumn).find(hasOneValue)?.column
-    : conditions.every(isForms) && wholeOrganization(branches) && first?.column
+    : conditions.every(isOftenTrue) && wholeOrganization(branches) && first?.column
   return column ? ` indexed by ${collection}_${indexed[column]}` : ''
 }
 
@@ -110,9 +110,12 @@ function hasOneValue(condition: Condition): boolean {
   return 'values' in condition && condition.values.length === 1 && condition.column in indexed
 }
 
-/** The forms of tags stand in every index of theirs, and leave most tags in. */
-function isForms(filter: Filter): boolean {
-  return isOnColumn(filter) && filter.column === 'forms'
+/**
+ * The forms of tags stand in every index of theirs, and leave most tags in. A filter by postings that few pass has been looked up
+ * before, so one that is left lets a page be full soon.
+ */
+function isOftenTrue(filter: Filter): boolean {
+  return isPosting(filter) || filter.column === 'forms'
 }
 
 /** One statement part per branch keeps each an index range; beyond branchesMax they share one. */

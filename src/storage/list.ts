@@ -22,7 +22,7 @@ import {
   whereOf,
   wholeOrganization,
 } from './list-sql.ts'
-import { alongPostings, isPosting, postedIn, rarest } from './postings.ts'
+import { alongPostings, countPosted, isPosting, rarest } from './postings.ts'
 import { someRoots } from './roots.ts'
 import { runLongText, runText, runTextOnce, sqlText } from './sql-text.ts'
 import type { Store } from './store.ts'
@@ -293,14 +293,11 @@ async function countRows(db: Db, question: Question, scanned: number): Promise<n
     const [branch] = branches
     // Nothing but the postings has to be looked at when there is no other filter.
     return rare !== undefined && onlyPostings && branch !== undefined && branches.length === 1
-      ? `(select count(*) from (select distinct uid from (${postedIn(sql, rare, branch)}) as posted) as passing)`
+      ? countPosted(sql, rare, branch)
       : `(select count(*) from ${question.collection} where ${whereOf(sql, { ...question, few: rare }, branches)})`
   })
   const text = `select ${counts.join(' + ')} as n`
-  const long = scanned > db.sizes.rowsInlineMax
-  const [row] = long
-    ? await runLongText<{ n: number }>(db, text, sql)
-    : await runText<{ n: number }>(db, text, sql)
+  const [row] = await runTextOnce<{ n: number }>(db, text, sql, { long: scanned > db.sizes.rowsInlineMax })
   return Number(row?.n ?? 0)
 }
 

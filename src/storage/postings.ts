@@ -51,6 +51,13 @@ export function postedIn(sql: SqlText, condition: PostingCondition, branch: Bran
     and p.root = s.root and p.value = s.value and ${rangeOf(sql, branch, 's')}`
 }
 
+/** How many advisories of a branch pass, in parentheses. */
+export function countPosted(sql: SqlText, condition: PostingCondition, branch: Branch): string {
+  // An advisory has a value once, but may have several of those that are looked for.
+  const isOnce = 'keys' in condition && condition.keys.length === 1
+  return `(select count(${isOnce ? '*' : 'distinct uid'}) from (${postedIn(sql, condition, branch)}) as posted)`
+}
+
 /** Parts of one statement along postings: one for each value and branch. */
 const PARTS_MAX = 100
 

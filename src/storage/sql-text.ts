@@ -55,19 +55,25 @@ const remembered = new WeakMap<Db, LRUCache<string, { readonly version: number; 
  * runText for what is asked again with every page of a list, such as its total: where the database can tell that nothing was
  * written since, the answer of the last time holds. For few and small rows only.
  */
-export async function runTextOnce<R>(db: Db, text: string, sql: SqlText): Promise<R[]> {
+export async function runTextOnce<R>(
+  db: Db,
+  text: string,
+  sql: SqlText,
+  { long = false }: { readonly long?: boolean } = {},
+): Promise<R[]> {
+  const run = () => (long ? runLongText<R>(db, text, sql) : runText<R>(db, text, sql))
   // Before the query: what is written meanwhile makes the next one ask again.
   const version = db.version('any')
-  if (version === undefined) return runText(db, text, sql)
+  if (version === undefined) return run()
   let answers = remembered.get(db)
   if (answers === undefined) {
     answers = new LRUCache({ max: NUMBERS_REMEMBERED_MAX })
     remembered.set(db, answers)
   }
-  const question = `${text} ${sql.values.join(' ')}`
+  const question = JSON.stringify([text, sql.values])
   const known = answers.get(question)
   if (known?.version === version) return known.rows as R[]
-  const rows = await runText<R>(db, text, sql)
+  const rows = await run()
   answers.set(question, { version, rows })
   return rows
 }

@@ -43,6 +43,8 @@ export interface AdvisoryRecord {
   readonly origin: string
   /** How the source names the product where that is more than the artifact's name: a package URL, a CPE, any text. */
   readonly product: string
+  /** The same of the component. */
+  readonly componentProduct?: string
   readonly aliases: readonly string[]
   /** In the order of time; no two are equal in every field. */
   readonly events: readonly EventRecord[]

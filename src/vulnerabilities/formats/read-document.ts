@@ -1,4 +1,74 @@
+import { createHash } from 'node:crypto'
+import { basename } from 'node:path'
 import type { Format, ReadResult } from '../advisory-record.ts'
-export function readDocument(_name: string, _format: Format | '', _content: Uint8Array): ReadResult {
-  return { rejection: { line: 0, reason: 'stand-in' } }
+import { readCsaf } from './csaf.ts'
+import { documentText, legibleText } from './document-text.ts'
+import type { FormatReader } from './format-reading.ts'
+import { jsonValue } from './json-text.ts'
+import { readOpenvex } from './openvex.ts'
+import { readOsv } from './osv.ts'
+import { readSecdb } from './secdb.ts'
+import { DocumentProblem, type Fields, problemWith } from './source-value.ts'
+import { unmappedTally } from './unmapped.ts'
+import { field, fieldsOf, peek } from './value-fields.ts'
+import { readWolfi } from './wolfi.ts'
+import { readWolfiV1 } from './wolfi-v1.ts'
+import { yamlValue } from './yaml-text.ts'
+
+/**
+ * Reads an advisory document of any format, in JSON or YAML; '' as the format tells it by the content. Says why and where when it
+ * is not one, and throws nothing. The name decides only what content leaves open: JSON is YAML as well.
+ */
+export function readDocument(name: string, format: Format | '', content: Uint8Array): ReadResult {
+  try {
+    const text = documentText(content)
+    const root = fieldsOf(isJson(name, text) ? jsonValue(text) : yamlValue(text))
+    const actual = format || formatOf(root)
+    const tally = unmappedTally()
+    const read = readerOf(actual, root)(root, tally)
+    tally.addUntaken(root)
+    const id = idOf(read.id, actual, name, content)
+    return { document: { ...read, format: actual, id, unmapped: tally.list() } }
+  } catch (error) {
+    if (error instanceof DocumentProblem) return { rejection: error.rejection(() => legibleText(content)) }
+    throw error
+  }
+}
+
+/** A security database has no time by which its newer version is told, so only one of the same file name takes its place. */
+function idOf(own: string, format: Format, name: string, content: Uint8Array): string {
+  if (own === '') return `sha256:${createHash('sha256').update(content).digest('hex')}`
+  return format === 'secdb' ? `${own}#${basename(name)}` : own
+}
+
+function isJson(name: string, text: string): boolean {
+  return /^\s*[{[]/.test(text) && !/\.ya?ml$/i.test(name)
+}
+
+function readerOf(format: Format, root: Fields): FormatReader {
+  switch (format) {
+    case 'wolfi':
+      return field(root, 'schema-version') === undefined && field(root, 'advisories')?.kind === 'fields'
+        ? readWolfiV1
+        : readWolfi
+    case 'osv':
+      return readOsv
+    case 'secdb':
+      return readSecdb
+    case 'openvex':
+      return readOpenvex
+    case 'csaf':
+      return readCsaf
+  }
+}
+
+/** By fields that no other format has together. */
+function formatOf(root: Fields): Format {
+  const has = (...names: string[]) => names.every((each) => root.byName.has(each))
+  if (has('document') && (has('vulnerabilities') || has('product_tree'))) return 'csaf'
+  if (has('statements') || /openvex/i.test(peek(root, '@context'))) return 'openvex'
+  if (has('package', 'advisories')) return 'wolfi'
+  if (has('packages') && (has('urlprefix') || has('reponame') || has('apkurl'))) return 'secdb'
+  if (has('id', 'modified')) return 'osv'
+  throw problemWith(root, 'is no Wolfi, OSV, secdb, OpenVEX or CSAF document')
 }

@@ -1,0 +1,93 @@
+import { limits } from '../../core/limits.ts'
+import type { CsafProducts } from './csaf-products.ts'
+import type { EventSpread } from './event-spread.ts'
+import { compareInstants, type Instant } from './instants.ts'
+import { type Fields, problemWith, type Value } from './source-value.ts'
+import {
+  entriesOf,
+  field,
+  objectsIn,
+  optionalInstant,
+  requiredField,
+  takeAnyway,
+  takeNote,
+} from './value-fields.ts'
+
+/** What a vulnerability of CSAF says beside the status of products: flags, threats, remediations and scores, each for some. */
+
+/** The entries of a list that are about a product. Whoever asks takes what says that they are. */
+export type Remarks = (productId: string) => readonly Fields[]
+
+interface Remark {
+  readonly entry: Fields
+  /** What in the document says that it is about the product. */
+  readonly references: readonly Value[]
+}
+
+export function remarksIn(
+  vulnerability: Fields,
+  list: 'flags' | 'threats' | 'remediations' | 'scores',
+  products: CsafProducts,
+  spread: EventSpread,
+  isMeant: (entry: Fields) => boolean,
+): Remarks {
+  const general: Remark[] = []
+  const byProduct = new Map<string, Remark[]>()
+  const put = (id: Value, remark: Remark) => {
+    if (id.kind !== 'text') throw problemWith(id, 'must be text')
+    spread(0, remark.entry)
+    const known = byProduct.get(id.text)
+    if (known === undefined) byProduct.set(id.text, [remark])
+    else known.push(remark)
+  }
+  for (const entry of objectsIn(vulnerability, list).filter(isMeant)) {
+    const ids = entriesOf(entry, list === 'scores' ? 'products' : 'product_ids')
+    const groups = entriesOf(entry, 'group_ids')
+    for (const id of ids) put(id, { entry, references: [id] })
+    for (const group of groups) {
+      for (const id of products.group(group)) put(id, { entry, references: [group, id] })
+    }
+    // What names no product is about all.
+    if (ids.length === 0 && groups.length === 0) general.push({ entry, references: [] })
+  }
+  return (productId) =>
+    [...(byProduct.get(productId) ?? []), ...general].map(({ entry, references }) => {
+      for (const reference of references) takeAnyway(reference)
+      takeAnyway(field(entry, 'category'))
+      return entry
+    })
+}
+
+/** The `details` of remarks as one note, which is put together once for all products that have the same. */
+export function noteTaker(): (remarks: readonly Fields[]) => string {
+  const details = new Map<Fields, string>()
+  const notes = new Map<string, string>()
+  return (remarks) => {
+    const [first, second] = remarks
+    if (first === undefined) return ''
+    for (const remark of remarks) {
+      if (!details.has(remark)) details.set(remark, takeNote(requiredField(remark, 'details')))
+    }
+    if (second === undefined) return details.get(first) ?? ''
+    const key = remarks.map(({ at }) => at).join()
+    const known = notes.get(key)
+    if (known !== undefined) return known
+    const parts = [...new Set(remarks.map((remark) => details.get(remark) ?? ''))]
+    if (parts.reduce((chars, part) => chars + part.length + 2, 0) > limits.advisoryNoteCharsMax) {
+      throw problemWith(
+        first,
+        `and others about one product have more than ${limits.advisoryNoteCharsMax} characters`,
+      )
+    }
+    const note = parts.join('\n\n')
+    notes.set(key, note)
+    return note
+  }
+}
+
+/** The last of the dates of remarks. */
+export function dateOf(remarks: readonly Fields[]): Instant | undefined {
+  return remarks
+    .map((remark) => optionalInstant(remark, 'date'))
+    .reduce((a, b) => (a === undefined || (b !== undefined && compareInstants(b, a) > 0) ? b : a), undefined)
+}

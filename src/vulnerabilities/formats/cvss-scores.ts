@@ -1,0 +1,43 @@
+import { Severity_Type as SeverityType } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import type { Score } from '../advisory-record.ts'
+import type { Fields } from './source-value.ts'
+import { field, objectsIn, peek, requiredField, takeAnyway, takeName } from './value-fields.ts'
+
+/** Vectors of CVSS in the formats that have them. The schema knows no other method, so those stay untaken. */
+
+const osvTypes = new Map([
+  ['CVSS_V2', SeverityType.CVSS_V2],
+  ['CVSS_V3', SeverityType.CVSS_V3],
+  ['CVSS_V4', SeverityType.CVSS_V4],
+])
+
+/** The `severity` of an OSV record or of what it affects. */
+export function osvScores(fields: Fields): Score[] {
+  return distinctScores(
+    objectsIn(fields, 'severity').flatMap((severity) => {
+      const type = osvTypes.get(peek(severity, 'type'))
+      if (type === undefined) return []
+      takeAnyway(field(severity, 'type'))
+      return [{ type, score: takeName(requiredField(severity, 'score')) }]
+    }),
+  )
+}
+
+const csafMembers = [
+  ['cvss_v2', SeverityType.CVSS_V2],
+  ['cvss_v3', SeverityType.CVSS_V3],
+  ['cvss_v4', SeverityType.CVSS_V4],
+] as const
+
+/** One of the `scores` of a vulnerability in CSAF. */
+export function csafScores(score: Fields): Score[] {
+  return csafMembers.flatMap(([name, type]) => {
+    const cvss = field(score, name)
+    if (cvss?.kind !== 'fields') return []
+    return [{ type, score: takeName(requiredField(cvss, 'vectorString')) }]
+  })
+}
+
+export function distinctScores(scores: readonly Score[]): Score[] {
+  return [...new Map(scores.map((score) => [`${score.type} ${score.score}`, score])).values()]
+}

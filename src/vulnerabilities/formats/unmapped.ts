@@ -1,0 +1,49 @@
+import { limits } from '../../core/limits.ts'
+import type { Unmapped } from '../advisory-record.ts'
+import { excerpt, type Scalar, stepTo, type Value } from './source-value.ts'
+
+/** Counts what the schema has no field for. */
+export interface UnmappedTally {
+  readonly add: (path: string, count?: number) => void
+  /** Everything in a tree that says something and that nobody took. */
+  readonly addUntaken: (root: Value) => void
+  readonly list: () => Unmapped[]
+}
+
+/** Stands for the paths beyond the limit: free-form parts of a document can have any number. */
+const OTHERS = '(other paths)'
+
+const VALUE_CHARS_MAX = 60
+
+export function unmappedTally(): UnmappedTally {
+  const counts = new Map<string, number>()
+  const add = (path: string, count = 1) => {
+    const known = counts.has(path) || counts.size < limits.advisoryUnmappedPathsMax
+    const key = known ? path : OTHERS
+    counts.set(key, (counts.get(key) ?? 0) + count)
+  }
+  const walk = (value: Value, path: string) => {
+    if (value.kind === 'list') {
+      const step = path + stepTo(value, '', 'alike')
+      for (const item of value.items) walk(item, step)
+    } else if (value.kind === 'fields') {
+      for (const [name, inner] of value.byName) walk(inner, path + stepTo(value, name, 'alike'))
+    } else if (!value.taken && saysSomething(value)) {
+      add(path.startsWith('.') ? path.slice(1) : path)
+    }
+  }
+  return {
+    add,
+    addUntaken: (root) => walk(root, ''),
+    list: () => [...counts].map(([path, count]) => ({ path, count })),
+  }
+}
+
+function saysSomething({ kind, text }: Scalar): boolean {
+  return kind !== 'null' && text !== ''
+}
+
+/** The path of a value that has a meaning which this version does not know: `advisories[].events[].type=foo`. */
+export function unknownValue(path: string, value: string): string {
+  return `${path}=${excerpt(value, VALUE_CHARS_MAX)}`
+}

@@ -1,0 +1,191 @@
+import { AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositiveType } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import type { AdvisoryRecord, EventRecord } from '../advisory-record.ts'
+import { detectedByHand, eventType, type Happening, historyOf, latestEvent } from './event-history.ts'
+import { checkCount, distinctAliases, emptyRecord, type FormatReader } from './format-reading.ts'
+import { recordKey } from './record-key.ts'
+import { type Fields, pathOf, problemWith } from './source-value.ts'
+import { type UnmappedTally, unknownValue } from './unmapped.ts'
+import {
+  entriesOf,
+  field,
+  fieldsOf,
+  objectsIn,
+  optionalName,
+  optionalNote,
+  requiredField,
+  takeInstant,
+  takeName,
+  takeNote,
+} from './value-fields.ts'
+import { isPlatformId, takeAlias, takeVulnerabilityId } from './vulnerability-id.ts'
+
+/** Wolfi advisory documents of model 2, whose revisions only add: one document for each origin package. */
+export const readWolfi: FormatReader = (root, tally) => {
+  checkVersion(root)
+  const origin = takeName(requiredField(fieldsOf(requiredField(root, 'package')), 'name'))
+  requiredField(root, 'advisories')
+  const ids = new Set<string>()
+  const advisories = objectsIn(root, 'advisories').map((advisory, index) => {
+    checkCount(index + 1, advisory)
+    const record = recordOf(advisory, origin, tally)
+    if (ids.has(record.legacyAdvisoryId))
+      throw problemWith(advisory, `has the id of another one in this document`)
+    ids.add(record.legacyAdvisoryId)
+    return record
+  })
+  return { id: origin, revisionMs: latestEvent(advisories), advisories, scores: [] }
+}
+
+function checkVersion(root: Fields): void {
+  const version = requiredField(root, 'schema-version')
+  const text = takeName(version)
+  if (!/^2(?:\.\d+){0,2}$/.test(text)) {
+    throw problemWith(
+      version,
+      `is ${JSON.stringify(text)}, another model than 2, which is the one that is read`,
+    )
+  }
+}
+
+function recordOf(advisory: Fields, origin: string, tally: UnmappedTally): AdvisoryRecord {
+  const id = takeVulnerabilityId(requiredField(advisory, 'id'))
+  const isPlatforms = isPlatformId(id)
+  const happenings = objectsIn(advisory, 'events')
+    .map((event) => happeningOf(event, tally))
+    .filter((happening) => happening !== undefined)
+  const events = historyOf(happenings, tally)
+  const scan = firstScan(events)
+  return {
+    ...emptyRecord,
+    key: recordKey('wolfi', isPlatforms ? id : `${origin}:${id}`),
+    advisoryId: isPlatforms ? id : '',
+    legacyAdvisoryId: id,
+    artifactName: scan?.subpackage || origin,
+    artifactType: 'apk',
+    componentName: scan?.component ?? '',
+    componentLocation: scan?.componentLocation ?? '',
+    componentType: scan?.componentType ?? '',
+    origin,
+    aliases: distinctAliases(
+      [...(isPlatforms ? [] : [id]), ...entriesOf(advisory, 'aliases').map(takeAlias)],
+      advisory,
+    ),
+    events,
+    createdMs: events[0]?.timeMs,
+    updatedMs: events.at(-1)?.timeMs,
+  }
+}
+
+/** What tells the component of an advisory: the scan that found it first. */
+function firstScan(events: readonly EventRecord[]) {
+  for (const { type } of events) {
+    if (type.case === 'detection' && type.value.type.case === 'scanv1') return type.value.type.value
+  }
+  return undefined
+}
+
+/** Undefined for an event of a kind that a later revision added: it is told of, with all that is in it. */
+function happeningOf(event: Fields, tally: UnmappedTally): Happening | undefined {
+  const kind = requiredField(event, 'type')
+  const data = field(event, 'data')
+  const type = typeOf(event, takeName(kind), data === undefined ? undefined : fieldsOf(data), tally)
+  if (type === undefined) return undefined
+  return { at: takeInstant(requiredField(event, 'timestamp')), type, author: '', source: event }
+}
+
+function typeOf(
+  event: Fields,
+  kind: string,
+  data: Fields | undefined,
+  tally: UnmappedTally,
+): EventRecord['type'] | undefined {
+  switch (kind) {
+    case 'detection':
+      return detectionOf(needed(event, data), tally)
+    case 'fixed':
+      return eventType({
+        case: 'fixed',
+        value: { fixedVersion: takeName(requiredField(needed(event, data), 'fixed-version')) },
+      })
+    case 'true-positive-determination':
+      return eventType({
+        case: 'truePositiveDetermination',
+        value: { note: data === undefined ? '' : optionalNote(data, 'note') },
+      })
+    case 'false-positive-determination':
+      return falsePositiveOf(needed(event, data), tally)
+    case 'analysis-not-planned':
+      return eventType({ case: 'analysisNotPlanned', value: noteOf(needed(event, data)) })
+    case 'fix-not-planned':
+      return eventType({ case: 'fixNotPlanned', value: noteOf(needed(event, data)) })
+    case 'pending-upstream-fix':
+      return eventType({ case: 'pendingUpstreamFix', value: noteOf(needed(event, data)) })
+    default:
+      tally.add(unknownValue(`${pathOf(event, 'alike')}.type`, kind))
+      return undefined
+  }
+}
+
+function needed(event: Fields, data: Fields | undefined): Fields {
+  return data ?? fieldsOf(requiredField(event, 'data'))
+}
+
+function noteOf(data: Fields): { note: string } {
+  return { note: takeNote(requiredField(data, 'note')) }
+}
+
+function detectionOf(data: Fields, tally: UnmappedTally): EventRecord['type'] | undefined {
+  const kind = takeName(requiredField(data, 'type'))
+  const inner = field(data, 'data')
+  switch (kind) {
+    case 'manual':
+      return detectedByHand()
+    case 'nvdapi': {
+      const match = fieldsOf(inner ?? requiredField(data, 'data'))
+      const value = {
+        cpeSearched: optionalName(match, 'cpeSearched'),
+        cpeFound: optionalName(match, 'cpeFound'),
+      }
+      return eventType({ case: 'detection', value: { type: { case: 'nvdapi', value } } })
+    }
+    case 'scan/v1': {
+      const scan = fieldsOf(inner ?? requiredField(data, 'data'))
+      const value = {
+        subpackage: optionalName(scan, 'subpackageName'),
+        componentId: optionalName(scan, 'componentID'),
+        component: optionalName(scan, 'componentName'),
+        componentVersion: optionalName(scan, 'componentVersion'),
+        componentType: optionalName(scan, 'componentType'),
+        componentLocation: optionalNote(scan, 'componentLocation'),
+        scanner: optionalName(scan, 'scanner'),
+      }
+      return eventType({ case: 'detection', value: { type: { case: 'scanv1', value } } })
+    }
+    default:
+      tally.add(unknownValue(`${pathOf(data, 'alike')}.type`, kind))
+      return undefined
+  }
+}
+
+const falsePositiveTypes = new Map([
+  ['vulnerability-record-analysis-contested', FalsePositiveType.VULNERABILITY_RECORD_ANALYSIS_CONTESTED],
+  ['component-vulnerability-mismatch', FalsePositiveType.COMPONENT_VULNERABILITY_MISMATCH],
+  ['vulnerable-code-version-not-used', FalsePositiveType.VULNERABLE_CODE_VERSION_NOT_USED],
+  ['vulnerable-code-not-included-in-package', FalsePositiveType.VULNERABLE_CODE_NOT_INCLUDED_IN_PACKAGE],
+  ['vulnerable-code-not-in-execution-path', FalsePositiveType.VULNERABLE_CODE_NOT_IN_EXECUTION_PATH],
+  [
+    'vulnerable-code-cannot-be-controlled-by-adversary',
+    FalsePositiveType.VULNERABLE_CODE_CANNOT_BE_CONTROLLED_BY_ADVERSARY,
+  ],
+  ['inline-mitigations-exist', FalsePositiveType.INLINE_MITIGATIONS_EXIST],
+])
+
+function falsePositiveOf(data: Fields, tally: UnmappedTally): EventRecord['type'] {
+  const kind = takeName(requiredField(data, 'type'))
+  const type = falsePositiveTypes.get(kind)
+  if (type === undefined) tally.add(unknownValue(`${pathOf(data, 'alike')}.type`, kind))
+  return eventType({
+    case: 'falsePositiveDetermination',
+    value: { type: type ?? FalsePositiveType.UNSPECIFIED, note: optionalNote(data, 'note') },
+  })
+}
