@@ -4,6 +4,7 @@ import { detectedByHand, eventType, type Happening, historyOf } from './event-hi
 import { checkCount, distinctAliases, emptyRecord, type FormatReader } from './format-reading.ts'
 import { compareInstants, type Instant, UNTIMED } from './instants.ts'
 import { packageNameOf } from './package-url.ts'
+import { publishedRecords } from './published-osv.ts'
 import { recordKey } from './record-key.ts'
 import { type Fields, problemWith, type Value } from './source-value.ts'
 import type { UnmappedTally } from './unmapped.ts'
@@ -33,6 +34,9 @@ export const readOsv: FormatReader = (root, tally) => {
     published: told(optionalInstant(root, 'published')),
     withdrawn: optionalInstant(root, 'withdrawn'),
   }
+  const published = publishedRecords(root, id, tally)
+  if (published !== undefined)
+    return { id, revisionMs: facts.modified?.ms, advisories: published, scores: [] }
   const affected = affectedIn(root)
   // What was taken back says nothing of others any more.
   const scores = facts.withdrawn === undefined ? scoresOf(root, id, affected) : []

@@ -51,8 +51,9 @@ export function hasStatements(advisories: readonly PublishedAdvisory[]): boolean
 interface Statement {
   readonly timestamp: string
   readonly ms: number
-  /** Tells what it is about: of two with the same place and time the order of the events counts. */
+  /** The vulnerability's name, the product and the component: of two about one place and time the order of the events counts. */
   readonly place: string
+  readonly aliases: readonly string[]
   readonly json: JsonObject
 }
 
@@ -60,37 +61,50 @@ interface Statement {
 function inOrder(histories: readonly (readonly Statement[])[]): Statement[] {
   const texts = new Map(histories.map((history) => [JSON.stringify(history), history]))
   const all = [...texts].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, history]) => history)
-  const distinct = new Map(all.map((statement) => [JSON.stringify(statement.json), statement]))
   const compare = (one: string, other: string) => (one === other ? 0 : one < other ? -1 : 1)
-  return [...distinct.values()].sort((a, b) => a.ms - b.ms || compare(a.place, b.place))
+  const sorted = all.sort((a, b) => a.ms - b.ms || compare(a.place, b.place))
+  const aliases = new Map(
+    [...Map.groupBy(sorted, ({ place }) => place)].map(([place, its]) => [
+      place,
+      [...new Set(its.flatMap((statement) => statement.aliases))],
+    ]),
+  )
+  const named = sorted.map((statement) => withAliases(statement, aliases.get(statement.place) ?? []))
+  return [...new Map(named.map((statement) => [JSON.stringify(statement.json), statement])).values()]
+}
+
+/** What is said in one place of one vulnerability has all the names that anybody there gives it. */
+function withAliases(statement: Statement, aliases: readonly string[]): Statement {
+  const { vulnerability, ...rest } = statement.json as { vulnerability: { readonly name: string } }
+  const others = aliases.filter((alias) => alias !== vulnerability.name)
+  const named = others.length === 0 ? vulnerability : { ...vulnerability, aliases: others }
+  return { ...statement, json: { vulnerability: named, ...rest } }
 }
 
 function statementsOf(one: PublishedAdvisory, distribution: Distribution): Statement[] {
   const { advisory } = one
   const [name = advisory.legacyAdvisoryId ?? advisory.advisoryId, ...aliases] = advisory.aliases
-  const vulnerability = { name, ...(aliases.length > 0 && { aliases }) }
   const product = productUrl(one, distribution)
   const component = componentUrl(one)
+  const inside = component === undefined ? {} : { subcomponents: [named(component)] }
   return advisory.events.flatMap((event) => {
     const said = statusOf(event)
     if (said === undefined) return []
+    const timestamp = instant(event.createTime)
     const versions = fixedVersions(event)
     const urls = versions.length === 0 ? [product] : versions.map((version) => atVersion(product, version))
-    const timestamp = instant(event.createTime)
-    return {
+    return [...new Set(urls)].map((url) => ({
       timestamp,
       ms: eventMs(event),
-      place: JSON.stringify([name, urls, component ?? '']),
+      place: JSON.stringify([name, url, component ?? '']),
+      aliases,
       json: {
-        vulnerability,
+        vulnerability: { name },
         timestamp,
-        products: [...new Set(urls)].map((url) => ({
-          ...named(url),
-          ...(component !== undefined && { subcomponents: [named(component)] }),
-        })),
+        products: [{ ...named(url), ...inside }],
         ...said,
       },
-    }
+    }))
   })
 }
 
@@ -122,12 +136,11 @@ function statusOf({ type }: AdvisoryEvent): JsonObject | undefined {
     case 'detection':
       return { status: 'under_investigation' }
     case 'truePositiveDetermination':
+    // Nobody looks, so whoever has it has to take it for affected.
+    case 'analysisNotPlanned':
     case 'fixNotPlanned':
     case 'pendingUpstreamFix':
       return { status: 'affected', action_statement: type.value.note || NO_ACTION }
-    // Nobody knows, and nobody looks: it is not said to affect, and much less not to.
-    case 'analysisNotPlanned':
-      return { status: 'under_investigation', ...notes(type.value.note) }
     case 'fixed':
     case 'patched':
       return { status: 'fixed', ...notes(type.value.note) }

@@ -22,42 +22,44 @@ const SCHEMA_VERSION = '1.7.0'
 
 /** `advisories`: all that have one id, at least one. */
 export function osvRecord(advisories: readonly PublishedAdvisory[], distribution: Distribution): JsonObject {
-  const all = advisories.map(({ advisory }) => advisory)
-  const severities = all.map((advisory) => severityOf(advisory))
-  const isOneSeverity = new Set(severities.map((severity) => JSON.stringify(severity))).size === 1
-  const affected = advisories.map((one, at) => {
-    const severity = isOneSeverity ? [] : (severities[at] ?? [])
-    return affectedOf(one, distribution, severity)
-  })
+  const affected = inOrder(advisories, distribution)
+  const all = affected.map(({ advisory }) => advisory)
+  const isOneSeverity = new Set(affected.map(({ severity }) => JSON.stringify(severity))).size === 1
+  const shared = isOneSeverity ? (affected[0]?.severity ?? []) : []
   const aliases = [...new Set(all.flatMap((advisory) => advisory.aliases))]
+  const artifacts = [...new Set(all.map(({ artifactName }) => artifactName))].sort()
+  const id = all[0]?.advisoryId ?? ''
   const withdrawn = all.flatMap(({ deleteTime }) => (deleteTime === undefined ? [] : timestampMs(deleteTime)))
-  const shared = isOneSeverity ? (severities[0] ?? []) : []
   return {
     schema_version: SCHEMA_VERSION,
-    id: all[0]?.advisoryId ?? '',
+    id,
     modified: instantOfMs(Math.max(...all.map(modifiedMs))),
     published: instantOfMs(Math.min(...all.map(({ createTime }) => (createTime ? timestampMs(createTime) : 0)))),
     // While one of them counts the record does.
     ...(withdrawn.length === all.length && { withdrawn: instantOfMs(Math.max(...withdrawn)) }),
     ...(aliases.length > 0 && { aliases }),
-    summary: summaryOf(all),
+    summary: `${aliases[0] ?? id} in ${artifacts.join(', ')}`,
     ...(shared.length > 0 && { severity: shared }),
-    // The same advisory of two groups is one; in an order that does not depend on which was first.
-    affected: [...new Map(affected.map((one) => [JSON.stringify(one), one]))]
-      .sort(([one], [other]) => (one < other ? -1 : 1))
-      .map(([, one]) => one),
+    affected: affected.map(({ json, severity }) =>
+      isOneSeverity || severity.length === 0 ? json : { ...json, severity },
+    ),
   }
+}
+
+/** What is affected, in an order that does not depend on where it is kept. The same advisory of two groups is one. */
+function inOrder(advisories: readonly PublishedAdvisory[], distribution: Distribution) {
+  const affected = advisories.map((one) => {
+    const json = affectedOf(one, distribution)
+    const severity = severityOf(one.advisory)
+    return { advisory: one.advisory, severity, json, text: JSON.stringify([json, severity]) }
+  })
+  const distinct = [...new Map(affected.map((one) => [one.text, one])).values()]
+  return distinct.sort((one, other) => (one.text < other.text ? -1 : 1))
 }
 
 /** When a record last changed, which is what the list of records is ordered by. */
 export function modifiedMs({ updateTime }: Advisory): number {
   return updateTime === undefined ? 0 : timestampMs(updateTime)
-}
-
-function summaryOf(all: readonly Advisory[]): string {
-  const aliases = [...new Set(all.flatMap((advisory) => advisory.aliases))]
-  const artifacts = [...new Set(all.map(({ artifactName }) => artifactName))].sort()
-  return `${aliases[0] ?? all[0]?.advisoryId} in ${artifacts.join(', ')}`
 }
 
 const severityTypes = new Map([
@@ -74,7 +76,7 @@ function severityOf({ severities }: Pick<Advisory, 'severities'>): JsonObject[] 
   return known.sort((a, b) => (`${a.type} ${a.score}` < `${b.type} ${b.score}` ? -1 : 1))
 }
 
-function affectedOf(one: PublishedAdvisory, distribution: Distribution, severity: JsonObject[]): JsonObject {
+function affectedOf(one: PublishedAdvisory, distribution: Distribution): JsonObject {
   const { advisory, origin, product } = one
   const ecosystem = ecosystemOf(advisory, distribution)
   const described = ecosystem !== undefined && {
@@ -82,7 +84,6 @@ function affectedOf(one: PublishedAdvisory, distribution: Distribution, severity
   }
   return {
     ...described,
-    ...(severity.length > 0 && { severity }),
     ranges: rangesOf(advisory, ecosystem),
     database_specific: {
       advisory: ownWords(advisory),

@@ -35,20 +35,23 @@ function packageUrl({ type, name, namespace = '', version = '', architecture = '
   try {
     return make(type, own, rest)
   } catch {
-    return make('generic', '', name)
+    return make('generic', ...divided('generic', name))
   }
 }
 
 function divided(type: string, name: string): readonly [string, string] {
   const at = name.lastIndexOf(type === 'maven' ? ':' : '/')
-  return at <= 0 || at === name.length - 1 ? ['', name] : [name.slice(0, at), name.slice(at + 1)]
+  const [namespace, rest] = [name.slice(0, Math.max(at, 0)), name.slice(at + 1)]
+  // Package URLs drop empty parts of a path.
+  return rest === '' || namespace.split('/').includes('') ? ['', name] : [namespace, rest]
 }
 
 /** A product in the words of its source, or what its artifact says. Never empty, always a URI. */
 export function productUrl({ advisory, product }: PublishedAdvisory, distribution: Distribution): string {
-  if (/^(pkg|cpe|urn|https?):\S+$/i.test(product)) return asUri(product)
-  if (product !== '') return packageUrl({ type: 'generic', name: product })
   const { artifactName, artifactType, artifactArchitecture } = advisory
+  const words = product || artifactName
+  if (/^(pkg|cpe|urn|https?):\S+$/i.test(words)) return asUri(words)
+  if (product !== '') return packageUrl({ type: 'generic', name: product })
   return packageUrl({
     type: purlTypeOf(artifactType),
     name: artifactName || 'unknown',

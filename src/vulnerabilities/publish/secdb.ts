@@ -1,5 +1,6 @@
+import type { AdvisoryEvent } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import { latestApproved } from '../facets.ts'
-import { fixedVersions, type PublishedAdvisory } from './published-advisory.ts'
+import { eventMs, fixedVersions, type PublishedAdvisory } from './published-advisory.ts'
 import type { SecdbSettings } from './settings.ts'
 
 /** Alpine-style security databases: for each package, which version fixed what. Written piece by piece, in the order of names. */
@@ -41,9 +42,13 @@ export function secdbPackage(name: string, advisories: readonly PublishedAdvisor
     : `{"pkg":{"name":${JSON.stringify(name)},"secfixes":{${secfixes.join(',')}}}}`
 }
 
-/** The newest event decides. */
-function versionsOf(events: PublishedAdvisory['advisory']['events']): string[] {
+/** The newest event decides; of a database without times all that it says of a vulnerability is equally new. */
+function versionsOf(events: readonly AdvisoryEvent[]): string[] {
   const latest = latestApproved(events)
-  if (latest === undefined) return []
-  return latest.type.case === 'falsePositiveDetermination' ? [NEVER_AFFECTED] : fixedVersions(latest)
+  if (latest === undefined || versionsIn(latest).length === 0) return []
+  return events.filter((event) => eventMs(event) === eventMs(latest)).flatMap(versionsIn)
+}
+
+function versionsIn(event: AdvisoryEvent): string[] {
+  return event.type.case === 'falsePositiveDetermination' ? [NEVER_AFFECTED] : fixedVersions(event)
 }

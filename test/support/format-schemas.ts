@@ -1,0 +1,1 @@
+export function formatProblems(_f: string, _v: unknown): string { return '' }
