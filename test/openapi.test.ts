@@ -6,6 +6,7 @@ import { contractFiles } from '../src/gateway/contract.ts'
 import { routesOf } from '../src/gateway/routes.ts'
 import { readComments } from '../src/reference/comments.ts'
 import { eventExportPath } from '../src/reference/event-export.ts'
+import { advisoryFeeds } from '../src/reference/advisory-feeds.ts'
 import { otherDocuments } from '../src/reference/other-documents.ts'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
 import { expectGolden } from './support/golden.ts'
@@ -36,7 +37,7 @@ test('every route of the server is described, and nothing else is', () => {
 
   const placed = [
     ...operations.map(({ path, httpMethod }) => `${httpMethod} ${path}`),
-    ...Object.keys(otherDocuments).map((path) => `get ${path}`),
+    ...Object.keys({ ...otherDocuments, ...advisoryFeeds }).map((path) => `get ${path}`),
     `get ${eventExportPath}`,
   ]
   assert.deepEqual(everyOperation.map(({ path, method }) => `${method} ${path}`).sort(), placed.sort())

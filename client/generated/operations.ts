@@ -101,8 +101,8 @@ export const operations = {
     importAdvisoryDocuments: { kind: 'request', verb: 'POST', path: '/vulnerabilities/v2beta1/advisories/{parent}:importDocuments', body: true, repeat: 'always' },
   },
   advisoryPublications: {
-    getAdvisoryPublication: { kind: 'request', verb: 'GET', path: '/vulnerabilities/v2beta1/advisoryPublications/{uid}', repeat: 'always' },
-    updateAdvisoryPublication: { kind: 'request', verb: 'PATCH', path: '/vulnerabilities/v2beta1/advisoryPublications/{uid}', repeat: 'always' },
+    getAdvisoryPublication: { kind: 'get', verb: 'GET', path: '/vulnerabilities/v2beta1/advisoryPublications/{uid}', repeat: 'always' },
+    updateAdvisoryPublication: { kind: 'update', verb: 'PATCH', path: '/vulnerabilities/v2beta1/advisoryPublications/{uid}', repeat: 'with-match' },
   },
   ping: {
     ping: { kind: 'request', verb: 'GET', path: '/ping/v2beta1/ping', repeat: 'always' },
@@ -532,9 +532,9 @@ export interface Services {
    */
   readonly advisoryPublications: {
     /** Reads the publication of a group. */
-    getAdvisoryPublication(request: types.GetAdvisoryPublicationRequest, options?: CallOptions): Reply<types.AdvisoryPublication>
+    getAdvisoryPublication(uid: string, options?: CallOptions): Reply<types.AdvisoryPublication>
     /** Changes the publication of a group and returns it as it is afterwards. */
-    updateAdvisoryPublication(request: types.UpdateAdvisoryPublicationRequest, options?: CallOptions): Reply<types.AdvisoryPublication>
+    updateAdvisoryPublication(uid: string, patch: Partial<types.AdvisoryPublicationInput>, options?: UpdateOptions): Reply<types.AdvisoryPublication>
   }
   /** Tells whether the platform can be reached. */
   readonly ping: {

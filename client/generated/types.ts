@@ -359,7 +359,7 @@ export interface AdvisoryEventTruePositiveDetermination {
 export interface AdvisoryPublication {
   /** UID of the group. */
   readonly uid: string
-  /** When the publication was last changed. Not set for one that never was. */
+  /** When the publication was last changed. One that never was is as old as its group. */
   readonly updateTime?: string
   /**
    * Whether everybody may read what is published, of this group and of everything below it. Otherwise

@@ -11,6 +11,8 @@ export interface FeedState {
   /** The highest group at or above it that publishes to everybody; undefined where none does, or nobody is let in. */
   readonly publicThrough: Uid | undefined
   readonly publication: StoredPublication
+  /** When somebody changed that, or made the group. */
+  readonly updatedMs: number
   /** Grows with every change of what is published. */
   readonly revision: number
   /** Together with the revision never the same twice. */
@@ -28,11 +30,12 @@ export async function feedState(reader: Reader, group: Uid): Promise<FeedState |
   const { from, to } = rangeBelow(group)
   const known = await reader
     .selectFrom('groups')
-    .select(['uid', 'status'])
+    .select(['uid', 'status', 'created_ms'])
     .where('root', '=', root)
     .where('uid', 'in', [...new Set([root, group])])
     .execute()
-  if (!known.some(({ uid }) => uid === group)) return undefined
+  const itself = known.find(({ uid }) => uid === group)
+  if (itself === undefined) return undefined
   const above = await reader
     .selectFrom('advisory_groups')
     .selectAll()
@@ -51,13 +54,15 @@ export async function feedState(reader: Reader, group: Uid): Promise<FeedState |
     .where('uid', '<', to)
     .executeTakeFirstOrThrow()
   const own = above.find(({ uid }) => uid === group)
+  const publication = readStored(own?.publication ?? '')
   const isClosed = known.some(({ uid, status }) => uid === root && status === OrgStatus.SUSPENDED)
   return {
     isPublic: own?.public === 1,
     publicThrough: isClosed
       ? undefined
       : path.find((uid) => above.some((row) => row.uid === uid && row.public === 1)),
-    publication: readStored(own?.publication ?? ''),
+    publication,
+    updatedMs: publication.updatedMs || itself.created_ms,
     revision: above.reduce((sum, row) => sum + row.revision, Number(below.revision)),
     groups: above.length + Number(below.groups),
     changedMs: Math.max(0, Number(below.changed_ms), ...above.map((row) => row.changed_ms)),

@@ -38,10 +38,12 @@ export interface FeedJob {
 
 /** False when there is nothing to publish under this name; no file stays then. */
 export async function makeFeed(reads: Reads, job: FeedJob): Promise<boolean> {
-  const { file, compressed } = job
+  const { file, compressed, feed } = job
   const wrote = await writeFiles(file, compressed, piecesOf(reads, job))
-  if (!wrote) await Promise.all([file, compressed ?? file].map((path) => rm(path, { force: true })))
-  return wrote
+  // A list of nothing is a list, too.
+  if (wrote || typeof feed === 'string') return true
+  await Promise.all([file, compressed ?? file].map((path) => rm(path, { force: true })))
+  return false
 }
 
 function piecesOf(reads: Reads, job: FeedJob): AsyncIterable<string | Uint8Array> {

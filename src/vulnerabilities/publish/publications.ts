@@ -10,7 +10,7 @@ import { type FieldViolation, notFound } from '../../core/errors.ts'
 import { requireMatch } from '../../core/etag.ts'
 import { refuseIfAny } from '../../core/fields.ts'
 import { limits } from '../../core/limits.ts'
-import { timestampOf, updated } from '../../core/message.ts'
+import { timestampMs, timestampOf, updated } from '../../core/message.ts'
 import { rootOf, type Uid } from '../../core/uid.ts'
 import { GROUP_TYPE, holdGroup } from '../../iam/parent-group.ts'
 import { mutate } from '../../storage/mutation.ts'
@@ -45,9 +45,8 @@ export function advisoryPublicationsService(store: Store) {
         if (equals(AdvisoryPublicationSchema, current, next))
           return { uid: group, answer: current, unchanged: true }
         refuseIfAny(...violationsIn(next))
-        const before = current.updateTime
         const now = clock()
-        const updatedMs = before === undefined ? now : Math.max(now, Number(before.seconds) * 1000 + before.nanos / 1e6 + 1)
+        const updatedMs = Math.max(now, current.updateTime ? timestampMs(current.updateTime) + 1 : 0)
         await tx
           .updateTable('advisory_groups')
           .set((row) => ({
@@ -67,15 +66,15 @@ export function advisoryPublicationsService(store: Store) {
   async function publicationAt(group: Uid, tx = db.kysely): Promise<AdvisoryPublication> {
     const state = await feedState(tx, group)
     if (state === undefined) throw notFound(GROUP_TYPE, group)
-    const { isPublic, publicThrough, changedMs, publication } = state
-    const { secdb, distribution, updatedMs } = publication
+    const { isPublic, publicThrough, changedMs, updatedMs, publication } = state
+    const { secdb, distribution } = publication
     return create(AdvisoryPublicationSchema, {
       uid: group,
       public: isPublic,
       publicThrough: publicThrough ?? '',
       securityDatabase: { ...secdb, archs: [...secdb.archs] },
       distribution,
-      ...(updatedMs > 0 && { updateTime: timestampOf(updatedMs) }),
+      updateTime: timestampOf(updatedMs),
       ...(changedMs > 0 && { changeTime: timestampOf(changedMs) }),
     })
   }

@@ -25,7 +25,7 @@ export declare type AdvisoryPublication = Message<"berth.vulnerabilities.v1.Advi
   uid: string;
 
   /**
-   * When the publication was last changed. Not set for one that never was.
+   * When the publication was last changed. One that never was is as old as its group.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 2;
    */
