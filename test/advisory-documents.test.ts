@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import type { AdvisoryDocument, EventRecord, Format } from '../src/vulnerabilities/advisory-record.ts'
@@ -183,7 +184,7 @@ for (const collection of collections) {
 const understood: Readonly<Record<Format, RegExp>> = {
   wolfi:
     /^(schema-version|advisories\[\]\.events\[\]\.(type|timestamp|data\.type)|advisories\.\*\[\]\.(status|timestamp|justification))$/,
-  osv: /^(schema_version|modified|published|withdrawn|affected\[\]\.ranges\[\]\.(repo|type)|(affected\[\]\.)?severity\[\]\.type)$/,
+  osv: /^(schema_version|modified|published|withdrawn|affected\[\]\.ranges\[\]\.type|(affected\[\]\.)?severity\[\]\.type)$/,
   secdb: /^(urlprefix|reponame|distroversion)$/,
   openvex:
     /^(@context|timestamp|last_updated|statements\[\]\.(status|justification|timestamp)|statements\[\]\.products\[\](\.subcomponents\[\])?\.identifiers\.purl)$/,
@@ -202,7 +203,7 @@ const understood: Readonly<Record<Format, RegExp>> = {
 const carried: Readonly<Record<Format, RegExp>> = {
   wolfi:
     /^(package\.name|advisories\[\]\.(id|aliases\[\]|events\[\]\.data\.(note|fixed-version|data\.\w+))|advisories\.\*\[\]\.(fixed-version|impact|action))$/,
-  osv: /^(id|aliases\[\]|upstream\[\]|affected\[\]\.package\.\w+|affected\[\]\.ranges\[\]\.events\[\]\.fixed|(affected\[\]\.)?severity\[\]\.score)$/,
+  osv: /^(id|aliases\[\]|upstream\[\]|affected\[\]\.(package\.\w+|ranges\[\]\.(repo|events\[\]\.fixed))|(affected\[\]\.)?severity\[\]\.score)$/,
   secdb: /^(archs\[\]|packages\[\]\.pkg\.(name|secfixes\.\*\[\]))$/,
   openvex:
     /^(@id|author|statements\[\]\.(vulnerability(\.name|\.aliases\[\])?|impact_statement|action_statement|status_notes|products\[\](\.@id|\.subcomponents\[\]\.@id)?))$/,
@@ -263,7 +264,7 @@ for (const collection of collections) {
   test(`reads the same from ${collection.root} each time, as plain data, under keys of its own`, () => {
     for (const { path, content, document } of read(collection)) {
       assert.deepEqual(structuredClone(document), document, path)
-      assert.deepEqual(mustRead('other name', content, document.format), document, path)
+      assert.deepEqual(mustRead(`elsewhere/${basename(path)}`, content, document.format), document, path)
       const keys = document.advisories.map(({ key }) => key)
       assert.equal(new Set(keys).size, keys.length, path)
       assert.ok(keys.every((key) => key.startsWith(`${document.format}:`)))

@@ -99,6 +99,8 @@ export const operations = {
   },
   advisoryDocuments: {
     importAdvisoryDocuments: { kind: 'request', verb: 'POST', path: '/vulnerabilities/v2beta1/advisories/{parent}:importDocuments', body: true, repeat: 'always' },
+    deleteAdvisoryDocuments: { kind: 'request', verb: 'POST', path: '/vulnerabilities/v2beta1/advisories/{parent}:deleteDocuments', body: true, repeat: 'always' },
+    getAdvisorySources: { kind: 'request', verb: 'GET', path: '/vulnerabilities/v2beta1/advisories/{uid}/sources', repeat: 'always' },
   },
   advisoryPublications: {
     getAdvisoryPublication: { kind: 'get', verb: 'GET', path: '/vulnerabilities/v2beta1/advisoryPublications/{uid}', repeat: 'always' },
@@ -525,6 +527,16 @@ export interface Services {
      * is there already changes nothing.
      */
     importAdvisoryDocuments(request: types.ImportAdvisoryDocumentsRequest, options?: CallOptions): Reply<types.ImportAdvisoryDocumentsResponse>
+    /**
+     * Takes documents away, and with each the advisories that no other document tells of: they are marked
+     * as deleted. Each document goes by itself; one that is not there is passed over.
+     */
+    deleteAdvisoryDocuments(request: types.DeleteAdvisoryDocumentsRequest, options?: CallOptions): Reply<types.DeleteAdvisoryDocumentsResponse>
+    /**
+     * Tells which documents an advisory comes from, and what of them no field of an advisory has. Fails
+     * with NOT_FOUND when there is no such advisory.
+     */
+    getAdvisorySources(request: types.GetAdvisorySourcesRequest, options?: CallOptions): Reply<types.GetAdvisorySourcesResponse>
   }
   /**
    * How the advisories of a group are published for scanners, below `/vulnerabilities/feeds/`. Every group

@@ -394,6 +394,24 @@ export interface AdvisoryPublicationInput {
   readonly distribution?: DistributionInput | undefined
 }
 
+/** A document that tells of an advisory. */
+export interface AdvisorySource {
+  /** `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. */
+  readonly format: string
+  /** What the document calls itself. */
+  readonly id: string
+  /** File name or address that it was last read from. */
+  readonly name: string
+  /** When it was last read. */
+  readonly importTime?: string
+  /** When this version of it was made. Absent where it does not say. */
+  readonly revisionTime?: string
+  /** What no field of an advisory has. */
+  readonly unmapped: readonly UnmappedField[]
+  /** The document as it was published. */
+  readonly content: string
+}
+
 /** Answer of GetArchitectures. */
 export interface Architectures {
   /** Architectures by their OCI names, such as `amd64` and `arm64`. */
@@ -1017,6 +1035,29 @@ export interface DeleteAccountAssociationRequest {
   readonly uid: string
 }
 
+/** Request of DeleteAdvisoryDocuments. */
+export interface DeleteAdvisoryDocumentsRequest {
+  /** UID of the group. */
+  readonly parent: string
+  /** `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. */
+  readonly format: string
+  /**
+   * What the documents call themselves, as GetAdvisorySources tells. Empty: all of the format, a
+   * thousand at a time.
+   */
+  readonly ids?: readonly string[] | undefined
+}
+
+/** Answer of DeleteAdvisoryDocuments. */
+export interface DeleteAdvisoryDocumentsResponse {
+  /** Documents that were taken away. */
+  readonly documents: number
+  /** Advisories that are marked as deleted since. */
+  readonly withdrawn: number
+  /** Whether more of them are left: ask again. */
+  readonly more: boolean
+}
+
 /** Request of DeleteExternalGroupRoleMapping. */
 export interface DeleteExternalGroupRoleMappingRequest {
   /** UID of the mapping to delete. */
@@ -1262,6 +1303,18 @@ export interface GetAdvisoryPublicationRequest {
 export interface GetAdvisoryRequest {
   /** UID of the advisory to read; its public number will not do. */
   readonly uid: string
+}
+
+/** Request of GetAdvisorySources. */
+export interface GetAdvisorySourcesRequest {
+  /** UID of the advisory. */
+  readonly uid: string
+}
+
+/** Answer of GetAdvisorySources. */
+export interface GetAdvisorySourcesResponse {
+  /** The documents, by format and id. */
+  readonly sources: readonly AdvisorySource[]
 }
 
 /** Request of GetArchitectures. */

@@ -22,6 +22,7 @@ import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
 import { updated } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { parentOf, rootOf, type Uid } from '../core/uid.ts'
+import { deleteAdvisoryRemains } from '../storage/advisory-remains.ts'
 import type { Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
@@ -165,6 +166,7 @@ export function groupsService(store: Store, { openOrganizations, blockedEmailDom
           await deleteLimits(tx, scope)
         }
         for (const uid of await expiredInvites(tx, scope)) await deleteResource(db, tx, 'group_invites', uid)
+        await deleteAdvisoryRemains(tx, scope)
         await deleteResource(db, tx, 'groups', scope)
         return { uid: scope, answer: create(EmptySchema) }
       })

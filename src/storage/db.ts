@@ -26,6 +26,8 @@ export interface EngineRules {
   readonly lockForShare: string
   /** Ends a SELECT: the row is this transaction's alone until it ends. */
   readonly lockForUpdate: string
+  /** Changes of the same rows that are best begun at once: they share a commit, or would only wait for each other. */
+  readonly changesTogether: number
 }
 
 /** Where small work becomes large work, which is done another way. Tests have smaller ones. */

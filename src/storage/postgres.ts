@@ -164,6 +164,7 @@ export const rules: EngineRules = {
   isUnstorable: (error) => /^(22|23|54)...$/.test(String(sqlState(error))),
   lockForShare: ' for key share',
   lockForUpdate: ' for update',
+  changesTogether: 1,
 }
 
 function sqlState(error: unknown): unknown {

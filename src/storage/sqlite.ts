@@ -186,6 +186,7 @@ export const rules: EngineRules = {
   // One writer at a time: a transaction holds every row.
   lockForShare: '',
   lockForUpdate: '',
+  changesTogether: 16,
 }
 
 function errorCode(error: unknown): unknown {

@@ -12,10 +12,12 @@ import { refuseIfAny } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { rootOf } from '../core/uid.ts'
+import type { Db } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import type { PostingCondition } from '../storage/postings.ts'
 import { readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
+import type { WithdrawnAdvisoryRow } from '../storage/tables.ts'
 import { facets, postingKey, SUFFIX_CHARS_MAX } from './facets.ts'
 import { addSeverities } from './scores.ts'
 import { toAdvisory } from './stored-advisory.ts'
@@ -56,22 +58,23 @@ export function advisoriesService(store: Store) {
 
     async getAdvisory(_request, call) {
       const { scope } = allowed(call)
-      const row = (await readResource(db, 'advisories', scope)) ?? (await withdrawn(scope))
+      const row = (await readResource(db, 'advisories', scope)) ?? (await readWithdrawn(db, scope))
       if (row === undefined) throw notFound(ADVISORY_TYPE, scope)
       const advisory = toAdvisory(row)
       await addSeverities(db, [advisory])
       return advisory
     },
   })
+}
 
-  function withdrawn(uid: string) {
-    return db.kysely
-      .selectFrom('withdrawn_advisories')
-      .selectAll()
-      .where('root', '=', rootOf(uid))
-      .where('uid', '=', uid)
-      .executeTakeFirst()
-  }
+/** An advisory that was taken back. */
+export function readWithdrawn({ kysely }: Db, uid: string): Promise<WithdrawnAdvisoryRow | undefined> {
+  return kysely
+    .selectFrom('withdrawn_advisories')
+    .selectAll()
+    .where('root', '=', rootOf(uid))
+    .where('uid', '=', uid)
+    .executeTakeFirst()
 }
 
 /** Filters whose values are texts: the field of the request, with the property that it is about. */

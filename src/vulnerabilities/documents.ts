@@ -1,59 +1,170 @@
 import { create } from '@bufbuild/protobuf'
 import {
   AdvisoryDocumentsService,
+  AdvisorySourceSchema,
   type ImportAdvisoryDocumentsRequest,
   ImportedDocumentSchema,
 } from '#gen/berth/vulnerabilities/v1/documents_pb.js'
 import { accessOf, allowed } from '../core/allowed.ts'
-import { implement } from '../core/call.ts'
-import type { FieldViolation } from '../core/errors.ts'
+import { type Call, implement } from '../core/call.ts'
+import { type FieldViolation, notFound } from '../core/errors.ts'
 import { refuseIfAny } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
+import { timestampOf } from '../core/message.ts'
 import { fullNameOf } from '../core/method-name.ts'
-import type { Uid } from '../core/uid.ts'
+import { rootOf, type Uid } from '../core/uid.ts'
+import type { Db } from '../storage/db.ts'
+import { readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
-import { type Format, formats } from './advisory-record.ts'
+import type { AdvisoryDocumentRow, AdvisoryRow } from '../storage/tables.ts'
+import { ADVISORY_TYPE, readWithdrawn } from './advisories.ts'
+import { type Format, formats, type Unmapped } from './advisory-record.ts'
 import type { DocumentReader } from './document-reader.ts'
-import { type ImportedDocument, importDocument } from './import-documents.ts'
+import {
+  type ImportedDocument,
+  importDocument,
+  removeDocuments,
+  unpackedDocument,
+} from './import-documents.ts'
 
 /** Documents of advisories over the API. */
 export function advisoryDocumentsService(store: Store, reader: DocumentReader) {
+  const { db } = store
+
   return implement(AdvisoryDocumentsService, {
     async importAdvisoryDocuments(request, call) {
       const parent = allowed(call).scope as Uid
       refuseIfAny(...violationsIn(request))
-      const { requestId, address } = call
-      const event = {
-        actor: accessOf(call).caller.identity,
-        method: fullNameOf(call.method),
-        requestId,
-        address,
-      }
-      const documents = []
-      for (const { name, format, content } of request.documents) {
-        const imported = await importDocument(
-          { name, format: format as Format | '', content },
-          { store, reader, parent, dryRun: request.dryRun, event },
-        )
-        documents.push(toMessage(name, format, imported))
-      }
+      const options = { store, reader, parent, dryRun: request.dryRun, event: eventOf(call) }
+      const documents = await inOrder(
+        request.documents,
+        db.rules.changesTogether,
+        async ({ name, format, content }) => {
+          const imported = await importDocument({ name, format: format as Format | '', content }, options)
+          return toMessage(name, format, imported)
+        },
+      )
       return {
         $typeName: 'berth.vulnerabilities.v1.ImportAdvisoryDocumentsResponse' as const,
         documents,
       }
     },
+
+    async deleteAdvisoryDocuments(request, call) {
+      const parent = allowed(call).scope as Uid
+      const { ids, format } = request
+      refuseIfAny(
+        isFormat(format)
+          ? undefined
+          : { field: 'format', description: `must be one of ${formats.join(', ')}` },
+        ids.length <= max ? undefined : { field: 'ids', description: `must have at most ${max} values` },
+      )
+      const found = ids.length > 0 ? ids : await idsOf(db, parent, format)
+      const some = found.slice(0, max)
+      const removed = await removeDocuments({
+        store,
+        parent,
+        format: format as Format,
+        ids: some,
+        event: eventOf(call),
+      })
+      return {
+        $typeName: 'berth.vulnerabilities.v1.DeleteAdvisoryDocumentsResponse' as const,
+        ...removed,
+        more: found.length > some.length,
+      }
+    },
+
+    async getAdvisorySources(_request, call) {
+      const { scope } = allowed(call)
+      const row = (await readResource(db, 'advisories', scope)) ?? (await readWithdrawn(db, scope))
+      if (row === undefined) throw notFound(ADVISORY_TYPE, scope)
+      const rows = await sourcesOf(db, row)
+      return {
+        $typeName: 'berth.vulnerabilities.v1.GetAdvisorySourcesResponse' as const,
+        sources: await Promise.all(rows.map(toSource)),
+      }
+    },
+  })
+}
+
+const { advisoryDocumentsMax: max } = limits
+
+function isFormat(text: string): text is Format {
+  return (formats as readonly string[]).includes(text)
+}
+
+function eventOf(call: Call) {
+  const { requestId, address, method } = call
+  return { actor: accessOf(call).caller.identity, method: fullNameOf(method), requestId, address }
+}
+
+/** Some documents are written together, where the database takes changes of one moment together; the answers stay in order. */
+async function inOrder<T, R>(
+  all: readonly T[],
+  together: number,
+  work: (one: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = []
+  for (let at = 0; at < all.length; at += together)
+    results.push(...(await Promise.all(all.slice(at, at + together).map(work))))
+  return results
+}
+
+/** One more than are deleted at a time. */
+async function idsOf({ kysely }: Db, parent: Uid, format: string): Promise<string[]> {
+  const rows = await kysely
+    .selectFrom('advisory_documents')
+    .select('id')
+    .where('root', '=', rootOf(parent))
+    .where('parent', '=', parent)
+    .where('format', '=', format)
+    .orderBy('id')
+    .limit(max + 1)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+function sourcesOf({ kysely }: Db, { root, parent, key }: AdvisoryRow): Promise<AdvisoryDocumentRow[]> {
+  return kysely
+    .selectFrom('advisory_sources as s')
+    .innerJoin('advisory_documents as d', (join) =>
+      join
+        .onRef('d.root', '=', 's.root')
+        .onRef('d.parent', '=', 's.parent')
+        .onRef('d.format', '=', 's.format')
+        .onRef('d.id', '=', 's.id'),
+    )
+    .selectAll('d')
+    .where('s.root', '=', root)
+    .where('s.parent', '=', parent)
+    .where('s.key', '=', key)
+    .orderBy('d.format')
+    .orderBy('d.id')
+    .execute()
+}
+
+async function toSource(row: AdvisoryDocumentRow) {
+  return create(AdvisorySourceSchema, {
+    format: row.format,
+    id: row.id,
+    name: row.name,
+    importTime: timestampOf(row.imported_ms),
+    ...(row.revision_ms !== 0 && { revisionTime: timestampOf(row.revision_ms) }),
+    unmapped: JSON.parse(row.unmapped) as Unmapped[],
+    content: await unpackedDocument(row.content),
   })
 }
 
 function violationsIn({ documents }: ImportAdvisoryDocumentsRequest): (FieldViolation | undefined)[] {
-  const { advisoryDocumentsMax: max, nameCharsMax } = limits
+  const { nameCharsMax } = limits
   if (documents.length === 0) return [{ field: 'documents', description: 'must have at least one' }]
   if (documents.length > max) return [{ field: 'documents', description: `must have at most ${max} entries` }]
   return documents.flatMap(({ name, format, content }, at) => [
     name.length <= nameCharsMax
       ? undefined
       : { field: `documents[${at}].name`, description: `must have at most ${nameCharsMax} characters` },
-    format === '' || (formats as readonly string[]).includes(format)
+    format === '' || isFormat(format)
       ? undefined
       : { field: `documents[${at}].format`, description: `must be one of ${formats.join(', ')}, or empty` },
     content.length > 0 ? undefined : { field: `documents[${at}].content`, description: 'must be given' },

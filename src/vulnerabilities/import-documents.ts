@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
-import { gunzip } from 'node:zlib'
+import { deflate, gunzip, inflate } from 'node:zlib'
 import { limits } from '../core/limits.ts'
 import type { Uid } from '../core/uid.ts'
 import { holdGroup } from '../iam/parent-group.ts'
@@ -9,7 +10,7 @@ import type { Store } from '../storage/store.ts'
 import { advisoriesChanged, holdAdvisories } from './advisory-groups.ts'
 import type { Format, Rejection, Unmapped } from './advisory-record.ts'
 import type { DocumentReader } from './document-reader.ts'
-import { type WrittenDocument, writeDocument } from './write-document.ts'
+import { removeDocument, type WrittenDocument, writeDocument } from './write-document.ts'
 
 /** One document after the other into a group: each in one transaction of its own, with its audit event. */
 
@@ -46,10 +47,12 @@ export async function importDocument(
   if ('rejection' in read) return read
   const { document } = read
   const { db, clock } = store
+  const contentHash = createHash('sha256').update(`${READING} `).update(bytes.content).digest()
+  const packed = await deflateInThread(bytes.content)
   const work = async (tx: Tx) => {
     await holdGroup(db, tx, parent)
     await holdAdvisories(tx, parent)
-    const written = await writeDocument(store, tx, parent, { document, name, content: bytes.content })
+    const written = await writeDocument(store, tx, parent, { document, name, contentHash, packed })
     if (written.created + written.updated + written.withdrawn + written.scored > 0) {
       await advisoriesChanged(tx, parent, clock())
       await recordEvent(tx, { ...event, timeMs: clock(), uid: parent })
@@ -70,6 +73,32 @@ export async function importDocument(
   return { ...written, format: document.format, events, unmapped: document.unmapped }
 }
 
+export interface RemoveOptions extends Omit<ImportOptions, 'reader' | 'dryRun'> {
+  readonly format: Format
+  readonly ids: readonly string[]
+}
+
+/** Takes documents away, one after the other: how many were there, and how many advisories went with them. */
+export async function removeDocuments({ store, parent, format, ids, event }: RemoveOptions) {
+  const { db, clock } = store
+  const removed = { documents: 0, withdrawn: 0 }
+  for (const id of ids) {
+    const written = await inTransaction(db, async (tx) => {
+      await holdGroup(db, tx, parent)
+      await holdAdvisories(tx, parent)
+      const result = await removeDocument(store, tx, parent, { format, id })
+      if (result === undefined) return undefined
+      await advisoriesChanged(tx, parent, clock())
+      await recordEvent(tx, { ...event, timeMs: clock(), uid: parent })
+      return result
+    })
+    if (written === undefined) continue
+    removed.documents++
+    removed.withdrawn += written.withdrawn
+  }
+  return removed
+}
+
 /** Undoes a transaction that did everything. */
 class DryRun extends Error {
   readonly written: WrittenDocument
@@ -82,6 +111,17 @@ class DryRun extends Error {
 
 const GZIP = Buffer.from([0x1f, 0x8b])
 const gunzipInThread = promisify(gunzip)
+const deflateInThread = promisify(deflate)
+
+const inflateInThread = promisify(inflate)
+
+/** A document as it was read, from its row. */
+export function unpackedDocument(packed: Uint8Array): Promise<Uint8Array> {
+  return inflateInThread(packed, { maxOutputLength: limits.advisoryDocumentBytesMax })
+}
+
+/** Grows when something else is made of the same document: it is then read again although its bytes are the same. */
+const READING = 1
 
 async function unpacked(
   content: Uint8Array,

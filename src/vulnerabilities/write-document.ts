@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { deflateSync, inflateSync } from 'node:zlib'
 import { limits } from '../core/limits.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
@@ -37,54 +36,95 @@ export interface DocumentToWrite {
   readonly document: AdvisoryDocument
   /** File name or address. */
   readonly name: string
-  /** The bytes that were read. */
-  readonly content: Uint8Array
+  /** SHA-256 of the bytes that were read, and the bytes, compressed (deflate). */
+  readonly contentHash: Uint8Array
+  readonly packed: Uint8Array
 }
 
 const nothing: WrittenDocument = { created: 0, updated: 0, unchanged: 0, withdrawn: 0, covered: 0, scored: 0 }
 
 /** Of one group. Its caller holds the group, and lets nobody else import into it. */
 export async function writeDocument(
-  { db, clock, uids }: Pick<Store, 'db' | 'clock' | 'uids'>,
+  store: Pick<Store, 'db' | 'clock' | 'uids'>,
   tx: Tx,
   parent: Uid,
-  { document, name, content }: DocumentToWrite,
+  { document, name, contentHash, packed }: DocumentToWrite,
 ): Promise<WrittenDocument> {
-  const { format, id } = document
-  const root = rootOf(parent)
-  const place = { root, parent, format, id }
+  const { format, id, unmapped } = document
+  const place = { root: rootOf(parent), parent, format, id }
+  const revisionMs = document.revisionMs ?? 0
   const known = await readKnown(tx, place)
-  const hash = createHash('sha256').update(content).digest()
-  const isSame = known !== undefined && hash.equals(known.content_hash)
-  const isOlder = known !== undefined && (document.revisionMs ?? 0) < known.revision_ms
   const before = known === undefined ? [] : keysIn(known.keys)
-  if (isSame || isOlder) return { ...nothing, unchanged: before.length }
+  const isSame = known !== undefined && equal(contentHash, known.content_hash)
+  if (isSame || revisionMs < (known?.revision_ms ?? 0)) return { ...nothing, unchanged: before.length }
 
-  const now = clock()
   const { records, covered } = await uncovered(tx, parent, document)
+  const written = await replaceContents(store, tx, place, before, { ...document, revisionMs, records })
+  await deleteDocumentRow(tx, place)
+  const row: AdvisoryDocumentRow = {
+    ...place,
+    name,
+    content_hash: contentHash,
+    revision_ms: revisionMs,
+    imported_ms: store.clock(),
+    keys: deflateSync(JSON.stringify(records.map(({ key }) => key))),
+    unmapped: JSON.stringify(unmapped),
+    content: packed,
+  }
+  await tx.insertInto('advisory_documents').values(row).execute()
+  return { ...written, covered }
+}
+
+/** Takes a document away, and what no other tells of; undefined where it is not there. Its caller holds the group. */
+export async function removeDocument(
+  store: Pick<Store, 'db' | 'clock' | 'uids'>,
+  tx: Tx,
+  parent: Uid,
+  { format, id }: Pick<AdvisoryDocument, 'format' | 'id'>,
+): Promise<WrittenDocument | undefined> {
+  const place = { root: rootOf(parent), parent, format, id }
+  const known = await readKnown(tx, place)
+  if (known === undefined) return undefined
+  const empty = { revisionMs: 0, records: [], scores: [] }
+  const written = await replaceContents(store, tx, place, keysIn(known.keys), empty)
+  await deleteDocumentRow(tx, place)
+  return written
+}
+
+interface Contents {
+  readonly revisionMs: number
+  readonly records: readonly AdvisoryRecord[]
+  readonly scores: AdvisoryDocument['scores']
+}
+
+/** Makes a document tell of these records, and no longer of what it told of before. */
+async function replaceContents(
+  { db, clock, uids }: Pick<Store, 'db' | 'clock' | 'uids'>,
+  tx: Tx,
+  place: Place,
+  before: readonly string[],
+  { revisionMs, records, scores }: Contents,
+): Promise<WrittenDocument> {
+  const { root, format, id } = place
+  const parent = place.parent as Uid
+  const now = clock()
   const keys = new Set(records.map(({ key }) => key))
   const gone = before.filter((key) => !keys.has(key))
-  const merged = await withOtherDocuments(db, tx, place, records, document.revisionMs ?? 0, gone)
+  const merged = await withOtherDocuments(tx, place, records, revisionMs, gone)
 
   const changes = await writeRecords({ db, uids }, tx, parent, merged, now)
   const replaced = format === 'secdb' ? [] : await coveredBy(tx, parent, records)
-  const left = gone.filter((key) => !merged.some((record) => record.key === key))
+  const told = new Set(merged.map(({ key }) => key))
+  const left = gone.filter((key) => !told.has(key))
   const withdrawn = await withdraw(db, tx, parent, [...left, ...replaced], now)
+  const source = (key: string) => ({ root, parent, key, format, id })
+  await deleteRows(db, tx, 'advisory_sources', gone.map(source))
+  await insertRows(db, tx, 'advisory_sources', [...keys].map(source), { ifAbsent: true })
+  const scored = await writeScores(db, tx, place, scores)
+  return { ...changes, withdrawn, covered: 0, scored }
+}
 
-  await deleteRows(
-    db,
-    tx,
-    'advisory_sources',
-    gone.map((key) => ({ root, parent, key, format, id })),
-  )
-  await insertRows(
-    db,
-    tx,
-    'advisory_sources',
-    records.map(({ key }) => ({ root, parent, key, format, id })),
-    { ifAbsent: true },
-  )
-  const scored = await writeScores(db, tx, place, document)
+async function deleteDocumentRow(tx: Tx, { root, parent, format, id }: Place): Promise<void> {
   await tx
     .deleteFrom('advisory_documents')
     .where('root', '=', root)
@@ -92,18 +132,6 @@ export async function writeDocument(
     .where('format', '=', format)
     .where('id', '=', id)
     .execute()
-  const row: AdvisoryDocumentRow = {
-    ...place,
-    name,
-    content_hash: hash,
-    revision_ms: document.revisionMs ?? 0,
-    imported_ms: now,
-    keys: deflateSync(JSON.stringify(records.map(({ key }) => key))),
-    unmapped: JSON.stringify(document.unmapped),
-    content: deflateSync(content),
-  }
-  await tx.insertInto('advisory_documents').values(row).execute()
-  return { ...changes, withdrawn, covered, scored }
 }
 
 type Place = Pick<AdvisoryDocumentRow, 'root' | 'parent' | 'format' | 'id'>
@@ -141,7 +169,6 @@ async function inParts<T>(
  * again: few advisories have more than one.
  */
 async function withOtherDocuments(
-  _db: Db,
   tx: Tx,
   place: Place,
   records: readonly AdvisoryRecord[],
@@ -408,7 +435,12 @@ async function relatives(tx: Tx, parent: Uid, names: readonly string[]): Promise
 }
 
 /** Replaces what a document said of severities; returns how many vulnerabilities have other scores now. */
-async function writeScores(db: Db, tx: Tx, place: Place, { scores }: AdvisoryDocument): Promise<number> {
+async function writeScores(
+  db: Db,
+  tx: Tx,
+  place: Place,
+  scores: AdvisoryDocument['scores'],
+): Promise<number> {
   const { root, parent, format, id } = place
   const before = await tx
     .selectFrom('advisory_scores')

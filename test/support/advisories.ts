@@ -82,6 +82,11 @@ export function write(store: Store, parent: string, document: AdvisoryDocument):
   const content = Buffer.from(JSON.stringify(document))
   return inTransaction(store.db, async (tx) => {
     await holdAdvisories(tx, parent as Uid)
-    return writeDocument(store, tx, parent as Uid, { document, name: document.id, content })
+    return writeDocument(store, tx, parent as Uid, {
+      document,
+      name: document.id,
+      contentHash: content,
+      packed: content,
+    })
   })
 }

@@ -80,7 +80,8 @@ interface Affected {
   readonly key: string
   readonly name: string
   readonly type: string
-  purl: string
+  /** Package URL, or address of the repository. */
+  product: string
   readonly entries: { readonly entry: Fields; readonly ranges: readonly Fields[] }[]
 }
 
@@ -94,7 +95,7 @@ function affectedIn(root: Fields): Affected[] {
     entry: Fields,
     ranges: readonly Fields[],
   ): Affected => {
-    const affected = found.get(key) ?? { key, name, type, purl: '', entries: [] }
+    const affected = found.get(key) ?? { key, name, type, product: '', entries: [] }
     affected.entries.push({ entry, ranges })
     found.set(key, affected)
     checkCount(found.size, entry)
@@ -116,18 +117,18 @@ function affectedIn(root: Fields): Affected[] {
         entry,
         versioned.length > 0 ? versioned : ranges,
       )
-      if (affected.purl === '' || affected.purl === peek(pkg, 'purl'))
-        affected.purl = optionalName(pkg, 'purl')
+      if (affected.product === '' || affected.product === peek(pkg, 'purl'))
+        affected.product = optionalName(pkg, 'purl')
       continue
     }
     for (const range of ranges) {
       const repository = field(range, 'repo')
       if (repository === undefined) continue
       takeAnyway(field(range, 'type'))
-      const name = takeName(repository)
-        .replace(/^[a-z][a-z0-9+.-]*:\/\//i, '')
-        .replace(/\/+$/, '')
-      put(`git/${name}`, name, 'git', entry, [range])
+      const address = takeName(repository)
+      const name = address.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/\/+$/, '')
+      const affected = put(`git/${name}`, name, 'git', entry, [range])
+      affected.product = address === name ? '' : address
     }
   }
   return [...found.values()]
@@ -153,8 +154,8 @@ function ownScores(id: string, scores: readonly ScoreRecord[]): Facts['scores'] 
 
 function recordOf(root: Value, facts: Facts, affected: Affected, tally: UnmappedTally): AdvisoryRecord {
   const { id, aliases, modified, published, withdrawn, scores } = facts
-  const { name, type, purl } = affected
-  const url = packageNameOf(purl)
+  const { name, type, product } = affected
+  const url = packageNameOf(product)
   const since = published ?? modified
   // Some records were published after they were last changed.
   const until = [modified, since]
@@ -174,7 +175,7 @@ function recordOf(root: Value, facts: Facts, affected: Affected, tally: Unmapped
     artifactArchitecture: url?.architecture ?? '',
     componentName: name,
     componentType: type,
-    product: purl,
+    product,
     aliases: distinctAliases(isPlatforms ? aliases : [id, ...aliases], root),
     events: historyOf([created, ...fixed], tally),
     severities: scores,

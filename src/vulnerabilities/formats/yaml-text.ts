@@ -22,36 +22,44 @@ import { treeGrowth } from './tree-growth.ts'
 export function yamlValue(text: string): Value {
   if (text.length > limits.advisoryYamlCharsMax) {
     throw new DocumentProblem(
-      0,
+      NO_PLACE,
       `the document is YAML of more than ${limits.advisoryYamlCharsMax} characters: write it as JSON, or split it`,
     )
   }
   const document = compose(text)
   const error = document.errors[0] ?? document.warnings[0]
-  if (error !== undefined)
-    throw new DocumentProblem(error.pos[0], `the document is not YAML: ${error.message}`)
+  if (error !== undefined) throw notYaml(error.pos[0], error.message)
   if (document.contents === null) throw new DocumentProblem(NO_PLACE, 'the document is empty')
   return treeOf(document.contents)
+}
+
+/** How the composer says where. */
+type Place = number | readonly number[] | { readonly offset: number }
+
+function placeOf(source: Place): number {
+  if (typeof source === 'number') return source
+  return 'offset' in source ? source.offset : (source[0] ?? 0)
+}
+
+function notYaml(at: number, message: string): DocumentProblem {
+  return new DocumentProblem(at, `the document is not YAML: ${message}`)
 }
 
 /** Stops at the first sign of too much, before the costlier step that makes nodes of tokens. */
 function compose(text: string): Document.Parsed {
   // Repeated names are looked for below: there they cost no more than one look each.
   const composer = new Composer({ schema: 'failsafe', uniqueKeys: false, logLevel: 'silent' })
-  // The composer collects problems, and a document of nothing else makes a million of them: the first is enough.
-  composer['onError'] = (
-    source: number | readonly number[] | { offset: number },
-    _code: string,
-    message: string,
-  ) => {
-    const at = typeof source === 'number' ? source : 'offset' in source ? source.offset : (source[0] ?? 0)
-    throw new DocumentProblem(at, `the document is not YAML: ${message}`)
+  // The composer collects problems, and a document of nothing else makes a million of them. The first is enough; whatever
+  // it does with the error on its way out, this is the one.
+  let first: DocumentProblem | undefined
+  composer['onError'] = (source: Place, _code: string, message: string) => {
+    first ??= notYaml(placeOf(source), message)
+    throw first
   }
   const parser = new Parser()
   let found: Document.Parsed | undefined
   const take = (token: Parameters<typeof composer.next>[0]) => {
-    if (token.type === 'error')
-      throw new DocumentProblem(token.offset, `the document is not YAML: ${token.message}`)
+    if (token.type === 'error') throw notYaml(token.offset, token.message)
     keep(composer.next(token))
   }
   const keep = (documents: Iterable<Document.Parsed>) => {

@@ -4,6 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file berth/vulnerabilities/v1/documents.proto.
@@ -203,6 +204,177 @@ export declare type ImportedDocument = Message<"berth.vulnerabilities.v1.Importe
 export declare const ImportedDocumentSchema: GenMessage<ImportedDocument>;
 
 /**
+ * Request of DeleteAdvisoryDocuments.
+ *
+ * @generated from message berth.vulnerabilities.v1.DeleteAdvisoryDocumentsRequest
+ */
+export declare type DeleteAdvisoryDocumentsRequest = Message<"berth.vulnerabilities.v1.DeleteAdvisoryDocumentsRequest"> & {
+  /**
+   * UID of the group.
+   *
+   * @generated from field: string parent = 1;
+   */
+  parent: string;
+
+  /**
+   * `wolfi`, `osv`, `secdb`, `openvex` or `csaf`.
+   *
+   * @generated from field: string format = 2;
+   */
+  format: string;
+
+  /**
+   * What the documents call themselves, as GetAdvisorySources tells. Empty: all of the format, a
+   * thousand at a time.
+   *
+   * @generated from field: repeated string ids = 3;
+   */
+  ids: string[];
+};
+
+/**
+ * Describes the message berth.vulnerabilities.v1.DeleteAdvisoryDocumentsRequest.
+ * Use `create(DeleteAdvisoryDocumentsRequestSchema)` to create a new message.
+ */
+export declare const DeleteAdvisoryDocumentsRequestSchema: GenMessage<DeleteAdvisoryDocumentsRequest>;
+
+/**
+ * Answer of DeleteAdvisoryDocuments.
+ *
+ * @generated from message berth.vulnerabilities.v1.DeleteAdvisoryDocumentsResponse
+ */
+export declare type DeleteAdvisoryDocumentsResponse = Message<"berth.vulnerabilities.v1.DeleteAdvisoryDocumentsResponse"> & {
+  /**
+   * Documents that were taken away.
+   *
+   * @generated from field: int32 documents = 1;
+   */
+  documents: number;
+
+  /**
+   * Advisories that are marked as deleted since.
+   *
+   * @generated from field: int32 withdrawn = 2;
+   */
+  withdrawn: number;
+
+  /**
+   * Whether more of them are left: ask again.
+   *
+   * @generated from field: bool more = 3;
+   */
+  more: boolean;
+};
+
+/**
+ * Describes the message berth.vulnerabilities.v1.DeleteAdvisoryDocumentsResponse.
+ * Use `create(DeleteAdvisoryDocumentsResponseSchema)` to create a new message.
+ */
+export declare const DeleteAdvisoryDocumentsResponseSchema: GenMessage<DeleteAdvisoryDocumentsResponse>;
+
+/**
+ * Request of GetAdvisorySources.
+ *
+ * @generated from message berth.vulnerabilities.v1.GetAdvisorySourcesRequest
+ */
+export declare type GetAdvisorySourcesRequest = Message<"berth.vulnerabilities.v1.GetAdvisorySourcesRequest"> & {
+  /**
+   * UID of the advisory.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+};
+
+/**
+ * Describes the message berth.vulnerabilities.v1.GetAdvisorySourcesRequest.
+ * Use `create(GetAdvisorySourcesRequestSchema)` to create a new message.
+ */
+export declare const GetAdvisorySourcesRequestSchema: GenMessage<GetAdvisorySourcesRequest>;
+
+/**
+ * Answer of GetAdvisorySources.
+ *
+ * @generated from message berth.vulnerabilities.v1.GetAdvisorySourcesResponse
+ */
+export declare type GetAdvisorySourcesResponse = Message<"berth.vulnerabilities.v1.GetAdvisorySourcesResponse"> & {
+  /**
+   * The documents, by format and id.
+   *
+   * @generated from field: repeated berth.vulnerabilities.v1.AdvisorySource sources = 1;
+   */
+  sources: AdvisorySource[];
+};
+
+/**
+ * Describes the message berth.vulnerabilities.v1.GetAdvisorySourcesResponse.
+ * Use `create(GetAdvisorySourcesResponseSchema)` to create a new message.
+ */
+export declare const GetAdvisorySourcesResponseSchema: GenMessage<GetAdvisorySourcesResponse>;
+
+/**
+ * A document that tells of an advisory.
+ *
+ * @generated from message berth.vulnerabilities.v1.AdvisorySource
+ */
+export declare type AdvisorySource = Message<"berth.vulnerabilities.v1.AdvisorySource"> & {
+  /**
+   * `wolfi`, `osv`, `secdb`, `openvex` or `csaf`.
+   *
+   * @generated from field: string format = 1;
+   */
+  format: string;
+
+  /**
+   * What the document calls itself.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * File name or address that it was last read from.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * When it was last read.
+   *
+   * @generated from field: google.protobuf.Timestamp import_time = 4;
+   */
+  importTime?: Timestamp | undefined;
+
+  /**
+   * When this version of it was made. Absent where it does not say.
+   *
+   * @generated from field: google.protobuf.Timestamp revision_time = 5;
+   */
+  revisionTime?: Timestamp | undefined;
+
+  /**
+   * What no field of an advisory has.
+   *
+   * @generated from field: repeated berth.vulnerabilities.v1.UnmappedField unmapped = 6;
+   */
+  unmapped: UnmappedField[];
+
+  /**
+   * The document as it was published.
+   *
+   * @generated from field: bytes content = 7;
+   */
+  content: Uint8Array;
+};
+
+/**
+ * Describes the message berth.vulnerabilities.v1.AdvisorySource.
+ * Use `create(AdvisorySourceSchema)` to create a new message.
+ */
+export declare const AdvisorySourceSchema: GenMessage<AdvisorySource>;
+
+/**
  * Something of a document that no field of an advisory has.
  *
  * @generated from message berth.vulnerabilities.v1.UnmappedField
@@ -246,6 +418,28 @@ export declare const AdvisoryDocumentsService: GenService<{
     methodKind: "unary";
     input: typeof ImportAdvisoryDocumentsRequestSchema;
     output: typeof ImportAdvisoryDocumentsResponseSchema;
+  },
+  /**
+   * Takes documents away, and with each the advisories that no other document tells of: they are marked
+   * as deleted. Each document goes by itself; one that is not there is passed over.
+   *
+   * @generated from rpc berth.vulnerabilities.v1.AdvisoryDocumentsService.DeleteAdvisoryDocuments
+   */
+  deleteAdvisoryDocuments: {
+    methodKind: "unary";
+    input: typeof DeleteAdvisoryDocumentsRequestSchema;
+    output: typeof DeleteAdvisoryDocumentsResponseSchema;
+  },
+  /**
+   * Tells which documents an advisory comes from, and what of them no field of an advisory has. Fails
+   * with NOT_FOUND when there is no such advisory.
+   *
+   * @generated from rpc berth.vulnerabilities.v1.AdvisoryDocumentsService.GetAdvisorySources
+   */
+  getAdvisorySources: {
+    methodKind: "unary";
+    input: typeof GetAdvisorySourcesRequestSchema;
+    output: typeof GetAdvisorySourcesResponseSchema;
   },
 }>;
 

@@ -1,0 +1,433 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { limits } from '../src/core/limits.ts'
+import type { Format } from '../src/vulnerabilities/advisory-record.ts'
+import { jsonValue } from '../src/vulnerabilities/formats/json-text.ts'
+import { readDocument } from '../src/vulnerabilities/formats/read-document.ts'
+import { rejectionOf } from './support/advisory-documents.ts'
+
+/** Documents that are not taken: the line and the reason of each, and that the worst of them take seconds and no more. */
+
+const wolfi = (advisories: string, version = '2.0.2') =>
+  `schema-version: ${version}\npackage:\n  name: a\nadvisories:\n${advisories}`
+const event = (fields: string) => wolfi(`  - id: CGA-2222-2222-2222\n    events:\n      - ${fields}\n`)
+const osv = (fields: string) => `{\n"id": "DSA-1-1",\n"modified": "2024-01-01T00:00:00Z",\n${fields}\n}`
+const openvex = (statement: string) =>
+  `{"@context": "https://openvex.dev/ns/v0.2.0",\n"statements": [\n${statement}\n]}`
+const csaf = (version: string, rest: string) =>
+  `{"document": {"csaf_version": "${version}", "publisher": {"name": "p", "namespace": "n"},\n"tracking": {"id": "t",
+"current_release_date": "2024-01-01T00:00:00Z", "initial_release_date": "2024-01-01T00:00:00Z"}},\n${rest}}`
+const list = (count: number, item: string) => Array(count).fill(item).join(',')
+
+const rejections: readonly (readonly [
+  what: string,
+  content: string | Uint8Array,
+  reason: RegExp,
+  format?: Format,
+])[] = [
+  // Encodings.
+  ['nothing', '', /^0: the document is empty$/],
+  ['blanks', ' \n\t\n', /^0: the document is empty$/],
+  ['comments', '# nothing\n', /^0: the document is empty$/],
+  [
+    'UTF-16, little end first',
+    Buffer.from('\ufeff{"id": 1}', 'utf16le'),
+    /^0: .* UTF-16 or UTF-32: convert it/,
+  ],
+  ['UTF-16 without a mark', Buffer.from('{"id": 1}', 'utf16le'), /^0: .* UTF-16/],
+  ['UTF-32, big end first', Buffer.from([0, 0, 0xfe, 0xff, 0, 0, 0, 0x7b]), /^0: .* UTF-32/],
+  ['Latin-1', Buffer.from('id: a\nsummary: \xe9t\xe9\n', 'latin1'), /^2: the document is not in UTF-8/],
+  ['a NUL', '{\n"id": "a\0"}', /^2: .* U\+0000/],
+  [
+    'an escaped NUL',
+    osv('"aliases": ["CVE-2024-1\\u0000"]'),
+    /^4: aliases\[0\] must not contain the character U\+0000/,
+  ],
+  ['half of a pair', osv('"aliases": ["\\ud800"]'), /^4: aliases\[0\] is not Unicode text/],
+  // Syntax.
+  ['cut off JSON', '{\n"id": "DSA-1-1",\n"modified": ', /^3: the document is not JSON: value expected$/],
+  ['a comment in JSON', osv('"a": 1 // one'), /^4: the document is not JSON/],
+  ['a trailing comma', osv('"a": [1,]'), /^4: the document is not JSON/],
+  ['two values', '{}\n{}', /^2: the document is not JSON/],
+  ['a name twice in JSON', osv('"summary": "a",\n"id": "DSA-2-1"'), /^5: the field "id" is there twice$/],
+  [
+    'a name twice in YAML',
+    event('{timestamp: 2024-01-01T00:00:00Z, type: a, type: b}'),
+    /^7: the field "type" is there twice$/,
+  ],
+  ['bad indentation', 'id:\n   a: b\n  modified: b\n', /^3: the document is not YAML/],
+  ['a tab', 'package:\n\tname: a\n', /^2: the document is not YAML/],
+  ['two documents', 'id: a\n---\nid: b\n', /^2: the file has more than one document/],
+  ['a tag', 'id: !!binary aGk=\n', /^1: the tag .*binary means nothing/],
+  ['a tag that nobody knows', 'a: 1\nid: !x aGk=\n', /^2: /],
+  ['an unknown alias', 'a: 1\nid: *x\n', /^2: .*\bx\b/],
+  ['an alias of itself', 'id: b\na: &x [*x]\n', /^2: the alias \*x is inside of what it repeats$/],
+  ['a map as a name', '? {a: b}\n: c\n', /^1: the name of a field is not plain text$/],
+  [
+    'a name that changes prototypes',
+    osv('"__proto__": {"a": 1}'),
+    /^4: a field must not be named __proto__$/,
+  ],
+  ['the same in YAML', 'id: a\n__proto__: b\n', /^2: a field must not be named __proto__$/],
+  [
+    'a huge name',
+    osv(`"${'a'.repeat(limits.advisoryNameCharsMax + 1)}": 1`),
+    /^4: the name of a field has more than 1024 characters$/,
+  ],
+  [
+    'digits that a double does not hold',
+    osv('"database_specific": {\n"a": 12345678901234567890}'),
+    /^5: the number 12345678901234567890 loses digits: write it as text$/,
+  ],
+  ['a fraction of too many digits', osv('"a": 0.12345678901234567891'), /^4: the number .* loses digits/],
+  ['a number beyond all', osv('"a": 1e999'), /^4: the number 1e999 loses digits/],
+  ['a number too small', osv('"a": 1e-999'), /^4: the number 1e-999 loses digits/],
+  // Kinds of documents.
+  ['a list', '[1]', /^1: the document must have fields$/],
+  ['text', 'hello', /^1: the document must have fields$/],
+  ['something else', '{"name": "a"}', /^1: the document is no Wolfi, OSV, secdb, OpenVEX or CSAF document$/],
+  ['another format than was said', '{"name": "a"}', /^1: the document lacks document$/, 'csaf'],
+  ['wolfi of model 3', wolfi('', '3'), /^1: schema-version is "3", another model than 2/],
+  ['wolfi of no version', 'package:\n  name: a\nadvisories: []\n', /^1: the document lacks schema-version$/],
+  ['OSV of model 2', osv('"schema_version": "2.0.0"'), /^4: schema_version is "2.0.0", another model than 1/],
+  [
+    'CSAF of model 3',
+    csaf('3.0', '"vulnerabilities": []'),
+    /^1: document.csaf_version is "3.0", another model than 2.0/,
+  ],
+  // Fields.
+  [
+    'an id that is none',
+    wolfi('  - id: CGA-1111-2222-3333\n'),
+    /^5: advisories\[0\].id must be an id such as/,
+  ],
+  ['an id of words', '{\n"id": "not an id",\n"modified": "2024-01-01T00:00:00Z"}', /^2: id must be an id/],
+  [
+    'an id as a number',
+    '{"modified": "2024-01-01T00:00:00Z",\n"id": 5}',
+    /^2: id must be text, which keeps each digit$/,
+  ],
+  ['an alias of a known form that is none', osv('"aliases": ["GHSA-1"]'), /^4: aliases\[0\] must be an id/],
+  [
+    'an id twice',
+    wolfi('  - id: CGA-2222-2222-2222\n  - id: CGA-2222-2222-2222\n'),
+    /^6: advisories\[1\] has the id of another one/,
+  ],
+  [
+    'a day that no month has',
+    event('{timestamp: 2024-02-31T00:00:00Z, type: fixed, data: {fixed-version: a}}'),
+    /^7: advisories\[0\].events\[0\].timestamp must be a time such as .*2024-02-31/,
+  ],
+  ['a day without a time', osv('"published": "2024-01-01"'), /^4: published must be a time/],
+  [
+    'no time',
+    openvex('{"vulnerability": "CVE-2024-1000", "products": ["a"], "status": "fixed"}'),
+    /^3: statements\[0\] lacks a timestamp, and so does the document$/,
+  ],
+  [
+    'a missing field',
+    event('{timestamp: 2024-01-01T00:00:00Z, type: fixed, data: {}}'),
+    /^7: advisories\[0\].events\[0\].data lacks fixed-version$/,
+  ],
+  [
+    'missing data',
+    event('{timestamp: 2024-01-01T00:00:00Z, type: fixed}'),
+    /^7: advisories\[0\].events\[0\] lacks data$/,
+  ],
+  ['a list that is none', osv('"aliases": "CVE-2024-1000"'), /^4: aliases must be a list$/],
+  ['nothing in a list', osv('"aliases": [null]'), /^4: aliases\[0\] must be text$/],
+  [
+    'control characters in a name',
+    osv('"affected": [{"package": {"ecosystem": "a", "name": "\\u001b[2J"}}]'),
+    /^4: affected\[0\].package.name must be one line without control/,
+  ],
+  [
+    'an id of the first form that is none',
+    'package:\n  name: a\nadvisories:\n  b:\n    - status: fixed\n',
+    /^5: advisories.b is not under an id/,
+  ],
+  [
+    'a version of several lines',
+    '{"reponame": "a", "packages": [{"pkg": {"name": "a", "secfixes":\n{"1\\n": []}}}]}',
+    /^2: .* is not under a version$/,
+  ],
+  ['a secdb of nowhere', '{"packages": [], "apkurl": "a"}', /^1: the document lacks urlprefix and reponame/],
+  // Limits.
+  [
+    'too many bytes',
+    new Uint8Array(limits.advisoryDocumentBytesMax + 1).fill(0x20),
+    /^0: the document has more than 67108864 bytes$/,
+  ],
+  [
+    'too deep',
+    osv(`"a": ${'['.repeat(limits.advisoryDepthMax)}${']'.repeat(limits.advisoryDepthMax)}`),
+    /^4: the document is nested deeper than 64 levels$/,
+  ],
+  [
+    'too many values',
+    `{"a": [${list(limits.advisoryValuesMax, '1')}]}`,
+    /^1: the document has more than 2000000 values/,
+  ],
+  [
+    'a long name',
+    osv(`"aliases": ["${'a'.repeat(limits.advisoryNameCharsMax + 1)}"]`),
+    /^4: aliases\[0\] has more than 1024 characters$/,
+  ],
+  [
+    'a long note',
+    event(
+      `{timestamp: 2024-01-01T00:00:00Z, type: fix-not-planned, data: {note: ${'a'.repeat(limits.advisoryNoteCharsMax + 1)}}}`,
+    ),
+    /^7: .*note has more than 65536 characters$/,
+  ],
+  [
+    'many aliases',
+    osv(
+      `"aliases": [${Array.from({ length: limits.advisoryAliasesMax }, (_, index) => `"A-${index}"`).join()}],\n"affected": [{"package": {"ecosystem": "a", "name": "b"}}]`,
+    ),
+    /^1: the document has more than 2000 aliases$/,
+  ],
+  [
+    'many events',
+    osv(
+      `"affected": [{"package": {"ecosystem": "a", "name": "b"}, "ranges": [{"events": [\n${list(limits.advisoryEventsMax, '{"fixed": "1"}')}]}]}]`,
+    ),
+    /^5: .* is more than the 1000 events/,
+  ],
+  [
+    'many advisories',
+    `{"reponame": "a", "packages": [{"pkg": {"name": "a", "secfixes": {"1":\n[${Array.from({ length: limits.advisoriesPerDocumentMax + 1 }, (_, index) => `"CVE-2024-${index + 1000}"`).join()}]}}}]}`,
+    /^2: .* is more than the 200000 advisories/,
+  ],
+  [
+    'statements about everything',
+    openvex(
+      `{"vulnerability": "CVE-2024-1000", "timestamp": "2024-01-01T00:00:00Z", "status": "fixed", "products": [${list(1500, '"a"')}],\n"subcomponents": [${list(1500, '"b"')}]}`,
+    ),
+    /^3: statements\[0\] makes more than the 1000000 events/,
+  ],
+  [
+    'a note about everything',
+    openvex(
+      `{"vulnerability": "CVE-2024-1000", "timestamp": "2024-01-01T00:00:00Z", "status": "fixed", "status_notes": "${'a'.repeat(limits.advisoryNoteCharsMax)}", "products": [${list(3000, '"a"')}]}`,
+    ),
+    /^3: statements\[0\] repeats notes to more than 134217728 characters$/,
+  ],
+  [
+    'components of components',
+    csaf(
+      '2.0',
+      `"product_tree": {"relationships": [${Array.from({ length: limits.advisoryProductChainMax + 1 }, (_, index) => `{"full_product_name": {"product_id": "${index}"}, "product_reference": "c", "relates_to_product_reference": "${index + 1}"}`).join()}]},\n"vulnerabilities": [{"cve": "CVE-2024-1000", "product_status": {"fixed": ["0"]}}]`,
+    ),
+    /relationships\[16\] is one of more than 16 relationships in a row$/,
+  ],
+  [
+    'many aliases of YAML',
+    `a: &a 1\nb: [${list(limits.advisoryYamlAliasesMax + 1, '*a')}]\n`,
+    /^2: the document has more than 1000 aliases$/,
+  ],
+  [
+    'aliases of aliases',
+    `a: &a [${list(200, '1')}]\nb: [${list(60, '*a')}]\n`,
+    /^1: aliases repeat more than 10000 values/,
+  ],
+  [
+    'too much YAML',
+    `a: ${'b'.repeat(limits.advisoryYamlCharsMax)}`,
+    /^0: the document is YAML of more than 8388608 characters/,
+  ],
+]
+
+for (const [what, content, reason, format = ''] of rejections) {
+  test(`refuses ${what}`, () => assert.match(rejectionOf(content, format), reason))
+}
+
+test('takes a byte order mark, lines that end as on Windows, and aliases that repeat little', () => {
+  const text = `\ufeffid: &id DSA-1-1\r\nmodified: "2024-01-01T00:00:00Z"\r\naliases: [*id]\r\n`
+  assert.equal(rejectionOf(text), 'taken')
+  assert.equal(rejectionOf(osv('"a": [1.10, 1e3, -0.5, 9007199254740991, 0.1, 123456.7890]')), 'taken')
+})
+
+test('tells of no more paths than the limit, however many names there are', () => {
+  const names = Array.from({ length: 1000 }, (_, index) => `"name${index}": "a"`).join()
+  const result = readDocument('made', '', Buffer.from(osv(`"database_specific": {${names}}`)))
+  assert.ok('document' in result)
+  assert.equal(result.document.unmapped.length, limits.advisoryUnmappedPathsMax + 1)
+  assert.deepEqual(result.document.unmapped.at(-1), {
+    path: '(other paths)',
+    count: 1000 - limits.advisoryUnmappedPathsMax,
+  })
+})
+
+const SIZE = 5_000_000
+const repeat = (text: string) => text.repeat(SIZE / text.length)
+const floods: Readonly<Record<string, string>> = {
+  'open lists': repeat('['),
+  'open lists of YAML': `a: ${repeat('[')}`,
+  'open entries': repeat('- '),
+  'open names': repeat('? '),
+  'open objects': repeat('{"a":'),
+  'anchors of themselves': repeat('a: &a [*a]\n'),
+  'different anchors': Array.from({ length: SIZE / 20 }, (_, index) => `a${index}: &a [*a]`).join('\n'),
+  'one long line': repeat('x'),
+  'one long value': `a: ${repeat('x ')}`,
+  'a text without an end': `a: "${repeat('x')}`,
+  'a JSON text without an end': `{"a": "${repeat('x')}`,
+  escapes: `a: "${repeat('\\n')}"`,
+  'errors, less than are counted': `a: ${'[]'.repeat(400_000)}`,
+  directives: repeat('%a\n'),
+  'tags, less than are counted': '!a '.repeat(400_000),
+  names: Array.from({ length: 200_000 }, (_, index) => `k${index}: v`).join('\n'),
+  'blank lines': repeat('\n'),
+}
+
+test('the worst takes seconds, and is never more than a rejection', () => {
+  for (const [what, text] of Object.entries(floods)) {
+    const startMs = performance.now()
+    assert.notEqual(rejectionOf(text), 'taken', what)
+    const seconds = (performance.now() - startMs) / 1000
+    assert.ok(seconds < 10, `${what} takes ${seconds.toFixed(1)} s`)
+  }
+})
+
+test('takes the JSON that JSON.parse takes, but for what loses digits or names a field twice', () => {
+  const piece = fc.constantFrom(
+    ...[
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      ':',
+      '"a"',
+      '"b"',
+      '"\\u00e9"',
+      '"\\x"',
+      '"\\ud83d"',
+      '1',
+      '-',
+      '0',
+      '.5',
+      '01',
+      'e1',
+      '1E+2',
+    ],
+    ...[
+      'true',
+      'null',
+      'nul',
+      ' ',
+      '\n',
+      '\t',
+      '\r',
+      '\f',
+      '\u00a0',
+      '\ufeff',
+      '//',
+      '/**/',
+      "'a'",
+      '+1',
+      'NaN',
+      '\u2028',
+      '"\t"',
+      '"',
+    ],
+  )
+  const almost = fc.tuple(fc.json(), fc.nat(), fc.nat(3), piece).map(([json, at, cut, put]) => {
+    const index = at % (json.length + 1)
+    return json.slice(0, index) + put + json.slice(index + cut)
+  })
+  const text = fc.oneof(
+    fc.json(),
+    almost,
+    fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join('')),
+  )
+  fc.assert(
+    fc.property(text, (json) => {
+      let strict = true
+      try {
+        JSON.parse(json)
+      } catch {
+        strict = false
+      }
+      let reason = ''
+      try {
+        jsonValue(json)
+      } catch (error) {
+        reason = (error as Error).message
+      }
+      const isOurs = /loses digits|is there twice|__proto__|without U\+0000/.test(reason)
+      assert.ok(isOurs || strict === (reason === ''), `${JSON.stringify(json)}: ${reason || 'taken'}`)
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+test('answers to any content with a document or a reason', () => {
+  const words = fc.constantFrom(
+    ...[
+      'id',
+      'modified',
+      'affected',
+      'package',
+      'ranges',
+      'events',
+      'fixed',
+      'severity',
+      'statements',
+      'products',
+      'status',
+    ],
+    ...[
+      'document',
+      'vulnerabilities',
+      'product_tree',
+      'advisories',
+      'schema-version',
+      'packages',
+      'pkg',
+      'secfixes',
+      'name',
+      'type',
+    ],
+    ...[
+      'vulnerability',
+      'timestamp',
+      'reponame',
+      'aliases',
+      'data',
+      '@id',
+      'tracking',
+      'publisher',
+      'csaf_version',
+      'branches',
+    ],
+  )
+  const { tree } = fc.letrec((tie) => ({
+    tree: fc.oneof(
+      { maxDepth: 5, depthIdentifier: 'tree' },
+      fc.constantFrom(
+        ...['2', '2.0', '2024-01-01T00:00:00Z', 'CVE-2024-1000', 'fixed', 'detection', '', null, 1, true],
+      ),
+      fc.dictionary(words, tie('tree'), { maxKeys: 6 }),
+      fc.array(tie('tree'), { maxLength: 3 }),
+    ),
+  }))
+  const formats = ['', 'wolfi', 'osv', 'secdb', 'openvex', 'csaf'] as const
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        tree.map((value) => Buffer.from(JSON.stringify(value))),
+        fc.uint8Array(),
+      ),
+      (content) => {
+        for (const format of formats) {
+          const result = readDocument('made', format, content)
+          if ('rejection' in result) assert.match(result.rejection.reason, /\S/)
+        }
+      },
+    ),
+    { numRuns: 2000 },
+  )
+})

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { AdvisoryDocumentsService } from '#gen/berth/vulnerabilities/v1/documents_pb.js'
+import { assertRefused, badField, denied, missing, onEveryDatabase } from '../support/cast.ts'
+
+/** biome-ignore lint/suspicious/noExplicitAny: JSON of the API. */
+type Json = any
+
+const wolfi = (packageName: string, ...ids: string[]) =>
+  `schema-version: 2.0.2
+package:
+  name: ${packageName}
+advisories:
+${ids
+  .map(
+    (id, at) => `  - id: ${id}
+    aliases:
+      - CVE-2024-100${at}
+    events:
+      - timestamp: 2024-05-01T10:00:0${at}Z
+        type: fixed
+        data:
+          fixed-version: 1.2.${at}-r0
+`,
+  )
+  .join('')}`
+
+const [first, second] = ['CGA-2222-3333-4444', 'CGA-5555-6666-7777']
+const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64')
+
+onEveryDatabase('advisory documents', (cast) => {
+  const newGroup = async () => {
+    const organization = await cast().organization()
+    const { api } = await organization.member('advisories.admin')
+    const path = `vulnerabilities/advisories/${organization.uid}`
+    const send = async (documents: Json[], more = {}): Promise<Json[]> => {
+      const { status, body, text } = await api.post(`${path}:importDocuments`, { documents, ...more })
+      assert.equal(status, 200, text)
+      return body.documents
+    }
+    const list = async (query = {}): Promise<Json> =>
+      (await api.get('vulnerabilities/advisories', query)).body
+    return { ...organization, api, path, send, list }
+  }
+
+  test('a document becomes advisories; the same again changes nothing, not even a time', async () => {
+    const { send, list, uid } = await newGroup()
+    const document = { name: 'git.advisories.yaml', content: base64(wolfi('git', first, second)) }
+    const [tried] = await send([document], { dryRun: true })
+    assert.equal(tried.created, 2)
+    assert.equal((await list()).totalCount, '0')
+    const [made] = await send([document])
+    assert.deepEqual(made, { ...tried, accepted: true, format: 'wolfi', events: { fixed: 2 } })
+    const { advisories } = await list({ order_by: 'advisory_id' })
+    assert.deepEqual(
+      advisories.map(({ uid: one, events, ...rest }: Json) => [
+        one.slice(0, -17),
+        events.length,
+        rest.advisoryId,
+        rest.aliases,
+      ]),
+      [
+        [uid, 1, first, ['CVE-2024-1000']],
+        [uid, 1, second, ['CVE-2024-1001']],
+      ],
+    )
+    const [{ events, createTime, updateTime }] = advisories
+    assert.deepEqual([createTime, updateTime], ['2024-05-01T10:00:00.000Z', '2024-05-01T10:00:00.000Z'])
+    assert.deepEqual(
+      [events[0].fixed.fixedVersion, events[0].reviewState],
+      ['1.2.0-r0', 'REVIEW_STATE_APPROVED'],
+    )
+    const [again] = await send([{ ...document, name: 'other.yaml' }])
+    assert.deepEqual([again.created, again.updated, again.unchanged], [0, 0, 2])
+    assert.deepEqual((await list({ order_by: 'advisory_id' })).advisories, advisories)
+  })
+
+  test('a bad document is told of with its line, and stops none of the others', async () => {
+    const { send, list } = await newGroup()
+    const answers = await send([
+      { name: 'a.yaml', content: base64(wolfi('a', first)) },
+      { name: 'broken.yaml', content: base64('package:\n  name: x\nadvisories:\n  - id: [\n') },
+      {
+        name: 'wrong.yaml',
+        content: base64(wolfi('w', first).replace('timestamp: 2024', 'timestamp: 20x4')),
+      },
+      { name: 'cut.json.gz', content: base64(gzipSync(wolfi('z', first)).subarray(0, 60)) },
+      { name: 'b.yaml.gz', content: base64(gzipSync(wolfi('b', second))) },
+    ])
+    assert.deepEqual(
+      answers.map(({ name, accepted, created, line }) => [name, accepted, created, line > 0]),
+      [
+        ['a.yaml', true, 1, false],
+        ['broken.yaml', false, 0, true],
+        ['wrong.yaml', false, 0, true],
+        ['cut.json.gz', false, 0, false],
+        ['b.yaml.gz', true, 1, false],
+      ],
+    )
+    for (const { accepted, reason } of answers) assert.equal(reason === '', accepted, reason)
+    assert.equal((await list()).totalCount, '2')
+  })
+
+  test('what no field has is kept with the document and told of', async () => {
+    const { send, list, api } = await newGroup()
+    const record = {
+      id: 'OSV-1',
+      modified: '2024-01-02T03:04:05Z',
+      references: [{ type: 'WEB', url: 'https://example.com/1' }],
+      affected: [{ package: { ecosystem: 'npm', name: 'left-pad' } }],
+    }
+    const [made] = await send([{ name: 'OSV-1.json', content: base64(JSON.stringify(record)) }])
+    assert.ok(
+      made.unmapped.some(({ path }: Json) => path.startsWith('references')),
+      JSON.stringify(made),
+    )
+    const [advisory] = (await list()).advisories
+    const { body } = await api.get(`vulnerabilities/advisories/${advisory.uid}/sources`)
+    const [{ content, importTime, ...source }] = body.sources
+    assert.deepEqual(source, {
+      format: 'osv',
+      id: 'OSV-1',
+      name: 'OSV-1.json',
+      revisionTime: '2024-01-02T03:04:05.000Z',
+      unmapped: made.unmapped,
+    })
+    assert.deepEqual(JSON.parse(Buffer.from(content, 'base64').toString()), record)
+    assert.ok(Date.parse(importTime) > 0)
+  })
+
+  test('documents are taken away with what only they tell of; then the group can go', async () => {
+    const { send, list, path, api, admin, uid } = { ...(await newGroup()), admin: cast().admin }
+    await send([
+      { name: 'git.yaml', content: base64(wolfi('git', first)) },
+      { name: 'vim.yaml', content: base64(wolfi('vim', second)) },
+    ])
+    const { advisories } = await list()
+    assertRefused(await admin.delete(`iam/groups/${uid}`), {
+      status: 400,
+      code: 9,
+      violation: 'RESOURCE_NOT_EMPTY',
+    })
+    const away = (body: Json) => api.post(`${path}:deleteDocuments`, body)
+    assertRefused(await away({ format: 'x' }), badField('format'))
+    assert.deepEqual((await away({ format: 'wolfi', ids: ['git', 'nothing'] })).body, {
+      documents: 1,
+      withdrawn: 1,
+      more: false,
+    })
+    assert.equal((await list()).totalCount, '1')
+    assert.deepEqual((await away({ format: 'wolfi' })).body, { documents: 1, withdrawn: 1, more: false })
+    for (const { uid: one } of advisories)
+      assert.ok((await api.get(`vulnerabilities/advisories/${one}`)).body.deleteTime)
+  })
+
+  test('who may not is refused before anything is read; bad requests are told by field', async () => {
+    const { path, member, owner, api, uid } = await newGroup()
+    const document = { name: 'a.yaml', content: base64(wolfi('a', first)) }
+    for (const other of [owner, await member('viewer'), await member('advisories.viewer')]) {
+      const refused = await cast().writesNothing(() =>
+        other.api.post(`${path}:importDocuments`, { documents: [document] }),
+      )
+      assertRefused(refused, denied)
+      assertRefused(await other.api.post(`${path}:deleteDocuments`, { format: 'wolfi' }), denied)
+    }
+    const bad: [Json, string][] = [
+      [{ documents: [] }, 'documents'],
+      [{ documents: Array.from({ length: 1001 }, () => document) }, 'documents'],
+      [{ documents: [{ ...document, format: 'xml' }] }, 'documents[0].format'],
+      [{ documents: [{ ...document, content: '' }] }, 'documents[0].content'],
+      [{ documents: [{ ...document, name: 'n'.repeat(1025) }] }, 'documents[0].name'],
+    ]
+    for (const [body, field] of bad)
+      assertRefused(await api.post(`${path}:importDocuments`, body), badField(field))
+    const gone = `${uid}/0000000000000000`
+    assertRefused(
+      await cast().admin.post(`vulnerabilities/advisories/${gone}:importDocuments`, {
+        documents: [document],
+      }),
+      missing('iam.chainguard.dev/Group', gone),
+    )
+    const absent = `vulnerabilities/advisories/${gone}/sources`
+    assertRefused(await api.get(absent), missing('vulnerabilities.chainguard.dev/Advisory', gone))
+  })
+
+  test('a large document comes in one request, over REST and gRPC', async () => {
+    const { uid, send, list } = await newGroup()
+    const affected = Array.from({ length: 50 }, (_, at) => ({
+      package: { ecosystem: 'npm', name: `package-${at}` },
+    }))
+    const large = JSON.stringify({
+      id: 'OSV-2',
+      modified: '2024-01-02T03:04:05Z',
+      details: 'x'.repeat(2e6),
+      affected,
+    })
+    const [made] = await send([{ name: 'OSV-2.json', content: base64(large) }])
+    assert.equal(made.created, 50)
+    const { documents } = await cast().grpc.call(
+      AdvisoryDocumentsService.method.importAdvisoryDocuments,
+      {
+        parent: uid,
+        documents: [{ name: 'OSV-2.json', format: '', content: Buffer.from(large) }],
+        dryRun: false,
+      },
+      { token: cast().berth.token },
+    )
+    assert.equal(documents[0]?.unchanged, 50)
+    assert.equal((await list()).totalCount, '50')
+  })
+})

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { advisoryCrashRounds } from '../support/advisory-crash.ts'
+import { startPostgres, withoutPostgres } from '../support/postgres.ts'
+import { temporaryDirectory } from '../support/process.ts'
+
+const ROUNDS = 30
+
+test('30 kills during imports on SQLite leave each document whole or absent', async (t) => {
+  const written = await advisoryCrashRounds(t, { BERTH_DATA_DIR: temporaryDirectory(t) }, ROUNDS)
+  t.diagnostic(`${written} documents written by imports that were cut off`)
+  assert.ok(written > ROUNDS)
+})
+
+test('30 kills during imports on PostgreSQL leave each document whole or absent', {
+  skip: withoutPostgres,
+}, async (t) => {
+  const { url } = await startPostgres(t)
+  const env = { BERTH_DATA_DIR: temporaryDirectory(t), BERTH_DATABASE_URL: url }
+  const written = await advisoryCrashRounds(t, env, ROUNDS)
+  t.diagnostic(`${written} documents written by imports that were cut off`)
+  assert.ok(written > ROUNDS)
+})
