@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
 import { OrgStatus } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { formatProblems } from './support/format-schemas.ts'
-import { type Cast, newName, onEveryDatabase, type Organization } from './support/cast.ts'
 import { collections, documentsIn } from './support/advisory-documents.ts'
+import { type Cast, newName, type Organization, onEveryDatabase } from './support/cast.ts'
+import { formatProblems } from './support/format-schemas.ts'
 import { call } from './support/rest.ts'
 
 /** What groups publish, as scanners get it. */
@@ -19,9 +19,17 @@ interface Got {
   readonly bytes: Buffer
 }
 
-async function get(url: string, headers: Readonly<Record<string, string>> = {}, method = 'GET'): Promise<Got> {
+async function get(
+  url: string,
+  headers: Readonly<Record<string, string>> = {},
+  method = 'GET',
+): Promise<Got> {
   const response = await fetch(url, { method, headers: { 'accept-encoding': 'identity', ...headers } })
-  return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) }
+  return {
+    status: response.status,
+    headers: response.headers,
+    bytes: Buffer.from(await response.arrayBuffer()),
+  }
 }
 
 const json = ({ bytes }: Got): Json => JSON.parse(bytes.toString())
@@ -67,7 +75,9 @@ const publish = async ({ admin }: Cast, group: string, body: object = { public: 
 onEveryDatabase('feeds of advisories', (cast) => {
   test('publishes every advisory of a group, and of those below it, in each format', async () => {
     const organization = await cast().organization()
-    const { uid: folder } = await organization.owner.api.made(`iam/groups/${organization.uid}`, { name: newName('f') })
+    const { uid: folder } = await organization.owner.api.made(`iam/groups/${organization.uid}`, {
+      name: newName('f'),
+    })
     await importInto(cast(), organization.uid, 'wolfi/current')
     await importInto(cast(), folder, 'osv')
     await importInto(cast(), folder, 'openvex')
@@ -86,7 +96,10 @@ onEveryDatabase('feeds of advisories', (cast) => {
       assert.equal(name, `${record.id}.json`)
       assert.equal(formatProblems('osv', record), '')
     }
-    assert.ok(live.some(({ severity }) => severity !== undefined), 'scores of documents come along')
+    assert.ok(
+      live.some(({ severity }) => severity !== undefined),
+      'scores of documents come along',
+    )
 
     const [one] = live
     assert.deepEqual(json(await get(`${feeds}/osv/${one.id}.json`, headers)), one)
@@ -96,7 +109,10 @@ onEveryDatabase('feeds of advisories', (cast) => {
     const expected = [...records.values()]
       .map(({ id, modified }) => ({ ms: Date.parse(modified), line: `${modified},${id}` }))
       .sort((a, b) => b.ms - a.ms || (a.line < b.line ? -1 : 1))
-    assert.deepEqual(lines, expected.map(({ line }) => line))
+    assert.deepEqual(
+      lines,
+      expected.map(({ line }) => line),
+    )
 
     const secdb = json(await get(`${feeds}/secdb/security.json`, headers))
     assert.equal(formatProblems('secdb', secdb), '')
@@ -149,7 +165,10 @@ onEveryDatabase('feeds of advisories', (cast) => {
     }
     for (const headers of [{}, bearer(other), { authorization: 'Bearer nonsense' }]) {
       assert.deepEqual(await shape(organization.uid, headers), await shape(missing, headers))
-      assert.deepEqual(await shape(organization.uid, headers), await shape(`${organization.uid}/${'f'.repeat(16)}`, headers))
+      assert.deepEqual(
+        await shape(organization.uid, headers),
+        await shape(`${organization.uid}/${'f'.repeat(16)}`, headers),
+      )
     }
     assert.equal((await shape(organization.uid, {}))[0], 401)
     assert.equal((await shape(organization.uid, bearer(other)))[0], 403)
@@ -159,10 +178,13 @@ onEveryDatabase('feeds of advisories', (cast) => {
 
   test('lets everybody read what a public group publishes, and all that lies below it', async () => {
     const organization = await cast().organization()
-    const { uid: folder } = await organization.owner.api.made(`iam/groups/${organization.uid}`, { name: newName('f') })
+    const { uid: folder } = await organization.owner.api.made(`iam/groups/${organization.uid}`, {
+      name: newName('f'),
+    })
     const { uid: inner } = await organization.owner.api.made(`iam/groups/${folder}`, { name: newName('f') })
     await importInto(cast(), inner, 'wolfi/schema-fixtures')
-    const status = async (group: string) => (await get(`${feedsOf(cast(), group)}/secdb/security.json`)).status
+    const status = async (group: string) =>
+      (await get(`${feedsOf(cast(), group)}/secdb/security.json`)).status
     const shown = await publish(cast(), folder)
     assert.equal(shown.public, true)
     assert.equal(shown.publicThrough, folder)
@@ -180,7 +202,11 @@ onEveryDatabase('feeds of advisories', (cast) => {
     const feed = `${feedsOf(cast(), organization.uid)}/secdb/security.json`
     assert.equal((await get(feed)).status, 200)
     const { db } = cast().berth.berth.installation.store
-    await db.kysely.updateTable('groups').set({ status: OrgStatus.SUSPENDED }).where('uid', '=', organization.uid).execute()
+    await db.kysely
+      .updateTable('groups')
+      .set({ status: OrgStatus.SUSPENDED })
+      .where('uid', '=', organization.uid)
+      .execute()
     assert.equal((await get(feed)).status, 401)
     assert.equal((await get(feed, bearer(organization))).status, 403)
   })
@@ -208,7 +234,9 @@ onEveryDatabase('feeds of advisories', (cast) => {
     assert.ok((await get(`${feeds}/osv/modified_id.csv`)).bytes.length > 0)
     await importInto(cast(), organization.uid, 'wolfi/schema-fixtures')
     assert.equal(await tagOf(), second, 'an import that changes nothing')
-    const { uid: folder } = await organization.owner.api.made(`iam/groups/${organization.uid}`, { name: newName('f') })
+    const { uid: folder } = await organization.owner.api.made(`iam/groups/${organization.uid}`, {
+      name: newName('f'),
+    })
     assert.equal(await tagOf(), second)
     await importInto(cast(), folder, 'secdb')
     assert.notEqual(await tagOf(), second)
@@ -232,7 +260,9 @@ onEveryDatabase('feeds of advisories', (cast) => {
     await importInto(cast(), organization.uid, 'secdb')
     await publish(cast(), organization.uid)
     const feeds = feedsOf(cast(), organization.uid)
-    const id = unzipped((await get(`${feeds}/osv/all.zip`)).bytes).keys().next().value
+    const id = unzipped((await get(`${feeds}/osv/all.zip`)).bytes)
+      .keys()
+      .next().value
     for (const feed of ['secdb/security.json', `osv/${id}`, 'openvex/binutils.json']) {
       const plain = await get(`${feeds}/${feed}`)
       const packed = await get(`${feeds}/${feed}`, { 'accept-encoding': 'br, gzip;q=0.5' })
@@ -240,10 +270,16 @@ onEveryDatabase('feeds of advisories', (cast) => {
       assert.deepEqual(packed.bytes, plain.bytes)
       assert.equal(packed.headers.get('content-encoding'), 'gzip')
       assert.equal(plain.headers.get('content-encoding'), null)
-      assert.equal(String(packed.headers.get('etag')), String(plain.headers.get('etag')).replace(/"$/, '-gzip"'))
+      assert.equal(
+        String(packed.headers.get('etag')),
+        String(plain.headers.get('etag')).replace(/"$/, '-gzip"'),
+      )
       const tag = { 'if-none-match': String(packed.headers.get('etag')) }
       assert.equal((await get(`${feeds}/${feed}`, tag)).status, 304)
-      assert.equal((await get(`${feeds}/${feed}`, { 'accept-encoding': 'gzip;q=0' })).headers.get('content-encoding'), null)
+      assert.equal(
+        (await get(`${feeds}/${feed}`, { 'accept-encoding': 'gzip;q=0' })).headers.get('content-encoding'),
+        null,
+      )
       const head = await get(`${feeds}/${feed}`, {}, 'HEAD')
       assert.equal(head.status, 200)
       assert.equal(head.bytes.length, 0)
@@ -275,7 +311,10 @@ onEveryDatabase('feeds of advisories', (cast) => {
     assert.equal(before.publicThrough, '')
     assert.deepEqual(before.distribution, { ecosystem: 'Wolfi', namespace: 'wolfi' })
     const api = cast().admin
-    assert.equal((await organization.owner.api.patch(publication(organization.uid), { public: true })).status, 403)
+    assert.equal(
+      (await organization.owner.api.patch(publication(organization.uid), { public: true })).status,
+      403,
+    )
     const refused = async (body: object, field: string) => {
       const { status, body: answer } = await api.patch(publication(organization.uid), body)
       assert.equal(status, 400)
@@ -287,23 +326,35 @@ onEveryDatabase('feeds of advisories', (cast) => {
     await refused({ securityDatabase: { archs: Array(51).fill('x86_64') } }, 'securityDatabase.archs')
     const changed = await publish(cast(), organization.uid, {
       distribution: { ecosystem: 'Alpine:v3.20', namespace: 'alpine' },
-      securityDatabase: { archs: ['riscv64'], urlprefix: 'https://dl.example', reponame: 'main', distroversion: 'v3.20' },
+      securityDatabase: {
+        archs: ['riscv64'],
+        urlprefix: 'https://dl.example',
+        reponame: 'main',
+        distroversion: 'v3.20',
+      },
     })
     assert.equal(changed.securityDatabase.distroversion, 'v3.20')
     await importInto(cast(), organization.uid, 'wolfi/schema-fixtures')
     const feeds = feedsOf(cast(), organization.uid)
     const secdb = json(await get(`${feeds}/secdb/security.json`, bearer(organization)))
-    assert.deepEqual([secdb.archs, secdb.urlprefix, secdb.distroversion], [['riscv64'], 'https://dl.example', 'v3.20'])
+    assert.deepEqual(
+      [secdb.archs, secdb.urlprefix, secdb.distroversion],
+      [['riscv64'], 'https://dl.example', 'v3.20'],
+    )
     const [record] = unzipped((await get(`${feeds}/osv/all.zip`, bearer(organization))).bytes).values()
     assert.equal(record.affected[0].package.ecosystem, 'Alpine:v3.20')
     assert.match(record.affected[0].package.purl, /^pkg:apk\/alpine\//)
     const audited = await cast().auditOf(organization.uid)
     assert.ok(audited.some(({ method }) => method.endsWith('/UpdateAdvisoryPublication')))
-    const stale = await call('PATCH', `${cast().berth.url}/vulnerabilities/v2beta1/advisoryPublications/${organization.uid}`, {
-      token: api.token,
-      body: { public: true },
-      headers: { 'if-match': 'W/"old"' },
-    })
+    const stale = await call(
+      'PATCH',
+      `${cast().berth.url}/vulnerabilities/v2beta1/advisoryPublications/${organization.uid}`,
+      {
+        token: api.token,
+        body: { public: true },
+        headers: { 'if-match': 'W/"old"' },
+      },
+    )
     assert.equal(stale.status, 412)
   })
 })

@@ -37,7 +37,12 @@ const exceptions: Readonly<Record<string, string>> = {
 }
 
 /** Needed where an organization's owner may not: founding organizations, and pages of the catalogue. */
-const operatorsOnly = new Set(['CreateGroupAtRoot', 'UpdateRepo', 'UpdateRepoReadme'])
+const operatorsOnly = new Set([
+  'CreateGroupAtRoot',
+  'UpdateRepo',
+  'UpdateRepoReadme',
+  'UpdateAdvisoryPublication',
+])
 
 const sent = operations.filter(
   ({ operationId, requestBody, method }) =>

@@ -44,7 +44,10 @@ function feed({ id, summary, type, schema, parameter }: Feed): Operation {
     parameters: [group, ...own, ifNoneMatch],
     responses: {
       200: answer,
-      304: { description: 'It is still the version that the caller has.', headers: headersOf('ETag', ...rateHeaders) },
+      304: {
+        description: 'It is still the version that the caller has.',
+        headers: headersOf('ETag', ...rateHeaders),
+      },
       401: errorAnswer(401),
       403: errorAnswer(403),
       404: errorAnswer(404),
@@ -106,7 +109,8 @@ export const advisoryFeeds: Readonly<Record<string, Operation>> = {
     schema: object,
     parameter: {
       name: 'artifact',
-      description: 'Name of the artifact, as the index has it: encoded, with a `~` before `index` and before another `~`.',
+      description:
+        'Name of the artifact, as the index has it: encoded, with a `~` before `index` and before another `~`.',
       example: 'git',
     },
   }),

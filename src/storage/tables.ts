@@ -319,6 +319,8 @@ export interface AdvisoryRow {
   origin: string
   /** How its documents name the product, where that is more than the artifact's name. */
   product: string
+  /** The same of the component. */
+  component_product: string
   /** What it is known by to the documents of its group. */
   key: string
   /** SHA-256 of what the documents say of it. */

@@ -77,6 +77,7 @@ export function rowOf(uid: string, record: AdvisoryRecord, hash: Uint8Array, tim
     component_name: record.componentName,
     origin: record.origin,
     product: record.product,
+    component_product: record.componentProduct ?? '',
     key: record.key,
     record_hash: hash,
     content,

@@ -98,6 +98,7 @@ export function rowOf(
         artifact_name: name,
         component_name: `${updated}`,
         origin: '',
+        component_product: '',
         product: '',
         key: uid,
         record_hash: new Uint8Array(0),

@@ -23,6 +23,7 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
       .addColumn('component_name', text, (c) => c.notNull())
       .addColumn('origin', text, (c) => c.notNull())
       .addColumn('product', text, (c) => c.notNull())
+      .addColumn('component_product', text, (c) => c.notNull())
       .addColumn('key', text, (c) => c.notNull())
       .addColumn('record_hash', bytes, (c) => c.notNull())
       .addColumn('content', bytes, (c) => c.notNull())

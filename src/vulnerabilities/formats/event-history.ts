@@ -40,7 +40,9 @@ export function historyOf(happenings: readonly Happening[], tally: UnmappedTally
   }
   const known = new Set<string>()
   const events: EventRecord[] = []
-  for (const { at, type, author, issue, source } of happenings.toSorted((a, b) => compareInstants(a.at, b.at))) {
+  for (const { at, type, author, issue, source } of happenings.toSorted((a, b) =>
+    compareInstants(a.at, b.at),
+  )) {
     const event = { timeMs: at.ms, author, type, ...(issue !== undefined && { issue }) }
     const print = JSON.stringify(event)
     if (known.has(print)) {

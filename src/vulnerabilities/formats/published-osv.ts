@@ -79,6 +79,7 @@ function recordOf(
     componentType: name('componentType'),
     origin: optionalName(specific, 'origin'),
     product: optionalName(specific, 'product'),
+    componentProduct: optionalName(specific, 'componentProduct'),
     aliases: distinctAliases(entriesOf(words, 'aliases').map(takeAlias), words),
     events: historyOf(objectsIn(words, 'events').map(happeningOf), tally),
     severities: scores.length > 0 ? scores : osvScores(entry),

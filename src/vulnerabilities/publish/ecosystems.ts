@@ -57,7 +57,17 @@ const purlTypes: Readonly<Record<string, string>> = {
 }
 
 /** Ecosystems whose versions are those of SemVer 2.0. */
-const semantic = new Set(['Bitnami', 'crates.io', 'GitHub Actions', 'Go', 'Hex', 'Julia', 'npm', 'Pub', 'SwiftURL'])
+const semantic = new Set([
+  'Bitnami',
+  'crates.io',
+  'GitHub Actions',
+  'Go',
+  'Hex',
+  'Julia',
+  'npm',
+  'Pub',
+  'SwiftURL',
+])
 
 /** Types that one ecosystem alone has. */
 const ecosystems = new Map(

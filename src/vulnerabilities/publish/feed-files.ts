@@ -75,7 +75,10 @@ export function feedFiles({
       }
       const feed = name.endsWith(COMPRESSED) ? name.slice(0, -COMPRESSED.length) : name
       const before = found.get(feed)
-      found.set(feed, { bytes: (before?.bytes ?? 0) + facts.size, usedMs: Math.max(before?.usedMs ?? 0, facts.mtimeMs) })
+      found.set(feed, {
+        bytes: (before?.bytes ?? 0) + facts.size,
+        usedMs: Math.max(before?.usedMs ?? 0, facts.mtimeMs),
+      })
     }
     return new Map([...found].sort(([, a], [, b]) => a.usedMs - b.usedMs))
   }

@@ -55,7 +55,8 @@ export function feedHandler(options: FeedHandlerOptions): HttpHandler {
       await admit(method, incoming)
       const state = await feedState(store.db.kysely, asked.group)
       const isPublic = state?.publicThrough !== undefined
-      if (!isPublic) await dispatch(method, create(GetAdvisoryPublicationRequestSchema, { uid: asked.group }), incoming)
+      if (!isPublic)
+        await dispatch(method, create(GetAdvisoryPublicationRequestSchema, { uid: asked.group }), incoming)
       if (state === undefined) throw nothingThere()
       return told(await answer(options, request, { asked, state, isPublic }), incoming)
     } catch (error) {
@@ -75,7 +76,9 @@ function askedFor(url: string): Asked | undefined {
   if (format === 'openvex') {
     const artifact = artifactAt(file)
     // One name, however it was encoded.
-    return artifact === undefined ? undefined : { group, path: `openvex/${locationOf(artifact)}`, feed: { artifact } }
+    return artifact === undefined
+      ? undefined
+      : { group, path: `openvex/${locationOf(artifact)}`, feed: { artifact } }
   }
   const record = format === 'osv' ? /^([\w-]+)\.json$/.exec(file)?.[1] : undefined
   return record === undefined ? undefined : { group, path: rest, record }
@@ -91,7 +94,11 @@ interface Context {
   readonly isPublic: boolean
 }
 
-async function answer(options: FeedHandlerOptions, request: HttpRequest, context: Context): Promise<HttpReply> {
+async function answer(
+  options: FeedHandlerOptions,
+  request: HttpRequest,
+  context: Context,
+): Promise<HttpReply> {
   const { store, baseUrl } = options
   const { asked, state, isPublic } = context
   const { revision, groups, changedMs } = state
@@ -112,7 +119,10 @@ async function answer(options: FeedHandlerOptions, request: HttpRequest, context
   if (seen !== undefined) return { status: 304, headers: { ...headers, etag: seen }, body: undefined }
 
   const compressed = acceptsGzip(request)
-  const content = 'record' in asked ? await recordOf(options, context, asked.record) : await feedOf(options, context, name, compressed)
+  const content =
+    'record' in asked
+      ? await recordOf(options, context, asked.record)
+      : await feedOf(options, context, name, compressed)
   if (content === undefined) throw nothingThere()
   const encoded = content instanceof Uint8Array && compressed ? await gzipped(content) : content
   const isCompressed = encoded instanceof Uint8Array ? compressed : encoded.isCompressed

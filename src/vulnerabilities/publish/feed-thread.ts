@@ -22,7 +22,10 @@ port.on('message', ({ id, source, job }: MakingRequest) => {
   make(source, job).then(
     (made) => port.postMessage({ id, made } satisfies MakingReply),
     (error: unknown) =>
-      port.postMessage({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+      port.postMessage({
+        id,
+        error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      }),
   )
 })
 

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { ApiError, unavailable } from '../../core/errors.ts'
+import { type ApiError, unavailable } from '../../core/errors.ts'
 import { limits } from '../../core/limits.ts'
 import type { Db } from '../../storage/db.ts'
 import type { MakingReply, MakingRequest } from './feed-thread.ts'

@@ -21,7 +21,11 @@ export interface Feeds {
    * `name`: what it is made of, which no other feed has. Undefined when there is nothing to publish. Rejects when it cannot be
    * made.
    */
-  serve(name: string, request: FeedRequest, wants: { readonly compressed: boolean }): Promise<ServedFeed | undefined>
+  serve(
+    name: string,
+    request: FeedRequest,
+    wants: { readonly compressed: boolean },
+  ): Promise<ServedFeed | undefined>
 }
 
 export interface FeedsOptions {

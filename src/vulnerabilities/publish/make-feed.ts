@@ -16,7 +16,13 @@ import { type ZipEntry, zipOf } from './zip-file.ts'
 
 /** Makes the files of a feed from the database, away from the event loop: piece by piece, whatever its size. */
 
-export const wholeFeeds = ['osv/all.zip', 'osv/modified_id.csv', 'secdb/security.json', 'openvex/index.json', 'openvex/all.zip'] as const
+export const wholeFeeds = [
+  'osv/all.zip',
+  'osv/modified_id.csv',
+  'secdb/security.json',
+  'openvex/index.json',
+  'openvex/all.zip',
+] as const
 export type WholeFeed = (typeof wholeFeeds)[number]
 
 /** Plain data: it goes to a thread. */

@@ -14,7 +14,8 @@ export class ModifiedList {
     }
     const from = this.#from(this.#count)
     const bytes = Buffer.from(id)
-    while (from + bytes.length > this.#ids.length) this.#ids = grown(this.#ids, Buffer.alloc(this.#ids.length * 2))
+    while (from + bytes.length > this.#ids.length)
+      this.#ids = grown(this.#ids, Buffer.alloc(this.#ids.length * 2))
     this.#ids.set(bytes, from)
     this.#times[this.#count] = ms
     this.#ends[this.#count] = from + bytes.length

@@ -34,7 +34,9 @@ export function osvRecord(advisories: readonly PublishedAdvisory[], distribution
     schema_version: SCHEMA_VERSION,
     id,
     modified: instantOfMs(Math.max(...all.map(modifiedMs))),
-    published: instantOfMs(Math.min(...all.map(({ createTime }) => (createTime ? timestampMs(createTime) : 0)))),
+    published: instantOfMs(
+      Math.min(...all.map(({ createTime }) => (createTime ? timestampMs(createTime) : 0))),
+    ),
     // While one of them counts the record does.
     ...(withdrawn.length === all.length && { withdrawn: instantOfMs(Math.max(...withdrawn)) }),
     ...(aliases.length > 0 && { aliases }),
@@ -77,18 +79,19 @@ function severityOf({ severities }: Pick<Advisory, 'severities'>): JsonObject[] 
 }
 
 function affectedOf(one: PublishedAdvisory, distribution: Distribution): JsonObject {
-  const { advisory, origin, product } = one
+  const { advisory, origin, product, componentProduct } = one
   const ecosystem = ecosystemOf(advisory, distribution)
   const described = ecosystem !== undefined && {
     package: { ecosystem, name: advisory.artifactName, purl: purlOf(one, distribution) },
   }
   return {
     ...described,
-    ranges: rangesOf(advisory, ecosystem),
+    ranges: rangesOf(one, ecosystem),
     database_specific: {
       advisory: ownWords(advisory),
       ...(origin !== '' && { origin }),
       ...(product !== '' && { product }),
+      ...(componentProduct !== '' && { componentProduct }),
     },
   }
 }
@@ -113,10 +116,11 @@ function ownWords(advisory: Advisory): JsonObject {
 const EVER = { introduced: '0' }
 
 /** The newest event decides: nothing is known of when a vulnerability came in. */
-function rangesOf({ artifactName, artifactType, events }: Advisory, ecosystem: string | undefined): JsonObject[] {
+function rangesOf({ advisory, product }: PublishedAdvisory, ecosystem: string | undefined): JsonObject[] {
+  const { artifactName, artifactType, events } = advisory
   const isRepository = ecosystem === undefined && artifactType === 'git'
   const range = isRepository
-    ? { type: 'GIT', repo: `https://${artifactName}` }
+    ? { type: 'GIT', repo: product || `https://${artifactName}` }
     : { type: rangeTypeOf(ecosystem) }
   const latest = latestApproved(events)
   // A range that is over before anything is in it: of no range scanners take every version for affected.

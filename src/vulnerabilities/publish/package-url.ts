@@ -1,6 +1,6 @@
 import { PackageURL } from 'packageurl-js'
-import type { PublishedAdvisory } from './published-advisory.ts'
 import { purlTypeOf } from './ecosystems.ts'
+import type { PublishedAdvisory } from './published-advisory.ts'
 import type { Distribution } from './settings.ts'
 
 /** The names of artifacts and components as package URLs. */
@@ -49,9 +49,11 @@ function divided(type: string, name: string): readonly [string, string] {
 /** A product in the words of its source, or what its artifact says. Never empty, always a URI. */
 export function productUrl({ advisory, product }: PublishedAdvisory, distribution: Distribution): string {
   const { artifactName, artifactType, artifactArchitecture } = advisory
-  const words = product || artifactName
-  if (/^(pkg|cpe|urn|https?):\S+$/i.test(words)) return asUri(words)
-  if (product !== '') return packageUrl({ type: 'generic', name: product })
+  // The address of a repository has no versions, which the type and name of the artifact can have.
+  const isRepository = artifactType === 'git' && artifactName !== ''
+  const words = isRepository ? undefined : uriOf(product || artifactName)
+  if (words !== undefined) return words
+  if (product !== '' && !isRepository) return packageUrl({ type: 'generic', name: product })
   return packageUrl({
     type: purlTypeOf(artifactType),
     name: artifactName || 'unknown',
@@ -62,14 +64,18 @@ export function productUrl({ advisory, product }: PublishedAdvisory, distributio
 
 const NOT_OF_URIS = /[^\w\-.~:/?#@!$&'()*+,;=%]|%(?![0-9A-Fa-f]{2})/gu
 
-/** Encodes what no URI may hold, and nothing twice. */
-function asUri(text: string): string {
+/** A text that is a URI, or would be one if everything were encoded in it; nothing is encoded twice. */
+function uriOf(text: string): string | undefined {
+  if (!/^(pkg|cpe|urn|https?):\S+$/i.test(text)) return undefined
   return text.replaceAll(NOT_OF_URIS, (character) => encodeURIComponent(character.toWellFormed()))
 }
 
 /** The component, where it is another thing than the artifact. */
-export function componentUrl({ advisory }: PublishedAdvisory): string | undefined {
+export function componentUrl({ advisory, componentProduct }: PublishedAdvisory): string | undefined {
   const { artifactName, componentName: name, componentType } = advisory
+  const words = uriOf(componentProduct || name)
+  if (words !== undefined) return words
+  if (componentProduct !== '') return packageUrl({ type: 'generic', name: componentProduct })
   if (name === '' || name === artifactName) return undefined
   return packageUrl({ type: componentTypes[componentType] ?? purlTypeOf(componentType), name })
 }

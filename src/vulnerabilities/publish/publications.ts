@@ -80,8 +80,17 @@ export function advisoryPublicationsService(store: Store) {
   }
 }
 
-function settingsOf({ securityDatabase, distribution }: AdvisoryPublication, updatedMs: number): StoredPublication {
-  const { apkurl = '', archs = [], reponame = '', urlprefix = '', distroversion = '' } = securityDatabase ?? {}
+function settingsOf(
+  { securityDatabase, distribution }: AdvisoryPublication,
+  updatedMs: number,
+): StoredPublication {
+  const {
+    apkurl = '',
+    archs = [],
+    reponame = '',
+    urlprefix = '',
+    distroversion = '',
+  } = securityDatabase ?? {}
   const { ecosystem = '', namespace = '' } = distribution ?? {}
   return {
     secdb: { apkurl, archs, reponame, urlprefix, distroversion },
@@ -90,15 +99,18 @@ function settingsOf({ securityDatabase, distribution }: AdvisoryPublication, upd
   }
 }
 
-function violationsIn({ securityDatabase, distribution }: AdvisoryPublication): (FieldViolation | undefined)[] {
+function violationsIn({
+  securityDatabase,
+  distribution,
+}: AdvisoryPublication): (FieldViolation | undefined)[] {
   const { archs = [] } = securityDatabase ?? {}
   const { ecosystem = '', namespace = '' } = distribution ?? {}
-  const texts = (['apkurl', 'reponame', 'urlprefix', 'distroversion'] as const).map((name) => [
-    `securityDatabase.${name}`,
-    securityDatabase?.[name] ?? '',
-    limits.nameCharsMax,
-  ] as const)
-  const each = archs.map((arch, at) => [`securityDatabase.archs[${at}]`, arch, limits.architectureCharsMax] as const)
+  const texts = (['apkurl', 'reponame', 'urlprefix', 'distroversion'] as const).map(
+    (name) => [`securityDatabase.${name}`, securityDatabase?.[name] ?? '', limits.nameCharsMax] as const,
+  )
+  const each = archs.map(
+    (arch, at) => [`securityDatabase.archs[${at}]`, arch, limits.architectureCharsMax] as const,
+  )
   return [
     ...[...texts, ...each].map(([field, text, max]) =>
       text.length <= max ? undefined : { field, description: `must have at most ${max} characters` },
@@ -111,7 +123,10 @@ function violationsIn({ securityDatabase, distribution }: AdvisoryPublication): 
         },
     ecosystem.length <= limits.nameCharsMax && isEcosystem(ecosystem)
       ? undefined
-      : { field: 'distribution.ecosystem', description: 'must be an ecosystem of OSV, such as Wolfi or Alpine:v3.20' },
+      : {
+          field: 'distribution.ecosystem',
+          description: 'must be an ecosystem of OSV, such as Wolfi or Alpine:v3.20',
+        },
     /^[a-z0-9][a-z0-9.+-]{0,63}$/.test(namespace)
       ? undefined
       : {

@@ -1,9 +1,9 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import {
   type Advisory,
   type AdvisoryEvent,
   ReviewState,
 } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
-import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import { timestampMs } from '../../core/message.ts'
 import type { AdvisoryRow } from '../../storage/tables.ts'
 import { type ReadRow, toAdvisory } from '../stored-advisory.ts'
@@ -13,16 +13,19 @@ export interface PublishedAdvisory {
   /** Its events are the approved ones, in order. */
   readonly advisory: Advisory
   readonly origin: string
+  /** How the source names the product and the component, where that is more than their names. */
   readonly product: string
+  readonly componentProduct: string
 }
 
 /** What is read of a row; `deleted_ms` of those that were taken back. */
-export type PublishedRow = ReadRow & Pick<AdvisoryRow, 'origin' | 'product'>
+export type PublishedRow = ReadRow & Pick<AdvisoryRow, 'origin' | 'product' | 'component_product'>
 
 export function publishedAdvisory(row: PublishedRow): PublishedAdvisory {
   const advisory = toAdvisory(row)
   advisory.events = advisory.events.filter(({ reviewState }) => reviewState === ReviewState.APPROVED)
-  return { advisory, origin: row.origin, product: row.product }
+  const { origin, product, component_product: componentProduct } = row
+  return { advisory, origin, product, componentProduct }
 }
 
 /** The package that an advisory is about. */
@@ -46,6 +49,10 @@ export function eventMs({ createTime }: AdvisoryEvent): number {
 /** The versions that an event says are without the vulnerability. */
 export function fixedVersions({ type }: AdvisoryEvent): string[] {
   const versions =
-    type.case === 'fixed' ? [type.value.fixedVersion] : type.case === 'patched' ? type.value.patchedVersions : []
+    type.case === 'fixed'
+      ? [type.value.fixedVersion]
+      : type.case === 'patched'
+        ? type.value.patchedVersions
+        : []
   return versions.filter((version) => version !== '')
 }

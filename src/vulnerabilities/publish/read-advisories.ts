@@ -21,13 +21,20 @@ export interface Bundle {
 export function byAdvisoryId(reads: Reads, group: Uid, id?: string): AsyncGenerator<Bundle> {
   const rows = (table: Table) => sorted(reads, group, { table, keys: ['advisory_id'], only: id })
   return bundles(merged(rows('advisories'), rows('withdrawn_advisories')), (all) =>
-    addSeverities(reads, all.map(({ advisory }) => advisory)),
+    addSeverities(
+      reads,
+      all.map(({ advisory }) => advisory),
+    ),
   )
 }
 
 /** By the package that artifacts were built from. */
 export function byPackage(reads: Reads, group: Uid): AsyncGenerator<Bundle> {
-  const built = sorted(reads, group, { table: 'advisories', keys: ['origin', 'artifact_name'], where: "origin > ''" })
+  const built = sorted(reads, group, {
+    table: 'advisories',
+    keys: ['origin', 'artifact_name'],
+    where: "origin > ''",
+  })
   const bare = sorted(reads, group, { table: 'advisories', keys: ['artifact_name'], where: "origin = ''" })
   return bundles(merged(built, bare))
 }
@@ -66,7 +73,16 @@ interface Order {
 const PAGE = 500
 
 const columns = [
-  ...['uid', 'advisory_id', 'artifact_name', 'component_name', 'origin', 'product', 'content'],
+  ...[
+    'uid',
+    'advisory_id',
+    'artifact_name',
+    'component_name',
+    'origin',
+    'product',
+    'component_product',
+    'content',
+  ],
   ...['created_ms', 'updated_ms'],
 ].join(', ')
 
@@ -102,13 +118,18 @@ function below(sql: SqlText, group: Uid): string {
 }
 
 /** Two streams in the order of names as one. */
-async function* merged(...streams: readonly [AsyncGenerator<Keyed[]>, AsyncGenerator<Keyed[]>]): AsyncGenerator<Keyed[]> {
-  const heads = await Promise.all(streams.map(async (stream) => ({ stream, page: await nextPage(stream), at: 0 })))
+async function* merged(
+  ...streams: readonly [AsyncGenerator<Keyed[]>, AsyncGenerator<Keyed[]>]
+): AsyncGenerator<Keyed[]> {
+  const heads = await Promise.all(
+    streams.map(async (stream) => ({ stream, page: await nextPage(stream), at: 0 })),
+  )
   for (;;) {
     const batch: Keyed[] = []
     for (;;) {
       const [one, other] = heads.map(({ page, at }) => page?.[at])
-      const takes = one === undefined ? 1 : other === undefined ? 0 : compareBytes(one.name, other.name) <= 0 ? 0 : 1
+      const takes =
+        one === undefined ? 1 : other === undefined ? 0 : compareBytes(one.name, other.name) <= 0 ? 0 : 1
       const head = heads[takes]
       const taken = takes === 0 ? one : other
       if (head === undefined || taken === undefined) {
