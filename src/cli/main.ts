@@ -20,6 +20,10 @@ const commands: Readonly<Record<string, { readonly names: readonly string[]; rea
   auth: { names: [], load: declared(async () => (await import('./auth/commands.ts')).auth) },
   iam: { names: [], load: declared(async () => (await import('./iam/commands.ts')).iam) },
   images: { names: ['image'], load: declared(async () => (await import('./images/commands.ts')).images) },
+  advisories: {
+    names: ['advisory'],
+    load: declared(async () => (await import('./advisories/commands.ts')).advisories),
+  },
   config: { names: [], load: declared(async () => (await import('./config/commands.ts')).config) },
   'kubelet-credential-provider': {
     names: [],
