@@ -110,8 +110,7 @@ export function feeds({ files, threads, waitMs = WAIT_MS }: FeedsOptions): Feeds
       const { made } = await makingOf(name, request)
       const waiting = new AbortController()
       const late = pause(waitMs, 'late' as const, { signal: waiting.signal }).catch(() => 'late' as const)
-      const outcome = await Promise.race([made, late])
-      waiting.abort()
+      const outcome = await Promise.race([made, late]).finally(() => waiting.abort())
       if (outcome === false) return undefined
       return answer(outcome === true ? await files.find(name) : undefined)
     },

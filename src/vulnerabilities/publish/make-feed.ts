@@ -163,7 +163,7 @@ export function locationOf(artifact: string): string {
 
 /** The artifact of a file name; undefined for one that none has. */
 export function artifactAt(location: string): string | undefined {
-  const encoded = /^(.+)\.json$/.exec(location)?.[1]
+  const encoded = /^(.*)\.json$/s.exec(location)?.[1]
   try {
     const name = encoded === undefined ? undefined : decodeURIComponent(encoded)
     if (name === undefined || name === 'index') return undefined
