@@ -1,7 +1,4 @@
-import { createWriteStream, type WriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { finished } from 'node:stream/promises'
-import { createGzip } from 'node:zlib'
 import type { Uid } from '../../core/uid.ts'
 import type { Reads } from '../../storage/snapshot.ts'
 import { ModifiedList } from './modified-list.ts'
@@ -12,6 +9,7 @@ import { instantOfMs } from './published-advisory.ts'
 import { type Bundle, byAdvisoryId, byArtifact, byPackage } from './read-advisories.ts'
 import { secdbBegin, secdbEnd, secdbPackage } from './secdb.ts'
 import type { PublicationSettings } from './settings.ts'
+import { writeFiles } from './write-files.ts'
 import { type ZipEntry, zipOf } from './zip-file.ts'
 
 /** Makes the files of a feed from the database, away from the event loop: piece by piece, whatever its size. */
@@ -175,57 +173,4 @@ export function artifactAt(location: string): string | undefined {
 
 export function jsonText(value: unknown): string {
   return `${JSON.stringify(value)}\n`
-}
-
-const PIECE_CHARS = 64 * 1024
-
-/** Writes both forms as the pieces come; false when there were none. Durable before it resolves. */
-async function writeFiles(
-  file: string,
-  compressed: string | undefined,
-  pieces: AsyncIterable<string | Uint8Array>,
-): Promise<boolean> {
-  const plain = createWriteStream(file, { mode: 0o600, flush: true })
-  const packed = compressed === undefined ? undefined : createGzip()
-  const streams: (WriteStream | NonNullable<typeof packed>)[] = [plain]
-  const ends: Promise<void>[] = [finished(plain)]
-  if (packed !== undefined && compressed !== undefined) {
-    const target = createWriteStream(compressed, { mode: 0o600, flush: true })
-    packed.pipe(target)
-    streams.push(packed)
-    ends.push(finished(target))
-  }
-  const failed = Promise.all(ends)
-  // Told by whoever waits for it below.
-  failed.catch(() => {})
-  const write = async (bytes: Uint8Array) => {
-    for (const stream of streams) {
-      if (stream.write(bytes)) continue
-      const drained = Promise.withResolvers<void>()
-      stream.once('drain', () => drained.resolve())
-      await Promise.race([drained.promise, failed])
-    }
-  }
-  let isEmpty = true
-  let text = ''
-  try {
-    for await (const piece of pieces) {
-      isEmpty = false
-      if (typeof piece !== 'string') {
-        await write(piece)
-        continue
-      }
-      text += piece
-      if (text.length < PIECE_CHARS) continue
-      await write(Buffer.from(text))
-      text = ''
-    }
-    if (text !== '') await write(Buffer.from(text))
-    for (const stream of streams) stream.end()
-    await failed
-  } catch (error) {
-    for (const stream of streams) stream.destroy()
-    throw error
-  }
-  return !isEmpty
 }
