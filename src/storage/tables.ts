@@ -387,6 +387,8 @@ export interface AdvisoryGroupRow {
   changed_ms: number
   /** 1: everybody may read what it publishes. */
   public: number
+  /** How it publishes: JSON, '' for what nobody has changed. */
+  publication: string
 }
 
 /** Which documents tell of an advisory. */
