@@ -69,6 +69,9 @@ import { advisoriesService } from './vulnerabilities/advisories.ts'
 import type { DocumentReader } from './vulnerabilities/document-reader.ts'
 import { advisoryDocumentsService } from './vulnerabilities/documents.ts'
 import { advisoryFeedsService } from './vulnerabilities/feeds/feeds.ts'
+import { FEEDS_PATH, feedHandler } from './vulnerabilities/publish/feed-handler.ts'
+import type { Feeds } from './vulnerabilities/publish/feeds.ts'
+import { advisoryPublicationsService } from './vulnerabilities/publish/publications.ts'
 
 /** The table of contents of the server: every service, and the way of a request to it. */
 
@@ -85,6 +88,8 @@ export interface ServerDeps {
   readonly lastSeen: LastSeen
   /** Reads what advisories come from. */
   readonly documents: DocumentReader
+  /** What is published of advisories. */
+  readonly feeds: Feeds
   readonly audit: Recorder
   readonly openOrganizations: boolean
   readonly blockedEmailDomains: readonly string[]
@@ -173,6 +178,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     advisoriesService(store),
     advisoryDocumentsService(store, deps.documents),
     advisoryFeedsService(store, { plainHttp: deps.plainHttpIssuers }),
+    advisoryPublicationsService(store),
     explainService(assuming),
     securityTokenService({
       ...assuming,
@@ -199,7 +205,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     authService({
       store,
       authUrl: addresses.authUrl,
-      verify: tokens.verify,
+      verify: tokens.verifyPerson,
       readGrants,
       keysFor: deps.keysFor,
       providers,
@@ -215,7 +221,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     }),
   ]
 
-  const { dispatch, authenticate } = waist<AccessRule>({
+  const { dispatch, authenticate, admit } = waist<AccessRule>({
     methods,
     services: implementations,
     ruleOf: accessRule,
@@ -253,7 +259,11 @@ export function createServer(deps: ServerDeps): BerthServer {
     (request) =>
       request.method === 'GET' || request.method === 'HEAD' ? document(request) : readOnly(errorDomain)
   const exporting = readingOnly(auditExport({ dispatch, precheck: authenticate, errorDomain, log }))
-  const auditLog = deps.corsOrigins.length === 0 ? exporting : withCors(exporting, deps.corsOrigins)
+  const publishing = readingOnly(feedHandler({ ...deps, ...addresses, dispatch, admit }))
+  const forPages = (handler: HttpHandler) =>
+    deps.corsOrigins.length === 0 ? handler : withCors(handler, deps.corsOrigins)
+  const auditLog = forPages(exporting)
+  const feeds = forPages(publishing)
   const reference = referenceHandler({ ...addresses, ...deps, files: contractFiles })
   const signIn = signInHandler({
     ...deps,
@@ -283,7 +293,8 @@ export function createServer(deps: ServerDeps): BerthServer {
       const document = documents.get(path) ?? (isReferencePath(path) ? reference : undefined)
       if (document !== undefined) return readingOnly(document)(request)
       if (isSignInPath(path)) return signIn(request)
-      return path === AUDIT_EXPORT_PATH ? auditLog(request) : rest(request)
+      if (path === AUDIT_EXPORT_PATH) return auditLog(request)
+      return path.startsWith(FEEDS_PATH) ? feeds(request) : rest(request)
     },
     grpc: grpcHandler({
       dispatch,

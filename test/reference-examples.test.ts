@@ -43,6 +43,7 @@ const operatorsOnly = new Set([
   'UpdateRepoReadme',
   'ImportAdvisoryDocuments',
   'DeleteAdvisoryDocuments',
+  'UpdateAdvisoryPublication',
 ])
 
 const sent = operations.filter(

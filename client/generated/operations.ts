@@ -110,6 +110,10 @@ export const operations = {
     delete: { kind: 'delete', verb: 'DELETE', path: '/vulnerabilities/v2beta1/advisoryFeeds/{uid}', repeat: 'always' },
     syncAdvisoryFeed: { kind: 'request', verb: 'POST', path: '/vulnerabilities/v2beta1/advisoryFeeds/{uid}:sync', body: true, repeat: 'always' },
   },
+  advisoryPublications: {
+    getAdvisoryPublication: { kind: 'get', verb: 'GET', path: '/vulnerabilities/v2beta1/advisoryPublications/{uid}', repeat: 'always' },
+    updateAdvisoryPublication: { kind: 'update', verb: 'PATCH', path: '/vulnerabilities/v2beta1/advisoryPublications/{uid}', repeat: 'with-match' },
+  },
   ping: {
     ping: { kind: 'request', verb: 'GET', path: '/ping/v2beta1/ping', repeat: 'always' },
   },
@@ -576,6 +580,16 @@ export interface Services {
      * waiting for the run. Fails with FAILED_PRECONDITION for one that is paused.
      */
     syncAdvisoryFeed(request: types.SyncAdvisoryFeedRequest, options?: CallOptions): Reply<types.AdvisoryFeed>
+  }
+  /**
+   * How the advisories of a group are published for scanners, below `/vulnerabilities/feeds/`. Every group
+   * has a publication, which goes by the uid of the group and covers everything below it.
+   */
+  readonly advisoryPublications: {
+    /** Reads the publication of a group. */
+    getAdvisoryPublication(uid: string, options?: CallOptions): Reply<types.AdvisoryPublication>
+    /** Changes the publication of a group and returns it as it is afterwards. */
+    updateAdvisoryPublication(uid: string, patch: Partial<types.AdvisoryPublicationInput>, options?: UpdateOptions): Reply<types.AdvisoryPublication>
   }
   /** Tells whether the platform can be reached. */
   readonly ping: {

@@ -419,6 +419,45 @@ export type AdvisoryFeedState =
   | 'STATE_FAILED'
   | 'STATE_PAUSED'
 
+/** How the advisories of a group are published. */
+export interface AdvisoryPublication {
+  /** UID of the group. */
+  readonly uid: string
+  /** When the publication was last changed. One that never was is as old as its group. */
+  readonly updateTime?: string
+  /**
+   * Whether everybody may read what is published, of this group and of everything below it. Otherwise
+   * those may who may list the advisories of the group.
+   */
+  readonly public: boolean
+  /** UID of the group, this one or one above it, that makes this one public. Empty when none does. */
+  readonly publicThrough: string
+  /** What the security database says of its packages. */
+  readonly securityDatabase?: SecurityDatabase
+  /** The distribution that artifacts of type `apk` belong to. */
+  readonly distribution?: Distribution
+  /**
+   * When the advisories that it covers, or how they are published, last changed. Not set when there
+   * never were any.
+   */
+  readonly changeTime?: string
+}
+
+/** How the advisories of a group are published. */
+export interface AdvisoryPublicationInput {
+  /** UID of the group. */
+  readonly uid?: string | undefined
+  /**
+   * Whether everybody may read what is published, of this group and of everything below it. Otherwise
+   * those may who may list the advisories of the group.
+   */
+  readonly public?: boolean | undefined
+  /** What the security database says of its packages. */
+  readonly securityDatabase?: SecurityDatabaseInput | undefined
+  /** The distribution that artifacts of type `apk` belong to. */
+  readonly distribution?: DistributionInput | undefined
+}
+
 /** A document that tells of an advisory. */
 export interface AdvisorySource {
   /** `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. */
@@ -1157,6 +1196,22 @@ export interface DeletionRequest {
   readonly id: string
 }
 
+/** A distribution in the words of other formats. */
+export interface Distribution {
+  /** Ecosystem of OSV, e.g. `Wolfi` or `Alpine:v3.20`. */
+  readonly ecosystem: string
+  /** Namespace in package URLs, e.g. `wolfi`. */
+  readonly namespace: string
+}
+
+/** A distribution in the words of other formats. */
+export interface DistributionInput {
+  /** Ecosystem of OSV, e.g. `Wolfi` or `Alpine:v3.20`. */
+  readonly ecosystem?: string | undefined
+  /** Namespace in package URLs, e.g. `wolfi`. */
+  readonly namespace?: string | undefined
+}
+
 /** Sorts of entries, as a filter. */
 export type EventTypeFilter =
   | 'EVENT_TYPE_FILTER_UNSPECIFIED'
@@ -1319,6 +1374,12 @@ export interface GetAccountAssociationRequest {
 /** Request of GetAdvisoryFeed. */
 export interface GetAdvisoryFeedRequest {
   /** UID of the feed to read. */
+  readonly uid: string
+}
+
+/** Request of GetAdvisoryPublication. */
+export interface GetAdvisoryPublicationRequest {
+  /** UID of the group. */
   readonly uid: string
 }
 
@@ -3005,6 +3066,34 @@ export interface RoleV1 {
   readonly capabilities: readonly string[]
 }
 
+/** Where the packages of a security database are. What is empty is left out of it. */
+export interface SecurityDatabase {
+  /** Template of the address of a package. */
+  readonly apkurl: string
+  /** Architectures of the packages. */
+  readonly archs: readonly string[]
+  /** Name of the repository. */
+  readonly reponame: string
+  /** Address of the repositories. */
+  readonly urlprefix: string
+  /** Version of the distribution. */
+  readonly distroversion: string
+}
+
+/** Where the packages of a security database are. What is empty is left out of it. */
+export interface SecurityDatabaseInput {
+  /** Template of the address of a package. */
+  readonly apkurl?: string | undefined
+  /** Architectures of the packages. */
+  readonly archs?: readonly string[] | undefined
+  /** Name of the repository. */
+  readonly reponame?: string | undefined
+  /** Address of the repositories. */
+  readonly urlprefix?: string | undefined
+  /** Version of the distribution. */
+  readonly distroversion?: string | undefined
+}
+
 /** The platform's own services that may take on an identity. */
 export type ServicePrincipal =
   | 'SERVICE_PRINCIPAL_UNSPECIFIED'
@@ -3217,6 +3306,14 @@ export interface UpdateAdvisoryFeedRequest {
    * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
    * written. An unknown path is INVALID_ARGUMENT.
    */
+  readonly updateMask?: string | undefined
+}
+
+/** Request of UpdateAdvisoryPublication. */
+export interface UpdateAdvisoryPublicationRequest {
+  /** The publication. `uid` names the group. */
+  readonly advisoryPublication: AdvisoryPublicationInput
+  /** The fields to change; without it those that are given. */
   readonly updateMask?: string | undefined
 }
 

@@ -20,6 +20,18 @@ export const limits = {
   /** Values of one filter of advisories, and the length of each. */
   advisoryFilterValuesMax: 200,
   advisoryFilterCharsMax: 4 * KIB,
+  /** Architectures that a publication of advisories names. */
+  publicationArchitecturesMax: 50,
+  /** Files that feeds of advisories are kept in: their number, bytes, and how long one stays that nobody asks for. */
+  feedFilesMax: 1000,
+  feedBytesMax: 4 * 1024 * MIB,
+  feedIdleMsMax: 7 * DAY_MS,
+  /** A feed is made within this time and memory; so many may wait for their turn. */
+  feedMakingMsMax: 15 * MINUTE_MS,
+  feedMakingMemoryMib: 512,
+  feedsWaitingMax: 100,
+  /** How long caches may give out a feed without asking for it again. */
+  feedMaxAgeMs: MINUTE_MS,
   /** Values of `uidp.ids` in one request. */
   filterIdsMax: 1000,
 
@@ -207,6 +219,8 @@ export const limits = {
   /** Of local accounts, in characters as people count them (NIST SP 800-63B: at least 8, and 64 must be possible). */
   passwordCharsMin: 12,
   passwordCharsMax: 1024,
+  /** Of a password that somebody chooses, so much is looked at for whether it is easy to guess. */
+  passwordCharsJudged: 32,
   /** A password waits so long for its turn to be looked at. */
   passwordTurnMs: 10 * SECOND_MS,
   /** What somebody calls themselves, or a passkey. */
@@ -224,6 +238,9 @@ export const limits = {
   guessesPerAccountMax: 100,
   guessWindowMs: 15 * MINUTE_MS,
   guessAccountWindowMs: MINUTE_MS,
+  /** Steps of one kind that one address may begin in a window, none of which needs a sign-in: many people may share an address. */
+  beginningsPerAddressMax: 500,
+  beginningWindowMs: 15 * MINUTE_MS,
 
   // The audit log: refusals and exchanges wait in memory for a second.
   /** Exchanges that wait to be written; more are dropped while the database does not take them. */

@@ -41,6 +41,8 @@ export interface Waist {
   readonly dispatch: Dispatch
   /** Rate limits and the token alone, for codecs that look at them before they read the rest of a request. Throws code 8 or 16. */
   readonly authenticate: (method: DescMethod, incoming: Incoming) => void | Promise<void>
+  /** Counts a call for its address alone, once, before anybody knows whether it needs a token. Throws code 8. */
+  readonly admit: (method: DescMethod, incoming: Incoming) => Promise<void> | undefined
 }
 
 export function waist<Rule>(options: WaistOptions<Rule>): Waist {
@@ -60,6 +62,7 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
 
   const { limits } = options
   const counted = new WeakSet<Incoming>()
+  const admitted = new WeakSet<Incoming>()
   const isFirstLook = (incoming: Incoming) => {
     const first = !counted.has(incoming)
     counted.add(incoming)
@@ -75,7 +78,7 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
     method: DescMethod,
     incoming: Incoming,
   ) => {
-    await byAddress(method, incoming)
+    if (!admitted.has(incoming)) await byAddress(method, incoming)
     const caller = await options.authenticate(incoming.authorization)
     await byIdentity(method, incoming, caller.identity)
     return caller
@@ -133,6 +136,11 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
       if (options.isOpen(entry.rule)) return admitOpen(method, incoming)
       const known = identify(method, incoming)
       return known instanceof Promise ? known.then(() => undefined) : undefined
+    },
+
+    admit(method, incoming) {
+      admitted.add(incoming)
+      return limits?.byAddress(method, incoming)
     },
   }
 }

@@ -40,6 +40,7 @@ const uids: Readonly<Record<string, string>> = {
   AdvisoryEvent: `${ADVISORY}/61f2d97c08be345a`,
   AdvisoryFeed: `${GROUP}/b3d07f52ea6914c8`,
   AuditEvent: `${GROUP}/af50279ce8d1b463`,
+  AdvisoryPublication: GROUP,
 }
 
 /** An association goes by the uid of its group. */
@@ -214,6 +215,16 @@ export const values: Readonly<Record<string, unknown>> = {
   response: 'pong',
   'RawToken.token': 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl',
   'RawToken.refresh_token': '',
+  'AdvisoryPublication.public': true,
+  'AdvisoryPublication.public_through': GROUP,
+  'AdvisoryPublication.change_time': '2025-11-03T10:15:00.000Z',
+  'SecurityDatabase.apkurl': '{{urlprefix}}/{{reponame}}/{{arch}}/{{pkg.name}}-{{pkg.ver}}.apk',
+  'SecurityDatabase.archs': ['x86_64', 'aarch64'],
+  'SecurityDatabase.reponame': 'os',
+  'SecurityDatabase.urlprefix': 'https://packages.example.com',
+  'SecurityDatabase.distroversion': '',
+  'Distribution.ecosystem': 'Wolfi',
+  'Distribution.namespace': 'wolfi',
   'ImportAdvisoryDocumentsRequest.parent': ORGANIZATION,
   'AdvisoryDocument.name': 'EX-2025-1.json',
   'AdvisoryDocument.format': 'osv',

@@ -1,6 +1,7 @@
 import type { DescField, DescFile, DescMessage } from '@bufbuild/protobuf'
 import { isLeafMessage } from '../core/field-mask.ts'
 import { type Route, routesOf } from '../gateway/routes.ts'
+import { advisoryFeeds, feedTag } from './advisory-feeds.ts'
 import type { Comments } from './comments.ts'
 import { type Answer, errorAnswers, errorSchemas, type Header, headers } from './error-answers.ts'
 import { eventExport, eventExportPath } from './event-export.ts'
@@ -93,7 +94,8 @@ export function describeApi(options: ReferenceOptions): Reference {
     paths[path] ??= {}
     paths[path][httpMethod] = operation
   }
-  for (const [path, operation] of Object.entries(otherDocuments)) paths[path] = { get: operation }
+  for (const [path, operation] of Object.entries({ ...advisoryFeeds, ...otherDocuments }))
+    paths[path] = { get: operation }
   const listEvents = paths['/audit/v1/events']?.['get']
   if (listEvents !== undefined) paths[eventExportPath] = { get: eventExport(listEvents) }
 
@@ -110,6 +112,7 @@ export function describeApi(options: ReferenceOptions): Reference {
       ...services
         .filter(({ methods }) => operations.some(({ route }) => methods.includes(route.method)))
         .map((service) => ({ name: tagOf({ parent: service }), description: comments.of(service) })),
+      feedTag,
       otherTag,
     ],
     paths,

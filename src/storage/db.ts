@@ -42,8 +42,15 @@ export interface Sizes {
 
 const sizes: Sizes = { bucketRowsMax: 2048, rowsInlineMax: 2000, branchesMax: 64 }
 
+/** Where a thread of its own can read a database. */
+export type DbSource =
+  | { readonly engine: 'sqlite'; readonly file: string }
+  | { readonly engine: 'postgres'; readonly url: string }
+
 export interface Db {
   readonly engine: Engine
+  /** Undefined for a database that lives in this process only. */
+  readonly source: DbSource | undefined
   readonly kysely: Kysely<Tables>
   readonly rules: EngineRules
   readonly sizes: Sizes
@@ -110,6 +117,7 @@ export async function openSqliteDb(file: string, timer?: StatementTimer): Promis
   const readers = readerPool(file)
   return {
     engine: 'sqlite',
+    source: { engine: 'sqlite', file },
     kysely,
     rules: sqlite.rules,
     sizes,
@@ -135,6 +143,7 @@ export async function openPostgresDb(
   const pool = postgres.openPostgres(url, options.onError)
   return {
     ...postgresLikeDb(postgres.postgresDialect(pool, options.timer), postgres.rules),
+    source: { engine: 'postgres', url },
     read: postgres.postgresReader(pool, options.timer),
     pool: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
   }
@@ -145,6 +154,7 @@ export function postgresLikeDb(dialect: KyselyDialect, rules: EngineRules): Db {
   const kysely = new Kysely<Tables>({ dialect })
   return {
     engine: 'postgres',
+    source: undefined,
     kysely,
     rules,
     sizes,

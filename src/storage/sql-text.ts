@@ -38,7 +38,7 @@ export async function runInTransaction<R>(tx: Tx, text: string, sql: SqlText): P
 }
 
 /** Runs a SELECT outside of transactions. */
-export function runText<R>(db: Db, text: string, sql: SqlText): Promise<R[]> | R[] {
+export function runText<R>(db: Pick<Db, 'read'>, text: string, sql: SqlText): Promise<R[]> | R[] {
   return db.read<R>(text, sql.values)
 }
 

@@ -299,7 +299,7 @@ export interface PendingRow {
   expires_ms: number
 }
 
-/** Wrong guesses, by what was guessed at or by whom. */
+/** How often something was done: wrong guesses, sign-ins begun. By a hash of what was done, to what and by whom. */
 export interface GuessRow {
   key: string
   n: number
@@ -387,6 +387,8 @@ export interface AdvisoryGroupRow {
   changed_ms: number
   /** 1: everybody may read what it publishes. */
   public: number
+  /** How it publishes: JSON, '' for what nobody has changed. */
+  publication: string
 }
 
 /** Which documents tell of an advisory. */

@@ -6,7 +6,7 @@ import type { SigningKeys } from './signing-keys.ts'
 
 /**
  * Tokens by which a cloud provider knows for which group we come: OIDC tokens of minutes, with the provider as audience. They open
- * nothing here: unlike access tokens they have no `typ`, and their subject is no identity.
+ * nothing here: unlike access tokens and ID tokens they have no `typ`, and their subject is no identity.
  */
 
 export interface AccountTokens {

@@ -24,6 +24,8 @@ export interface IdTokenRequest {
 }
 
 const SECOND_MS = 1000
+/** Access tokens have another `typ`. */
+export const ID_TOKEN_TYPE = 'JWT'
 
 /** `issuer`: the address of the token service. */
 export async function issueIdToken(
@@ -50,6 +52,6 @@ export async function issueIdToken(
     ...(nonce === '' ? {} : { nonce }),
     ...(session === undefined ? {} : { berth: { sid: session } }),
   })
-    .setProtectedHeader({ alg: ALGORITHM, kid, typ: 'JWT' })
+    .setProtectedHeader({ alg: ALGORITHM, kid, typ: ID_TOKEN_TYPE })
     .sign(key)
 }

@@ -7,7 +7,7 @@ import type { Tx } from '../storage/db.ts'
 export async function holdAdvisories(tx: Tx, group: Uid): Promise<void> {
   await tx
     .insertInto('advisory_groups')
-    .values({ root: rootOf(group), uid: group, revision: 0, changed_ms: 0, public: 0 })
+    .values({ root: rootOf(group), uid: group, revision: 0, changed_ms: 0, public: 0, publication: '' })
     // An update that changes nothing holds the row.
     .onConflict((conflict) => conflict.columns(['root', 'uid']).doUpdateSet({ uid: group }))
     .execute()

@@ -13,7 +13,10 @@ import type { Score } from './advisory-record.ts'
 const keyOf = (root: string, alias: string) => `${root} ${alias}`
 
 /** Adds the scores of their vulnerabilities to advisories, which are of one page. */
-export async function addSeverities(db: Db, advisories: readonly Advisory[]): Promise<void> {
+export async function addSeverities(
+  db: Pick<Db, 'engine' | 'read'>,
+  advisories: readonly Advisory[],
+): Promise<void> {
   const byRoot = Map.groupBy(advisories, ({ uid }) => rootOf(uid))
   const sql = sqlText(db.engine)
   const parts = [...byRoot].flatMap(([root, its]) => {

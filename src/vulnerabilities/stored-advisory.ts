@@ -15,7 +15,14 @@ import { searchText } from './facets.ts'
 
 /** From what documents say to the row, and from the row to the message. */
 
-export function toAdvisory(row: AdvisoryRow | WithdrawnAdvisoryRow): Advisory {
+/** The columns that an advisory is read from. */
+export type ReadRow = Pick<
+  AdvisoryRow,
+  'uid' | 'advisory_id' | 'artifact_name' | 'component_name' | 'content' | 'created_ms' | 'updated_ms'
+> &
+  Partial<Pick<WithdrawnAdvisoryRow, 'deleted_ms'>>
+
+export function toAdvisory(row: ReadRow): Advisory {
   const advisory = fromBinary(AdvisorySchema, row.content)
   advisory.uid = row.uid
   advisory.advisoryId = row.advisory_id
@@ -23,7 +30,7 @@ export function toAdvisory(row: AdvisoryRow | WithdrawnAdvisoryRow): Advisory {
   advisory.componentName = row.component_name
   advisory.createTime = timestampOf(row.created_ms)
   advisory.updateTime = timestampOf(row.updated_ms)
-  if ('deleted_ms' in row) advisory.deleteTime = timestampOf(row.deleted_ms)
+  if (row.deleted_ms !== undefined) advisory.deleteTime = timestampOf(row.deleted_ms)
   return advisory
 }
 

@@ -1,12 +1,14 @@
 import type { CommandGroup } from '../client/command.ts'
 import { describeCommand } from './describe.ts'
+import { exportCommand } from './export.ts'
 import { feedsGroup } from './feeds.ts'
 import { importCommand } from './import.ts'
 import { listCommand } from './list.ts'
+import { publication } from './publication.ts'
 
 export const advisories: CommandGroup = {
   name: 'advisories',
   aliases: ['advisory'],
   summary: 'advisories: which vulnerabilities packages have, and since when they have not',
-  commands: [listCommand, describeCommand, importCommand, feedsGroup],
+  commands: [listCommand, describeCommand, importCommand, exportCommand, feedsGroup, publication],
 }

@@ -30,8 +30,8 @@ export interface CommandDeclaration {
   readonly summary: string
   readonly parameters?: readonly Parameter[]
   readonly options?: readonly OptionDeclaration[]
-  /** Formats that this command alone has, beside those of all. */
-  readonly formats?: readonly string[]
+  /** Formats that this command alone has, beside those of all; 'any': its `--output` names a file. */
+  readonly formats?: readonly string[] | 'any'
   /** Whole command lines. */
   readonly examples: readonly [string, ...string[]]
   readonly run: (invocation: Invocation) => Promise<void>
@@ -50,7 +50,7 @@ export interface CommandGroup {
 export type Invoke = (
   parameters: readonly (string | readonly string[])[],
   command: Command,
-  formats: readonly string[],
+  formats: readonly string[] | 'any',
 ) => Invocation
 
 export function addCommand(

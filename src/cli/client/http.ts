@@ -11,11 +11,15 @@ export function watchRequests(tell: (line: string) => void): void {
   watch = tell
 }
 
-/** As `fetch`. Redirects are errors: whoever is elsewhere must get no token (R34). */
-export async function request(url: string | URL, init: RequestInit = {}): Promise<Response> {
+/** As `fetch`, with a time for the whole answer. Redirects are errors: whoever is elsewhere must get no token (R34). */
+export async function request(
+  url: string | URL,
+  init: RequestInit = {},
+  timeoutMs = TIMEOUT_MS,
+): Promise<Response> {
   const headers = new Headers(init.headers)
   headers.set('user-agent', userAgent())
-  const timeout = AbortSignal.timeout(TIMEOUT_MS)
+  const timeout = AbortSignal.timeout(timeoutMs)
   const signal = init.signal ? AbortSignal.any([init.signal, timeout]) : timeout
   const startedMs = performance.now()
   const say = (outcome: string) => {

@@ -53,8 +53,9 @@ export function invoker(env: Environment): Invoke {
       }
     }
     if (options['logLevel'] === 'debug') watchRequests((line) => process.stderr.write(`${line}\n`))
+    const isOwn = (format: string) => ownFormats === 'any' || ownFormats.includes(format)
     const output = createOutput({
-      format: ownFormats.includes(given('output') ?? '') ? 'none' : formatOf(given('output'), configured),
+      format: isOwn(given('output') ?? '') ? 'none' : formatOf(given('output'), configured),
       color: options['forceColor'] === true || (options['color'] !== false && isColorful(env)),
       width: terminalWidth(),
       write: (text) => void process.stdout.write(text),

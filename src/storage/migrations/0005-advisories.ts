@@ -37,6 +37,7 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
   await advisories('advisories').execute()
   await index('advisories', 'by_advisory_id', ['root', 'advisory_id', 'uid']).execute()
   await index('advisories', 'by_artifact', ['root', 'artifact_name', 'uid']).execute()
+  await index('advisories', 'by_origin', ['root', 'origin', 'artifact_name', 'uid']).execute()
   await index('advisories', 'by_component', ['root', 'component_name', 'uid']).execute()
   await index('advisories', 'by_parent', ['root', 'parent', 'uid']).execute()
   await index('advisories', 'by_created', ['root', 'created_ms', 'uid']).execute()
@@ -47,6 +48,7 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
   await advisories('withdrawn_advisories')
     .addColumn('deleted_ms', int, (c) => c.notNull())
     .execute()
+  await index('withdrawn_advisories', 'by_advisory_id', ['root', 'advisory_id', 'uid']).execute()
   await index('withdrawn_advisories', 'key_taken', ['root', 'parent', 'key']).unique().execute()
 
   await db.schema
@@ -88,6 +90,7 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     .addColumn('revision', int, (c) => c.notNull())
     .addColumn('changed_ms', int, (c) => c.notNull())
     .addColumn('public', int, (c) => c.notNull())
+    .addColumn('publication', text, (c) => c.notNull())
     .addPrimaryKeyConstraint('advisory_groups_pk', ['root', 'uid'])
     .execute()
   await db.schema

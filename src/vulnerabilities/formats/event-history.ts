@@ -11,6 +11,8 @@ export interface Happening {
   readonly at: Instant
   readonly type: EventRecord['type']
   readonly author: string
+  /** What tracks it elsewhere. */
+  readonly issue?: string
   /** What says so. */
   readonly source: Value
 }
@@ -38,8 +40,10 @@ export function historyOf(happenings: readonly Happening[], tally: UnmappedTally
   }
   const known = new Set<string>()
   const events: EventRecord[] = []
-  for (const { at, type, author, source } of happenings.toSorted((a, b) => compareInstants(a.at, b.at))) {
-    const event = { timeMs: at.ms, author, type }
+  for (const { at, type, author, issue, source } of happenings.toSorted((a, b) =>
+    compareInstants(a.at, b.at),
+  )) {
+    const event = { timeMs: at.ms, author, type, ...(issue !== undefined && { issue }) }
     const print = JSON.stringify(event)
     if (known.has(print)) {
       tally.add(`${pathOf(source, 'alike')} (repeated)`)

@@ -6,6 +6,7 @@ import { detectedByHand, eventType, type Happening, historyOf } from './event-hi
 import { emptyRecord, type FormatReader } from './format-reading.ts'
 import { compareInstants, type Instant, UNTIMED } from './instants.ts'
 import { packageNameOf } from './package-url.ts'
+import { publishedRecords } from './published-osv.ts'
 import { recordKey } from './record-key.ts'
 import { type Fields, problemWith, type Value } from './source-value.ts'
 import type { UnmappedTally } from './unmapped.ts'
@@ -28,6 +29,9 @@ import { isPlatformId, takeAlias, takeVulnerabilityId } from './vulnerability-id
 export const readOsv: FormatReader = (root, tally, growth) => {
   checkVersion(root)
   const id = takeVulnerabilityId(requiredField(root, 'id'))
+  const modified = told(takeInstant(requiredField(root, 'modified')))
+  const whole = publishedRecords(root, id, tally, growth)
+  if (whole !== undefined) return { id, revisionMs: modified?.ms, advisories: whole, scores: [] }
   const aliases = entriesOf(root, 'aliases').map(takeAlias)
   const upstream = entriesOf(root, 'upstream').map(takeAlias)
   const withdrawn = optionalInstant(root, 'withdrawn')
@@ -37,13 +41,13 @@ export const readOsv: FormatReader = (root, tally, growth) => {
   const facts = {
     id,
     aliases: [...(isPlatformId(id) ? [] : [id]), ...aliases, ...upstream],
-    modified: told(takeInstant(requiredField(root, 'modified'))),
+    modified,
     published: told(optionalInstant(root, 'published')),
     withdrawn,
     scores: ownScores(id, scores),
   }
   const advisories = affected.map((each) => recordOf(root, facts, each, tally, growth))
-  return { id, revisionMs: facts.modified?.ms, advisories, scores }
+  return { id, revisionMs: modified?.ms, advisories, scores }
 }
 
 /** What holds for all that a record affects. */

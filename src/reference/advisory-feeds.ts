@@ -1,0 +1,117 @@
+import { type Answer, errorAnswer, headersOf, rateHeaders } from './error-answers.ts'
+import type { Operation, Parameter } from './operations.ts'
+import type { Schema } from './schemas.ts'
+
+/** What groups publish of their advisories, by path, each with GET. The formats have schemas of their own, elsewhere. */
+
+export const feedTag = {
+  name: 'Advisory feeds',
+  description:
+    'The advisories of a group and of everything below it, in the formats that scanners read. Those of a public group need no token; for others the caller must be allowed to list the advisories of the group. A change is seen at the next request; `ETag` and `Last-Modified` tell whether there was one.',
+}
+
+const group: Parameter = {
+  name: 'group',
+  in: 'path',
+  required: true,
+  description: 'UID of the group.',
+  schema: { type: 'string' },
+  example: '7f3ac1b08e2d4956a0c7d41e5b92f6083d1ce745',
+}
+
+const ifNoneMatch = { $ref: '#/components/parameters/IfNoneMatch' }
+
+interface Feed {
+  readonly id: string
+  readonly summary: string
+  readonly type: string
+  readonly schema: Schema
+  readonly parameter?: Pick<Parameter, 'name' | 'description' | 'example'>
+}
+
+function feed({ id, summary, type, schema, parameter }: Feed): Operation {
+  const own: Parameter[] =
+    parameter === undefined ? [] : [{ ...parameter, in: 'path', required: true, schema: { type: 'string' } }]
+  const answer: Answer = {
+    description: 'It.',
+    headers: headersOf('ETag', ...rateHeaders),
+    content: { [type]: { schema } },
+  }
+  return {
+    operationId: id,
+    tags: [feedTag.name],
+    summary,
+    parameters: [group, ...own, ifNoneMatch],
+    responses: {
+      200: answer,
+      304: {
+        description: 'It is still the version that the caller has.',
+        headers: headersOf('ETag', ...rateHeaders),
+      },
+      401: errorAnswer(401),
+      403: errorAnswer(403),
+      404: errorAnswer(404),
+      429: errorAnswer(429),
+      500: errorAnswer(500),
+      503: errorAnswer(503),
+    },
+    // Either a token or, where the group is public, none.
+    security: [{ token: [] }, {}],
+  }
+}
+
+const base = '/vulnerabilities/feeds/{group}'
+const file: Schema = { type: 'string', format: 'binary' }
+const object: Schema = { type: 'object' }
+
+export const advisoryFeeds: Readonly<Record<string, Operation>> = {
+  [`${base}/osv/all.zip`]: feed({
+    id: 'GetOsvRecords',
+    summary: 'All advisories as OSV records, a file each',
+    type: 'application/zip',
+    schema: file,
+  }),
+  [`${base}/osv/modified_id.csv`]: feed({
+    id: 'GetOsvChanges',
+    summary: 'When each OSV record was changed and its id, newest first',
+    type: 'text/csv',
+    schema: { type: 'string' },
+  }),
+  [`${base}/osv/{id}.json`]: feed({
+    id: 'GetOsvRecord',
+    summary: 'One advisory as an OSV record',
+    type: 'application/json',
+    schema: object,
+    parameter: { name: 'id', description: 'Id of the advisory.', example: 'CGA-2222-3333-4444' },
+  }),
+  [`${base}/secdb/security.json`]: feed({
+    id: 'GetSecurityDatabase',
+    summary: 'What is fixed in which version of a package, as an Alpine-style security database',
+    type: 'application/json',
+    schema: object,
+  }),
+  [`${base}/openvex/index.json`]: feed({
+    id: 'GetOpenVexIndex',
+    summary: 'Which OpenVEX document is about which package',
+    type: 'application/json',
+    schema: object,
+  }),
+  [`${base}/openvex/all.zip`]: feed({
+    id: 'GetOpenVexDocuments',
+    summary: 'All OpenVEX documents with their index',
+    type: 'application/zip',
+    schema: file,
+  }),
+  [`${base}/openvex/{artifact}.json`]: feed({
+    id: 'GetOpenVexDocument',
+    summary: 'What the advisories of one artifact state, as an OpenVEX document',
+    type: 'application/json',
+    schema: object,
+    parameter: {
+      name: 'artifact',
+      description:
+        'Name of the artifact, as the index has it: encoded, with a `~` before `index` and before another `~`.',
+      example: 'git',
+    },
+  }),
+}

@@ -1,0 +1,202 @@
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { create, type DescMethod } from '@bufbuild/protobuf'
+import {
+  AdvisoryPublicationsService,
+  GetAdvisoryPublicationRequestSchema,
+} from '#gen/berth/vulnerabilities/v1/publications_pb.js'
+import type { Dispatch, Incoming } from '../../core/call.ts'
+import { ApiError, Code } from '../../core/errors.ts'
+import { lists } from '../../core/etag.ts'
+import { limits } from '../../core/limits.ts'
+import { parseUid, type Uid } from '../../core/uid.ts'
+import { commonHeaders, errorReply, RestCall, type RestOptions, told } from '../../gateway/rest.ts'
+import type { HttpHandler, HttpReply, HttpRequest } from '../../http.ts'
+import type { Store } from '../../storage/store.ts'
+import { type FeedState, feedState } from './feed-state.ts'
+import type { FeedRequest, Feeds } from './feeds.ts'
+import { artifactAt, jsonText, locationOf, type WholeFeed, wholeFeeds } from './make-feed.ts'
+import { osvRecord } from './osv.ts'
+import { byAdvisoryId, hasArtifact } from './read-advisories.ts'
+
+/**
+ * What groups publish for scanners, below /vulnerabilities/feeds/. A public group's feeds are anybody's; for those of another
+ * group whoever asks is judged as for reading its publication, before it is told whether there is such a group.
+ */
+export const FEEDS_PATH = '/vulnerabilities/feeds/'
+
+export interface FeedHandlerOptions extends Pick<RestOptions, 'errorDomain' | 'log'> {
+  readonly store: Pick<Store, 'db' | 'clock'>
+  readonly feeds: Feeds
+  readonly dispatch: Dispatch
+  /** Counts a request for its address; throws code 8. */
+  readonly admit: (method: DescMethod, incoming: Incoming) => Promise<void> | undefined
+  readonly baseUrl: string
+}
+
+const method = AdvisoryPublicationsService.method.getAdvisoryPublication
+/** Part of every name and tag: changes when the same advisories are published in another way. */
+const FORM = 1
+
+/** What lies under a path. */
+type Asked = { readonly group: Uid; readonly path: string } & (
+  | { readonly feed: FeedRequest['feed'] }
+  | { readonly record: string }
+)
+
+export function feedHandler(options: FeedHandlerOptions): HttpHandler {
+  const { store, dispatch, admit } = options
+  return async (request) => {
+    const incoming = new RestCall(request)
+    try {
+      const asked = askedFor(request.url)
+      if (asked === undefined) throw nothingThere()
+      await admit(method, incoming)
+      const state = await feedState(store.db.kysely, asked.group)
+      const isPublic = state?.publicThrough !== undefined
+      if (!isPublic)
+        await dispatch(method, create(GetAdvisoryPublicationRequestSchema, { uid: asked.group }), incoming)
+      if (state === undefined) throw nothingThere()
+      return told(await answer(options, request, { asked, state, isPublic }), incoming)
+    } catch (error) {
+      return told(errorReply(error, request, options), incoming)
+    }
+  }
+}
+
+function askedFor(url: string): Asked | undefined {
+  const [path = ''] = url.slice(FEEDS_PATH.length).split('?', 1)
+  const [, uid = '', rest = ''] = /^([0-9a-f]{40}(?:\/[0-9a-f]{16})*)\/(.+)$/.exec(path) ?? []
+  const group = parseUid(uid)
+  if (group === undefined) return undefined
+  const whole = wholeFeeds.find((feed): feed is WholeFeed => feed === rest)
+  if (whole !== undefined) return { group, path: rest, feed: whole }
+  const [, format, file = ''] = /^(osv|openvex)\/([^/]+)$/.exec(rest) ?? []
+  if (format === 'openvex') {
+    const artifact = artifactAt(file)
+    // One name, however it was encoded.
+    return artifact === undefined
+      ? undefined
+      : { group, path: `openvex/${locationOf(artifact)}`, feed: { artifact } }
+  }
+  const record = format === 'osv' ? /^([\w-]+)\.json$/.exec(file)?.[1] : undefined
+  return record === undefined ? undefined : { group, path: rest, record }
+}
+
+function nothingThere(): ApiError {
+  return new ApiError(Code.NOT_FOUND, 'Not found: no such path')
+}
+
+interface Context {
+  readonly asked: Asked
+  readonly state: FeedState
+  readonly isPublic: boolean
+}
+
+async function answer(
+  options: FeedHandlerOptions,
+  request: HttpRequest,
+  context: Context,
+): Promise<HttpReply> {
+  const { store, baseUrl } = options
+  const { asked, state, isPublic } = context
+  const { revision, groups, changedMs } = state
+  const name = createHash('sha256')
+    .update(JSON.stringify([FORM, baseUrl, asked.group, asked.path, revision, groups, changedMs]))
+    .digest('base64url')
+    .slice(0, 32)
+  const tags = { plain: `"${name}"`, compressed: `"${name}-gzip"` }
+  const isSettled = changedMs > 0 && changedMs + SECOND_MS <= store.clock()
+  const headers = {
+    ...commonHeaders,
+    'cache-control': `${isPublic ? 'public' : 'private'}, max-age=${limits.feedMaxAgeMs / SECOND_MS}`,
+    vary: isPublic ? 'accept-encoding' : 'accept-encoding, authorization',
+    // A time within which more may still change would hide that from whoever asks by it.
+    ...(isSettled && { 'last-modified': new Date(changedMs).toUTCString() }),
+  }
+  const seen = hasSeen(request, tags, isSettled ? changedMs : undefined)
+  if (seen !== undefined) return { status: 304, headers: { ...headers, etag: seen }, body: undefined }
+
+  const compressed = acceptsGzip(request)
+  const content =
+    'record' in asked
+      ? await recordOf(options, context, asked.record)
+      : await feedOf(options, context, name, compressed)
+  if (content === undefined) throw nothingThere()
+  const encoded = content instanceof Uint8Array && compressed ? await gzipped(content) : content
+  const isCompressed = encoded instanceof Uint8Array ? compressed : encoded.isCompressed
+  const length = encoded instanceof Uint8Array ? undefined : encoded.bytes
+  return {
+    status: 200,
+    headers: {
+      ...headers,
+      'content-type': typeOf(asked.path),
+      etag: isCompressed ? tags.compressed : tags.plain,
+      ...(isCompressed && { 'content-encoding': 'gzip' }),
+      ...(length !== undefined && { 'content-length': String(length) }),
+    },
+    body: encoded instanceof Uint8Array ? encoded : encoded.body,
+  }
+}
+
+const SECOND_MS = 1000
+
+/** The tag of the version that the caller has and that is still the one (RFC 9110, section 13). */
+function hasSeen(
+  { headers }: HttpRequest,
+  { plain, compressed }: { readonly plain: string; readonly compressed: string },
+  changedMs: number | undefined,
+): string | undefined {
+  const noneMatch = headers['if-none-match']
+  if (noneMatch !== undefined) return [plain, compressed].find((tag) => lists(noneMatch, tag) === true)
+  const since = Date.parse(headers['if-modified-since'] ?? '')
+  if (changedMs === undefined || Number.isNaN(since)) return undefined
+  return Math.floor(changedMs / SECOND_MS) * SECOND_MS <= since ? plain : undefined
+}
+
+function acceptsGzip({ headers }: HttpRequest): boolean {
+  const accepted = [headers['accept-encoding'] ?? []].flat().join(',')
+  return accepted.split(',').some((entry) => /^\s*gzip\s*(;\s*q=(1|0?\.\d*[1-9]\d*|1\.0*))?\s*$/i.test(entry))
+}
+
+const gzipped = promisify(gzip)
+
+async function recordOf(
+  { store }: FeedHandlerOptions,
+  { asked, state }: Context,
+  id: string,
+): Promise<Uint8Array | undefined> {
+  for await (const { advisories } of byAdvisoryId(store.db, asked.group, id))
+    return Buffer.from(jsonText(osvRecord(advisories, state.publication.distribution)))
+  return undefined
+}
+
+async function feedOf(
+  { store, feeds, baseUrl }: FeedHandlerOptions,
+  { asked, state }: Context,
+  name: string,
+  compressed: boolean,
+) {
+  const { group } = asked
+  if (!('feed' in asked)) return undefined
+  const { feed } = asked
+  if (typeof feed !== 'string' && !(await hasArtifact(store.db, group, feed.artifact))) return undefined
+  const { publication, revision, changedMs } = state
+  const { secdb, distribution } = publication
+  const request: FeedRequest = {
+    group,
+    feed,
+    settings: { secdb, distribution },
+    address: `${baseUrl}${FEEDS_PATH}${group}`,
+    publisher: baseUrl,
+    revision,
+    changedMs,
+  }
+  return feeds.serve(name, request, { compressed })
+}
+
+function typeOf(path: string): string {
+  if (path.endsWith('.zip')) return 'application/zip'
+  return path.endsWith('.csv') ? 'text/csv; charset=utf-8' : 'application/json'
+}

@@ -1,0 +1,70 @@
+import { sql } from 'kysely'
+import { OrgStatus } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { pathOf, rangeBelow, rootOf, type Uid } from '../../core/uid.ts'
+import type { Reader } from '../../storage/db.ts'
+import { readStored, type StoredPublication } from './stored-publication.ts'
+
+/** What a group publishes, as it is now. */
+export interface FeedState {
+  /** Its own setting. */
+  readonly isPublic: boolean
+  /** The highest group at or above it that publishes to everybody; undefined where none does, or nobody is let in. */
+  readonly publicThrough: Uid | undefined
+  readonly publication: StoredPublication
+  /** When somebody changed that, or made the group. */
+  readonly updatedMs: number
+  /** Grows with every change of what is published. */
+  readonly revision: number
+  /** Together with the revision never the same twice. */
+  readonly groups: number
+  readonly changedMs: number
+}
+
+/**
+ * Read with every request, so that a change is seen at once. Undefined when there is no such group. What lies below a group is
+ * in its feeds, and what is known above it of the severity of vulnerabilities, too.
+ */
+export async function feedState(reader: Reader, group: Uid): Promise<FeedState | undefined> {
+  const root = rootOf(group)
+  const path = pathOf(group)
+  const { from, to } = rangeBelow(group)
+  const known = await reader
+    .selectFrom('groups')
+    .select(['uid', 'status', 'created_ms'])
+    .where('root', '=', root)
+    .where('uid', 'in', [...new Set([root, group])])
+    .execute()
+  const itself = known.find(({ uid }) => uid === group)
+  if (itself === undefined) return undefined
+  const above = await reader
+    .selectFrom('advisory_groups')
+    .selectAll()
+    .where('root', '=', root)
+    .where('uid', 'in', path)
+    .execute()
+  const below = await reader
+    .selectFrom('advisory_groups')
+    .select([
+      sql<number>`count(*)`.as('groups'),
+      sql<number>`cast(coalesce(sum(revision), 0) as bigint)`.as('revision'),
+      sql<number>`coalesce(max(changed_ms), 0)`.as('changed_ms'),
+    ])
+    .where('root', '=', root)
+    .where('uid', '>', from)
+    .where('uid', '<', to)
+    .executeTakeFirstOrThrow()
+  const own = above.find(({ uid }) => uid === group)
+  const publication = readStored(own?.publication ?? '')
+  const isClosed = known.some(({ uid, status }) => uid === root && status === OrgStatus.SUSPENDED)
+  return {
+    isPublic: own?.public === 1,
+    publicThrough: isClosed
+      ? undefined
+      : path.find((uid) => above.some((row) => row.uid === uid && row.public === 1)),
+    publication,
+    updatedMs: publication.updatedMs || itself.created_ms,
+    revision: above.reduce((sum, row) => sum + row.revision, Number(below.revision)),
+    groups: above.length + Number(below.groups),
+    changedMs: Math.max(0, Number(below.changed_ms), ...above.map((row) => row.changed_ms)),
+  }
+}

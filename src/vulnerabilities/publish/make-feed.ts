@@ -1,0 +1,176 @@
+import { rm } from 'node:fs/promises'
+import type { Uid } from '../../core/uid.ts'
+import type { Reads } from '../../storage/snapshot.ts'
+import { ModifiedList } from './modified-list.ts'
+import { hasStatements, openVexDocument } from './openvex.ts'
+import { modifiedMs, osvRecord } from './osv.ts'
+import { bareUrl, productUrl } from './package-url.ts'
+import { instantOfMs } from './published-advisory.ts'
+import { type Bundle, byAdvisoryId, byArtifact, byPackage } from './read-advisories.ts'
+import { secdbBegin, secdbEnd, secdbPackage } from './secdb.ts'
+import type { PublicationSettings } from './settings.ts'
+import { writeFiles } from './write-files.ts'
+import { type ZipEntry, zipOf } from './zip-file.ts'
+
+/** Makes the files of a feed from the database, away from the event loop: piece by piece, whatever its size. */
+
+export const wholeFeeds = [
+  'osv/all.zip',
+  'osv/modified_id.csv',
+  'secdb/security.json',
+  'openvex/index.json',
+  'openvex/all.zip',
+] as const
+export type WholeFeed = (typeof wholeFeeds)[number]
+
+/** Plain data: it goes to a thread. */
+export interface FeedJob {
+  readonly group: Uid
+  /** A feed of everything, or the OpenVEX document of one artifact. */
+  readonly feed: WholeFeed | { readonly artifact: string }
+  readonly settings: PublicationSettings
+  /** Where the feeds of the group are: `https://…/vulnerabilities/feeds/UID`. */
+  readonly address: string
+  /** Whose word a document is that names nobody. */
+  readonly publisher: string
+  readonly revision: number
+  readonly changedMs: number
+  /** The file to write, and one with the same compressed (gzip). */
+  readonly file: string
+  readonly compressed: string | undefined
+}
+
+/** False when there is nothing to publish under this name; no file stays then. */
+export async function makeFeed(reads: Reads, job: FeedJob): Promise<boolean> {
+  const { file, compressed, feed } = job
+  const wrote = await writeFiles(file, compressed, piecesOf(reads, job))
+  // A list of nothing is a list, too.
+  if (wrote || typeof feed === 'string') return true
+  await Promise.all([file, compressed ?? file].map((path) => rm(path, { force: true })))
+  return false
+}
+
+function piecesOf(reads: Reads, job: FeedJob): AsyncIterable<string | Uint8Array> {
+  const { feed, group } = job
+  switch (feed) {
+    case 'osv/all.zip':
+      return zipOf(osvEntries(reads, job))
+    case 'osv/modified_id.csv':
+      return modifiedRecords(reads, job)
+    case 'secdb/security.json':
+      return securityDatabase(reads, job)
+    case 'openvex/index.json':
+      return index(byArtifact(reads, group), job)
+    case 'openvex/all.zip':
+      return zipOf(openVexEntries(reads, job))
+    default:
+      return artifactDocument(byArtifact(reads, group, feed.artifact), job)
+  }
+}
+
+async function* osvEntries(reads: Reads, { group, settings }: FeedJob): AsyncGenerator<ZipEntry> {
+  for await (const { name, advisories } of byAdvisoryId(reads, group)) {
+    const record = osvRecord(advisories, settings.distribution)
+    yield {
+      name: `${name}.json`,
+      content: Buffer.from(jsonText(record)),
+      modifiedMs: Date.parse(String(record['modified'])),
+    }
+  }
+}
+
+async function* modifiedRecords(reads: Reads, { group }: FeedJob): AsyncGenerator<string> {
+  const list = new ModifiedList()
+  for await (const { name, advisories } of byAdvisoryId(reads, group))
+    list.add(Math.max(...advisories.map(({ advisory }) => modifiedMs(advisory))), name)
+  yield* list.lines()
+}
+
+async function* securityDatabase(reads: Reads, { group, settings }: FeedJob): AsyncGenerator<string> {
+  yield secdbBegin(settings.secdb)
+  let isFirst = true
+  for await (const { name, advisories } of byPackage(reads, group)) {
+    const apks = advisories.filter(({ advisory }) => advisory.artifactType === 'apk')
+    const entry = secdbPackage(name, apks)
+    if (entry === undefined) continue
+    yield isFirst ? entry : `,${entry}`
+    isFirst = false
+  }
+  yield secdbEnd
+}
+
+async function* openVexEntries(reads: Reads, job: FeedJob): AsyncGenerator<ZipEntry> {
+  const listed: string[] = []
+  for await (const bundle of byArtifact(reads, job.group)) {
+    const document = documentOf(bundle, job)
+    if (document === undefined) continue
+    listed.push(...packagesOf(bundle, job))
+    const modified = Date.parse(String(document['last_updated']))
+    yield { name: locationOf(bundle.name), content: Buffer.from(jsonText(document)), modifiedMs: modified }
+  }
+  const content = Buffer.from(`${indexBegin(job)}${listed.join(',')}${INDEX_END}`)
+  yield { name: 'index.json', content, modifiedMs: job.changedMs }
+}
+
+async function* artifactDocument(bundles: AsyncIterable<Bundle>, job: FeedJob): AsyncGenerator<string> {
+  for await (const bundle of bundles) {
+    const document = documentOf(bundle, job)
+    if (document !== undefined) yield jsonText(document)
+  }
+}
+
+function documentOf({ name, advisories }: Bundle, { address, settings, publisher, revision }: FeedJob) {
+  return openVexDocument(advisories, {
+    id: `${address}/openvex/${locationOf(name)}`,
+    publisher,
+    version: Math.max(1, revision),
+    distribution: settings.distribution,
+  })
+}
+
+/** Which document is about which package, as the VEX Repository Specification 0.1 has it. */
+async function* index(bundles: AsyncIterable<Bundle>, job: FeedJob): AsyncGenerator<string> {
+  yield indexBegin(job)
+  let isFirst = true
+  for await (const bundle of bundles) {
+    if (!hasStatements(bundle.advisories)) continue
+    const packages = packagesOf(bundle, job).join(',')
+    yield isFirst ? packages : `,${packages}`
+    isFirst = false
+  }
+  yield INDEX_END
+}
+
+function indexBegin({ changedMs }: FeedJob): string {
+  return `{"updated_at":${JSON.stringify(instantOfMs(changedMs))},"packages":[`
+}
+
+const INDEX_END = ']}\n'
+
+function packagesOf({ name, advisories }: Bundle, { settings }: FeedJob): string[] {
+  const ids = advisories.map((advisory) => bareUrl(productUrl(advisory, settings.distribution)))
+  const location = locationOf(name)
+  return [...new Set(ids)].sort().map((id) => JSON.stringify({ id, location, format: 'openvex' }))
+}
+
+/** The file name of an artifact's document: its name, encoded, and a `~` before one that would be the index. */
+export function locationOf(artifact: string): string {
+  const isTaken = artifact === 'index' || artifact.startsWith('~')
+  return `${isTaken ? '~' : ''}${encodeURIComponent(artifact.toWellFormed())}.json`
+}
+
+/** The artifact of a file name; undefined for one that none has. */
+export function artifactAt(location: string): string | undefined {
+  const encoded = /^(.*)\.json$/s.exec(location)?.[1]
+  try {
+    const name = encoded === undefined ? undefined : decodeURIComponent(encoded)
+    if (name === undefined || name === 'index') return undefined
+    return name.startsWith('~') ? name.slice(1) : name
+  } catch {
+    return undefined
+  }
+}
+
+export function jsonText(value: unknown): string {
+  return `${JSON.stringify(value)}\n`
+}

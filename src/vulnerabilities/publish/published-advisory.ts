@@ -1,0 +1,58 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
+import {
+  type Advisory,
+  type AdvisoryEvent,
+  ReviewState,
+} from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import { timestampMs } from '../../core/message.ts'
+import type { AdvisoryRow } from '../../storage/tables.ts'
+import { type ReadRow, toAdvisory } from '../stored-advisory.ts'
+
+/** An advisory as the writers of all formats get it: what is not approved stays inside. */
+export interface PublishedAdvisory {
+  /** Its events are the approved ones, in order. */
+  readonly advisory: Advisory
+  readonly origin: string
+  /** How the source names the product and the component, where that is more than their names. */
+  readonly product: string
+  readonly componentProduct: string
+}
+
+/** What is read of a row; `deleted_ms` of those that were taken back. */
+export type PublishedRow = ReadRow & Pick<AdvisoryRow, 'origin' | 'product' | 'component_product'>
+
+export function publishedAdvisory(row: PublishedRow): PublishedAdvisory {
+  const advisory = toAdvisory(row)
+  advisory.events = advisory.events.filter(({ reviewState }) => reviewState === ReviewState.APPROVED)
+  const { origin, product, component_product: componentProduct } = row
+  return { advisory, origin, product, componentProduct }
+}
+
+/** The package that an advisory is about. */
+export function packageOf({ advisory, origin }: PublishedAdvisory): string {
+  return origin || advisory.artifactName
+}
+
+/** `2024-05-06T07:08:09Z`, with milliseconds where there are some. */
+export function instant(time: Timestamp | undefined): string {
+  return instantOfMs(time === undefined ? 0 : timestampMs(time))
+}
+
+export function instantOfMs(ms: number): string {
+  return new Date(ms).toISOString().replace('.000Z', 'Z')
+}
+
+export function eventMs({ createTime }: AdvisoryEvent): number {
+  return createTime === undefined ? 0 : timestampMs(createTime)
+}
+
+/** The versions that an event says are without the vulnerability. */
+export function fixedVersions({ type }: AdvisoryEvent): string[] {
+  const versions =
+    type.case === 'fixed'
+      ? [type.value.fixedVersion]
+      : type.case === 'patched'
+        ? type.value.patchedVersions
+        : []
+  return versions.filter((version) => version !== '')
+}

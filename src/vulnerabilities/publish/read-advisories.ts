@@ -1,0 +1,186 @@
+import type { UidRange } from '../../core/uid.ts'
+import { rangeBelow, rootOf, type Uid } from '../../core/uid.ts'
+import type { Reads } from '../../storage/snapshot.ts'
+import { runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
+import { addSeverities } from '../scores.ts'
+import { type PublishedAdvisory, type PublishedRow, publishedAdvisory } from './published-advisory.ts'
+
+/**
+ * The advisories of a group and of all groups below it, in the order that a format needs them in: a page at a time, so that
+ * memory does not depend on how many there are.
+ */
+
+/** Advisories that belong together, at least one. */
+export interface Bundle {
+  /** What they have in common. */
+  readonly name: string
+  readonly advisories: readonly PublishedAdvisory[]
+}
+
+/** By advisory id, with severities and with those that were taken back. `id`: only this one. */
+export function byAdvisoryId(reads: Reads, group: Uid, id?: string): AsyncGenerator<Bundle> {
+  const rows = (table: Table) => sorted(reads, group, { table, keys: ['advisory_id'], only: id })
+  return bundles(merged(rows('advisories'), rows('withdrawn_advisories')), (all) =>
+    addSeverities(
+      reads,
+      all.map(({ advisory }) => advisory),
+    ),
+  )
+}
+
+/** By the package that artifacts were built from. */
+export function byPackage(reads: Reads, group: Uid): AsyncGenerator<Bundle> {
+  const built = sorted(reads, group, {
+    table: 'advisories',
+    keys: ['origin', 'artifact_name'],
+    where: "origin > ''",
+  })
+  const bare = sorted(reads, group, { table: 'advisories', keys: ['artifact_name'], where: "origin = ''" })
+  return bundles(merged(built, bare))
+}
+
+/** By artifact. `name`: only this one. */
+export function byArtifact(reads: Reads, group: Uid, name?: string): AsyncGenerator<Bundle> {
+  return bundles(sorted(reads, group, { table: 'advisories', keys: ['artifact_name'], only: name }))
+}
+
+/** Whether there is an advisory about an artifact. */
+export async function hasArtifact(reads: Reads, group: Uid, name: string): Promise<boolean> {
+  const sql = sqlText(reads.engine)
+  const text = `select 1 from advisories where root = ${sql.bind(rootOf(group))} and artifact_name = ${sql.bind(name)}
+    ${below(sql, group)} limit 1`
+  return (await runText(reads, text, sql)).length > 0
+}
+
+type Table = 'advisories' | 'withdrawn_advisories'
+type Key = 'advisory_id' | 'artifact_name' | 'origin'
+
+interface Keyed {
+  readonly name: string
+  readonly row: PublishedRow
+}
+
+interface Order {
+  readonly table: Table
+  /** Columns of an index, after the root and those in `where`, and before the uid. The first is what bundles have in common. */
+  readonly keys: readonly [Key, ...Key[]]
+  /** A constant condition. */
+  readonly where?: string
+  /** The only value of the first key. */
+  readonly only?: string | undefined
+}
+
+const PAGE = 500
+
+const columns = [
+  ...[
+    'uid',
+    'advisory_id',
+    'artifact_name',
+    'component_name',
+    'origin',
+    'product',
+    'component_product',
+    'content',
+  ],
+  ...['created_ms', 'updated_ms'],
+].join(', ')
+
+async function* sorted(
+  reads: Reads,
+  group: Uid,
+  { table, keys, where = 'true', only }: Order,
+): AsyncGenerator<Keyed[]> {
+  const [first] = keys
+  const order = [...keys, 'uid']
+  const selected = table === 'advisories' ? columns : `${columns}, deleted_ms`
+  for (let last: PublishedRow | undefined; ; ) {
+    const sql = sqlText(reads.engine)
+    let text = `select ${selected} from ${table} where root = ${sql.bind(rootOf(group))} and ${where}`
+    if (only !== undefined) text += ` and ${first} = ${sql.bind(only)}`
+    if (last !== undefined) {
+      const after = [...keys.map((key) => last?.[key] ?? ''), last.uid]
+      text += ` and (${order.join(', ')}) > (${sql.bindAll(after)})`
+    }
+    text += `${below(sql, group)} order by ${order.join(', ')} limit ${PAGE}`
+    const rows = await runText<PublishedRow>(reads, text, sql)
+    yield rows.map((row) => ({ name: row[first], row }))
+    if (rows.length < PAGE) return
+    last = rows.at(-1)
+  }
+}
+
+/** The empty text keeps the databases from reading by uid, which would sort everything for each page. */
+function below(sql: SqlText, group: Uid): string {
+  if (group === rootOf(group)) return ''
+  const { from, to }: UidRange = rangeBelow(group)
+  return ` and uid || '' >= ${sql.bind(from)} and uid || '' < ${sql.bind(to)}`
+}
+
+/** Two streams in the order of names as one. */
+async function* merged(
+  ...streams: readonly [AsyncGenerator<Keyed[]>, AsyncGenerator<Keyed[]>]
+): AsyncGenerator<Keyed[]> {
+  const heads = await Promise.all(
+    streams.map(async (stream) => ({ stream, page: await nextPage(stream), at: 0 })),
+  )
+  for (;;) {
+    const batch: Keyed[] = []
+    for (;;) {
+      const [one, other] = heads.map(({ page, at }) => page?.[at])
+      const takes =
+        one === undefined ? 1 : other === undefined ? 0 : compareBytes(one.name, other.name) <= 0 ? 0 : 1
+      const head = heads[takes]
+      const taken = takes === 0 ? one : other
+      if (head === undefined || taken === undefined) {
+        yield batch
+        return
+      }
+      batch.push(taken)
+      head.at++
+      if (head.at === head.page?.length) {
+        head.page = await nextPage(head.stream)
+        head.at = 0
+        break
+      }
+    }
+    yield batch
+  }
+}
+
+/** Undefined at the end. */
+async function nextPage(stream: AsyncGenerator<Keyed[]>): Promise<Keyed[] | undefined> {
+  for (;;) {
+    const { done, value } = await stream.next()
+    if (done === true) return undefined
+    if (value.length > 0) return value
+  }
+}
+
+/** The order of the databases, which is that of UTF-8. */
+function compareBytes(one: string, other: string): number {
+  return one === other ? 0 : Buffer.compare(Buffer.from(one), Buffer.from(other))
+}
+
+/** `prepare` is called with the advisories of a page. */
+async function* bundles(
+  pages: AsyncGenerator<Keyed[]>,
+  prepare?: (page: readonly PublishedAdvisory[]) => Promise<void>,
+): AsyncGenerator<Bundle> {
+  let name = ''
+  let advisories: PublishedAdvisory[] = []
+  for await (const page of pages) {
+    const read = page.map(({ row }) => publishedAdvisory(row))
+    await prepare?.(read)
+    for (const [at, advisory] of read.entries()) {
+      const next = page[at]?.name ?? ''
+      if (next !== name && advisories.length > 0) {
+        yield { name, advisories }
+        advisories = []
+      }
+      name = next
+      advisories.push(advisory)
+    }
+  }
+  if (advisories.length > 0) yield { name, advisories }
+}

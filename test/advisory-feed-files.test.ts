@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import fc from 'fast-check'
+import type { Uid } from '../src/core/uid.ts'
+import type { BodyStream } from '../src/http.ts'
+import { feedFiles } from '../src/vulnerabilities/publish/feed-files.ts'
+import { feedThreads } from '../src/vulnerabilities/publish/feed-threads.ts'
+import { type FeedRequest, publishedFeeds } from '../src/vulnerabilities/publish/feeds.ts'
+import { artifactAt, locationOf } from '../src/vulnerabilities/publish/make-feed.ts'
+import { defaultSettings } from '../src/vulnerabilities/publish/settings.ts'
+import { documentOf, write } from './support/advisories.ts'
+import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { databases } from './support/databases.ts'
+import { temporaryDirectory } from './support/process.ts'
+
+/** How feeds are made and kept. */
+
+describe('files of feeds', () => {
+  const keep = async (files: ReturnType<typeof feedFiles>, name: string, bytes: number) => {
+    const drafts = await files.drafts(name, true)
+    writeFileSync(drafts.file, Buffer.alloc(bytes))
+    writeFileSync(String(drafts.compressed), Buffer.alloc(1))
+    await files.keep(name, drafts)
+  }
+
+  test('are as many and as large as they may be: those go that nobody asked for the longest', async (t) => {
+    const directory = temporaryDirectory(t)
+    let now = Date.now()
+    const clock = () => ++now
+    const files = feedFiles({ directory, clock, filesMax: 3, bytesMax: 100 })
+    for (const name of ['a', 'b', 'c']) await keep(files, name, 10)
+    assert.equal((await files.find('a'))?.bytes, 10)
+    await keep(files, 'd', 10)
+    assert.deepEqual(readdirSync(directory).sort(), ['a', 'a.gz', 'c', 'c.gz', 'd', 'd.gz'])
+    await keep(files, 'e', 85)
+    assert.deepEqual(readdirSync(directory).sort(), ['d', 'd.gz', 'e', 'e.gz'])
+    await keep(files, 'f', 1000)
+    assert.deepEqual(readdirSync(directory).sort(), ['f', 'f.gz'], 'the newest stays, whatever its size')
+    // limits.feedFilesMax, limits.feedBytesMax and limits.feedIdleMsMax are the real bounds.
+    now += 8 * 24 * 60 * 60 * 1000
+    await keep(files, 'g', 1)
+    assert.deepEqual(readdirSync(directory).sort(), ['g', 'g.gz'])
+  })
+
+  test('still count after a restart; drafts that a crash left are thrown away', async (t) => {
+    const directory = temporaryDirectory(t)
+    await keep(feedFiles({ directory, clock: Date.now }), 'a', 10)
+    const old = join(directory, 'b.123.part')
+    writeFileSync(old, 'half')
+    const hourAgo = Date.now() / 1000 - 60 * 60
+    utimesSync(old, hourAgo, hourAgo)
+    writeFileSync(join(directory, 'c.456.part'), 'of another process')
+    const again = feedFiles({ directory, clock: Date.now })
+    assert.deepEqual(await again.find('a'), {
+      file: join(directory, 'a'),
+      bytes: 10,
+      compressed: { file: join(directory, 'a.gz'), bytes: 1 },
+    })
+    assert.deepEqual(readdirSync(directory).sort(), ['a', 'a.gz', 'c.456.part'])
+    rmSync(join(directory, 'a'))
+    assert.equal(await again.find('a'), undefined)
+  })
+
+  test('of artifacts have names of their own', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (one, other) => {
+        for (const artifact of [one, `~${one}`, 'index']) {
+          assert.notEqual(locationOf(artifact), 'index.json')
+          assert.match(locationOf(artifact), /^[\w.!~*'()%-]*\.json$/)
+          assert.equal(artifactAt(locationOf(artifact)), artifact.toWellFormed())
+        }
+        assert.equal(locationOf(one) === locationOf(other), one.toWellFormed() === other.toWellFormed())
+      }),
+    )
+    assert.equal(artifactAt('index.json'), undefined)
+    assert.equal(artifactAt('%E0%A4%A.json'), undefined)
+  })
+})
+
+const [database] = databases
+
+describe('feeds', () => {
+  let berth: TestBerth
+  const group = () => berth.organization as Uid
+  before(async () => {
+    if (database === undefined) throw new Error('there is no database')
+    berth = await startTestBerth(database)
+    const records = Array.from({ length: 3000 }, (_, at) => ({
+      advisoryId: '',
+      legacyAdvisoryId: '',
+      author: '',
+      artifactName: `package-${at % 50}`,
+      artifactType: 'apk',
+      artifactArchitecture: '',
+      componentName: '',
+      componentLocation: '',
+      componentType: '',
+      origin: '',
+      product: '',
+      aliases: [`CVE-2024-${10000 + at}`],
+      events: [],
+      severities: [],
+      createdMs: 0,
+      updatedMs: at,
+      withdrawnMs: undefined,
+    }))
+    await write(berth.berth.installation.store, group(), documentOf('many', records))
+  })
+  after(() => berth.stop())
+
+  const request = (): FeedRequest => ({
+    group: group(),
+    feed: 'osv/all.zip',
+    settings: defaultSettings,
+    address: 'https://berth.example/vulnerabilities/feeds',
+    publisher: 'https://berth.example',
+    revision: 1,
+    changedMs: 0,
+  })
+  const read = async (body: BodyStream | undefined) => {
+    const pieces: Uint8Array[] = []
+    for await (const piece of body ?? []) pieces.push(Buffer.from(piece))
+    return Buffer.concat(pieces)
+  }
+  const setUp = (directory: string, waitMs: number) => {
+    const threads = feedThreads(berth.berth.installation.store.db)
+    let makings = 0
+    const counted = {
+      ...threads,
+      make: (job: Parameters<typeof threads.make>[0]) => {
+        makings++
+        return threads.make(job)
+      },
+    }
+    const files = feedFiles({ directory, clock: Date.now })
+    return { threads, made: () => makings, ...publishedFeeds({ files, threads: counted, waitMs }) }
+  }
+
+  test('are made once for all who ask, and sent while they are made', async (t) => {
+    const directory = temporaryDirectory(t)
+    const { serve, made, threads } = setUp(directory, 0)
+    const served = await Promise.all(
+      Array.from({ length: 10 }, () => serve('a', request(), { compressed: false })),
+    )
+    assert.ok(
+      served.some((one) => one?.bytes === undefined),
+      'it begins before it is whole',
+    )
+    const bodies = await Promise.all(served.map((one) => read(one?.body)))
+    const whole = readFileSync(join(directory, 'a'))
+    assert.ok(whole.length > 100_000)
+    for (const body of bodies) assert.ok(whole.equals(body))
+    assert.equal((await serve('a', request(), { compressed: false }))?.bytes, whole.length)
+    assert.equal(made(), 1)
+    await threads.close()
+  })
+
+  test('equal advisories make equal files', async (t) => {
+    const [one, other] = [temporaryDirectory(t), temporaryDirectory(t)]
+    for (const directory of [one, other]) {
+      const { serve, threads } = setUp(directory, 60_000)
+      for (const feed of [
+        'osv/all.zip',
+        'osv/modified_id.csv',
+        'secdb/security.json',
+        'openvex/all.zip',
+      ] as const)
+        await read((await serve(feed.replace('/', '-'), { ...request(), feed }, { compressed: false }))?.body)
+      await threads.close()
+    }
+    assert.equal(readdirSync(one).length, 6)
+    for (const name of readdirSync(one))
+      assert.ok(readFileSync(join(one, name)).equals(readFileSync(join(other, name))), name)
+  })
+
+  test('a file that is thrown away before it is sent is made again', async (t) => {
+    const directory = temporaryDirectory(t)
+    const { serve, made, threads } = setUp(directory, 60_000)
+    const served = await serve('a', request(), { compressed: false })
+    assert.equal(made(), 1)
+    rmSync(join(directory, 'a'))
+    assert.equal((await read(served?.body)).length, served?.bytes)
+    assert.equal(made(), 2)
+    await threads.close()
+  })
+
+  test('what cannot be made is told, leaves nothing behind, and is tried again', async (t) => {
+    const directory = temporaryDirectory(t)
+    const { serve, threads } = setUp(directory, 60_000)
+    const bad = { ...request(), settings: undefined as never }
+    await assert.rejects(serve('a', bad, { compressed: false }))
+    assert.deepEqual(readdirSync(directory), [])
+    assert.ok(await serve('a', request(), { compressed: false }))
+    await threads.close()
+    // limits.feedsWaitingMax may wait; each has limits.feedMakingMsMax and limits.feedMakingMemoryMib.
+    await assert.rejects(serve('b', request(), { compressed: false }), /stopping/)
+  })
+
+  test('an artifact about which nothing is stated has no document', async (t) => {
+    const { serve, threads } = setUp(temporaryDirectory(t), 60_000)
+    const feed = { artifact: 'package-1' }
+    assert.equal(await serve('a', { ...request(), feed }, { compressed: true }), undefined)
+    await threads.close()
+  })
+})
