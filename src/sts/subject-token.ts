@@ -163,13 +163,13 @@ function checkTimes({ expiresAtMs, issuedAtMs, payload }: SubjectClaims, now: nu
   return undefined
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
 function decodeObject(part: string): Readonly<Record<string, unknown>> | undefined {
   // Buffer passes over what is not base64url.
   if (!/^[A-Za-z0-9_-]+$/.test(part)) return undefined
   try {
-    const value: unknown = JSON.parse(
-      new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(part, 'base64url')),
-    )
+    const value: unknown = JSON.parse(utf8.decode(Buffer.from(part, 'base64url')))
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Readonly<Record<string, unknown>>)
       : undefined
