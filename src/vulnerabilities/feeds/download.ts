@@ -129,8 +129,9 @@ async function fetched(url: string, path: string, downloading: Downloading): Pro
       signal?.throwIfAborted()
       if (!(error instanceof OutboundError)) throw error
       const { bytes } = await readPart(path)
-      const isBroken = error.kind === 'network' && bytes > mostBytes
-      if (!isBroken || resumes === bounds.downloadResumesMax)
+      // The first time also when nothing came: a connection that was kept open may be closed by now.
+      const isWorthIt = resumes === 0 || bytes > mostBytes
+      if (error.kind !== 'network' || !isWorthIt || resumes === bounds.downloadResumesMax)
         throw new DownloadError(error.message, { cause: error })
       mostBytes = bytes
       await pause(RESUME_PAUSE_MS, undefined, { ...(signal && { signal }) })
@@ -155,7 +156,7 @@ async function transfer(
   downloading: Downloading,
   timeoutMs: number,
 ): Promise<Version | undefined> {
-  const { outbound, bounds, known, signal } = downloading
+  const { outbound, bounds, known, signal, onProgress } = downloading
   const condition = resumable(part)
   const headers = {
     accept: '*/*',
@@ -163,8 +164,15 @@ async function transfer(
     ...(!known?.etag && known?.lastModified && { 'if-modified-since': known.lastModified }),
     ...(condition !== '' && { range: `bytes=${part.bytes}-`, 'if-range': condition }),
   }
-  const request = { headers, timeoutMs, pauseMs: bounds.downloadWindowMs, signal }
-  return outbound.getStream(url, request, async (answer) => {
+  const slow = new AbortController()
+  const request = {
+    headers,
+    timeoutMs,
+    // What comes at all and too slowly is noticed first.
+    pauseMs: 2 * bounds.downloadWindowMs,
+    signal: signal === undefined ? slow.signal : AbortSignal.any([signal, slow.signal]),
+  }
+  const use = async (answer: StreamedAnswer) => {
     const { status } = answer
     if (status === 304) return undefined
     if (status === 416 && condition !== '') {
@@ -184,9 +192,20 @@ async function transfer(
     }
     const taken = goesOn ? { ...part, total: rangeOf(answer)?.total ?? 0 } : beginning(part.path, answer)
     if (taken.total > bounds.downloadBytesMax) throw tooLarge(bounds)
-    await keep(taken, answer, downloading)
+    const watch = speedWatch(bounds, () => slow.abort())
+    try {
+      await keep(taken, answer, { bounds, onProgress, onPiece: watch.came })
+    } finally {
+      watch.end()
+    }
     return taken.version
-  })
+  }
+  try {
+    return await outbound.getStream(url, request, use)
+  } catch (error) {
+    if (slow.signal.aborted) throw new DownloadError('the server sends too slowly, or nothing any more')
+    throw error
+  }
 }
 
 function beginning(path: string, answer: StreamedAnswer): Part {
@@ -209,14 +228,26 @@ function isRestOf({ bytes, version }: Part, answer: StreamedAnswer): boolean {
 }
 
 /** Writes the body behind what is there. */
-async function keep(part: Part, answer: StreamedAnswer, { bounds, onProgress }: Downloading): Promise<void> {
+async function keep(
+  part: Part,
+  answer: StreamedAnswer,
+  {
+    bounds,
+    onProgress,
+    onPiece,
+  }: Pick<Downloading, 'bounds'> & {
+    readonly onProgress: Downloading['onProgress'] | undefined
+    readonly onPiece: (bytes: number) => void
+  },
+): Promise<void> {
   const { path, bytes: from, total } = part
   const file = await open(path, from === 0 ? 'w' : 'r+', 0o600)
   try {
     await file.truncate(from)
     await writeFile(aboutOf(path), JSON.stringify({ ...part.version, total, isDated: part.isDated }))
     let bytes = from
-    for await (const chunk of atSpeed(answer.body, bounds)) {
+    for await (const chunk of answer.body) {
+      onPiece(chunk.byteLength)
       if (bytes + chunk.byteLength > bounds.downloadBytesMax) throw tooLarge(bounds)
       await writeAll(file, chunk, bytes)
       bytes += chunk.byteLength
@@ -237,27 +268,18 @@ async function writeAll(file: FileHandle, chunk: Uint8Array, at: number): Promis
     written += (await file.write(chunk, written, chunk.byteLength - written, at + written)).bytesWritten
 }
 
-/** Ends with a DownloadError when a while brings too little. */
-async function* atSpeed(body: AsyncIterable<Uint8Array>, bounds: DownloadLimits): AsyncGenerator<Uint8Array> {
-  const { downloadWindowMs: windowMs, downloadWindowBytesMin: bytesMin } = bounds
-  const iterator = body[Symbol.asyncIterator]()
-  const tooSlow = Promise.withResolvers<never>()
-  tooSlow.promise.catch(() => undefined)
+/** Hears of every piece that comes, and calls `tooSlow` when a while brings too little. */
+function speedWatch({ downloadWindowMs, downloadWindowBytesMin }: DownloadLimits, tooSlow: () => void) {
   let bytes = 0
   const timer = setInterval(() => {
-    if (bytes < bytesMin)
-      tooSlow.reject(new DownloadError('the server sends too slowly, or nothing any more'))
+    if (bytes < downloadWindowBytesMin) tooSlow()
     bytes = 0
-  }, windowMs)
-  try {
-    for (;;) {
-      const { done, value } = await Promise.race([iterator.next(), tooSlow.promise])
-      if (done === true) return
-      bytes += value.byteLength
-      yield value
-    }
-  } finally {
-    clearInterval(timer)
+  }, downloadWindowMs)
+  return {
+    came(more: number) {
+      bytes += more
+    },
+    end: () => clearInterval(timer),
   }
 }
 
