@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { parentOf } from '../src/core/uid.ts'
-import { claimMatch, managedRole, newName, type Organization, onEveryDatabase } from './support/cast.ts'
+import {
+  type Api,
+  claimMatch,
+  managedRole,
+  newName,
+  type Organization,
+  onEveryDatabase,
+} from './support/cast.ts'
 import { describedApi } from './support/openapi.ts'
 import { call } from './support/rest.ts'
 
@@ -44,6 +51,9 @@ const operatorsOnly = new Set([
   'ImportAdvisoryDocuments',
   'DeleteAdvisoryDocuments',
   'UpdateAdvisoryPublication',
+  'CreateAdvisoryFeed',
+  'UpdateAdvisoryFeed',
+  'SyncAdvisoryFeed',
 ])
 
 const sent = operations.filter(
@@ -54,10 +64,10 @@ const sent = operations.filter(
 )
 
 /** Makes what the examples speak of: what they call it by, with what that is here. */
-async function stage({ uid: root, owner: { api } }: Organization, operationId: string) {
+async function stage({ uid: root, owner: { api } }: Organization, admin: Api, operationId: string) {
   const stands: [there: string, here: string][] = []
-  const stand = async (kind: string, path: string, body: object) => {
-    const made = await api.made(path, body)
+  const stand = async (kind: string, path: string, body: object, caller = api) => {
+    const made = await caller.made(path, body)
     stands.push([String(answerOf(described(`Get${kind}`))?.['uid']), made.uid])
     return made
   }
@@ -68,6 +78,14 @@ async function stage({ uid: root, owner: { api } }: Organization, operationId: s
   const { uid: roleUid } = await stand('Role', `iam/roles/${group}`, { ...named, capabilities })
   await stand('RoleBinding', `iam/roleBindings/${group}`, { identityUid, roleUid })
   await stand('Repo', `registry/repos/${group}`, named)
+
+  if (operationId !== 'CreateAdvisoryFeed')
+    await stand(
+      'AdvisoryFeed',
+      `vulnerabilities/advisoryFeeds/${group}`,
+      { url: 'https://x.example/' },
+      admin,
+    )
 
   const viewer = managedRole('viewer')
   const oidc = { issuer: 'https://login.example.com', clientId: 'x', clientSecret: 'x' }
@@ -93,7 +111,7 @@ onEveryDatabase('the examples of requests', (cast) => {
     test(`${operationId} accepts its example`, async () => {
       const { berth, admin } = cast()
       const organization = await cast().organization()
-      const stands = await stage(organization, operationId)
+      const stands = await stage(organization, admin, operationId)
       const here = (text: string) => stands.reduce((at, [from, to]) => at.replaceAll(from, to), text)
       const variables = variablesOf(operation)
       const address = path.replace(/\{(\w+)\}/g, (_, name: string) => here(variables[name]!))

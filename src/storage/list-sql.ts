@@ -81,6 +81,7 @@ const indexed: Readonly<Record<string, string>> = {
   advisory_id: 'by_advisory_id',
   artifact_name: 'by_artifact',
   component_name: 'by_component',
+  url: 'by_url',
 }
 
 /**

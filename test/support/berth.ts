@@ -40,6 +40,8 @@ export interface TestBerthOptions extends BerthParts {
   readonly env?: Readonly<Record<string, string>>
 }
 
+const NEVER_MS = 24 * 60 * 60 * 1000
+
 /** Starts a server on an empty database of the given kind. */
 export async function startTestBerth(
   database: Pick<TestDatabase, 'name' | 'open'>,
@@ -61,6 +63,8 @@ export async function startTestBerth(
   const berth = await startBerth(read.config, log, {
     clock: () => Date.now() + offsetMs,
     ...openDb,
+    // Feeds are read where a test is about that: what else it looks at must not change by itself.
+    feeds: { pollMs: NEVER_MS },
     ...parts,
   })
   const { organization, identity } = await bootstrap(berth.installation, undefined)

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import type { DescMethod } from '@bufbuild/protobuf'
 import { capabilityByName } from '../../src/core/capabilities.ts'
 import { managedRoleByName } from '../../src/core/managed-roles.ts'
@@ -63,6 +63,11 @@ export async function makeTenant(
     })
     return body.advisories[0].uid as string
   }
+  const newFeed = async () => {
+    // Nothing is there.
+    const feed = { url: `https://127.0.0.1:1/${newName()}` }
+    return (await make(berth, `/vulnerabilities/v2beta1/advisoryFeeds/${organization}`, feed)).uid as string
+  }
   const newInvite = async (roleUid = role) =>
     make(berth, `/iam/v2beta1/groupInvites/${organization}`, { roleUid, ttl: '3600s' })
   const newAssociation = async (of: string) =>
@@ -81,6 +86,7 @@ export async function makeTenant(
     repo: repo as string,
     tag: await newTag(),
     advisory: await newAdvisory(),
+    feed: await newFeed(),
   }
 
   const named = (more: object = {}) => ({ name: newName(), ...more })
@@ -116,6 +122,17 @@ export async function makeTenant(
       documents: [{ name: 'a.json', format: 'osv', content: Buffer.from(osvRecord(newName(), mark)) }],
     }),
     'AdvisoryDocuments.DeleteAdvisoryDocuments': () => ({ parent: organization, format: 'osv', ids: ['x'] }),
+    'AdvisoryFeeds.GetAdvisoryFeed': () => ({ uid: uids.feed }),
+    'AdvisoryFeeds.CreateAdvisoryFeed': () => ({
+      parent: organization,
+      advisoryFeed: { url: `https://127.0.0.1:1/${newName()}` },
+    }),
+    'AdvisoryFeeds.UpdateAdvisoryFeed': () => ({
+      advisoryFeed: { uid: uids.feed, interval: { seconds: BigInt(randomInt(300, 1_000_000)) } },
+      updateMask: { paths: ['interval'] },
+    }),
+    'AdvisoryFeeds.DeleteAdvisoryFeed': async () => ({ uid: await newFeed() }),
+    'AdvisoryFeeds.SyncAdvisoryFeed': () => ({ uid: uids.feed }),
     // No token of anybody, so nobody is asked.
     'Explain.ExplainExchange': () => ({ identity, token: 'x' }),
     'Roles.GetRole': () => ({ uid: role }),
