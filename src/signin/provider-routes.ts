@@ -12,11 +12,13 @@ import { countBeginning } from './beginnings.ts'
 import { browserOf, isSameBrowser, markOf, signIn } from './browser.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { messagePage } from './error-page.ts'
+import { leavingPage } from './leaving-page.ts'
 import type { Provider } from './providers.ts'
-import { CALLBACK_PATH, type Claims, type SentOff, UpstreamError } from './upstream.ts'
+import { CALLBACK_PATH, type Claims, callbackPathOf, type SentOff, UpstreamError } from './upstream.ts'
 
 /**
- * Signing in through an OpenID provider: the browser is sent there and comes back to `/oauth/callback`. What came back counts once,
+ * Signing in through an OpenID provider: the browser is sent there and comes back to `/oauth/callback`, or for one of
+ * the operator's to an address below that. What came back counts once,
  * for the browser, the provider and the request that it was asked for, and for no other (R40).
  */
 
@@ -53,6 +55,19 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
     }
     // Tokens of ours say who somebody is here; they do not make anybody somebody else.
     if (provider.issuer === authUrl) throw noSuchProvider()
+    const href = providerPath(provider.id, request)
+    if (name !== undefined)
+      return c.html(leavingPage(`Sign in to ${name.trim()}`, `${provider.label} signs you in.`, href))
+    // Whoever follows a link would find themselves signed in as somebody else, and what they were signed in with would be over.
+    const signedIn = browser.session !== undefined
+    if (c.req.header('sec-fetch-site') === 'cross-site' && (signedIn || request === ''))
+      return c.html(
+        leavingPage(
+          `Sign in with ${provider.label}?`,
+          `A link on another site asks for it.${signedIn ? ' You are signed in already; that would end here.' : ''} Go on only if you expected this.`,
+          href,
+        ),
+      )
     await countBeginning(store, 'departure', c.env.address)
     const state = newSecret()
     const { url, sent } = await orExplain(provider, () => upstream.begin(provider, state))
@@ -62,7 +77,7 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
     return c.redirect(url, 303)
   })
 
-  app.get(CALLBACK_PATH, async (c) => {
+  app.on('GET', [CALLBACK_PATH, `${CALLBACK_PATH}/:name`], async (c) => {
     const browser = await browserOf(c, context)
     const url = new URL(c.req.url)
     const states = url.searchParams.getAll('state')
@@ -73,6 +88,7 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
     const provider = await providers.byId(departure.provider)
     const isSame = provider?.issuer === departure.issuer && provider.clientId === departure.clientId
     if (provider === undefined || !isSame) throw noSuchProvider()
+    if (c.req.path !== callbackPathOf(provider)) throw nobodyLeft()
 
     const { request } = departure
     if (url.searchParams.has('error')) {
@@ -89,7 +105,7 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
       )
     }
     const claims = await orExplain(provider, () =>
-      upstream.finish(provider, ownAddress(url, authUrl), state, departure),
+      upstream.finish(provider, ownAddress(url, authUrl, provider), state, departure),
     )
     const waiting = request === '' ? undefined : await authorizationRequests(store).read(request)
     const place = { requestId: c.env.requestId, address: c.env.address }
@@ -168,8 +184,8 @@ async function enter(
 }
 
 /** The address under which the browser came, with our own host: the one it names is not believed (R39). */
-function ownAddress(url: URL, authUrl: string): URL {
-  return new URL(`${CALLBACK_PATH}${url.search}`, authUrl)
+function ownAddress(url: URL, authUrl: string, provider: Provider): URL {
+  return new URL(`${callbackPathOf(provider)}${url.search}`, authUrl)
 }
 
 async function orExplain<T>({ label }: Provider, work: () => Promise<T>): Promise<T> {
