@@ -473,6 +473,30 @@ for (const database of databases) {
       assert.equal(await cookieSession(browser), false)
     })
 
+    test('whoever runs the server reads in its log what the provider did wrong, and no secret', async () => {
+      const faulty = await startUpstreamProvider(clean, () => berth.url)
+      const provider = await makeProvider(
+        { name: 'wrong secret' },
+        { issuer: faulty.issuer, clientSecret: 'not the secret' },
+      )
+      faulty.person = somebody()
+      const left = await away(faulty, await leave(webBrowser(berth.url), provider.uid))
+      const browser = webBrowser(berth.url)
+      const begun = await away(faulty, await leave(browser, provider.uid))
+      const page = await browser.open(begun.href)
+      assert.match(page.text, /administrator can find out more in the log/)
+      const warning = berth.warnings.findLast((one) => JSON.stringify(one).includes(provider.uid))
+      const logged = JSON.stringify(warning ?? assert.fail('nothing is logged'))
+      assert.match(logged, /invalid_client/)
+      for (const secret of [
+        'not the secret',
+        begun.searchParams.get('code') ?? '-',
+        begun.searchParams.get('state') ?? '-',
+        left.searchParams.get('code') ?? '-',
+      ])
+        assert.ok(!logged.includes(secret), secret)
+    })
+
     test('somebody in more groups than limits.sessionGroupsMax does not come in, rather than with some of them', async () => {
       const provider = await makeProvider({ name: 'many groups' })
       const groups = Array.from({ length: limits.sessionGroupsMax + 1 }, (_, n) => `group ${n}`)

@@ -70,7 +70,9 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
       )
     await countBeginning(store, 'departure', c.env.address)
     const state = newSecret()
-    const { url, sent } = await orExplain(provider, () => upstream.begin(provider, state))
+    const { url, sent } = await orExplain(context, c.env.requestId, provider, () =>
+      upstream.begin(provider, state),
+    )
     const { issuer, clientId } = provider
     const departure = { ...sent, provider: provider.id, issuer, clientId, browser: markOf(browser), request }
     await departures.keep(departure, state)
@@ -104,7 +106,7 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
         403,
       )
     }
-    const claims = await orExplain(provider, () =>
+    const claims = await orExplain(context, c.env.requestId, provider, () =>
       upstream.finish(provider, ownAddress(url, authUrl, provider), state, departure),
     )
     const waiting = request === '' ? undefined : await authorizationRequests(store).read(request)
@@ -183,16 +185,34 @@ async function enter(
   }
 }
 
+/** What the library or the guard says of it, without the answer itself, which may hold tokens. */
+function causeOf({ cause }: UpstreamError): object {
+  if (!(cause instanceof Error)) return {}
+  const { code, error } = cause as { readonly code?: unknown; readonly error?: unknown }
+  // The name of an error of OAuth, such as invalid_client.
+  const named = typeof error === 'string' && /^[a-z_]{1,60}$/.test(error) ? { error } : {}
+  return { cause: cause.message, ...(typeof code === 'string' ? { code } : {}), ...named }
+}
+
 /** The address under which the browser came, with our own host: the one it names is not believed (R39). */
 function ownAddress(url: URL, authUrl: string, provider: Provider): URL {
   return new URL(`${callbackPathOf(provider)}${url.search}`, authUrl)
 }
 
-async function orExplain<T>({ label }: Provider, work: () => Promise<T>): Promise<T> {
+async function orExplain<T>(
+  { log }: SignInContext,
+  requestId: string,
+  { id, label }: Provider,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
+    log.warn(
+      { requestId, provider: id, why: error.message, ...causeOf(error) },
+      'a provider signed nobody in',
+    )
     const code = error.kind === 'unavailable' ? Code.UNAVAILABLE : Code.PERMISSION_DENIED
     const text =
       error.kind === 'unavailable'
