@@ -25,9 +25,12 @@ import { createIssuerKeys } from './sts/issuer-keys.ts'
 import { pkceSupport } from './sts/issuer-metadata.ts'
 import { createOutbound } from './sts/outbound.ts'
 import { documentReader } from './vulnerabilities/document-reader.ts'
+import type { DownloadLimits } from './vulnerabilities/feeds/download.ts'
+import { lastSuccesses } from './vulnerabilities/feeds/feed-rows.ts'
+import { feedScheduler } from './vulnerabilities/feeds/scheduler.ts'
 import { feedFiles } from './vulnerabilities/publish/feed-files.ts'
 import { feedThreads } from './vulnerabilities/publish/feed-threads.ts'
-import { feeds } from './vulnerabilities/publish/feeds.ts'
+import { publishedFeeds } from './vulnerabilities/publish/feeds.ts'
 
 /** The composition root: configuration in, a serving installation out. The only place that knows all parts. */
 
@@ -46,6 +49,12 @@ export interface BerthParts extends InstallationParts {
   readonly expiryIntervalMs?: number
   /** Between two looks for signing keys that somebody else has changed. */
   readonly keysIntervalMs?: number
+  /** How the node looks after feeds of advisories. */
+  readonly feeds?: {
+    readonly pollMs?: number
+    readonly leaseMs?: number
+    readonly bounds?: DownloadLimits
+  }
 }
 
 /** The settings under which `berth admin` finds the addresses that the server was last started with. */
@@ -70,12 +79,28 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     // A client of its own: a provider that somebody only sets up or tries out must not keep exchanges from their turn.
     const clouds = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
     const people = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
+    // Its transfers take hours where an issuer's answer takes seconds.
+    const publishers = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
     const operatorProviders = readOperatorProviders(config.signInProvidersFile)
     const seen = lastSeen({
       ...store,
       onError: (err) => log.error({ err }, 'writing last-seen times failed'),
     })
     const documents = documentReader()
+    const feeds = feedScheduler({
+      ...parts.feeds,
+      store,
+      reader: documents,
+      outbound: publishers,
+      directory: join(config.dataDir, 'downloads'),
+      onRun({ feed, outcome, counts, error }) {
+        const { documents: accepted, rejected, skipped } = counts
+        metrics.feedRun(outcome, { accepted, rejected, skipped })
+        if (outcome === 'failed') log.warn({ feed, error, ...counts }, 'reading a feed of advisories failed')
+        else log.info({ feed, outcome, ...counts }, 'a feed of advisories was read')
+      },
+      onError: (err, feed) => log.error({ err, feed }, 'feeds of advisories: it is tried again'),
+    })
     const threads = feedThreads(store.db)
     const audit = recorder({
       db: store.db,
@@ -96,6 +121,8 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     closing.splice(
       1,
       0,
+      // First: a run may be in the middle of a document.
+      () => feeds.stop(),
       () => following.stop(),
       () => expiring.stop(),
       () => seen.stop(),
@@ -103,6 +130,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       () => outbound.close(),
       () => clouds.close(),
       () => people.close(),
+      () => publishers.close(),
       () => documents.close(),
       () => threads.close(),
     )
@@ -116,6 +144,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     await applyGeneralLimits(installation, config.resourceLimits)
     await keys.current() // there is one to publish before anybody asks
     metrics.watchPool(store.db.pool)
+    metrics.watchFeeds(() => lastSuccesses(store.db))
 
     const ready = createServer({
       store,
@@ -134,7 +163,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       aws: { outbound: clouds, endpoint: config.clouds.awsStsEndpoint },
       lastSeen: seen,
       documents,
-      feeds: feeds({
+      feeds: publishedFeeds({
         threads,
         files: feedFiles({ directory: join(config.dataDir, 'feeds'), clock: store.clock }),
       }),

@@ -13,6 +13,10 @@ export interface Metrics {
   /** Refusals and exchanges that reached the audit log, or were too many for it. */
   audited(events: number): void
   auditDropped(events: number): void
+  /** A run of a feed that ended, and what became of its documents. */
+  feedRun(outcome: string, documents: Readonly<Record<'accepted' | 'rejected' | 'skipped', number>>): void
+  /** Asked with every look at the metrics: when feeds were last read, in ms, by their uids. */
+  watchFeeds(read: () => Promise<ReadonlyMap<string, number>>): void
   readonly statement: StatementTimer
   watchPool(pool: Db['pool']): void
   /** What /metrics answers. */
@@ -70,6 +74,24 @@ export function createMetrics(): Metrics {
     registers,
   })
 
+  const feedRuns = new Counter({
+    name: 'berth_advisory_feed_runs_total',
+    help: 'Runs of advisory feeds on this node that ended, by outcome.',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const feedFailures = new Counter({
+    name: 'berth_advisory_feed_failures_total',
+    help: 'Runs of advisory feeds on this node that failed.',
+    registers,
+  })
+  const feedDocuments = new Counter({
+    name: 'berth_advisory_feed_documents_total',
+    help: 'Files that advisory feeds brought to this node, by what became of them.',
+    labelNames: ['result'],
+    registers,
+  })
+
   // Resolved once per combination: finding a child by its labels costs more than counting.
   const children = new Map<string, { readonly count: () => void; readonly time: (seconds: number) => void }>()
   const childOf = (method: string, protocol: string, code: Code) => {
@@ -94,6 +116,24 @@ export function createMetrics(): Metrics {
     limitStoreFailed: () => limitStoreFailures.inc(),
     audited: (events) => audited.inc(events),
     auditDropped: (events) => auditDropped.inc(events),
+    feedRun(outcome, documents) {
+      feedRuns.inc({ outcome })
+      if (outcome === 'failed') feedFailures.inc()
+      for (const [result, count] of Object.entries(documents)) feedDocuments.inc({ result }, count)
+    },
+    watchFeeds(read) {
+      new Gauge({
+        name: 'berth_advisory_feed_last_success_timestamp_seconds',
+        help: 'When advisory feeds were last read to their end, on any node; 0: never.',
+        labelNames: ['feed'],
+        registers,
+        async collect() {
+          const times = await read()
+          this.reset()
+          for (const [feed, ms] of times) this.set({ feed }, ms / SECOND_MS)
+        },
+      })
+    },
     statement: (ms) => statementSeconds.observe(ms / SECOND_MS),
     watchPool(pool) {
       new Gauge({

@@ -68,6 +68,7 @@ import type { KeySource } from './trust/key-set.ts'
 import { advisoriesService } from './vulnerabilities/advisories.ts'
 import type { DocumentReader } from './vulnerabilities/document-reader.ts'
 import { advisoryDocumentsService } from './vulnerabilities/documents.ts'
+import { advisoryFeedsService } from './vulnerabilities/feeds/feeds.ts'
 import { FEEDS_PATH, feedHandler } from './vulnerabilities/publish/feed-handler.ts'
 import type { Feeds } from './vulnerabilities/publish/feeds.ts'
 import { advisoryPublicationsService } from './vulnerabilities/publish/publications.ts'
@@ -176,6 +177,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     imagesService(store),
     advisoriesService(store),
     advisoryDocumentsService(store, deps.documents),
+    advisoryFeedsService(store, { plainHttp: deps.plainHttpIssuers }),
     advisoryPublicationsService(store),
     explainService(assuming),
     securityTokenService({
@@ -203,7 +205,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     authService({
       store,
       authUrl: addresses.authUrl,
-      verify: tokens.verify,
+      verify: tokens.verifyPerson,
       readGrants,
       keysFor: deps.keysFor,
       providers,

@@ -24,20 +24,30 @@ async function running(t: TestContext) {
   return { env, server, admin, json, choose }
 }
 
-test('R41: the printed link survives a restart, setup-link prints another one, and neither works once there is an account', async (t) => {
+test('R41: each start prints a link while there is no account, as setup-link does, and only the newest is good', async (t) => {
   const { env, server, admin, json } = await running(t)
-  const printed = /http:\/\/\S+\/setup\?code=\S+/.exec(server.output().stdout)?.[0] ?? ''
-  server.child.kill('SIGTERM')
-  await server.finished
-  const next = await serveBerth(t, env)
-  const code = new URL(printed).search
+  const codeIn = (text: string) => /http:\/\/\S+\/setup(\?code=\S+)/.exec(text)?.[1] ?? ''
+  const codes = [codeIn(server.output().stdout)]
+  let last = server
+  const restart = async () => {
+    last.child.kill('SIGKILL')
+    await last.finished
+    last = await serveBerth(t, env)
+    return codeIn(last.output().stdout)
+  }
+  codes.push(await restart(), await restart())
   const { link } = await json('setup-link')
-  assert.ok(link.startsWith(`${next.url}/setup?code=`))
-  const browser = webBrowser(next.url)
-  const page = await browser.open(`/setup${code}`)
+  assert.ok(link.startsWith(`${last.url}/setup?code=`))
+  codes.push(new URL(link).search, await restart())
+  assert.equal(new Set(codes).size, 5)
+  const newest = codes.pop()
+  const browser = webBrowser(last.url)
+  for (const code of codes) assert.equal((await browser.open(`/setup${code}`)).status, 404, code)
+  const page = await browser.open(`/setup${newest}`)
   const made = await browser.submit(page, { name: 'Ada', email: 'ada@example.com', password: PASSWORD })
   assert.equal(made.path, '/account?done=setup')
-  assert.equal((await browser.open(link)).status, 404)
+  assert.equal((await browser.open(`/setup${newest}`)).status, 404)
+  assert.equal(await restart(), '', 'there is an account')
   const refused = await admin('setup-link')
   assert.deepEqual([refused.code, refused.stdout], [1, ''])
   assert.match(refused.stderr, /^berth: there is an account already/)
@@ -59,7 +69,7 @@ test('accounts are made, listed, closed, opened, reset and deleted while the ser
   assert.equal(accounts[0].state, 'enabled')
   assert.match(
     (await admin('accounts', 'list')).stdout,
-    /^ada@example\.com {2}enabled {2}[0-9a-f]{40} {2}Ada Lovelace\n$/,
+    /^EMAIL +STATE +IDENTITY +NAME\nada@example\.com {2}enabled {2}[0-9a-f]{40} {2}Ada Lovelace\n$/,
   )
 
   assert.equal((await admin('accounts', 'disable', email)).stdout, `${email} is disabled\n`)

@@ -1,362 +1,242 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { test } from 'node:test'
-import { inflateRawSync } from 'node:zlib'
-import { OrgStatus } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { collections, documentsIn } from './support/advisory-documents.ts'
-import { type Cast, newName, type Organization, onEveryDatabase } from './support/cast.ts'
-import { formatProblems } from './support/format-schemas.ts'
-import { call } from './support/rest.ts'
+import { after, before, test } from 'node:test'
+import { limits } from '../src/core/limits.ts'
+import { zipOf } from './support/archives.ts'
+import { onEveryDatabase } from './support/cast.ts'
+import {
+  etagOf,
+  type FeedServer,
+  sendFile,
+  startFeedServer,
+  trustedCertificate,
+} from './support/feed-server.ts'
+import { countOf, FEEDS, feedOnce, osvRecord } from './support/feeds.ts'
+import { cleanups } from './support/process.ts'
 
-/** What groups publish, as scanners get it. */
+/** Feeds are read when they are due, whatever their servers do. */
 
-// biome-ignore lint/suspicious/noExplicitAny: JSON of the feeds.
-type Json = any
-
-interface Got {
-  readonly status: number
-  readonly headers: Headers
-  readonly bytes: Buffer
-}
-
-async function get(
-  url: string,
-  headers: Readonly<Record<string, string>> = {},
-  method = 'GET',
-): Promise<Got> {
-  const response = await fetch(url, { method, headers: { 'accept-encoding': 'identity', ...headers } })
-  return {
-    status: response.status,
-    headers: response.headers,
-    bytes: Buffer.from(await response.arrayBuffer()),
-  }
-}
-
-const json = ({ bytes }: Got): Json => JSON.parse(bytes.toString())
-
-/** The files of a zip file by name, each as long and as sound as it says. */
-function unzipped(zip: Buffer): Map<string, Json> {
-  const end = zip.lastIndexOf(Buffer.from([0x50, 0x4b, 5, 6]))
-  const files = new Map<string, Json>()
-  for (let at = zip.readUInt32LE(end + 16), left = zip.readUInt16LE(end + 10); left > 0; left--) {
-    const [packed, size, name, extra] = [20, 24, 28, 30].map((offset) =>
-      offset < 28 ? zip.readUInt32LE(at + offset) : zip.readUInt16LE(at + offset),
-    ) as [number, number, number, number]
-    const begin = zip.readUInt32LE(at + 42)
-    const data = begin + 30 + zip.readUInt16LE(begin + 26)
-    const content = inflateRawSync(zip.subarray(data, data + packed))
-    assert.equal(content.length, size)
-    files.set(zip.subarray(at + 46, at + 46 + name).toString(), JSON.parse(content.toString()))
-    at += 46 + name + extra
-  }
-  return files
-}
-
-const [{ root: SELECTION } = { root: '' }] = collections
-const selection = { root: SELECTION, isWhole: false }
-
-async function importInto({ admin }: Cast, group: string, folder: string): Promise<void> {
-  const documents = documentsIn(selection, folder).map(({ path, content }) => ({
-    name: path,
-    content: content.toString('base64'),
-  }))
-  await admin.made(`vulnerabilities/advisories/${group}:importDocuments`, { documents })
-}
-
-const feedsOf = ({ berth }: Cast, group: string) => `${berth.url}/vulnerabilities/feeds/${group}`
-const bearer = ({ owner }: Organization) => ({ authorization: `Bearer ${owner.api.token}` })
-const publication = (group: string) => `vulnerabilities/advisoryPublications/${group}`
-const publish = async ({ admin }: Cast, group: string, body: object = { public: true }) => {
-  const reply = await admin.patch(publication(group), body)
-  assert.equal(reply.status, 200, reply.text)
-  return reply.body
-}
-
-onEveryDatabase('feeds of advisories', (cast) => {
-  test('publishes every advisory of a group, and of those below it, in each format', async () => {
-    const organization = await cast().organization()
-    const { uid: folder } = await organization.owner.api.made(`iam/groups/${organization.uid}`, {
-      name: newName('f'),
-    })
-    await importInto(cast(), organization.uid, 'wolfi/current')
-    await importInto(cast(), folder, 'osv')
-    await importInto(cast(), folder, 'openvex')
-    const listed = await organization.owner.api.get('vulnerabilities/advisories', {
-      'uidp.descendants_of': organization.uid,
-    })
-    const feeds = feedsOf(cast(), organization.uid)
-    const headers = bearer(organization)
-
-    const zip = await get(`${feeds}/osv/all.zip`, headers)
-    assert.equal(zip.headers.get('content-type'), 'application/zip')
-    const records = unzipped(zip.bytes)
-    const live = [...records.values()].filter(({ withdrawn }) => withdrawn === undefined)
-    assert.equal(live.length, Number(listed.body.totalCount))
-    for (const [name, record] of records) {
-      assert.equal(name, `${record.id}.json`)
-      assert.equal(formatProblems('osv', record), '')
-    }
-    assert.ok(
-      live.some(({ severity }) => severity !== undefined),
-      'scores of documents come along',
-    )
-
-    const [one] = live
-    assert.deepEqual(json(await get(`${feeds}/osv/${one.id}.json`, headers)), one)
-    assert.equal((await get(`${feeds}/osv/CGA-2222-2222-2222.json`, headers)).status, 404)
-
-    const lines = (await get(`${feeds}/osv/modified_id.csv`, headers)).bytes.toString().trimEnd().split('\n')
-    const expected = [...records.values()]
-      .map(({ id, modified }) => ({ ms: Date.parse(modified), line: `${modified},${id}` }))
-      .sort((a, b) => b.ms - a.ms || (a.line < b.line ? -1 : 1))
-    assert.deepEqual(
-      lines,
-      expected.map(({ line }) => line),
-    )
-
-    const secdb = json(await get(`${feeds}/secdb/security.json`, headers))
-    assert.equal(formatProblems('secdb', secdb), '')
-    const index = json(await get(`${feeds}/openvex/index.json`, headers))
-    const documents = unzipped((await get(`${feeds}/openvex/all.zip`, headers)).bytes)
-    assert.deepEqual(documents.get('index.json'), index)
-    const locations = new Set(index.packages.map(({ location }: Json) => location))
-    assert.deepEqual(new Set([...documents.keys()].filter((name) => name !== 'index.json')), locations)
-    for (const [name, document] of documents)
-      if (name !== 'index.json') assert.equal(formatProblems('openvex', document), '')
-    const manifest = json(await get(`${feeds}/openvex/.well-known/vex-repository.json`, headers))
-    assert.deepEqual(manifest.versions[0].locations, [{ url: `${feeds}/openvex/all.zip` }])
-    const location = 'golang.org%2Fx%2Fnet.json'
-    for (const name of ['postgresql-14.json', ...[...locations].filter((known) => known === location)])
-      assert.deepEqual(json(await get(`${feeds}/openvex/${name}`, headers)), documents.get(String(name)))
-    assert.equal((await get(`${feeds}/openvex/nothing-of-the-kind.json`, headers)).status, 404)
-
-    const below = feedsOf(cast(), folder)
-    const fewer = unzipped((await get(`${below}/osv/all.zip`, headers)).bytes)
-    assert.ok(fewer.size > 0 && fewer.size < records.size)
-    for (const [name, record] of fewer) assert.deepEqual(record, records.get(name))
-  })
-
-  test('publishes the database that was derived from the same documents', async () => {
-    const organization = await cast().organization()
-    await importInto(cast(), organization.uid, 'wolfi/current')
-    await publish(cast(), organization.uid, {
-      securityDatabase: { urlprefix: 'https://packages.wolfi.dev' },
-    })
-    const feeds = feedsOf(cast(), organization.uid)
-    const { packages, ...head } = json(await get(`${feeds}/secdb/security.json`, bearer(organization)))
-    const derived = JSON.parse(readFileSync('test/publications/wolfi-security-derived.json', 'utf8'))
-    assert.deepEqual({ ...head, packages: derived.packages }, derived)
-    assert.deepEqual(
-      // What was never affected is `0-r0` there.
-      JSON.parse(JSON.stringify(packages).replaceAll('"0":[', '"0-r0":[')),
-      derived.packages,
-    )
-    assert.equal(packages.length, derived.packages.length)
-  })
-
-  test('answers strangers the same whether a group publishes to others, or is there at all', async () => {
-    const organization = await cast().organization()
-    await importInto(cast(), organization.uid, 'wolfi/schema-fixtures')
-    const other = await cast().organization()
-    const missing = 'f'.repeat(40)
-    const shape = async (group: string, headers: Readonly<Record<string, string>>) => {
-      const got = await get(`${feedsOf(cast(), group)}/secdb/security.json`, headers)
-      // The error names the group, of whatever length its uid is.
-      const told = [...got.headers].filter(([name]) => !/^(date|x-request-id|content-length)$/.test(name))
-      return [got.status, told, got.bytes.toString().replaceAll(group, 'GROUP')]
-    }
-    for (const headers of [{}, bearer(other), { authorization: 'Bearer nonsense' }]) {
-      assert.deepEqual(await shape(organization.uid, headers), await shape(missing, headers))
-      assert.deepEqual(
-        await shape(organization.uid, headers),
-        await shape(`${organization.uid}/${'f'.repeat(16)}`, headers),
-      )
-    }
-    assert.equal((await shape(organization.uid, {}))[0], 401)
-    assert.equal((await shape(organization.uid, bearer(other)))[0], 403)
-    assert.equal((await shape(organization.uid, bearer(organization)))[0], 200)
-    assert.equal((await shape(`${organization.uid}/${'f'.repeat(16)}`, bearer(organization)))[0], 404)
-  })
-
-  test('lets everybody read what a public group publishes, and all that lies below it', async () => {
-    const organization = await cast().organization()
-    const { uid: folder } = await organization.owner.api.made(`iam/groups/${organization.uid}`, {
-      name: newName('f'),
-    })
-    const { uid: inner } = await organization.owner.api.made(`iam/groups/${folder}`, { name: newName('f') })
-    await importInto(cast(), inner, 'wolfi/schema-fixtures')
-    const status = async (group: string) =>
-      (await get(`${feedsOf(cast(), group)}/secdb/security.json`)).status
-    const shown = await publish(cast(), folder)
-    assert.equal(shown.public, true)
-    assert.equal(shown.publicThrough, folder)
-    assert.deepEqual(await Promise.all([organization.uid, folder, inner].map(status)), [401, 200, 200])
-    const below = (await organization.owner.api.get(publication(inner))).body
-    assert.deepEqual([below.public, below.publicThrough], [false, folder])
-    assert.equal(await status(`${folder}/${'f'.repeat(16)}`), 401)
-    await publish(cast(), folder, { public: false })
-    assert.deepEqual(await Promise.all([folder, inner].map(status)), [401, 401])
-  })
-
-  test('closes the feeds of a suspended organization to everybody', async () => {
-    const organization = await cast().organization()
-    await publish(cast(), organization.uid)
-    const feed = `${feedsOf(cast(), organization.uid)}/secdb/security.json`
-    assert.equal((await get(feed)).status, 200)
-    const { db } = cast().berth.berth.installation.store
-    await db.kysely
-      .updateTable('groups')
-      .set({ status: OrgStatus.SUSPENDED })
-      .where('uid', '=', organization.uid)
-      .execute()
-    assert.equal((await get(feed)).status, 401)
-    assert.equal((await get(feed, bearer(organization))).status, 403)
-  })
-
-  test('shows a change at the next request, and nothing that has not changed twice', async () => {
-    const organization = await cast().organization()
-    await publish(cast(), organization.uid)
-    const feeds = feedsOf(cast(), organization.uid)
-    for (const feed of ['secdb/security.json', 'osv/all.zip', 'osv/modified_id.csv', 'openvex/index.json']) {
-      const before = await get(`${feeds}/${feed}`)
-      assert.equal(before.status, 200)
-      const etag = String(before.headers.get('etag'))
-      assert.match(etag, /^"[\w-]+"$/)
-      assert.equal(before.headers.get('cache-control'), 'public, max-age=60')
-      assert.equal(before.headers.get('vary'), 'accept-encoding')
-      const same = await get(`${feeds}/${feed}`, { 'if-none-match': `"other", ${etag}` })
-      assert.deepEqual([same.status, same.bytes.length, same.headers.get('etag')], [304, 0, etag])
-    }
-    const tagOf = async () => (await get(`${feeds}/secdb/security.json`)).headers.get('etag')
-    const first = await tagOf()
-    assert.equal(await tagOf(), first)
-    await importInto(cast(), organization.uid, 'wolfi/schema-fixtures')
-    const second = await tagOf()
-    assert.notEqual(second, first)
-    assert.ok((await get(`${feeds}/osv/modified_id.csv`)).bytes.length > 0)
-    await importInto(cast(), organization.uid, 'wolfi/schema-fixtures')
-    assert.equal(await tagOf(), second, 'an import that changes nothing')
-    const { uid: folder } = await organization.owner.api.made(`iam/groups/${organization.uid}`, {
-      name: newName('f'),
-    })
-    assert.equal(await tagOf(), second)
-    await importInto(cast(), folder, 'secdb')
-    assert.notEqual(await tagOf(), second)
-  })
-
-  test('tells by time what has not changed, once no other change can be of the same second', async () => {
-    const organization = await cast().organization()
-    await publish(cast(), organization.uid)
-    const feed = `${feedsOf(cast(), organization.uid)}/osv/all.zip`
-    assert.equal((await get(feed)).headers.get('last-modified'), null)
-    cast().berth.advance(2000)
-    const modified = String((await get(feed)).headers.get('last-modified'))
-    assert.equal((await get(feed, { 'if-modified-since': modified })).status, 304)
-    const earlier = new Date(Date.parse(modified) - 1000).toUTCString()
-    assert.equal((await get(feed, { 'if-modified-since': earlier })).status, 200)
-    assert.equal((await get(feed, { 'if-modified-since': modified, 'if-none-match': '"other"' })).status, 200)
-  })
-
-  test('compresses for those who take it, with a tag of its own, and answers HEAD like GET', async () => {
-    const organization = await cast().organization()
-    await importInto(cast(), organization.uid, 'secdb')
-    await publish(cast(), organization.uid)
-    const feeds = feedsOf(cast(), organization.uid)
-    const id = unzipped((await get(`${feeds}/osv/all.zip`)).bytes)
-      .keys()
-      .next().value
-    for (const feed of ['secdb/security.json', `osv/${id}`, 'openvex/binutils.json']) {
-      const plain = await get(`${feeds}/${feed}`)
-      const packed = await get(`${feeds}/${feed}`, { 'accept-encoding': 'br, gzip;q=0.5' })
-      // fetch unpacks it.
-      assert.deepEqual(packed.bytes, plain.bytes)
-      assert.equal(packed.headers.get('content-encoding'), 'gzip')
-      assert.equal(plain.headers.get('content-encoding'), null)
-      assert.equal(
-        String(packed.headers.get('etag')),
-        String(plain.headers.get('etag')).replace(/"$/, '-gzip"'),
-      )
-      const tag = { 'if-none-match': String(packed.headers.get('etag')) }
-      assert.equal((await get(`${feeds}/${feed}`, tag)).status, 304)
-      assert.equal(
-        (await get(`${feeds}/${feed}`, { 'accept-encoding': 'gzip;q=0' })).headers.get('content-encoding'),
-        null,
-      )
-      const head = await get(`${feeds}/${feed}`, {}, 'HEAD')
-      assert.equal(head.status, 200)
-      assert.equal(head.bytes.length, 0)
-      for (const name of ['etag', 'content-type', 'content-length', 'cache-control'])
-        assert.equal(head.headers.get(name), plain.headers.get(name), name)
-    }
-    assert.equal((await get(`${feeds}/secdb/security.json`, {}, 'POST')).status, 405)
-  })
-
-  test('keeps what is not approved to itself', async () => {
-    const organization = await cast().organization()
-    await importInto(cast(), organization.uid, 'wolfi/schema-fixtures')
-    await publish(cast(), organization.uid)
-    const text = (await get(`${feedsOf(cast(), organization.uid)}/osv/all.zip`)).bytes
-    for (const record of unzipped(text).values())
-      for (const { database_specific } of record.affected) {
-        assert.ok(!JSON.stringify(database_specific).includes(organization.uid))
-        for (const event of database_specific.advisory.events ?? [])
-          assert.equal(event.reviewState, 'REVIEW_STATE_APPROVED')
-      }
-  })
-
-  test('lets those change a publication who may change advisories, and tells what cannot be', async () => {
-    const organization = await cast().organization()
-    const viewer = await organization.member('viewer')
-    assert.equal((await viewer.api.patch(publication(organization.uid), { public: true })).status, 403)
-    const before = (await organization.owner.api.get(publication(organization.uid))).body
-    assert.equal(before.public, false)
-    assert.equal(before.publicThrough, '')
-    assert.deepEqual(before.distribution, { ecosystem: 'Wolfi', namespace: 'wolfi' })
-    const api = cast().admin
-    assert.equal(
-      (await organization.owner.api.patch(publication(organization.uid), { public: true })).status,
-      403,
-    )
-    const refused = async (body: object, field: string) => {
-      const { status, body: answer } = await api.patch(publication(organization.uid), body)
-      assert.equal(status, 400)
-      assert.equal(answer.details.at(-1).fieldViolations[0].field, field)
-    }
-    await refused({ distribution: { ecosystem: 'Nobody', namespace: 'x' } }, 'distribution.ecosystem')
-    await refused({ distribution: { ecosystem: 'Wolfi', namespace: 'A B' } }, 'distribution.namespace')
-    // limits.publicationArchitecturesMax
-    await refused({ securityDatabase: { archs: Array(51).fill('x86_64') } }, 'securityDatabase.archs')
-    const changed = await publish(cast(), organization.uid, {
-      distribution: { ecosystem: 'Alpine:v3.20', namespace: 'alpine' },
-      securityDatabase: {
-        archs: ['riscv64'],
-        urlprefix: 'https://dl.example',
-        reponame: 'main',
-        distroversion: 'v3.20',
-      },
-    })
-    assert.equal(changed.securityDatabase.distroversion, 'v3.20')
-    await importInto(cast(), organization.uid, 'wolfi/schema-fixtures')
-    const feeds = feedsOf(cast(), organization.uid)
-    const secdb = json(await get(`${feeds}/secdb/security.json`, bearer(organization)))
-    assert.deepEqual(
-      [secdb.archs, secdb.urlprefix, secdb.distroversion],
-      [['riscv64'], 'https://dl.example', 'v3.20'],
-    )
-    const [record] = unzipped((await get(`${feeds}/osv/all.zip`, bearer(organization))).bytes).values()
-    assert.equal(record.affected[0].package.ecosystem, 'Alpine:v3.20')
-    assert.match(record.affected[0].package.purl, /^pkg:apk\/alpine\//)
-    const audited = await cast().auditOf(organization.uid)
-    assert.ok(audited.some(({ method }) => method.endsWith('/UpdateAdvisoryPublication')))
-    const stale = await call(
-      'PATCH',
-      `${cast().berth.url}/vulnerabilities/v2beta1/advisoryPublications/${organization.uid}`,
-      {
-        token: api.token,
-        body: { public: true },
-        headers: { 'if-match': 'W/"old"' },
-      },
-    )
-    assert.equal(stale.status, 412)
-  })
+const cleanup = cleanups()
+let server: FeedServer
+before(async () => {
+  server = await startFeedServer(cleanup, trustedCertificate())
 })
+after(() => cleanup.run())
+
+// Short, because tokens live an hour.
+const INTERVAL_MS = limits.feedIntervalMsMin
+const MINUTE_MS = limits.feedBackoffMsMin
+
+let lastPath = 0
+/** An address of its own for each test. */
+const newPath = () => `/${++lastPath}/all.zip`
+
+const archive = (records: readonly object[]) =>
+  zipOf(records.map((record, at) => ({ name: `${at}.json`, content: JSON.stringify(record) })))
+const some = (count: number, from = 1) => Array.from({ length: count }, (_, at) => osvRecord(from + at))
+
+onEveryDatabase(
+  'reading feeds',
+  (cast) => {
+    const prepare = async () => {
+      const { uid: group, member } = await cast().organization()
+      const { api } = await member('advisories.admin')
+      const path = newPath()
+      const add = (more: object = {}) => api.made(`${FEEDS}/${group}`, { url: server.url + path, ...more })
+      return { api, group, path, add }
+    }
+    const metrics = async () => (await fetch(`${cast().berth.url}/metrics`)).text()
+    const advance = (ms: number) => cast().berth.advance(ms)
+    const requestsTo = (path: string) => server.requests.filter((request) => request.path === path)
+
+    test('a feed is read at once and again each interval; what did not change is neither fetched nor written', async () => {
+      const { api, group, path, add } = await prepare()
+      server.files.set(path, archive([...some(20), { nothing: 'known' }]))
+      const { uid } = await add({ interval: `${INTERVAL_MS / 1000}s` })
+      const first = await feedOnce(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+      const { rejections, ...counts } = first.lastRun
+      assert.deepEqual(counts, {
+        ...{ documents: 20, skipped: 0, rejected: 1, created: 20, updated: 0, unchanged: 0 },
+        ...{ withdrawn: 0, covered: 0, scored: 0 },
+      })
+      const [{ name, line, reason, accepted }] = rejections
+      assert.deepEqual(
+        [rejections.length, name, line, accepted],
+        [1, `${server.url}${path}:20.json`, 1, false],
+      )
+      assert.match(reason, /is no Wolfi, OSV, secdb, OpenVEX or CSAF document/)
+      assert.equal(first.sourceEtag, etagOf(server.files.get(path) ?? Buffer.alloc(0)))
+      assert.equal(await countOf(api, group), 20)
+      const waitsMs = Date.parse(first.nextAttemptTime) - Date.parse(first.lastSuccessTime)
+      assert.ok(waitsMs >= INTERVAL_MS * 0.95 && waitsMs <= INTERVAL_MS * 1.05, String(waitsMs))
+      const audited = await cast().auditOf(group)
+      const imports = audited.filter(({ method }) => method.endsWith('/SyncAdvisoryFeed'))
+      assert.deepEqual([imports.length, imports[0]?.actor], [20, 'system'])
+
+      advance(INTERVAL_MS * 1.06)
+      const second = await feedOnce(
+        api,
+        uid,
+        ({ lastSuccessTime }) => lastSuccessTime > first.lastSuccessTime,
+      )
+      assert.equal(requestsTo(path).length, 2)
+      assert.equal(requestsTo(path)[1]?.headers['if-none-match'], first.sourceEtag)
+      assert.deepEqual(second.lastRun, first.lastRun)
+      assert.equal(second.updateTime, first.updateTime)
+      assert.equal((await cast().auditOf(group)).length, audited.length)
+
+      const withdrawn = {
+        ...osvRecord(1),
+        modified: '2024-06-01T00:00:00Z',
+        withdrawn: '2024-06-01T00:00:00Z',
+      }
+      server.files.set(path, archive([withdrawn, ...some(20, 2)]))
+      advance(INTERVAL_MS * 1.06)
+      const third = await feedOnce(
+        api,
+        uid,
+        ({ lastSuccessTime }) => lastSuccessTime > second.lastSuccessTime,
+      )
+      assert.deepEqual(
+        [third.lastRun.created, third.lastRun.unchanged, third.lastRun.rejected],
+        [1, 19, 0],
+        JSON.stringify(third.lastRun),
+      )
+      assert.equal(await countOf(api, group), 20)
+
+      const text = await metrics()
+      assert.match(
+        text,
+        new RegExp(
+          `last_success_timestamp_seconds\\{feed="${uid}"\\} ${Date.parse(third.lastSuccessTime) / 1000}`,
+        ),
+      )
+      assert.match(text, /^berth_advisory_feed_documents_total\{result="accepted"\} [4-9]\d/m)
+      assert.match(text, /^berth_advisory_feed_runs_total\{outcome="unchanged"\} [1-9]/m)
+    })
+
+    test('a feed that fails is left alone for longer and longer, and for as long as its server asks', async () => {
+      const { api, path, add } = await prepare()
+      const { uid } = await add()
+      let waitedMs = 0
+      for (const failures of [1, 2, 3, 4]) {
+        const feed = await feedOnce(
+          api,
+          uid,
+          (one) => one.state === 'STATE_FAILED' && one.failures === failures,
+        )
+        assert.equal(feed.lastError, 'the server answered with status 404')
+        const waitsMs = Date.parse(feed.nextAttemptTime) - Date.parse(feed.lastAttemptTime)
+        const mostMs = MINUTE_MS * 2 ** (failures - 1)
+        assert.ok(waitsMs >= mostMs / 2 && waitsMs <= mostMs + 5000, `${failures}: ${waitsMs}`)
+        advance(mostMs + 5000)
+        waitedMs += waitsMs
+      }
+      assert.ok(waitedMs > 0)
+      await feedOnce(api, uid, ({ failures }) => failures === 5)
+      server.answer = (request, response) => {
+        if (request.url === path) response.writeHead(429, { 'retry-after': '86400' }).end()
+      }
+      await api.made(`${FEEDS}/${uid}:sync`, {})
+      const asked = await feedOnce(api, uid, ({ failures }) => failures === 6)
+      assert.equal(asked.lastError, 'the server answered with status 429')
+      assert.ok(Date.parse(asked.nextAttemptTime) - Date.parse(asked.lastAttemptTime) >= 86_400_000)
+      server.answer = undefined
+      server.files.set(path, archive(some(3)))
+      await api.made(`${FEEDS}/${uid}:sync`, {})
+      const mended = await feedOnce(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+      assert.deepEqual([mended.failures, mended.lastError, mended.lastRun.created], [0, '', 3])
+      assert.match(await metrics(), /^berth_advisory_feed_failures_total [6-9]/m)
+    })
+
+    test('what is no feed at all is a failure, and says why', async () => {
+      for (const [content, reason] of [
+        [Buffer.from('<html>not here</html>'), /^nothing of it could be taken: /],
+        [Buffer.from('PK\x03\x04 and no more'), /^the file cannot be unpacked: End of central directory/],
+        [
+          zipOf([{ name: 'a.json', content: '{}' }]),
+          /^nothing of it could be taken: the document is no Wolfi, OSV/,
+        ],
+      ] as const) {
+        const { api, path, add } = await prepare()
+        server.files.set(path, content)
+        const { uid } = await add()
+        const feed = await feedOnce(api, uid, ({ state }) => state === 'STATE_FAILED')
+        assert.match(feed.lastError, reason)
+        assert.equal(feed.sourceEtag, '')
+        await api.delete(`${FEEDS}/${uid}`)
+      }
+    })
+
+    test('a transfer that breaks goes on where it ended, in the run that follows', async () => {
+      const { api, path, add } = await prepare()
+      const content = archive(some(300))
+      server.files.set(path, content)
+      let answered = 0
+      server.answer = (request, response) => {
+        if (request.url !== path || answered >= 2) return sendFile(request, response, content)
+        if (answered++ === 1) return void response.writeHead(503).end()
+        response.writeHead(200, { etag: etagOf(content), 'content-length': content.byteLength })
+        response.write(content.subarray(0, 10_000), () => setTimeout(() => response.destroy(), 20))
+      }
+      const { uid } = await add()
+      await feedOnce(api, uid, ({ state }) => state === 'STATE_FAILED')
+      await api.made(`${FEEDS}/${uid}:sync`, {})
+      const feed = await feedOnce(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+      server.answer = undefined
+      assert.equal(feed.lastRun.created, 300)
+      assert.deepEqual(
+        requestsTo(path).map(({ headers }) => headers.range),
+        [undefined, 'bytes=10000-', 'bytes=10000-'],
+      )
+    })
+
+    test('a feed that is removed, or paused, in the middle of a run is read no further', async () => {
+      for (const end of ['remove', 'pause'] as const) {
+        const { api, group, path, add } = await prepare()
+        server.files.set(path, archive(some(2000)))
+        const { uid } = await add()
+        await feedOnce(api, uid, ({ state }) => state === 'STATE_RUNNING')
+        for (let looks = 0; (await countOf(api, group)) === 0; looks++) {
+          assert.ok(looks < 1000)
+          await new Promise((resolve) => setTimeout(resolve, 5))
+        }
+        if (end === 'remove') assert.equal((await api.delete(`${FEEDS}/${uid}`)).status, 200)
+        else assert.equal((await api.patch(`${FEEDS}/${uid}`, { paused: true })).body.state, 'STATE_PAUSED')
+        await new Promise((resolve) => setTimeout(resolve, 150))
+        const count = await countOf(api, group)
+        assert.ok(count > 0 && count < 2000, String(count))
+        await new Promise((resolve) => setTimeout(resolve, 150))
+        assert.equal(await countOf(api, group), count)
+        if (end === 'remove') continue
+        server.files.set(path, archive(some(30)))
+        await api.patch(`${FEEDS}/${uid}`, { paused: false }, 'paused')
+        const feed = await feedOnce(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+        assert.equal(feed.lastRun.documents, 30)
+      }
+    })
+
+    test('a sync that is asked for in the middle of a run is done after it', async () => {
+      const { api, path, add } = await prepare()
+      server.files.set(path, archive(some(200)))
+      const { uid } = await add()
+      await feedOnce(api, uid, ({ state }) => state === 'STATE_RUNNING')
+      await api.made(`${FEEDS}/${uid}:sync`, { full: true })
+      const feed = await feedOnce(api, uid, ({ lastRun }) => lastRun?.unchanged === 200)
+      assert.equal(feed.lastRun.created, 0)
+      assert.equal(requestsTo(path).length, 2)
+      assert.equal(requestsTo(path)[1]?.headers['if-none-match'], undefined)
+    })
+
+    test('a feed of another format is read anew as what it is now', async () => {
+      const { api, path, add } = await prepare()
+      server.files.set(path, archive(some(3)))
+      const { uid } = await add({ format: 'wolfi' })
+      const wrong = await feedOnce(api, uid, ({ state }) => state === 'STATE_FAILED')
+      assert.equal(wrong.lastRun.rejected, 3)
+      await api.patch(`${FEEDS}/${uid}`, { format: 'osv' })
+      const right = await feedOnce(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+      assert.equal(right.lastRun.created, 3)
+    })
+  },
+  { feeds: { pollMs: 25 } },
+)

@@ -7,6 +7,7 @@ import {
   AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositiveType,
   Severity_Type as SeverityType,
 } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import { limits } from '../src/core/limits.ts'
 import type { AdvisoryRecord, EventRecord } from '../src/vulnerabilities/advisory-record.ts'
 import { mustRead } from './support/advisory-documents.ts'
 
@@ -595,7 +596,7 @@ test('the keys of records with long names stay short and different', () => {
     return record?.key ?? ''
   })
   assert.ok(
-    keys.every((key) => key.length === 1024),
+    keys.every((key) => key.length === limits.advisoryKeyCharsMax),
     keys.join(),
   )
   assert.notEqual(keys[0], keys[1])

@@ -13,13 +13,12 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { type CommandLine, commandLine, signIn } from './support/command-line.ts'
+import { type CommandLine, commandLine, signedInCommandLine } from './support/command-line.ts'
 import { databases } from './support/databases.ts'
 import { exchange } from './support/exchange.ts'
 import { SUBJECT, startIssuer } from './support/issuer.ts'
 import { cleanups, program } from './support/process.ts'
 import { bind, makeIdentity } from './support/tenant.ts'
-import { signedInBrowser } from './support/web.ts'
 
 /** What container tools get from the command line: a credential helper, pull tokens, and a provider for the kubelet. */
 
@@ -38,11 +37,7 @@ for (const database of databases)
       await cleanup.run()
       await berth.stop()
     })
-    const signedIn = async () => {
-      const cli = commandLine(cleanup, berth.url)
-      await signIn(cli, await signedInBrowser(berth, berth.owner))
-      return cli
-    }
+    const signedIn = () => signedInCommandLine(cleanup, berth)
     /** Calls the program as Docker does. */
     const helper = (cli: CommandLine, action: string, input: string, env = {}) => {
       const as = join(cli.home, 'docker-credential-berth')

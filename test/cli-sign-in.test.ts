@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { startBrowser, withoutBrowser } from './support/browser.ts'
+import { signedInPage, startBrowser, withoutBrowser } from './support/browser.ts'
 import { type CommandLine, commandLine, signIn, told } from './support/command-line.ts'
 import { databases } from './support/databases.ts'
 import { decide } from './support/oauth.ts'
-import { newPerson, newSession } from './support/people.ts'
+import { newPerson } from './support/people.ts'
 import { cleanups } from './support/process.ts'
 import { signedInBrowser, type WebBrowser } from './support/web.ts'
 
@@ -163,8 +163,10 @@ for (const database of databases)
     test('logout for an audience forgets that token alone', async () => {
       const cli = newcomer()
       await signIn(cli, browser, ['--audience', berth.url, '--audience', registry()])
-      await cli.ok(['auth', 'logout', '--audience', registry()])
+      const forget = async () => (await cli.run(['auth', 'logout', '--audience', registry()])).stderr
+      assert.equal(await forget(), `forgot the token for ${registry()}\n`)
       assert.ok(!existsSync(join(cacheOf(cli), registry())))
+      assert.equal(await forget(), `there was no token for ${registry()}\n`)
       assert.equal(decodeJwt(await cli.ok(['auth', 'token'])).sub, berth.owner)
     })
 
@@ -176,6 +178,8 @@ for (const database of databases)
       const list = (path: string) =>
         fetch(`${berth.url}/iam/v2beta1/${path}`, { headers: { authorization: `Bearer ${narrowed}` } })
       assert.equal((await list('groups')).status, 200)
+      const byName = decodeJwt(await cli.ok(['auth', 'token', '--scope', 'default']))
+      assert.equal(JSON.stringify(byName).includes(berth.organization), true)
       const refused = await cli.run(['iam', 'identities', 'create', 'ci', '--parent', berth.organization], {
         env: { BERTH_TOKEN: narrowed },
       })
@@ -262,11 +266,15 @@ for (const database of databases)
       const cli = newcomer()
       const person = await newPerson(berth)
       await signIn(cli, await signedInBrowser(berth, person))
+      const elsewhere = join(cacheOf(cli), 'elsewhere', 'refresh-token')
+      mkdirSync(join(elsewhere, '..'))
+      writeFileSync(elsewhere, 'of another server')
       const asked = await cli.run(['auth', 'delete-account'])
       assert.equal(asked.code, 2)
       assert.match(asked.stderr, /Give --yes/)
       const done = await cli.run(['auth', 'delete-account', '--yes'])
       assert.deepEqual([done.code, done.stderr], [0, `deleted ${person}\n`])
+      assert.ok(existsSync(elsewhere))
       assert.equal((await cli.run(['auth', 'status'])).code, 4)
     })
 
@@ -289,18 +297,9 @@ for (const database of databases)
       }, async () => {
         const chromium = await startBrowser()
         try {
-          const context = await chromium.newContext({ viewport: { width: 375, height: 740 } })
-          const { secret } = await newSession(
-            berth,
-            { identity: berth.owner, method: 'password' },
-            { kind: 'browser' },
-          )
-          await context.addCookies([
-            { name: 'berth', value: secret, url: berth.url, httpOnly: true, sameSite: 'Lax' },
-          ])
-          const page = await context.newPage()
-          const problems: string[] = []
-          page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))
+          const { page, problems } = await signedInPage(chromium, berth, {
+            viewport: { width: 375, height: 740 },
+          })
           const cli = commandLine(cleanup, berth.url, { BERTH_REGISTRY: 'unknown.example.com' })
           const running = cli.start(['auth', 'login'])
           await page.goto(await told(running, /http\S+\/oauth\/authorize\?\S+/))

@@ -17,11 +17,10 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { cacheDirectory, configDirectory } from '../src/cli/client/user-directories.ts'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { type CommandLine, commandLine, signIn } from './support/command-line.ts'
+import { type CommandLine, commandLine, signedInCommandLine } from './support/command-line.ts'
 import { databases } from './support/databases.ts'
 import { unsigned } from './support/issuer.ts'
 import { cleanups, runBerth, temporaryDirectory } from './support/process.ts'
-import { signedInBrowser } from './support/web.ts'
 
 /** `berth auth token`: kept, renewed, shared between programs, and printed by little. */
 
@@ -62,11 +61,7 @@ for (const database of databases)
       await cleanup.run()
       await berth.stop()
     })
-    const signedIn = async () => {
-      const cli = commandLine(cleanup, berth.url)
-      await signIn(cli, await signedInBrowser(berth, berth.owner))
-      return cli
-    }
+    const signedIn = () => signedInCommandLine(cleanup, berth)
 
     test('R13: programs that renew at once use the refresh token once, and all get the token', async () => {
       const cli = await signedIn()
@@ -233,10 +228,10 @@ test('several audiences for one printed token are a mistake', async (t) => {
 })
 
 test('printing a kept token loads few modules, and none of a package', async (t) => {
-  const loaded = async (args: readonly string[], configured: boolean) => {
+  const loaded = async (args: readonly string[], configure?: (cli: CommandLine) => Promise<unknown>) => {
     const cli = commandLine(t, 'http://127.0.0.1:9')
     keep(cli, 'http://127.0.0.1:9', 'oidc-token', accessToken(999))
-    if (configured) await cli.ok(['config', 'set', 'default.group', 'x'])
+    await configure?.(cli)
     const list = join(temporaryDirectory(t), 'modules')
     const hook = `data:text/javascript,${encodeURIComponent(`
       import { registerHooks } from 'node:module'
@@ -250,19 +245,25 @@ test('printing a kept token loads few modules, and none of a package', async (t)
       .split('\n')
       .filter((url) => url.startsWith('file:'))
   }
-  const few = await loaded(['auth', 'token'], false)
-  assert.deepEqual(
-    few.filter((url) => url.includes('node_modules')),
-    [],
-  )
-  assert.ok(few.length <= 8, few.join('\n'))
-  const configured = await loaded(['auth', 'token', '--audience=http://127.0.0.1:9'], true)
-  assert.deepEqual(
-    [...new Set(configured.flatMap((url) => /node_modules\/([^/]+)/.exec(url)?.[1] ?? []))],
-    ['yaml'],
-  )
+  const packages = (urls: readonly string[]) => [
+    ...new Set(urls.flatMap((url) => /node_modules\/([^/]+)/.exec(url)?.[1] ?? [])),
+  ]
+  const few = await loaded(['auth', 'token'])
+  assert.ok(few.length <= 9, few.join('\n'))
+  assert.deepEqual(packages(few), [])
+  const named = ['auth', 'token', '--audience=http://127.0.0.1:9']
+  const configured = await loaded(named, async (cli) => {
+    await cli.ok(['config', 'use', 'work'])
+    await cli.ok(['config', 'set', 'default.group', 'x'])
+  })
+  assert.deepEqual(packages(configured), [])
+  const commented = await loaded(named, async (cli) => {
+    mkdirSync(join(cli.home, '.config', 'berth'), { recursive: true })
+    writeFileSync(join(cli.home, '.config', 'berth', 'config.yaml'), 'profile: default # the only one\n')
+  })
+  assert.deepEqual(packages(commented), ['yaml'])
   // Prompts, the client of the API and the server belong to commands that need them.
-  const status = await loaded(['auth', 'status', '--quick'], false)
+  const status = await loaded(['auth', 'status', '--quick'])
   const heavy = /@inquirer|proper-lockfile|kysely|better-sqlite3|jose|client\/generated|aws4|\/open\//
   const server = /\/src\/(?!cli\/)/
   const unwanted = (url: string) => (url.includes('node_modules') ? heavy.test(url) : server.test(url))

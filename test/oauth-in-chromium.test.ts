@@ -5,9 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { startBrowser, withoutBrowser } from './support/browser.ts'
+import { signedInPage, startBrowser, withoutBrowser } from './support/browser.ts'
 import { CLIENT, codeFlow, postForm, redemption, withQuery } from './support/oauth.ts'
-import { newSession } from './support/people.ts'
 
 /** The pages of the flows in a real browser, which keeps to their policy. `BERTH_TEST_SCREENSHOTS` names a directory for pictures. */
 
@@ -42,24 +41,7 @@ describe('flows in Chromium', { skip: withoutBrowser }, () => {
     await berth.stop()
   })
 
-  const signedIn = async (
-    options: BrowserContextOptions = {},
-  ): Promise<{ page: Page; problems: string[] }> => {
-    const context = await chromium.newContext(options)
-    const { secret } = await newSession(
-      berth,
-      { identity: berth.owner, method: 'password' },
-      { kind: 'browser' },
-    )
-    await context.addCookies([
-      { name: 'berth', value: secret, url: berth.url, httpOnly: true, sameSite: 'Lax' },
-    ])
-    const page = await context.newPage()
-    const problems: string[] = []
-    page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))
-    page.on('pageerror', (error) => problems.push(error.message))
-    return { page, problems }
-  }
+  const signedIn = (options?: BrowserContextOptions) => signedInPage(chromium, berth, options)
   const picture = async (page: Page, name: string) => {
     const directory = process.env['BERTH_TEST_SCREENSHOTS']
     if (directory !== undefined) await page.screenshot({ path: `${directory}/${name}.png`, fullPage: true })

@@ -36,11 +36,13 @@ const exceptions: Readonly<Record<string, string>> = {
   SetScimEnabled: 'not implemented',
 }
 
-/** Needed where an organization's owner may not: founding organizations, and pages of the catalogue. */
+/** Needed where an organization's owner may not: founding organizations, pages of the catalogue, and advisories. */
 const operatorsOnly = new Set([
   'CreateGroupAtRoot',
   'UpdateRepo',
   'UpdateRepoReadme',
+  'ImportAdvisoryDocuments',
+  'DeleteAdvisoryDocuments',
   'UpdateAdvisoryPublication',
 ])
 

@@ -42,6 +42,43 @@ for (const database of databases) {
         assert.equal((await send('/account/name', { name })).status, 400, name)
     })
 
+    test('says why there are no passkeys where browsers take none, and what would help', async () => {
+      const page = await browser.open('/account')
+      assert.match(
+        page.text,
+        /only for a host name, and this Berth is at http:\/\/127\.0\.0\.1:\d+, which is an IP/,
+      )
+      assert.match(page.text, /set BERTH_AUTH_URL to an address such as https:/)
+      assert.ok(page.forms.every(({ action }) => action !== '/account/passkeys'))
+      const token = { form_token: await formToken(browser) }
+      for (const path of ['/account/passkeys/options', '/sign-in/passkey/options']) {
+        const refused = await browser.post(path, token)
+        assert.equal(refused.status, 400, path)
+        assert.match(refused.text, /Browsers take passkeys only for a host name/)
+      }
+    })
+
+    test('says so to whoever has to show a passkey that was made for another address', async () => {
+      const { kysely } = berth.berth.installation.store.db
+      await kysely
+        .insertInto('passkeys')
+        .values({
+          id: newName('passkey'),
+          account_id: account.id,
+          name: 'laptop',
+          public_key: new Uint8Array(1),
+          counter: 0,
+          transports: '[]',
+          created_ms: 0,
+          last_used_ms: 0,
+        })
+        .execute()
+      await kysely.updateTable('accounts').set({ passkey_required: 1 }).where('id', '=', account.id).execute()
+      const page = await givePassword(webBrowser(berth.url), email)
+      assert.equal(page.path, '/sign-in/second-factor')
+      assert.match(page.text, /Browsers take passkeys only for a host name/)
+    })
+
     test('another password takes the current one, and ends all other sessions', async () => {
       const other = webBrowser(berth.url)
       await givePassword(other, email)

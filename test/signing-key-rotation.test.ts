@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { decodeProtectedHeader } from 'jose'
+import type { BerthParts } from '../src/berth.ts'
 import { readConfig } from '../src/config.ts'
+import { limits } from '../src/core/limits.ts'
 import { openInstallation } from '../src/installation.ts'
 import { listKeys, rotateKeys } from '../src/operator-keys.ts'
-import { openSqliteDb } from '../src/storage/db.ts'
 import { keyRotation } from '../src/sts/signing-keys.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
+import type { TestBerth } from './support/berth.ts'
 import { databases, type TestDatabase } from './support/databases.ts'
-import { freePort } from './support/postgres.ts'
+import { startNodes } from './support/nodes.ts'
 import { temporaryDirectory } from './support/process.ts'
 import { call } from './support/rest.ts'
 
 /** Keys that sign tokens, replaced by schedule and by command, on several nodes. */
 
+const MINUTE_MS = 60 * 1000
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
 
@@ -29,46 +29,27 @@ interface Node {
 
 const kidOf = (token: string) => decodeProtectedHeader(token).kid ?? ''
 
-/** Nodes of one installation, which share its database and its addresses. */
 async function nodes(
   t: TestContext,
   database: TestDatabase,
   count: number,
   env: Readonly<Record<string, string>> = {},
+  parts: BerthParts = { keysIntervalMs: 20 },
 ): Promise<{ readonly all: readonly Node[]; advance(ms: number): void }> {
-  const file = join(temporaryDirectory(t), 'berth.db')
-  const kept = await database.open?.()
-  if (kept !== undefined) t.after(() => kept.close())
-  const masterKey = randomBytes(32).toString('base64')
-  const all: Node[] = []
-  for (let n = 0; n < count; n++) {
-    const port = await freePort()
-    const berth = await startTestBerth(database, {
-      env: {
-        BERTH_LISTEN: `127.0.0.1:${port}`,
-        BERTH_BASE_URL: 'http://berth.test',
-        BERTH_MASTER_KEY: masterKey,
-        ...env,
-      },
-      openDb: async () => (kept === undefined ? openSqliteDb(file) : { ...kept, close: async () => {} }),
-      keysIntervalMs: 20,
-    })
-    t.after(() => berth.stop())
-    const get = (path: string, token?: string) =>
-      call('GET', `http://127.0.0.1:${port}${path}`, token === undefined ? {} : { token })
-    all.push({
-      berth,
-      accepts: async (token) => (await get('/iam/v2beta1/groups', token)).status === 200,
-      published: async () =>
-        (await get('/.well-known/jwks.json')).body.keys.map(({ kid }: { kid: string }) => kid).sort(),
-      token: () => berth.tokenOf(berth.owner),
-    })
-  }
+  const { all, advance } = await startNodes(t, database, count, { env, ...parts })
   return {
-    all,
-    advance: (ms) => {
-      for (const { berth } of all) berth.advance(ms)
-    },
+    advance,
+    all: all.map(({ berth, origin }) => {
+      const get = (path: string, token?: string) =>
+        call('GET', origin + path, token === undefined ? {} : { token })
+      return {
+        berth,
+        accepts: async (token) => (await get('/iam/v2beta1/groups', token)).status === 200,
+        published: async () =>
+          (await get('/.well-known/jwks.json')).body.keys.map(({ kid }: { kid: string }) => kid).sort(),
+        token: () => berth.tokenOf(berth.owner),
+      }
+    }),
   }
 }
 
@@ -173,6 +154,41 @@ for (const database of databases) {
     const [first] = await listKeys(node.berth.berth.installation)
     const lifeMs = Date.parse(first?.expireTime ?? '') - Date.parse(first?.signsFromTime ?? '')
     assert.ok(lifeMs <= 2 * DAY_MS + keyRotation.publishedAfterMs)
+  })
+
+  test(`by schedule a key signs only once every node publishes it, and its tokens stay good until they end (${database.name})`, async (t) => {
+    // No node tells another in time: each has to find out by itself.
+    const { all, advance } = await nodes(
+      t,
+      database,
+      2,
+      { BERTH_SIGNING_KEY_ROTATION: '1d' },
+      { keysIntervalMs: HOUR_MS },
+    )
+    const stepMs = 20 * MINUTE_MS
+    const publishedAt = all.map(() => new Map<string, number>())
+    const signedAt = new Map<string, number>()
+    const tokens: { readonly token: string; readonly endsMs: number }[] = []
+    for (let now = 0; now < 3 * DAY_MS; now += stepMs) {
+      const sets = await Promise.all(all.map((node) => node.published()))
+      for (const [n, set] of sets.entries())
+        for (const kid of set) if (!publishedAt[n]?.has(kid)) publishedAt[n]?.set(kid, now)
+      const token = await (all[(now / stepMs) % all.length] as Node).token()
+      if (!signedAt.has(kidOf(token))) signedAt.set(kidOf(token), now)
+      tokens.push({ token, endsMs: now + limits.accessTokenLifetimeMs })
+      while (tokens[0] !== undefined && tokens[0].endsMs <= now) tokens.shift()
+      for (const { token: valid } of tokens) {
+        for (const [n, node] of all.entries()) {
+          assert.ok(sets[n]?.includes(kidOf(valid)), 'its key is published')
+          assert.ok(await node.accepts(valid), `a token of the last hour, at node ${n}`)
+        }
+      }
+      advance(stepMs)
+    }
+    assert.ok(signedAt.size >= 3, `${signedAt.size} keys in three days`)
+    for (const [kid, firstMs] of [...signedAt].slice(1))
+      for (const known of publishedAt)
+        assert.ok(firstMs - (known.get(kid) ?? Infinity) >= keyRotation.publishedAheadMs - stepMs, kid)
   })
 }
 

@@ -102,6 +102,14 @@ export const operations = {
     deleteAdvisoryDocuments: { kind: 'request', verb: 'POST', path: '/vulnerabilities/v2beta1/advisories/{parent}:deleteDocuments', body: true, repeat: 'always' },
     getAdvisorySources: { kind: 'request', verb: 'GET', path: '/vulnerabilities/v2beta1/advisories/{uid}/sources', repeat: 'always' },
   },
+  advisoryFeeds: {
+    create: { kind: 'create', verb: 'POST', path: '/vulnerabilities/v2beta1/advisoryFeeds/{parent}', repeat: 'with-key' },
+    get: { kind: 'get', verb: 'GET', path: '/vulnerabilities/v2beta1/advisoryFeeds/{uid}', repeat: 'always' },
+    list: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/advisoryFeeds', items: 'advisoryFeeds', repeat: 'always' },
+    update: { kind: 'update', verb: 'PATCH', path: '/vulnerabilities/v2beta1/advisoryFeeds/{uid}', repeat: 'with-match' },
+    delete: { kind: 'delete', verb: 'DELETE', path: '/vulnerabilities/v2beta1/advisoryFeeds/{uid}', repeat: 'always' },
+    syncAdvisoryFeed: { kind: 'request', verb: 'POST', path: '/vulnerabilities/v2beta1/advisoryFeeds/{uid}:sync', body: true, repeat: 'always' },
+  },
   advisoryPublications: {
     getAdvisoryPublication: { kind: 'get', verb: 'GET', path: '/vulnerabilities/v2beta1/advisoryPublications/{uid}', repeat: 'always' },
     updateAdvisoryPublication: { kind: 'update', verb: 'PATCH', path: '/vulnerabilities/v2beta1/advisoryPublications/{uid}', repeat: 'with-match' },
@@ -537,6 +545,41 @@ export interface Services {
      * with NOT_FOUND when there is no such advisory.
      */
     getAdvisorySources(request: types.GetAdvisorySourcesRequest, options?: CallOptions): Reply<types.GetAdvisorySourcesResponse>
+  }
+  /**
+   * Feeds keep the advisories of a group up to date: files at an address that the server reads again and
+   * again, each document as ImportAdvisoryDocuments takes it.
+   */
+  readonly advisoryFeeds: {
+    /**
+     * Adds a feed to a group. Its first run begins at once. Fails with ALREADY_EXISTS when the group has a
+     * feed of the same address.
+     */
+    create(parent: string, advisoryFeed: types.AdvisoryFeedInput, options?: CreateOptions): Reply<types.AdvisoryFeed>
+    /** Reads one feed, with what became of its last run. Fails with NOT_FOUND when there is no such feed. */
+    get(uid: string, options?: CallOptions): Reply<types.AdvisoryFeed>
+    /**
+     * Lists the feeds of the groups in which the caller may read advisories. The sort keys are `uid`,
+     * `url`, `create_time` and `update_time`.
+     */
+    list(request?: types.ListAdvisoryFeedsRequest, options?: CallOptions): Reply<types.ListAdvisoryFeedsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListAdvisoryFeedsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.AdvisoryFeed, void>
+    /**
+     * Changes how often a feed is read, in which format, or whether at all. Its address stays: another one
+     * is another feed.
+     */
+    update(uid: string, patch: Partial<types.AdvisoryFeedInput>, options?: UpdateOptions): Reply<types.AdvisoryFeed>
+    /**
+     * Removes a feed. A run of it ends after the document that it is at; the advisories that it brought
+     * stay. Fails with NOT_FOUND when it is already gone.
+     */
+    delete(uid: string, options?: DeleteOptions): Reply<void>
+    /**
+     * Has a feed read now, whatever its interval says and however often it failed. Answers without
+     * waiting for the run. Fails with FAILED_PRECONDITION for one that is paused.
+     */
+    syncAdvisoryFeed(request: types.SyncAdvisoryFeedRequest, options?: CallOptions): Reply<types.AdvisoryFeed>
   }
   /**
    * How the advisories of a group are published for scanners, below `/vulnerabilities/feeds/`. Every group

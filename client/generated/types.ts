@@ -355,6 +355,70 @@ export interface AdvisoryEventTruePositiveDetermination {
   readonly note: string
 }
 
+/** An address at which others publish advisories. */
+export interface AdvisoryFeed {
+  /** UID of the group, a slash and 16 hexadecimal digits. */
+  readonly uid: string
+  /**
+   * Address of a document, or of an archive (zip, tar, tar.gz) of documents: https, without credentials.
+   * Everybody who may read the feed reads the address too.
+   */
+  readonly url: string
+  /** `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: each document by its content. */
+  readonly format: string
+  /** Between two runs: from 5 minutes to 30 days. Unset: one hour. */
+  readonly interval?: string
+  /** It is not read until this is false again. */
+  readonly paused: boolean
+  /** What it is doing. */
+  readonly state: AdvisoryFeedState
+  /** When the last run began. Absent before the first. */
+  readonly lastAttemptTime?: string
+  /** When the last run ended that read everything, or heard that nothing is new. Absent before the first. */
+  readonly lastSuccessTime?: string
+  /** When the next run begins. Absent while it is paused. */
+  readonly nextAttemptTime?: string
+  /** Why the last run failed; empty when it did not. */
+  readonly lastError: string
+  /** How many runs failed one after the other. */
+  readonly failures: number
+  /**
+   * What became of the documents of the last run that found something new, as far as it came. Absent
+   * before the first.
+   */
+  readonly lastRun?: ImportCounts
+  /** Entity tag of the file that was read last, as its server names it. */
+  readonly sourceEtag: string
+  /** When the feed was created. */
+  readonly createTime?: string
+  /** When its settings were changed; runs do not count. */
+  readonly updateTime?: string
+}
+
+/** An address at which others publish advisories. */
+export interface AdvisoryFeedInput {
+  /**
+   * Address of a document, or of an archive (zip, tar, tar.gz) of documents: https, without credentials.
+   * Everybody who may read the feed reads the address too.
+   */
+  readonly url: string
+  /** `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: each document by its content. */
+  readonly format?: string | undefined
+  /** Between two runs: from 5 minutes to 30 days. Unset: one hour. */
+  readonly interval?: string | undefined
+  /** It is not read until this is false again. */
+  readonly paused?: boolean | undefined
+}
+
+/** What a feed is doing. */
+export type AdvisoryFeedState =
+  | 'STATE_UNSPECIFIED'
+  | 'STATE_WAITING'
+  | 'STATE_RUNNING'
+  | 'STATE_SUCCEEDED'
+  | 'STATE_FAILED'
+  | 'STATE_PAUSED'
+
 /** How the advisories of a group are published. */
 export interface AdvisoryPublication {
   /** UID of the group. */
@@ -762,6 +826,14 @@ export interface CreateAccountAssociationRequest {
   readonly accountAssociation: AccountAssociationInput
 }
 
+/** Request of CreateAdvisoryFeed. */
+export interface CreateAdvisoryFeedRequest {
+  /** UID of the group that the advisories go to. */
+  readonly parent: string
+  /** Feed to create: its address is needed. */
+  readonly advisoryFeed: AdvisoryFeedInput
+}
+
 /** Request of CreateExternalGroupRoleMapping. */
 export interface CreateExternalGroupRoleMappingRequest {
   /** UID of the identity provider. */
@@ -1058,6 +1130,12 @@ export interface DeleteAdvisoryDocumentsResponse {
   readonly more: boolean
 }
 
+/** Request of DeleteAdvisoryFeed. */
+export interface DeleteAdvisoryFeedRequest {
+  /** UID of the feed to remove. */
+  readonly uid: string
+}
+
 /** Request of DeleteExternalGroupRoleMapping. */
 export interface DeleteExternalGroupRoleMappingRequest {
   /** UID of the mapping to delete. */
@@ -1290,6 +1368,12 @@ export interface GenerateScimTokenResponse {
 /** Request of GetAccountAssociation. */
 export interface GetAccountAssociationRequest {
   /** UID of the group whose association to read. */
+  readonly uid: string
+}
+
+/** Request of GetAdvisoryFeed. */
+export interface GetAdvisoryFeedRequest {
+  /** UID of the feed to read. */
   readonly uid: string
 }
 
@@ -1943,6 +2027,30 @@ export interface ImportAdvisoryDocumentsResponse {
   readonly documents: readonly ImportedDocument[]
 }
 
+/** What became of many documents. */
+export interface ImportCounts {
+  /** Documents that were read. */
+  readonly documents: number
+  /** Files that are no documents. */
+  readonly skipped: number
+  /** Documents that were not taken. */
+  readonly rejected: number
+  /** Advisories that are new. */
+  readonly created: number
+  /** Advisories that say something else now. */
+  readonly updated: number
+  /** Advisories that say what they said before. */
+  readonly unchanged: number
+  /** Advisories that are marked as deleted now. */
+  readonly withdrawn: number
+  /** Entries that another document tells more about. */
+  readonly covered: number
+  /** Vulnerabilities whose scores are new or changed. */
+  readonly scored: number
+  /** The first documents that were not taken, with line and reason. */
+  readonly rejections: readonly ImportedDocument[]
+}
+
 /** What became of a document. */
 export interface ImportedDocument {
   /** As in the request. */
@@ -2086,6 +2194,46 @@ export interface ListAdvisoriesRequest {
 export interface ListAdvisoriesResponse {
   /** The results of this page, in the requested order. */
   readonly advisories: readonly Advisory[]
+  /** Cursor for the page that follows; empty on the last page. */
+  readonly nextPageToken: string
+  /** Number of results over all pages. Always set in an answer. */
+  readonly totalCount?: string
+  /** Number of results passed over by `skip` up to and including this page. */
+  readonly skipped: number
+}
+
+/** Request of ListAdvisoryFeeds. Filters that are set must all hold. */
+export interface ListAdvisoryFeedsRequest {
+  /** Part of the tree to look in. */
+  readonly uidp?: UIDPFilter | undefined
+  /** Keeps the feeds of exactly this address; empty keeps all. */
+  readonly url?: string | undefined
+  /**
+   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
+   * value is INVALID_ARGUMENT.
+   */
+  readonly pageSize?: number | undefined
+  /**
+   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
+   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
+   * given. Unset means `uid asc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
+   * or more; a negative value is INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+}
+
+/** Answer of ListAdvisoryFeeds. */
+export interface ListAdvisoryFeedsResponse {
+  /** The results of this page, in the requested order. */
+  readonly advisoryFeeds: readonly AdvisoryFeed[]
   /** Cursor for the page that follows; empty on the last page. */
   readonly nextPageToken: string
   /** Number of results over all pages. Always set in an answer. */
@@ -3020,6 +3168,14 @@ export interface Size {
   readonly architecture: string
 }
 
+/** Request of SyncAdvisoryFeed. */
+export interface SyncAdvisoryFeedRequest {
+  /** UID of the feed to read. */
+  readonly uid: string
+  /** Reads everything again, also when the server says that nothing is new. */
+  readonly full?: boolean | undefined
+}
+
 /** How a repo copies another one. */
 export interface SyncConfig {
   /**
@@ -3135,6 +3291,17 @@ export interface UnmappedField {
 export interface UpdateAccountAssociationRequest {
   /** New values; `uid` inside names the group whose association to change. */
   readonly accountAssociation: AccountAssociationInput
+  /**
+   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
+   * written. An unknown path is INVALID_ARGUMENT.
+   */
+  readonly updateMask?: string | undefined
+}
+
+/** Request of UpdateAdvisoryFeed. */
+export interface UpdateAdvisoryFeedRequest {
+  /** New values; `uid` inside names the feed to change. */
+  readonly advisoryFeed: AdvisoryFeedInput
   /**
    * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
    * written. An unknown path is INVALID_ARGUMENT.

@@ -13,8 +13,10 @@ import {
 import { newPasswordLink, newSetupLink } from '../signin/one-time-links.ts'
 import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
+import type { Column } from './client/output.ts'
 import { configOrExit, withExistingInstallation } from './operator.ts'
 import { addresses } from './operator-addresses.ts'
+import { print, table } from './operator-output.ts'
 
 /** The operator's commands for people who sign in with an account of this installation. */
 export function addAccountCommands(admin: Command): void {
@@ -29,7 +31,7 @@ export function addAccountCommands(admin: Command): void {
         const link = await newSetupLink(installation.store, authUrl)
         if (link === undefined)
           throw new SetupError('there is an account already; berth admin accounts create makes others')
-        process.stdout.write(json ? `${JSON.stringify({ link })}\n` : `${link}\n`)
+        print(json, { link }, `${link}\n`)
       }),
     )
 
@@ -49,11 +51,8 @@ export function addAccountCommands(admin: Command): void {
     .action(({ json }: Json) =>
       withExistingInstallation(configOrExit(), async ({ store }) => {
         const rows = await store.db.kysely.selectFrom('accounts').selectAll().orderBy('email').execute()
-        process.stdout.write(
-          json
-            ? `${JSON.stringify({ accounts: rows.map(described) })}\n`
-            : rows.map((row) => `${row.email}  ${stateOf(row)}  ${row.identity_uid}  ${row.name}\n`).join(''),
-        )
+        const list = rows.map(described)
+        print(json, { accounts: list }, table(list, columns, 'there is no account yet'))
       }),
     )
 
@@ -118,7 +117,11 @@ export function addAccountCommands(admin: Command): void {
             await disableAccount(installation.store, tx, account, disabled)
             return { ...account, disabled: disabled ? 1 : 0 }
           })
-          print(account, json, `${account.email} is ${stateOf(account)}`)
+          print(
+            json,
+            described(account),
+            `${account.email} is ${disabled ? 'disabled' : 'enabled'}${account.password_hash === '' ? ', and has no password' : ''}\n`,
+          )
         }),
       )
   }
@@ -139,7 +142,7 @@ export function addAccountCommands(admin: Command): void {
           await deleteAccount(installation.store, tx, account)
           return account
         })
-        print(account, json, `${account.email} is deleted`)
+        print(json, described(account), `${account.email} is deleted\n`)
       }),
     )
 }
@@ -192,16 +195,19 @@ async function personIn({ store }: Installation, identity: string): Promise<stri
 async function printLink(installation: Installation, account: Account, json: boolean): Promise<void> {
   const { authUrl } = await addresses(configOrExit(), installation)
   const link = await newPasswordLink(installation.store, authUrl, account)
-  if (json) process.stdout.write(`${JSON.stringify({ ...described(account), link })}\n`)
-  else
-    process.stdout.write(
-      `${account.email} chooses a password with this link, once, within 24 hours:\n\n  ${link}\n\n`,
-    )
+  print(
+    json,
+    { ...described(account), link },
+    `${account.email} chooses a password with this link, once, within 24 hours:\n\n  ${link}\n\n`,
+  )
 }
 
-function print(account: Account, json: boolean, sentence: string): void {
-  process.stdout.write(json ? `${JSON.stringify(described(account))}\n` : `${sentence}\n`)
-}
+const columns: readonly Column<ReturnType<typeof described>>[] = [
+  { title: 'EMAIL', kind: 'name', value: ({ email }) => email },
+  { title: 'STATE', kind: 'name', value: ({ state }) => state },
+  { title: 'IDENTITY', kind: 'uid', value: ({ identity }) => identity },
+  { title: 'NAME', kind: 'name', value: ({ name }) => name },
+]
 
 function stateOf({ disabled, password_hash }: Account): 'disabled' | 'without password' | 'enabled' {
   if (disabled !== 0) return 'disabled'

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { listKeys, type OperatorKey, rotateKeys } from '../operator-keys.ts'
-import { alignedRows } from './aligned-rows.ts'
 import { configOrExit, withExistingInstallation } from './operator.ts'
+import { print, table } from './operator-output.ts'
 
 /** `berth admin keys`: the keys that sign tokens. */
 export function addKeyCommands(admin: Command): void {
@@ -14,7 +14,7 @@ export function addKeyCommands(admin: Command): void {
     .addHelpText('after', '\nExample:\n  berth admin keys list --json\n')
     .action(({ json }: { json: boolean }) =>
       withExistingInstallation(configOrExit(), async (installation) =>
-        print(await listKeys(installation), json),
+        show(await listKeys(installation), json),
       ),
     )
 
@@ -30,7 +30,7 @@ export function addKeyCommands(admin: Command): void {
     .addHelpText('after', rotateHelp)
     .action(({ now, json }: { now: boolean; json: boolean }) =>
       withExistingInstallation(configOrExit(), async (installation) =>
-        print(await rotateKeys(installation, { now }), json),
+        show(await rotateKeys(installation, { now }), json),
       ),
     )
 }
@@ -41,13 +41,16 @@ Examples:
   berth admin keys rotate --now      somebody else may have the key
 `
 
-function print(keys: readonly OperatorKey[], json: boolean): void {
-  process.stdout.write(
-    json
-      ? `${JSON.stringify({ keys })}\n`
-      : alignedRows([
-          ['KEY', 'STATE', 'SIGNS FROM', 'PUBLISHED UNTIL'],
-          ...keys.map(({ kid, state, signsFromTime, expireTime }) => [kid, state, signsFromTime, expireTime]),
-        ]),
+function show(keys: readonly OperatorKey[], json: boolean): void {
+  const text = table(
+    keys,
+    [
+      { title: 'KEY', kind: 'name', value: ({ kid }) => kid },
+      { title: 'STATE', kind: 'name', value: ({ state }) => state },
+      { title: 'SIGNS FROM', kind: 'time', value: ({ signsFromTime }) => signsFromTime },
+      { title: 'PUBLISHED UNTIL', kind: 'time', value: ({ expireTime }) => expireTime },
+    ],
+    'there is no key yet',
   )
+  print(json, { keys }, text)
 }

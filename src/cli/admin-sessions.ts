@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { UsageError } from '../installation.ts'
-import { listSessions, revokeSessions } from '../operator-sessions.ts'
-import { alignedRows } from './aligned-rows.ts'
+import { listSessions, type OperatorSession, revokeSessions } from '../operator-sessions.ts'
+import type { Column } from './client/output.ts'
 import { configOrExit, withExistingInstallation } from './operator.ts'
+import { print, table } from './operator-output.ts'
 
 /** `berth admin sessions`: who is signed in. */
 export function addSessionCommands(admin: Command): void {
@@ -17,22 +18,7 @@ export function addSessionCommands(admin: Command): void {
     .action(({ identity, json }: { identity?: string; json: boolean }) =>
       withExistingInstallation(configOrExit(), async (installation) => {
         const sessions = await listSessions(installation, identity)
-        process.stdout.write(
-          json
-            ? `${JSON.stringify({ sessions })}\n`
-            : alignedRows([
-                ['SESSION', 'PERSON', 'KIND', 'CLIENT', 'ADDRESS', 'LAST USED', 'UNTIL'],
-                ...sessions.map(({ id, person, kind, client, address, lastUsedTime, expireTime }) => [
-                  id,
-                  person,
-                  kind,
-                  client,
-                  address,
-                  lastUsedTime,
-                  expireTime,
-                ]),
-              ]),
-        )
+        print(json, { sessions }, table(sessions, columns, 'nobody is signed in'))
       }),
     )
 
@@ -46,14 +32,20 @@ export function addSessionCommands(admin: Command): void {
     .action((id: string | undefined, { identity, json }: { identity?: string; json: boolean }) =>
       withExistingInstallation(configOrExit(), async (installation) => {
         const revoked = await revokeSessions(installation, which(id, identity))
-        process.stdout.write(
-          json
-            ? `${JSON.stringify({ revoked })}\n`
-            : `${revoked} ${revoked === 1 ? 'session' : 'sessions'} revoked\n`,
-        )
+        print(json, { revoked }, `${revoked} ${revoked === 1 ? 'session' : 'sessions'} revoked\n`)
       }),
     )
 }
+
+const columns: readonly Column<OperatorSession>[] = [
+  { title: 'SESSION', kind: 'name', value: ({ id }) => id },
+  { title: 'PERSON', kind: 'name', value: ({ person }) => person },
+  { title: 'KIND', value: ({ kind }) => kind },
+  { title: 'CLIENT', value: ({ client }) => client },
+  { title: 'ADDRESS', value: ({ address }) => address },
+  { title: 'LAST USED', kind: 'time', value: ({ lastUsedTime }) => lastUsedTime },
+  { title: 'UNTIL', kind: 'time', value: ({ expireTime }) => expireTime },
+]
 
 const revokeHelp = `
 Examples:

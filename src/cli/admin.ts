@@ -9,6 +9,7 @@ import { addKeyCommands } from './admin-keys.ts'
 import { addSessionCommands } from './admin-sessions.ts'
 import { configOrExit, withExistingInstallation, withInstallation } from './operator.ts'
 import { addresses } from './operator-addresses.ts'
+import { print } from './operator-output.ts'
 
 /**
  * What the operator does on the installation itself: whoever can read the data directory or the database needs no token. Works
@@ -32,10 +33,11 @@ export function addAdminCommands(program: Command): void {
         const { token } = await installation
           .tokensFor({ authUrl })
           .issue({ identity: first.identity.uid, audiences: [baseUrl] })
-        process.stdout.write(
-          json
-            ? `${JSON.stringify({ ...first, token })}\n`
-            : `organization  ${first.organization.uid}  ${first.organization.name}\nidentity      ${first.identity.uid}  ${first.identity.name}\ntoken         ${token}\n`,
+        const { organization, identity } = first
+        print(
+          json,
+          { ...first, token },
+          `organization  ${organization.uid}  ${organization.name}\nidentity      ${identity.uid}  ${identity.name}\ntoken         ${token}\n`,
         )
       }),
     )
@@ -89,10 +91,10 @@ export function addAdminCommands(program: Command): void {
           const settings = await organizationSettings(installation, organization, { status, limits })
           const { uid, name, resourceLimits } = settings
           const shown = Object.entries(resourceLimits).map(([kind, n]) => `${kind}=${n}`)
-          process.stdout.write(
-            json
-              ? `${JSON.stringify(settings)}\n`
-              : `organization  ${uid}  ${name}\nstatus        ${settings.status}\nlimits        ${shown.join(' ') || 'none'}\n`,
+          print(
+            json,
+            settings,
+            `organization  ${uid}  ${name}\nstatus        ${settings.status}\nlimits        ${shown.join(' ') || 'none'}\n`,
           )
         }),
     )

@@ -1,4 +1,5 @@
-import { Argument, type Command } from 'commander'
+import { Argument, type Command, type Option } from 'commander'
+import { formats } from './client/settings.ts'
 
 /** Shell completion: the words that may follow, from the commands as they are declared. */
 
@@ -23,34 +24,63 @@ Examples:
     })
 }
 
-/** The words after each command: `iam` → `folders roles …`, `iam folders` → `list create …`. */
-function wordsOf(program: Command): ReadonlyMap<string, readonly string[]> {
-  const words = new Map<string, string[]>()
-  const walk = (command: Command, path: string) => {
-    const flags = command.options
-      .filter(({ hidden }) => !hidden)
-      .map(({ long, short }) => long ?? short ?? '')
-      .filter((flag) => flag !== '')
-    const names = command.commands.map((inner) => inner.name())
-    words.set(path, [...names, ...flags, '--help'])
-    for (const inner of command.commands) {
-      for (const name of [inner.name(), ...inner.aliases()])
-        walk(inner, path === '' ? name : `${path} ${name}`)
-    }
-  }
-  walk(program, '')
-  return words
+interface Words {
+  /** The words after each command: `iam` → `folders roles …`, `iam folders list` → `--parent --output …`. */
+  readonly next: ReadonlyMap<string, readonly string[]>
+  /** What each flag takes: some words, or none that are known. */
+  readonly values: ReadonlyMap<string, readonly string[]>
 }
 
-type Words = ReadonlyMap<string, readonly string[]>
+/** These talk to no server, and have no flags for one. */
+const OWN = ['completion', 'serve', 'migrate', 'admin']
 
-const cases = (words: Words) =>
-  [...words].map(([path, next]) => `    '${path}') echo '${next.join(' ')}' ;;`).join('\n')
+function wordsOf(program: Command): Words {
+  const next = new Map<string, string[]>()
+  const values = new Map<string, string[]>()
+  const walk = (command: Command, path: string, shared: readonly Option[]) => {
+    const options = [...command.options, ...shared].filter(({ hidden }) => !hidden)
+    for (const { long, short, required, argChoices = [] } of options)
+      for (const flag of [long, short])
+        if (required && flag) values.set(flag, [...new Set([...(values.get(flag) ?? []), ...argChoices])])
+    const names = command.commands.map((inner) => inner.name())
+    const flags = names.length > 0 && path !== '' ? [] : options.flatMap(({ long }) => long ?? [])
+    next.set(path, [...new Set([...names, ...flags, '--help'])])
+    for (const inner of command.commands) {
+      const own = path === '' && OWN.includes(inner.name())
+      for (const name of [inner.name(), ...inner.aliases()])
+        walk(inner, path === '' ? name : `${path} ${name}`, own ? [] : shared)
+    }
+  }
+  walk(
+    program,
+    '',
+    program.options.filter(({ long }) => long !== '--version'),
+  )
+  values.set('--output', [...formats])
+  values.set('-o', [...formats])
+  return { next, values }
+}
+
+const patterns = (flags: readonly string[]) => flags.join('|')
+
+/** Flags that take the same, as one case of a shell. */
+function flagsByValues({ values }: Words): [flags: string[], words: string][] {
+  const grouped = Map.groupBy(values, ([, words]) => words.join(' '))
+  return [...grouped].map(([words, flags]) => [flags.map(([flag]) => flag), words])
+}
 
 /** The commands among the words so far, which flags and their values are not. */
 const shared = (words: Words) => `_berth_next() {
   case "$1" in
-${cases(words)}
+${[...words.next].map(([path, next]) => `    '${path}') echo '${next.join(' ')}' ;;`).join('\n')}
+    *) return 1 ;;
+  esac
+}
+_berth_values() {
+  case "$1" in
+${flagsByValues(words)
+  .map(([flags, values]) => `    ${patterns(flags)}) echo '${values}' ;;`)
+  .join('\n')}
     *) return 1 ;;
   esac
 }
@@ -67,35 +97,50 @@ _berth_path() {
 
 const scripts: Readonly<Record<(typeof shells)[number], (words: Words) => string>> = {
   bash: (words) => `${shared(words)}_berth() {
-  local word="\${COMP_WORDS[COMP_CWORD]}"
-  local path
-  path="$(_berth_path "\${COMP_WORDS[@]:1:COMP_CWORD-1}")"
-  COMPREPLY=($(compgen -W "$(_berth_next "$path")" -- "$word"))
+  local word="\${COMP_WORDS[COMP_CWORD]}" words
+  words="$(_berth_values "\${COMP_WORDS[COMP_CWORD-1]}")" ||
+    words="$(_berth_next "$(_berth_path "\${COMP_WORDS[@]:1:COMP_CWORD-1}")")"
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
 }
 complete -o default -F _berth berth
 `,
   zsh: (words) => `#compdef berth
 ${shared(words)}_berth() {
-  local path
-  path="$(_berth_path \${words[2,CURRENT-1]})"
-  compadd -- \${=$(_berth_next "$path")}
+  local next
+  next="$(_berth_values "\${words[CURRENT-1]}")" ||
+    next="$(_berth_next "$(_berth_path \${words[2,CURRENT-1]})")"
+  if [[ -n "$next" ]]; then compadd -- \${=next}; else _files; fi
 }
-compdef _berth berth
+# As a file of fpath this is the body of _berth itself, which is called once more.
+if [[ "\${funcstack[1]}" == _berth ]]; then _berth; else compdef _berth berth; fi
 `,
   fish: (words) => {
-    const lines = [...words].map(
-      ([path, next]) => `    case '${path}'\n      printf '%s\\n' ${next.join(' ')}`,
+    const next = [...words.next].map(
+      ([path, after]) => `    case '${path}'\n      printf '%s\\n' ${after.join(' ')}`,
+    )
+    const values = flagsByValues(words).map(
+      ([flags, each]) =>
+        `    case ${flags.join(' ')}\n      ${each === '' ? 'return 0' : `printf '%s\\n' ${each}`}`,
     )
     return `function __berth_next
   switch "$argv[1]"
-${lines.join('\n')}
+${next.join('\n')}
+    case '*'
+      return 1
+  end
+end
+function __berth_values
+  switch "$argv[1]"
+${values.join('\n')}
     case '*'
       return 1
   end
 end
 function __berth_complete
+  set -l words (commandline -opc)
+  __berth_values "$words[-1]"; and return
   set -l path ''
-  for word in (commandline -opc)[2..]
+  for word in $words[2..]
     string match -q -- '-*' $word; and continue
     set -l candidate (string trim "$path $word")
     __berth_next $candidate > /dev/null; and set path $candidate

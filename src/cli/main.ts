@@ -58,7 +58,7 @@ export async function main(args: readonly string[]): Promise<void> {
 }
 
 /** All commands of the program, for help and completion. */
-async function everyCommand(program: Command = newProgram()): Promise<Command> {
+export async function everyCommand(program: Command = newProgram()): Promise<Command> {
   for (const { load } of Object.values(commands)) await load(program)
   return program
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { configOrExit, withInstallation } from './operator.ts'
+import { print } from './operator-output.ts'
 
 export function addMigrateCommand(program: Command): void {
   program
@@ -10,7 +11,7 @@ export function addMigrateCommand(program: Command): void {
     .action(({ json }: { json: boolean }) =>
       withInstallation(configOrExit(), async ({ migrations }) => {
         const sentence = migrations.length === 0 ? 'the schema is up to date' : `ran ${migrations.join(', ')}`
-        process.stdout.write(json ? `${JSON.stringify({ migrations })}\n` : `${sentence}\n`)
+        print(json, { migrations }, `${sentence}\n`)
       }),
     )
 }

@@ -6,6 +6,7 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 const KIB = 1024
 const MIB = 1024 * KIB
+const GIB = 1024 * MIB
 
 export const limits = {
   // Lists (the spec, "Limits").
@@ -21,15 +22,15 @@ export const limits = {
   advisoryFilterCharsMax: 4 * KIB,
   /** Architectures that a publication of advisories names. */
   publicationArchitecturesMax: 50,
-  /** Files that feeds of advisories are kept in: their number, bytes, and how long one stays that nobody asks for. */
+  /** Files that published feeds are kept in: their number, bytes, and how long one stays that nobody asks for. */
   feedFilesMax: 1000,
   feedBytesMax: 4 * 1024 * MIB,
   feedIdleMsMax: 7 * DAY_MS,
-  /** A feed is made within this time and memory; so many may wait for their turn. */
+  /** A published feed is made within this time and memory; so many may wait for their turn. */
   feedMakingMsMax: 15 * MINUTE_MS,
   feedMakingMemoryMib: 512,
   feedsWaitingMax: 100,
-  /** How long caches may give out a feed without asking for it again. */
+  /** How long caches may give out a published feed without asking for it again. */
   feedMaxAgeMs: MINUTE_MS,
   /** Values of `uidp.ids` in one request. */
   filterIdsMax: 1000,
@@ -107,6 +108,39 @@ export const limits = {
   /** Reading one document takes no longer, and no more memory. */
   documentReadingMsMax: 30 * SECOND_MS,
   documentReadingMemoryMib: 1024,
+  /** Files in an archive of documents, what they unpack to in all, and how many times more that is than the archive. */
+  archiveEntriesMax: 1_000_000,
+  archiveBytesMax: 32 * GIB,
+  archiveRatioMax: 100,
+  /** Archives in archives: one that lies deeper is not opened. */
+  archiveNestingMax: 2,
+  /** A file of documents that is fetched, and how long that takes. */
+  downloadBytesMax: 8 * GIB,
+  downloadMsMax: 2 * HOUR_MS,
+  /** A transfer ends that brings less than so many bytes in so long. */
+  downloadWindowMs: 30 * SECOND_MS,
+  downloadWindowBytesMin: 64 * KIB,
+  /** A transfer that breaks is taken up again so often, as long as each time brings something. */
+  downloadResumesMax: 10,
+  /** Address of a feed: part of an index key. */
+  feedUrlCharsMax: 1024,
+  /** Between two runs of a feed. */
+  feedIntervalMsMin: 5 * MINUTE_MS,
+  feedIntervalMsMax: 30 * DAY_MS,
+  feedIntervalMsDefault: HOUR_MS,
+  /** A feed that failed is tried again after this, which doubles each time, and at most after that. */
+  feedBackoffMsMin: MINUTE_MS,
+  feedBackoffMsMax: 6 * HOUR_MS,
+  /** The longest that the server of a feed may ask to be left alone. */
+  feedRetryAfterMsMax: DAY_MS,
+  /** Feeds that one node reads at a time, how often it looks for others, and when those of a node that died are free. */
+  feedsAtOnceMax: 2,
+  feedPollMs: 5 * SECOND_MS,
+  feedLeaseMs: MINUTE_MS,
+  /** Documents that were not taken whose reasons a feed keeps. */
+  feedRejectionsMax: 20,
+  /** Feeds whose last success is among the metrics. */
+  feedsMeasuredMax: 1000,
   advisoryDepthMax: 64,
   /** Scalars, lists and maps of one document. */
   advisoryValuesMax: 2_000_000,
@@ -117,9 +151,12 @@ export const limits = {
   /** Values that all aliases of a document stand for. */
   advisoryYamlRepeatedValuesMax: 10_000,
   advisoriesPerDocumentMax: 200_000,
-  /** Events of all advisories of a document, and the characters of their notes. */
+  /** Events of all advisories of a document, the characters of their notes, and their aliases, scores and remarks together. */
   advisoryDocumentEventsMax: 1_000_000,
   advisoryDocumentNoteCharsMax: 128 * MIB,
+  advisoryDocumentNamesMax: 4_000_000,
+  /** Scores of one record by as many methods. */
+  advisoryScoresMax: 100,
   /** Events and aliases of one advisory: records of whole kernels name the most. */
   advisoryEventsMax: 1000,
   advisoryAliasesMax: 2000,
@@ -182,6 +219,8 @@ export const limits = {
   /** Of local accounts, in characters as people count them (NIST SP 800-63B: at least 8, and 64 must be possible). */
   passwordCharsMin: 12,
   passwordCharsMax: 1024,
+  /** Of a password that somebody chooses, so much is looked at for whether it is easy to guess. */
+  passwordCharsJudged: 32,
   /** A password waits so long for its turn to be looked at. */
   passwordTurnMs: 10 * SECOND_MS,
   /** What somebody calls themselves, or a passkey. */
@@ -199,6 +238,9 @@ export const limits = {
   guessesPerAccountMax: 100,
   guessWindowMs: 15 * MINUTE_MS,
   guessAccountWindowMs: MINUTE_MS,
+  /** Steps of one kind that one address may begin in a window, none of which needs a sign-in: many people may share an address. */
+  beginningsPerAddressMax: 500,
+  beginningWindowMs: 15 * MINUTE_MS,
 
   // The audit log: refusals and exchanges wait in memory for a second.
   /** Exchanges that wait to be written; more are dropped while the database does not take them. */

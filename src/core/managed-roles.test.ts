@@ -23,6 +23,8 @@ const published: readonly [name: string, size: number, encoded?: string][] = [
   ['guardener.user', 16],
   ['guardener.admin', 18],
   ['actions.viewer', 1],
+  ['advisories.viewer', 1, 'AAAAAAAAAFwAAAAAAAAAAAAAAAAIAAAA'],
+  ['advisories.admin', 5],
   ['argos.osv.reader', 1],
 ]
 

@@ -13,6 +13,7 @@ export const resourceKinds = [
   'tags',
   'external_group_role_mappings',
   'advisories',
+  'advisory_feeds',
 ] as const
 export type ResourceKind = (typeof resourceKinds)[number]
 

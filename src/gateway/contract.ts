@@ -3,6 +3,7 @@ import { file_berth_audit_v1_audit } from '#gen/berth/audit/v1/audit_pb.js'
 import { file_berth_iam_v1_invitations } from '#gen/berth/iam/v1/invitations_pb.js'
 import { file_berth_sts_v1_explain } from '#gen/berth/sts/v1/explain_pb.js'
 import { file_berth_vulnerabilities_v1_documents } from '#gen/berth/vulnerabilities/v1/documents_pb.js'
+import { file_berth_vulnerabilities_v1_feeds } from '#gen/berth/vulnerabilities/v1/feeds_pb.js'
 import { file_berth_vulnerabilities_v1_publications } from '#gen/berth/vulnerabilities/v1/publications_pb.js'
 import { file_chainguard_platform_auth_auth } from '#gen/chainguard/platform/auth/auth_pb.js'
 import { file_chainguard_platform_iam_v2beta1_account_associations } from '#gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
@@ -39,6 +40,7 @@ export const contractFiles: readonly DescFile[] = [
   file_chainguard_platform_registry_v2beta1_images,
   file_chainguard_platform_vulnerabilities_v2beta1_advisories,
   file_berth_vulnerabilities_v1_documents,
+  file_berth_vulnerabilities_v1_feeds,
   file_berth_vulnerabilities_v1_publications,
   file_chainguard_platform_ping_v2beta1_ping,
   file_chainguard_platform_oidc_sts,

@@ -278,6 +278,7 @@ const contents = {
   group_invites: 'invites',
   repos: 'repos',
   advisories: 'advisories',
+  advisory_feeds: 'advisory feeds',
 } as const satisfies Partial<Record<Collection, string>>
 
 /** The kinds of resources that are left in a group, in words. */

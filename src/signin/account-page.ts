@@ -32,7 +32,8 @@ export interface AccountPage {
   readonly problem: string | undefined
   readonly news: string | undefined
   readonly passkeys: readonly PasskeyRow[]
-  readonly canAddPasskeys: boolean
+  /** Why none can be added here; undefined when they can. */
+  readonly passkeyObstacle: string | undefined
   readonly sessions: readonly Session[]
   readonly nowMs: number
 }
@@ -100,7 +101,7 @@ ${field({
 `
 }
 
-function passkeySection({ browser, passkeys, canAddPasskeys }: AccountPage, account: Account): Html {
+function passkeySection({ browser, passkeys, passkeyObstacle }: AccountPage, account: Account): Html {
   return html`<section aria-labelledby="passkeys">
 <h2 id="passkeys">Passkeys</h2>
 ${
@@ -110,7 +111,7 @@ ${
 ${passkeys.map((passkey) => passkeyItem(browser, passkey))}</ul>`
 }
 ${
-  canAddPasskeys
+  passkeyObstacle === undefined
     ? passkeyButton({
         browser,
         request: '',
@@ -126,7 +127,7 @@ ${
           maxlength: limits.accountNameCharsMax,
         }),
       })
-    : html`<p class="muted">Browsers take passkeys only for a host name, over https. This Berth has neither.</p>`
+    : html`<p class="muted">${passkeyObstacle}</p>`
 }
 ${passkeys.length === 0 || account.password_hash === '' ? '' : secondFactorForm(browser, account)}
 </section>

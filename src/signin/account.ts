@@ -20,7 +20,7 @@ import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { type Form, readForm } from './form.ts'
 import { byAccount, guess } from './guesses.ts'
 import { personOf } from './identification.ts'
-import { addPasskey, askForNewPasskey, canUsePasskeys, passkeysOf, readNewPasskey } from './passkeys.ts'
+import { addPasskey, askForNewPasskey, passkeyObstacle, passkeysOf, readNewPasskey } from './passkeys.ts'
 import { hashPassword, passwordProblem, verifyPassword } from './password.ts'
 import { flowEvent } from './sign-in-events.ts'
 
@@ -69,7 +69,7 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
       problem,
       news: problem === undefined && Object.hasOwn(news, done) ? news[done as News] : undefined,
       passkeys: account === undefined ? [] : await passkeysOf(store.db.kysely, account.id),
-      canAddPasskeys: canUsePasskeys(context.authUrl),
+      passkeyObstacle: passkeyObstacle(context.authUrl),
       sessions: await sessionsOf(store, session.identity),
       nowMs: store.clock(),
     })
@@ -102,7 +102,7 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
     )
     if (right === undefined) return show(c, owner, 'The current password is wrong.', 401)
     const password = form.text('password')
-    const problem = passwordProblem(password, account)
+    const problem = await passwordProblem(password, account)
     if (problem !== undefined) return show(c, owner, problem, 400)
     const password_hash = await hashPassword(password)
     await change(c, owner, 'ChangePassword', async (tx) => {

@@ -39,7 +39,7 @@ export function choosePasswordRoutes(context: SignInContext): SignInRoutes {
     const code = form.text('code')
     const account = await ownerOf(code, context.placeOf(c).address)
     const password = form.text('password')
-    const problem = passwordProblem(password, account)
+    const problem = await passwordProblem(password, account)
     if (problem !== undefined) return c.html(choosePage(browser, code, account, problem), 400)
 
     const password_hash = await hashPassword(password)

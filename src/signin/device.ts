@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import { html } from 'hono/html'
 import { limits } from '../core/limits.ts'
 import { plainRequest } from './authorization.ts'
+import { countBeginning } from './beginnings.ts'
 import { type Browser, browserOf } from './browser.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { deviceCodes } from './device-codes.ts'
@@ -35,6 +36,7 @@ export function deviceRoutes(context: SignInContext): SignInRoutes {
       const audiences = audiencesAmong(context.audiences, parameters.all('audience'))
       if (audiences === undefined)
         return oauthError(c, 'invalid_target', `audience must be among ${context.audiences.join(', ')}`)
+      await countBeginning(store, 'device', c.env.address)
       const { deviceCode, userCode } = await devices.begin({
         ...context.placeOf(c),
         client: client.id,

@@ -6,6 +6,7 @@ import { httpStatusOfError } from '../gateway/error-body.ts'
 import { toApiError } from '../gateway/status.ts'
 import type { SignInContext, SignInEnv } from './context.ts'
 import { type Html, page } from './layout.ts'
+import { tellWhen } from './retry-after.ts'
 
 /** What somebody sees who cannot be helped any further: a heading, what happened, and where to go from here. */
 
@@ -29,8 +30,7 @@ export function errorPage(
   const error = toApiError(failure, requestId, log)
   const status = httpStatusOfError(error) as ContentfulStatusCode
   const heading = headings[error.code] ?? 'Something went wrong'
-  const retry = error.details.find((detail) => detail.kind === 'RetryInfo')
-  if (retry !== undefined) c.header('retry-after', String(Math.ceil(retry.retryDelayMs / 1000)))
+  tellWhen(c, error)
   return c.html(messagePage(heading, sentence(error)), status)
 }
 

@@ -9,7 +9,8 @@ import {
   authorizationRequests,
   pathAfterSignIn,
 } from './authorization.ts'
-import type { SignInContext } from './context.ts'
+import { countBeginning } from './beginnings.ts'
+import type { SignInContext, SignInEnv } from './context.ts'
 
 /**
  * A request belongs to the browser that began it (R40): whoever gets hold of its address cannot go on with it elsewhere, and nobody
@@ -21,10 +22,11 @@ const SECRET = /^[A-Za-z0-9_-]{43}$/
 
 /** Keeps the request for this browser, and sends it on its way: to sign in where nobody is, else to the consent. */
 export async function beginFlow(
-  c: Context,
+  c: Context<SignInEnv>,
   context: SignInContext,
   request: Omit<AuthorizationRequest, 'browser'>,
 ): Promise<Response> {
+  await countBeginning(context.store, 'sign-in', c.env.address)
   const shown = getCookie(c, cookieName(context)) ?? ''
   const own = SECRET.test(shown) ? shown : newSecret()
   const secret = await authorizationRequests(context.store).keep({ ...request, browser: browserHash(own) })

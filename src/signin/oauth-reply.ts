@@ -5,6 +5,7 @@ import { toApiError } from '../gateway/status.ts'
 import type { SignInContext, SignInEnv } from './context.ts'
 import { readFields } from './form.ts'
 import { type OAuthParameters, readParameters } from './oauth-parameters.ts'
+import { tellWhen } from './retry-after.ts'
 
 /** Requests that clients send by themselves, without a browser, and their answers: JSON that nobody keeps (RFC 6749 section 5). */
 
@@ -48,10 +49,13 @@ export function clientRequest(
       if (parameters.problem !== undefined) return oauthError(c, 'invalid_request', parameters.problem)
       return await work(parameters, c)
     } catch (failure) {
-      const { code, message } = toApiError(failure, c.env.requestId, context.log)
+      const error = toApiError(failure, c.env.requestId, context.log)
+      const { code, message } = error
       if (code === Code.INVALID_ARGUMENT) return oauthError(c, 'invalid_request', message)
       if (code === Code.INTERNAL) return oauthError(c, 'server_error', message, 500)
-      return oauthError(c, 'temporarily_unavailable', message, 503)
+      tellWhen(c, error)
+      const status = code === Code.RESOURCE_EXHAUSTED ? 429 : 503
+      return oauthError(c, 'temporarily_unavailable', message, status)
     }
   }
 }
@@ -61,7 +65,7 @@ export function oauthError(
   c: Context,
   error: OAuthErrorCode,
   description: string,
-  status: 400 | 401 | 500 | 503 = 400,
+  status: 400 | 401 | 429 | 500 | 503 = 400,
 ): Response {
   const text = description.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'")
   return c.json({ error, error_description: text }, status)

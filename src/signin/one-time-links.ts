@@ -18,10 +18,10 @@ export function setupCodes(store: Kept): Pending<Record<string, never>> {
   return pending(store, 'setup', limits.setupLinkMs)
 }
 
-/** A link to make the first account; undefined when there is one. Earlier links stay good until it is made. */
+/** A link to make the first account; undefined when there is one. Of several the newest is good. */
 export async function newSetupLink(store: Kept, authUrl: string): Promise<string | undefined> {
   if (await hasAccounts(store.db.kysely)) return undefined
-  return linkTo(authUrl, SETUP_PATH, await setupCodes(store).keep({}))
+  return linkTo(authUrl, SETUP_PATH, await setupCodes(store).keepOnly({}))
 }
 
 interface PasswordChoice {

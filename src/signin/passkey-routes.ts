@@ -1,10 +1,11 @@
 import { Hono } from 'hono'
+import { countBeginning } from './beginnings.ts'
 import { browserOf } from './browser.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { readForm } from './form.ts'
 import { byAddress, guess } from './guesses.ts'
 import { enterAccount, recordRefusal } from './local-session.ts'
-import { askForPasskey, readPasskey } from './passkeys.ts'
+import { askForPasskey, passkeyObstacle, readPasskey } from './passkeys.ts'
 import { endSecondFactor, halfIn } from './second-factor.ts'
 import { DISABLED, showSignIn, waitingRequest } from './show-sign-in.ts'
 import { secondFactorPage } from './sign-in-page.ts'
@@ -12,11 +13,13 @@ import { secondFactorPage } from './sign-in-page.ts'
 /** Signing in with a passkey: by itself, or after the password of an account that asks for both. */
 export function passkeyRoutes(context: SignInContext): SignInRoutes {
   const { store } = context
+  const obstacle = passkeyObstacle(context.authUrl)
   const app: SignInRoutes = new Hono<SignInEnv>()
 
   app.post('/sign-in/passkey/options', async (c) => {
     const browser = await browserOf(c, context)
     await readForm(c, browser)
+    await countBeginning(store, 'passkey', c.env.address)
     return c.json(await askForPasskey(context, browser, 'sign-in'))
   })
 
@@ -41,7 +44,7 @@ export function passkeyRoutes(context: SignInContext): SignInRoutes {
   app.get('/sign-in/second-factor', async (c) => {
     const browser = await browserOf(c, context)
     await halfIn(context, browser)
-    return c.html(secondFactorPage(browser, c.req.query('request') ?? ''))
+    return c.html(secondFactorPage({ browser, request: c.req.query('request') ?? '', obstacle }))
   })
 
   app.post('/sign-in/second-factor/options', async (c) => {
@@ -61,7 +64,12 @@ export function passkeyRoutes(context: SignInContext): SignInRoutes {
     if (owner?.id !== account.id) {
       recordRefusal(c, context, { account, method: 'passkey', reason: 'wrong passkey after the password' })
       return c.html(
-        secondFactorPage(browser, request, 'That was not a passkey of this account. Try again.'),
+        secondFactorPage({
+          browser,
+          request,
+          obstacle,
+          problem: 'That was not a passkey of this account. Try again.',
+        }),
         401,
       )
     }

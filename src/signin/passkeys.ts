@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type {
   AuthenticationResponseJSON,
   PublicKeyCredentialCreationOptionsJSON,
@@ -5,6 +6,7 @@ import type {
   RegistrationResponseJSON,
   WebAuthnCredential,
 } from '@simplewebauthn/server'
+import { ApiError, Code } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { inTransaction, type Reader, type Tx } from '../storage/db.ts'
 import { pending } from '../storage/pending.ts'
@@ -36,13 +38,24 @@ type Transports = NonNullable<WebAuthnCredential['transports']>
 type Context = Pick<SignInContext, 'store' | 'authUrl'>
 
 /**
- * Whether browsers take passkeys for this address: they belong to a host name, and need a secure context (W3C Secure Contexts,
- * section 3.1).
+ * Why browsers take no passkeys for this address, in words; undefined when they do. Passkeys belong to a host name, and need a secure
+ * context (W3C Secure Contexts, section 3.1).
  */
-export function canUsePasskeys(authUrl: string): boolean {
-  const { protocol, hostname } = new URL(authUrl)
-  if (/^[\d.]+$|^\[/.test(hostname)) return false
-  return protocol === 'https:' || hostname === 'localhost' || hostname.endsWith('.localhost')
+export function passkeyObstacle(authUrl: string): string | undefined {
+  const { protocol, hostname, origin } = new URL(authUrl)
+  if (isIP(hostname.replaceAll(/[[\]]/g, '')) !== 0)
+    return `Browsers take passkeys only for a host name, and this Berth is at ${origin}, which is an IP address. ${ADVICE}`
+  if (protocol === 'https:' || hostname === 'localhost' || hostname.endsWith('.localhost')) return undefined
+  return `Browsers take passkeys only over https, and this Berth is at ${origin}. ${ADVICE}`
+}
+
+const ADVICE = 'Whoever runs it can set BERTH_AUTH_URL to an address such as https://berth.example.com.'
+
+/** Throws code 9 where browsers take no passkeys. */
+function checkPasskeys({ authUrl }: Pick<SignInContext, 'authUrl'>): void {
+  const obstacle = passkeyObstacle(authUrl)
+  if (obstacle !== undefined)
+    throw new ApiError(Code.FAILED_PRECONDITION, `Precondition failed: ${obstacle.replace(/\.$/, '')}`)
 }
 
 export function passkeysOf(db: Reader, accountId: string): Promise<PasskeyRow[]> {
@@ -61,6 +74,7 @@ export async function askForNewPasskey(
   browser: Browser,
   account: Account,
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
+  checkPasskeys(context)
   const { generateRegistrationOptions } = await import('@simplewebauthn/server')
   const known = await passkeysOf(context.store.db.kysely, account.id)
   const options = await generateRegistrationOptions({
@@ -86,6 +100,7 @@ export async function askForPasskey(
   purpose: 'sign-in' | 'second factor',
   account?: Account,
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
+  checkPasskeys(context)
   const { generateAuthenticationOptions } = await import('@simplewebauthn/server')
   const known = account === undefined ? [] : await passkeysOf(context.store.db.kysely, account.id)
   const options = await generateAuthenticationOptions({

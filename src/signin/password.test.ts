@@ -5,24 +5,33 @@ import { hashPassword, passwordProblem, verifyPassword } from './password.ts'
 
 const ada = { email: 'ada.lovelace@example.com', name: 'Ada Lovelace' }
 
-test('a password has passwordCharsMin to passwordCharsMax characters, however many bytes, and nothing else is asked of it', () => {
+test('a password has passwordCharsMin to passwordCharsMax characters, however many bytes, of whatever kind', async () => {
   const good = [
-    'abcdefghijkl',
     'all small letters',
     '            1234 x y',
     'пароль длинный',
     '密码密码一二三四五六七八',
     '🦊🐻🐼🐨🐯🦁🐮🐷🐸🐵🐔🐧',
-    'abcdef'.repeat(170),
+    'correct horse battery staple',
+    'x7Kp!2mQz9Lw',
+    'bvdkjqwmrtzx',
+    '749182650374',
+    'purple wagon sings loudly '.repeat(39),
   ]
-  for (const password of good) assert.equal(passwordProblem(password, ada), undefined, password)
-  assert.match(passwordProblem('abcdefghijk', ada) ?? '', new RegExp(`at least ${limits.passwordCharsMin}`))
-  const long = 'abcdefgh'.repeat(limits.passwordCharsMax / 8)
-  assert.equal(passwordProblem(long, ada), undefined)
-  assert.match(passwordProblem(`${long}x`, ada) ?? '', new RegExp(`at most ${limits.passwordCharsMax}`))
+  for (const password of good) assert.equal(await passwordProblem(password, ada), undefined, password)
+  assert.match(
+    (await passwordProblem('abcdefghijk', ada)) ?? '',
+    new RegExp(`at least ${limits.passwordCharsMin}`),
+  )
+  const long = 'purple wagon sings loudly! '.repeat(100).slice(0, limits.passwordCharsMax)
+  assert.equal(await passwordProblem(long, ada), undefined)
+  assert.match(
+    (await passwordProblem(`${long}x`, ada)) ?? '',
+    new RegExp(`at most ${limits.passwordCharsMax}`),
+  )
 })
 
-test('a password made of its owner, or of few letters, is refused', () => {
+test('a password made of its owner, or of few letters, is refused', async () => {
   for (const password of [
     'ada.lovelace@example.com',
     'ADA.LOVELACE',
@@ -30,10 +39,49 @@ test('a password made of its owner, or of few letters, is refused', () => {
     'Ada Lovelace1',
     'ada.lovelace2026',
   ])
-    assert.match(passwordProblem(password, ada) ?? '', /name or e-mail/, password)
+    assert.match((await passwordProblem(password, ada)) ?? '', /name or e-mail/, password)
   for (const password of ['aaaaaaaaaaaaaa', '121212121212', 'abcdabcdabcd'])
-    assert.match(passwordProblem(password, ada) ?? '', /repeat/, password)
-  assert.equal(passwordProblem('ada.lovelace wrote programs', ada), undefined)
+    assert.match((await passwordProblem(password, ada)) ?? '', /repeat/, password)
+  assert.equal(await passwordProblem('ada.lovelace wrote programs', ada), undefined)
+})
+
+test('a password that is tried first is refused, and the answer says what to do', async () => {
+  for (const password of [
+    'password1234',
+    'Password1234',
+    'P@ssw0rd2024!',
+    'drowssap1234',
+    'passwordpassword',
+    'qwertyuiop123',
+    '1q2w3e4r5t6y',
+    '1234567890qwerty',
+    '123456789012',
+    'abcdefghijkl',
+    'iloveyou1234',
+    'letmein12345',
+    'changeme1234',
+    'administrator',
+    'trustno1trustno1',
+    // However long it goes on: passwordCharsJudged decide.
+    'abcdef'.repeat(170),
+    '1234567890'.repeat(100),
+  ]) {
+    const problem = (await passwordProblem(password, ada)) ?? ''
+    assert.match(problem, /easy to guess.*Choose a few words.*password manager/, password)
+    assert.ok(!problem.includes(password))
+  }
+})
+
+test('judging a password takes a bounded time, whatever it is made of', async () => {
+  await passwordProblem('correct horse battery staple', ada)
+  const times: number[] = []
+  for (const text of ['4@8({[<369&#!1/|0$5+7%2', 'p4ssw0rd', 'pA55w0rd!@#$%^&*', '19991231', 'aAbBcC@4'])
+    for (let n = 0; n < 3; n++) {
+      const startMs = performance.now()
+      await passwordProblem(text.repeat(200).slice(0, limits.passwordCharsMax), ada)
+      times.push(performance.now() - startMs)
+    }
+  assert.ok(Math.max(...times) < 2000, String(times.map(Math.round)))
 })
 
 test('a hash is of one password, of whatever form its letters have, and names its parameters', async () => {

@@ -3,10 +3,11 @@ import { promisify } from 'node:util'
 import { unavailable } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { createTurns } from '../sts/turns.ts'
+import { isGuessable } from './guessable.ts'
 
 /**
  * Passwords: what may be one, and how they are kept. Length counts, not which kinds of letters there are, and what belongs to the
- * person is refused (NIST SP 800-63B, section 3.1.1).
+ * person or is tried first is refused (NIST SP 800-63B, section 3.1.1).
  */
 
 /** Argon2id with the least that OWASP advises; stored with each hash, so that they can be raised. */
@@ -22,10 +23,10 @@ const derive = promisify(argon2)
 const turns = createTurns(2)
 
 /** Why a password cannot be taken, in words for whoever chose it; undefined when it can. */
-export function passwordProblem(
+export async function passwordProblem(
   password: string,
   { email, name }: { readonly email: string; readonly name: string },
-): string | undefined {
+): Promise<string | undefined> {
   const letters = [...normalized(password)]
   const { passwordCharsMin, passwordCharsMax } = limits
   if (letters.length < passwordCharsMin)
@@ -41,6 +42,8 @@ export function passwordProblem(
     return 'Choose a password that is not made of your name or e-mail address.'
   if (new Set(plain).size < DIFFERENT_LETTERS_MIN)
     return 'Choose a password that does not repeat a few characters.'
+  if (await isGuessable(letters.join(''), own))
+    return 'This password is easy to guess: many people have one like it. Choose a few words that do not belong together, or let a password manager make one.'
   return undefined
 }
 

@@ -61,7 +61,7 @@ export function readPerson(form: Form): NewPerson {
 const labels: Readonly<Record<string, string>> = { email: 'The e-mail address', name: 'Your name' }
 
 /** What somebody has to change, in words; undefined when it is fine. */
-export function personProblem(person: NewPerson): string | undefined {
+export async function personProblem(person: NewPerson): Promise<string | undefined> {
   const wrong = accountProblem(person)
   if (wrong !== undefined) return `${labels[wrong.field] ?? wrong.field} ${wrong.description}.`
   return passwordProblem(person.password, person)

@@ -8,6 +8,7 @@ import type { SignedIn } from '../sts/sessions.ts'
 import { admit } from './admission.ts'
 import { refuseFlow } from './answer.ts'
 import { authorizationRequests, pathAfterSignIn } from './authorization.ts'
+import { countBeginning } from './beginnings.ts'
 import { browserOf, isSameBrowser, markOf, signIn } from './browser.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { messagePage } from './error-page.ts'
@@ -39,14 +40,6 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
   const departures = pending<Departure>(store, 'departure', AWAY_MS)
   const app: SignInRoutes = new Hono<SignInEnv>()
 
-  // Who says where they sign in does not have to choose.
-  app.get('/sign-in', async (c, next) => {
-    const request = c.req.query('request') ?? ''
-    const waiting = request === '' ? undefined : await authorizationRequests(store).read(request)
-    const id = waiting?.identityProvider || waiting?.connection
-    return id ? c.redirect(providerPath(id, request), 303) : next()
-  })
-
   app.get('/sign-in/provider', async (c) => {
     const browser = await browserOf(c, context)
     const request = c.req.query('request') ?? ''
@@ -60,6 +53,7 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
     }
     // Tokens of ours say who somebody is here; they do not make anybody somebody else.
     if (provider.issuer === authUrl) throw noSuchProvider()
+    await countBeginning(store, 'departure', c.env.address)
     const state = newSecret()
     const { url, sent } = await orExplain(provider, () => upstream.begin(provider, state))
     const { issuer, clientId } = provider

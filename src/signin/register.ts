@@ -35,7 +35,7 @@ export function registerRoutes(context: SignInContext): SignInRoutes {
     if (!(await mayRegister(context, await openFlow(c, context, secret)))) throw notInvited()
     const person = readPerson(form)
     const refused = (problem: string) => c.html(registerPage({ ...person, browser, secret, problem }), 400)
-    const problem = personProblem(person)
+    const problem = await personProblem(person)
     if (problem !== undefined) return refused(problem)
 
     const passwordHash = await hashPassword(person.password)

@@ -37,7 +37,7 @@ export interface RegistrationOptions {
   readonly store: Store
   /** `{auth_url}`. */
   readonly authUrl: string
-  readonly verify: AccessTokens['verify']
+  readonly verify: AccessTokens['verifyPerson']
   readonly readGrants: ReadGrants
   /** The published keys of an issuer. */
   readonly keysFor: (issuer: string) => KeySource

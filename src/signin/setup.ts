@@ -57,7 +57,7 @@ export function setupRoutes(context: SignInContext): SignInRoutes {
       c.html(setupPage({ ...person, browser, code, organization, fixed, problem }), 400)
     const wrongName = fixed ? undefined : checkName(organization, 'organization')
     const problem =
-      personProblem(person) ??
+      (await personProblem(person)) ??
       (wrongName && 'The organization must have a name of small letters, digits, blanks and . _ - only.')
     if (problem !== undefined) return refused(problem)
 
@@ -129,6 +129,6 @@ ${personFields({ name, email })}${
 function notGood(): ApiError {
   return new ApiError(
     Code.NOT_FOUND,
-    'Not found: this link is used, too old, or there is an account already; berth admin setup-link prints a new one while there is none',
+    'Not found: this link is used, too old, replaced by a newer one, or there is an account already; berth admin setup-link and each start of the server print a new one while there is none',
   )
 }

@@ -4,7 +4,7 @@ import type { AuthorizationRequest } from './authorization.ts'
 import type { Browser } from './browser.ts'
 import type { SignInContext, SignInEnv } from './context.ts'
 import { openFlow } from './flow-browser.ts'
-import { canUsePasskeys } from './passkeys.ts'
+import { passkeyObstacle } from './passkeys.ts'
 import { providerPath } from './provider-routes.ts'
 import { type SignInPage, signInPage } from './sign-in-page.ts'
 
@@ -38,7 +38,7 @@ export async function showSignIn(
       label,
       href: providerPath(id, secret),
     })),
-    passkeys: canUsePasskeys(context.authUrl),
+    passkeys: passkeyObstacle(context.authUrl) === undefined,
     register: request !== undefined && (await mayRegister(context, request)),
   })
   return c.html(body, status)

@@ -65,19 +65,32 @@ export function requestField(request: string): Html {
   return request === '' ? html`` : html`<input type="hidden" name="request" value="${request}">`
 }
 
+interface SecondFactorPage {
+  readonly browser: Browser
+  readonly request: string
+  /** Why browsers take no passkeys here; undefined when they do. */
+  readonly obstacle: string | undefined
+  readonly problem?: string
+}
+
 /** After the password of an account that asks for a passkey as well. */
-export function secondFactorPage(browser: Browser, request: string, problem?: string): Html {
+export function secondFactorPage({ browser, request, obstacle, problem }: SecondFactorPage): Html {
+  const can = obstacle === undefined
   return page(
-    { title: 'Use your passkey', scripts: passkeyScripts },
+    { title: 'Use your passkey', scripts: can ? passkeyScripts : [] },
     html`<h1>Use your passkey</h1>
 <p>Your account asks for a passkey after the password.</p>
-${alert(problem)}${passkeyButton({
-  browser,
-  request,
-  action: '/sign-in/second-factor',
-  label: 'Continue with your passkey',
-  primary: true,
-})}
+${alert(obstacle ?? problem)}${
+  can
+    ? passkeyButton({
+        browser,
+        request,
+        action: '/sign-in/second-factor',
+        label: 'Continue with your passkey',
+        primary: true,
+      })
+    : ''
+}
 <p class="below"><a href="/sign-in${request === '' ? '' : `?request=${encodeURIComponent(request)}`}">Sign in another way</a></p>`,
   )
 }

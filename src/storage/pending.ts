@@ -12,6 +12,8 @@ export interface Pending<T> {
   keep(data: T, secret?: string): Promise<string>
   /** Keeps `data` in place of what may be kept with this secret. */
   put(secret: string, data: T): Promise<void>
+  /** Keeps `data` in place of all that is kept of this kind; returns the secret. */
+  keepOnly(data: T): Promise<string>
   /** Undefined when there is none with this secret, or no longer. */
   read(secret: string): Promise<T | undefined>
   /** Reads and deletes in one statement: of many who try at once, one gets it. In a transaction, if it succeeds. */
@@ -49,10 +51,27 @@ export function pending<T>({ db, clock, secretsKey }: Kept, kind: string, lifeti
       .where('kind', '=', kind)
       .where('secret_hash', '=', hashOf(secret))
 
+  const rowOf = (secret: string, data: T) => ({
+    kind,
+    secret_hash: hashOf(secret),
+    data: encrypt(data),
+    expires_ms: clock() + lifetimeMs,
+  })
+
   return {
     async keep(data, secret = newSecret()) {
-      const row = { kind, secret_hash: hashOf(secret), data: encrypt(data), expires_ms: clock() + lifetimeMs }
+      const row = rowOf(secret, data)
       await inTransaction(db, (tx) => tx.insertInto('pending').values(row).execute())
+      return secret
+    },
+
+    async keepOnly(data) {
+      const secret = newSecret()
+      const row = rowOf(secret, data)
+      await inTransaction(db, async (tx) => {
+        await tx.deleteFrom('pending').where('kind', '=', kind).execute()
+        await tx.insertInto('pending').values(row).execute()
+      })
       return secret
     },
 

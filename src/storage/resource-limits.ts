@@ -25,6 +25,7 @@ const kindOf: Readonly<Record<Collection, ResourceKind>> = {
   tags: 'tags',
   external_group_role_mappings: 'external_group_role_mappings',
   advisories: 'advisories',
+  advisory_feeds: 'advisory_feeds',
 }
 
 /** The limits that hold in each of these organizations: its own, and those of the installation where it has none. */

@@ -299,7 +299,7 @@ export interface PendingRow {
   expires_ms: number
 }
 
-/** Wrong guesses, by what was guessed at or by whom. */
+/** How often something was done: wrong guesses, sign-ins begun. By a hash of what was done, to what and by whom. */
 export interface GuessRow {
   key: string
   n: number
@@ -418,6 +418,37 @@ export interface AdvisoryScoreRow {
   severities: string
 }
 
+/** An address that documents are read from again and again. */
+export interface AdvisoryFeedRow {
+  root: string
+  uid: string
+  /** The group. */
+  parent: string
+  url: string
+  /** '' for each document by its content. */
+  format: string
+  interval_ms: number
+  paused: number
+  /** When the next run begins. */
+  due_ms: number
+  /** When the last run began and when the last good one ended; 0 before the first. */
+  begun_ms: number
+  succeeded_ms: number
+  /** Runs that failed one after the other, and why the last did. */
+  failures: number
+  error: string
+  /** The version that was read last, as its server names it. */
+  etag: string
+  last_modified: string
+  /** An ImportCounts message of the last run that read something; empty before the first. */
+  counts: Uint8Array
+  /** The run that is under way, '' for none, and until when it is no other's unless it says that it lives. */
+  runner: string
+  lease_ms: number
+  created_ms: number
+  updated_ms: number
+}
+
 /** Facts about the installation as a whole. */
 export interface SettingRow {
   name: string
@@ -451,6 +482,7 @@ export interface Tables {
   advisory_groups: AdvisoryGroupRow
   advisory_sources: AdvisorySourceRow
   advisory_scores: AdvisoryScoreRow
+  advisory_feeds: AdvisoryFeedRow
   identity_metadata: IdentityMetadataRow
   resource_limits: ResourceLimitRow
   access_requests: AccessRequestRow
@@ -482,6 +514,7 @@ export const collections = [
   'group_invites',
   'tags',
   'advisories',
+  'advisory_feeds',
 ] as const
 export type Collection = (typeof collections)[number]
 

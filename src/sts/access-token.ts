@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { errors, jwtVerify, SignJWT } from 'jose'
+import { errors, jwtVerify } from 'jose'
 import type { VerifyAccessToken } from '../auth/authenticate.ts'
 import type { Caller } from '../core/call.ts'
 import { type CapabilitySet, decodeSet, encodeSet } from '../core/capabilities.ts'
 import { unauthenticated } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { parseUid } from '../core/uid.ts'
+import { ID_TOKEN_TYPE } from './id-token.ts'
+import { signJwt } from './sign-jwt.ts'
 import { ALGORITHM } from './signing-key-rows.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
@@ -34,13 +36,18 @@ export interface AccessTokenRequest {
 export interface AccessTokens {
   issue(request: AccessTokenRequest): Promise<{ readonly token: string; readonly expiresAtMs: number }>
   readonly verify: VerifyAccessToken
+  /** The same, also for an ID token: where it only matters who somebody is. */
+  readonly verifyPerson: VerifyAccessToken
   /** Whether a token that was verified a moment ago still would be: its key may have been withdrawn. */
   readonly isKeyPublished: (keyId: string) => boolean
 }
 
 const SECOND_MS = 1000
-/** The `typ` of tokens that say who somebody is here; those for cloud accounts have another. */
-export const TOKEN_TYPE = 'JWT'
+/**
+ * The `typ` of access tokens (RFC 9068 section 2.1). ID tokens and tokens for cloud accounts are signed with the same keys, may be for
+ * the same audience, and have another one: they open nothing.
+ */
+export const ACCESS_TOKEN_TYPE = 'at+jwt'
 
 /** `issuer`: the address of the token service, `{auth_url}`. */
 export function accessTokens({
@@ -52,10 +59,45 @@ export function accessTokens({
   readonly issuer: string
   readonly clock: () => number
 }): AccessTokens {
+  const verifyAs = async (types: readonly string[], token: string) => {
+    try {
+      const { payload, protectedHeader } = await jwtVerify(
+        token,
+        async ({ kid }) => {
+          // Keys come from our own set only (R7); `jwk`, `jku` and `x5u` in a header are never looked at.
+          const key = typeof kid === 'string' ? await keys.byId(kid) : undefined
+          if (key === undefined) throw new errors.JWKSNoMatchingKey()
+          return key
+        },
+        {
+          algorithms: [ALGORITHM],
+          issuer,
+          currentDate: new Date(clock()),
+          requiredClaims: ['sub', 'aud', 'exp'],
+        },
+      )
+      const { typ, kid = '' } = protectedHeader
+      if (!types.includes(typ ?? ''))
+        return unauthenticated(
+          typ === ID_TOKEN_TYPE
+            ? `an ID token says who signed in and opens nothing; exchange it at ${issuer}/sts/exchange`
+            : 'the token is not one of this server',
+        )
+      const identity = typeof payload.sub === 'string' ? parseUid(payload.sub) : undefined
+      const audiences = [payload.aud].flat().filter((audience) => audience !== undefined)
+      const own = readOwnClaim(payload['berth'])
+      if (identity === undefined || own === undefined || payload.exp === undefined)
+        return unauthenticated('the token is not one of this server')
+      return { caller: { identity, ...own }, audiences, expiresAtMs: payload.exp * SECOND_MS, keyId: kid }
+    } catch (error) {
+      return refusal(error)
+    }
+  }
+
   return {
     async issue({ identity, audiences, actor, notAfterMs = Infinity, ...bounds }) {
       const { scopes, capabilities, session, organization } = bounds
-      const { kid, key } = await keys.current()
+      const key = await keys.current()
       const issuedAt = Math.floor(clock() / SECOND_MS)
       const expiresAt = Math.min(
         issuedAt + limits.accessTokenLifetimeMs / SECOND_MS,
@@ -67,7 +109,7 @@ export function accessTokens({
         ...(session === undefined ? {} : { sid: session }),
         ...(organization === undefined ? {} : { org: organization }),
       }
-      const token = await new SignJWT({
+      const token = await signJwt(key, ACCESS_TOKEN_TYPE, {
         iss: issuer,
         sub: identity,
         // One audience is a string, as clients that read it as such expect (RFC 7519 section 4.1.3 allows both).
@@ -78,47 +120,11 @@ export function accessTokens({
         ...(actor === undefined ? {} : { act: actor }),
         ...(Object.keys(own).length === 0 ? {} : { berth: own }),
       })
-        .setProtectedHeader({ alg: ALGORITHM, kid, typ: TOKEN_TYPE })
-        .sign(key)
       return { token, expiresAtMs: expiresAt * SECOND_MS }
     },
 
-    async verify(token) {
-      try {
-        const { payload, protectedHeader } = await jwtVerify(
-          token,
-          async ({ kid }) => {
-            // Keys come from our own set only (R7); `jwk`, `jku` and `x5u` in a header are never looked at.
-            const key = typeof kid === 'string' ? await keys.byId(kid) : undefined
-            if (key === undefined) throw new errors.JWKSNoMatchingKey()
-            return key
-          },
-          {
-            algorithms: [ALGORITHM],
-            issuer,
-            // Not our tokens for cloud accounts, which are signed with the same keys.
-            typ: TOKEN_TYPE,
-            currentDate: new Date(clock()),
-            requiredClaims: ['sub', 'aud', 'exp'],
-          },
-        )
-        const identity = typeof payload.sub === 'string' ? parseUid(payload.sub) : undefined
-        const audiences = [payload.aud].flat().filter((audience) => audience !== undefined)
-        const own = readOwnClaim(payload['berth'])
-        if (identity === undefined || own === undefined || payload.exp === undefined) {
-          return unauthenticated('the token is not one of this server')
-        }
-        return {
-          caller: { identity, ...own },
-          audiences,
-          expiresAtMs: payload.exp * SECOND_MS,
-          keyId: protectedHeader.kid ?? '',
-        }
-      } catch (error) {
-        return refusal(error)
-      }
-    },
-
+    verify: (token) => verifyAs([ACCESS_TOKEN_TYPE], token),
+    verifyPerson: (token) => verifyAs([ACCESS_TOKEN_TYPE, ID_TOKEN_TYPE], token),
     isKeyPublished: keys.isPublished,
   }
 }

@@ -55,6 +55,21 @@ export interface OutboundAnswer {
   readonly text: string
 }
 
+export interface StreamRequest {
+  readonly headers: Readonly<Record<string, string>>
+  readonly timeoutMs: number
+  /** Between two pieces of the body. */
+  readonly pauseMs: number
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface StreamedAnswer {
+  readonly status: number
+  /** '' where there is none. */
+  header(name: string): string
+  readonly body: AsyncIterable<Uint8Array>
+}
+
 /** Fetches documents from servers that somebody else named. Rejects with an OutboundError and nothing else. */
 export interface Outbound {
   /**
@@ -75,6 +90,11 @@ export interface Outbound {
    * for no other.
    */
   send(url: string, request: OutboundRequest): Promise<OutboundAnswer>
+  /**
+   * Fetches something large: `use` gets the answer, of any status but a redirect, and reads its body as it comes, for as long as
+   * `timeoutMs` allows from the beginning on. What `use` rejects with comes out as it is.
+   */
+  getStream<T>(url: string, request: StreamRequest, use: (answer: StreamedAnswer) => Promise<T>): Promise<T>
   /** Ends running fetches and closes all connections. */
   close(): Promise<void>
 }
@@ -109,9 +129,10 @@ export function createOutbound(options: OutboundOptions): Outbound {
   async function bounded<T>(
     signal: AbortSignal | undefined,
     work: (agent: Dispatcher, stop: AbortSignal) => Promise<T>,
+    timeoutMs = bounds.outboundTimeoutMs,
   ): Promise<T> {
     const timeout = new AbortController()
-    const timer = setTimeout(() => timeout.abort(), bounds.outboundTimeoutMs)
+    const timer = setTimeout(() => timeout.abort(), timeoutMs)
     const signals = [timeout.signal, closing.signal, ...(signal === undefined ? [] : [signal])]
     const stop = AbortSignal.any(signals)
     let release: (() => void) | undefined
@@ -120,6 +141,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       agent ??= loadAgent(guard, options.resolve ?? resolveBySystem, bounds.outboundTimeoutMs)
       return await work(await agent, stop)
     } catch (error) {
+      if (error instanceof OfTheUse) throw error.cause
       throw toOutboundError(error, stop.aborted)
     } finally {
       clearTimeout(timer)
@@ -139,6 +161,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
       ),
     send: (url, { signal, ...request }) =>
       bounded(signal, (agent, stop) => sendOnce(agent, url, bounds, stop, request)),
+    getStream: (url, { signal, timeoutMs, ...request }, use) =>
+      bounded(signal, (agent, stop) => useStream(agent, url, bounds, stop, { ...request, use }), timeoutMs),
     async close() {
       closing.abort()
       await (await agent)?.destroy()
@@ -160,25 +184,83 @@ export function checkTarget(location: string, from?: URL): URL | { readonly erro
 }
 
 async function fetchJson(agent: Dispatcher, start: string, bounds: OutboundLimits, signal: AbortSignal) {
+  const response = await follow(agent, start, bounds, { headers: { accept: 'application/json' }, signal })
+  const { statusCode: status, body } = response
+  if (status === 200) {
+    requirePlain(response)
+    return await readJson(body, bounds.outboundBodyBytesMax)
+  }
+  discard(body)
+  throw new OutboundError('bad_status', 'the server did not answer with status 200', { status })
+}
+
+async function useStream<T>(
+  agent: Dispatcher,
+  start: string,
+  bounds: OutboundLimits,
+  signal: AbortSignal,
+  {
+    headers,
+    pauseMs,
+    use,
+  }: Pick<StreamRequest, 'headers' | 'pauseMs'> & { readonly use: (answer: StreamedAnswer) => Promise<T> },
+): Promise<T> {
+  const response = await follow(agent, start, bounds, {
+    headers,
+    signal,
+    headersTimeout: pauseMs,
+    bodyTimeout: pauseMs,
+  })
+  const { statusCode: status, body } = response
+  try {
+    requirePlain(response)
+    const header = (name: string) => [response.headers[name] ?? ''].flat()[0] ?? ''
+    return await use({ status, header, body: told(body, signal) }).catch((cause: unknown) => {
+      throw new OfTheUse('', { cause })
+    })
+  } finally {
+    discard(body)
+  }
+}
+
+/** Carries what is none of our failures past the place that names them. */
+class OfTheUse extends Error {}
+
+/** The body, whose failures have names. */
+async function* told(body: Body, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body as AsyncIterable<Uint8Array>
+  } catch (error) {
+    throw toOutboundError(error, signal.aborted)
+  }
+}
+
+/** The first answer that does not lead elsewhere. */
+async function follow(
+  agent: Dispatcher,
+  start: string,
+  bounds: OutboundLimits,
+  {
+    headers: asked,
+    ...options
+  }: Pick<Dispatcher.RequestOptions, 'bodyTimeout' | 'headersTimeout'> & {
+    readonly headers: Readonly<Record<string, string>>
+    readonly signal: AbortSignal
+  },
+): Promise<Dispatcher.ResponseData> {
   let url = checkTarget(start)
   if ('error' in url) throw new OutboundError('refused', `URL refused: ${url.error}`)
   for (let redirects = 0; ; redirects++) {
     const response = await agent.request({
+      ...options,
       origin: url.origin,
       path: url.pathname + url.search,
       method: 'GET',
-      headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'berth' },
-      signal,
+      headers: { ...asked, 'accept-encoding': 'identity', 'user-agent': 'berth' },
     })
     const { statusCode: status, headers, body } = response
-    if (status === 200) {
-      requirePlain(response)
-      return await readJson(body, bounds.outboundBodyBytesMax)
-    }
+    if (!redirectStatuses.includes(status)) return response
     discard(body)
-    if (!redirectStatuses.includes(status)) {
-      throw new OutboundError('bad_status', 'the server did not answer with status 200', { status })
-    }
     if (redirects === bounds.outboundRedirectsMax) throw new OutboundError('redirect', 'too many redirects')
     const { location } = headers
     if (typeof location !== 'string') throw new OutboundError('redirect', 'a redirect without one target')

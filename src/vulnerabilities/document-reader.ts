@@ -15,16 +15,20 @@ interface Thread {
   readonly waiting: Map<number, (result: ReadResult) => void>
 }
 
+export type ReadingBounds = Readonly<Record<'documentReadingMsMax' | 'documentReadingMemoryMib', number>>
+
 /** One thread, started with the first document: importing is work of the background. */
-export function documentReader(bounds: { readonly msMax?: number } = {}): DocumentReader {
-  const { msMax = limits.documentReadingMsMax } = bounds
+export function documentReader({
+  documentReadingMsMax: msMax,
+  documentReadingMemoryMib: memoryMib,
+}: ReadingBounds = limits): DocumentReader {
   let thread: Thread | undefined
   let turn: Promise<unknown> = Promise.resolve()
   let lastId = 0
 
   const start = (): Thread => {
     const worker = new Worker(new URL('./reading-thread.ts', import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: limits.documentReadingMemoryMib },
+      resourceLimits: { maxOldGenerationSizeMb: memoryMib },
     })
     const started: Thread = { worker, waiting: new Map() }
     worker.on('message', ({ id, result }: ReadingReply) => {
@@ -39,7 +43,7 @@ export function documentReader(bounds: { readonly msMax?: number } = {}): Docume
     worker.on('error', (error: NodeJS.ErrnoException) =>
       end(
         error.code === 'ERR_WORKER_OUT_OF_MEMORY'
-          ? `needs more than ${limits.documentReadingMemoryMib} MiB to be read`
+          ? `needs more than ${memoryMib} MiB to be read`
           : `cannot be read: ${error.message}`,
       ),
     )

@@ -1,11 +1,12 @@
 import { deflateSync, inflateSync } from 'node:zlib'
 import { limits } from '../core/limits.ts'
-import { rootOf, type Uid } from '../core/uid.ts'
+import { rangeBelow, rootOf, type Uid } from '../core/uid.ts'
 import { countDeleted, countInserted } from '../storage/counts.ts'
 import type { Db, Tx } from '../storage/db.ts'
-import { pathBelowRoot } from '../storage/postings.ts'
+import { pathBelowRoot, postedIn } from '../storage/postings.ts'
 import { refuseBeyondLimit } from '../storage/rows.ts'
 import { deleteRows, insertRows } from '../storage/rows-at-once.ts'
+import { runInTransaction, sqlText } from '../storage/sql-text.ts'
 import type { Store } from '../storage/store.ts'
 import type {
   AdvisoryDocumentRow,
@@ -14,7 +15,7 @@ import type {
   WithdrawnAdvisoryRow,
 } from '../storage/tables.ts'
 import type { AdvisoryDocument, AdvisoryRecord, EventRecord } from './advisory-record.ts'
-import { postingsOf, suffixesOf } from './facets.ts'
+import { facets, postingKey, postingsOf, suffixesOf } from './facets.ts'
 import { readDocument } from './formats/read-document.ts'
 import { recordHash, rowOf, toAdvisory } from './stored-advisory.ts'
 
@@ -58,7 +59,7 @@ export async function writeDocument(
   const isSame = known !== undefined && equal(contentHash, known.content_hash)
   if (isSame || revisionMs < (known?.revision_ms ?? 0)) return { ...nothing, unchanged: before.length }
 
-  const { records, covered } = await uncovered(tx, parent, document)
+  const { records, covered } = await uncovered(store.db, tx, parent, document)
   const written = await replaceContents(store, tx, place, before, { ...document, revisionMs, records })
   await deleteDocumentRow(tx, place)
   const row: AdvisoryDocumentRow = {
@@ -113,7 +114,7 @@ async function replaceContents(
   const merged = await withOtherDocuments(tx, place, records, revisionMs, gone)
 
   const changes = await writeRecords({ db, uids }, tx, parent, merged, now)
-  const replaced = format === 'secdb' ? [] : await coveredBy(tx, parent, records)
+  const replaced = format === 'secdb' ? [] : await coveredBy(db, tx, parent, records)
   const told = new Set(merged.map(({ key }) => key))
   const left = gone.filter((key) => !told.has(key))
   const withdrawn = await withdraw(db, tx, parent, [...left, ...replaced], now)
@@ -376,13 +377,14 @@ async function withdraw(db: Db, tx: Tx, parent: Uid, keys: readonly string[], no
 
 /** The records of a security database of which no other document of the group tells more. */
 async function uncovered(
+  db: Db,
   tx: Tx,
   parent: Uid,
   { format, advisories }: AdvisoryDocument,
 ): Promise<{ readonly records: readonly AdvisoryRecord[]; readonly covered: number }> {
   if (format !== 'secdb') return { records: advisories, covered: 0 }
   const names = [...new Set(advisories.map(({ artifactName }) => artifactName))]
-  const known = await inParts(names, (some) => relatives(tx, parent, some))
+  const known = await relatives(db, tx, parent, names)
   const told = new Set(known.filter(({ key }) => !isOfSecdb(key)).flatMap((row) => placesOf(row)))
   const records = advisories.filter(
     ({ artifactName, aliases }) => !aliases.some((alias) => told.has(`${artifactName} ${alias}`)),
@@ -391,7 +393,7 @@ async function uncovered(
 }
 
 /** The advisories of security databases of which these records tell more. */
-async function coveredBy(tx: Tx, parent: Uid, records: readonly AdvisoryRecord[]): Promise<string[]> {
+async function coveredBy(db: Db, tx: Tx, parent: Uid, records: readonly AdvisoryRecord[]): Promise<string[]> {
   const one = await tx
     .selectFrom('advisory_documents')
     .select('id')
@@ -407,7 +409,7 @@ async function coveredBy(tx: Tx, parent: Uid, records: readonly AdvisoryRecord[]
     ),
   )
   const names = [...new Set(records.flatMap(({ artifactName, origin }) => [artifactName, origin]))]
-  const known = await inParts(names, (some) => relatives(tx, parent, some))
+  const known = await relatives(db, tx, parent, names)
   return known
     .filter((row) => isOfSecdb(row.key) && placesOf(row).some((place) => told.has(place)))
     .map(({ key }) => key)
@@ -424,14 +426,16 @@ function placesOf(row: AdvisoryRow): string[] {
 }
 
 /** The advisories of packages and of what was built from them. */
-async function relatives(tx: Tx, parent: Uid, names: readonly string[]): Promise<AdvisoryRow[]> {
-  return tx
-    .selectFrom('advisories')
-    .selectAll()
-    .where('root', '=', rootOf(parent))
-    .where('parent', '=', parent)
-    .where((row) => row.or([row('artifact_name', 'in', names), row('origin', 'in', names)]))
-    .execute()
+function relatives(db: Db, tx: Tx, parent: Uid, names: readonly string[]): Promise<AdvisoryRow[]> {
+  return inParts(names, (some) => {
+    const sql = sqlText(db.engine)
+    const keys = [facets.artifactName, facets.origin].flatMap((facet) =>
+      some.map((name) => postingKey(facet, name).toString('hex')),
+    )
+    const posted = postedIn(sql, { keys }, { range: rangeBelow(parent) })
+    const text = `select * from advisories where (root, uid) in (${posted}) and parent = ${sql.bind(parent)}`
+    return runInTransaction<AdvisoryRow>(tx, text, sql)
+  })
 }
 
 /** Replaces what a document said of severities; returns how many vulnerabilities have other scores now. */

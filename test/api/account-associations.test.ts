@@ -624,8 +624,9 @@ onEveryDatabase(
           .sign(key)
       const ask = async (typ: string | undefined) =>
         call('GET', `${berth.url}/iam/v2beta1/groups`, { token: await sign(typ) })
-      assert.equal((await ask('JWT')).status, 200)
-      for (const typ of [undefined, 'account+jwt']) assertRefused(await ask(typ), { status: 401, code: 16 })
+      assert.equal((await ask('at+jwt')).status, 200)
+      for (const typ of [undefined, 'JWT', 'account+jwt'])
+        assertRefused(await ask(typ), { status: 401, code: 16 })
     })
 
     test('a check says what is missing, without an error', async () => {

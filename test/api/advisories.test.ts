@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Severity_Type as Scoring } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import { limits } from '../../src/core/limits.ts'
 import { documentOf, record, write } from '../support/advisories.ts'
 import { assertRefused, badField, denied, missing, onEveryDatabase } from '../support/cast.ts'
 
@@ -209,8 +210,8 @@ onEveryDatabase('advisories', (cast) => {
 
   test('bad values of filters are told by field', async () => {
     const { admin } = await newGroup()
-    const long = 'x'.repeat(5000)
-    const many = Array.from({ length: 201 }, (_, at) => `CVE-2024-${at}`)
+    const long = 'x'.repeat(limits.advisoryFilterCharsMax + 1)
+    const many = Array.from({ length: limits.advisoryFilterValuesMax + 1 }, (_, at) => `CVE-2024-${at}`)
     for (const [field, value, named = field] of [
       ['latest_event_type', 'EVENT_TYPE_FILTER_UNSPECIFIED'],
       ['event_types', 'EVENT_TYPE_FILTER_UNSPECIFIED', 'event_types[0]'],

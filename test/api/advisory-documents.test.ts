@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { AdvisoryDocumentsService } from '#gen/berth/vulnerabilities/v1/documents_pb.js'
+import { limits } from '../../src/core/limits.ts'
 import { assertRefused, badField, denied, missing, onEveryDatabase } from '../support/cast.ts'
 
 /** biome-ignore lint/suspicious/noExplicitAny: JSON of the API. */
@@ -166,7 +167,7 @@ onEveryDatabase('advisory documents', (cast) => {
     }
     const bad: [Json, string][] = [
       [{ documents: [] }, 'documents'],
-      [{ documents: Array.from({ length: 1001 }, () => document) }, 'documents'],
+      [{ documents: Array.from({ length: limits.advisoryDocumentsMax + 1 }, () => document) }, 'documents'],
       [{ documents: [{ ...document, format: 'xml' }] }, 'documents[0].format'],
       [{ documents: [{ ...document, content: '' }] }, 'documents[0].content'],
       [{ documents: [{ ...document, name: 'n'.repeat(1025) }] }, 'documents[0].name'],
@@ -182,6 +183,15 @@ onEveryDatabase('advisory documents', (cast) => {
     )
     const absent = `vulnerabilities/advisories/${gone}/sources`
     assertRefused(await api.get(absent), missing('vulnerabilities.chainguard.dev/Advisory', gone))
+  })
+
+  test('a request beyond the bytes of documents is refused whole', async () => {
+    const { path, api } = await newGroup()
+    const content = 'A'.repeat(limits.documentsRequestBytesMax)
+    const { status, body } = await api.post(`${path}:importDocuments`, {
+      documents: [{ name: 'a', content }],
+    })
+    assert.deepEqual([status, body.code], [413, 3])
   })
 
   test('a large document comes in one request, over REST and gRPC', async () => {

@@ -206,13 +206,17 @@ for (const database of databases) {
       for (const [name, token, expected] of [
         ['for the registry alone', await berth.tokenOf(identity, { audiences: [REGISTRY] }), '401/16'],
         ['for a cloud account', await accountTokens(deps).issue(organization, berth.url), '403/7'],
-        ['signed by somebody else', await signJws(claims, foreign.privateKey, { kid, typ: 'JWT' }), '401/16'],
         [
-          'signed with an unknown key',
-          await signJws(claims, foreign.privateKey, { kid: 'k', typ: 'JWT' }),
+          'signed by somebody else',
+          await signJws(claims, foreign.privateKey, { kid, typ: 'at+jwt' }),
           '401/16',
         ],
-        ['without a key id', await signJws(claims, foreign.privateKey, { typ: 'JWT' }), '401/16'],
+        [
+          'signed with an unknown key',
+          await signJws(claims, foreign.privateKey, { kid: 'k', typ: 'at+jwt' }),
+          '401/16',
+        ],
+        ['without a key id', await signJws(claims, foreign.privateKey, { typ: 'at+jwt' }), '401/16'],
       ] as const) {
         const reply = await shown(token)
         assert.equal(statusOf(reply), expected, `${name}: ${reply.text}`)

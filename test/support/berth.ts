@@ -42,7 +42,7 @@ export interface TestBerthOptions extends BerthParts {
 
 /** Starts a server on an empty database of the given kind. */
 export async function startTestBerth(
-  database: TestDatabase,
+  database: Pick<TestDatabase, 'name' | 'open'>,
   options: TestBerthOptions = {},
 ): Promise<TestBerth> {
   const { env = {}, ...parts } = options

@@ -1,6 +1,8 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { type Browser, chromium } from 'playwright-core'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { TestBerth } from './berth.ts'
+import { newSession } from './people.ts'
 
 /** A real browser, where the machine has one: Chromium, by BERTH_TEST_CHROMIUM or by one of its names on the PATH. */
 
@@ -25,6 +27,28 @@ export function startBrowser(): Promise<Browser> {
       '--disable-sync',
     ],
   })
+}
+
+/** A page in a new context in which the owner is signed in, and what went wrong on it so far. */
+export async function signedInPage(
+  chromium: Browser,
+  berth: Pick<TestBerth, 'url' | 'berth' | 'owner'>,
+  options: BrowserContextOptions = {},
+): Promise<{ readonly page: Page; readonly problems: readonly string[] }> {
+  const context = await chromium.newContext(options)
+  const { secret } = await newSession(
+    berth,
+    { identity: berth.owner, method: 'password' },
+    { kind: 'browser' },
+  )
+  await context.addCookies([
+    { name: 'berth', value: secret, url: berth.url, httpOnly: true, sameSite: 'Lax' },
+  ])
+  const page = await context.newPage()
+  const problems: string[] = []
+  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))
+  page.on('pageerror', (error) => problems.push(error.message))
+  return { page, problems }
 }
 
 function findChromium(): string | undefined {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { TestBerth } from './berth.ts'
 import { decide } from './oauth.ts'
 import {
   type Cleanup,
@@ -9,7 +10,7 @@ import {
   spawnBerth,
   temporaryDirectory,
 } from './process.ts'
-import type { WebBrowser } from './web.ts'
+import { signedInBrowser, type WebBrowser } from './web.ts'
 
 /** Somebody at a terminal: the command line with a home of its own. */
 export interface CommandLine {
@@ -79,4 +80,14 @@ export async function signIn(
   const finished = await running.finished
   assert.equal(finished.code, 0, finished.stderr)
   return finished
+}
+
+/** A command line where the owner is signed in. */
+export async function signedInCommandLine(
+  t: Cleanup,
+  berth: Pick<TestBerth, 'url' | 'berth' | 'owner'>,
+): Promise<CommandLine> {
+  const cli = commandLine(t, berth.url)
+  await signIn(cli, await signedInBrowser(berth, berth.owner))
+  return cli
 }

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import pg from 'pg'
-import { type Db, openPostgresDb, postgresLikeDb } from '../../src/storage/db.ts'
+import { type Db, openPostgresDb, openSqliteDb, postgresLikeDb } from '../../src/storage/db.ts'
 import { rules } from '../../src/storage/postgres.ts'
 
 /**
@@ -11,17 +14,34 @@ export interface TestDatabase {
   readonly name: 'sqlite' | 'pglite' | 'postgres'
   /** Opens an empty database; undefined where the server's own default, SQLite in its data directory, is meant. */
   readonly open: (() => Promise<Db>) | undefined
+  /** Makes an empty database for several nodes. */
+  readonly share: () => Promise<SharedDatabase>
 }
 
-const sqlite: TestDatabase = { name: 'sqlite', open: undefined }
-const pglite: TestDatabase = { name: 'pglite', open: openPglite }
+export interface SharedDatabase {
+  /** The way of one node to it: connections of its own, where that can be. */
+  open(): Promise<Db>
+  /** Once all nodes have closed theirs. */
+  close(): Promise<void>
+}
+
+const sqlite: TestDatabase = { name: 'sqlite', open: undefined, share: shareFile }
+const pglite: TestDatabase = { name: 'pglite', open: openPglite, share: sharePglite }
 const serverUrl = process.env['BERTH_TEST_POSTGRES_URL']
 
 /** `BERTH_TEST_DATABASES=sqlite,postgres` narrows them, to save time. */
 export const databases: readonly TestDatabase[] = [
   sqlite,
   pglite,
-  ...(serverUrl === undefined ? [] : [{ name: 'postgres', open: () => openServerDb(serverUrl) } as const]),
+  ...(serverUrl === undefined
+    ? []
+    : [
+        {
+          name: 'postgres',
+          open: () => openServerDb(serverUrl),
+          share: () => shareServerDb(serverUrl),
+        } as const,
+      ]),
 ].filter(({ name }) => process.env['BERTH_TEST_DATABASES']?.split(',').includes(name) ?? true)
 
 async function openPglite(): Promise<Db> {
@@ -32,19 +52,40 @@ async function openPglite(): Promise<Db> {
   return postgresLikeDb(new PGliteDialect({ pglite: await PGlite.create() }), rules)
 }
 
+async function sharePglite(): Promise<SharedDatabase> {
+  const db = await openPglite()
+  return { open: async () => ({ ...db, close: async () => {} }), close: () => db.close() }
+}
+
+async function shareFile(): Promise<SharedDatabase> {
+  const directory = mkdtempSync(join(tmpdir(), 'berth-shared-'))
+  return {
+    open: async () => openSqliteDb(join(directory, 'berth.db')),
+    close: async () => rmSync(directory, { recursive: true, force: true }),
+  }
+}
+
 /** A database of its own on the server, dropped when it is closed. */
 async function openServerDb(url: string): Promise<Db> {
-  const name = `berth_test_${randomBytes(6).toString('hex')}`
-  await administer(url, `create database ${name}`)
-  const target = new URL(url)
-  target.pathname = `/${name}`
-  const db = await openPostgresDb(target.href, { onError() {} })
+  const shared = await shareServerDb(url)
+  const db = await shared.open()
   return {
     ...db,
     async close() {
       await db.close()
-      await administer(url, `drop database if exists ${name} with (force)`)
+      await shared.close()
     },
+  }
+}
+
+async function shareServerDb(url: string): Promise<SharedDatabase> {
+  const name = `berth_test_${randomBytes(6).toString('hex')}`
+  await administer(url, `create database ${name}`)
+  const target = new URL(url)
+  target.pathname = `/${name}`
+  return {
+    open: () => openPostgresDb(target.href, { onError() {} }),
+    close: () => administer(url, `drop database if exists ${name} with (force)`),
   }
 }
 

@@ -98,12 +98,30 @@ export function rowOf(
         artifact_name: name,
         component_name: `${updated}`,
         origin: '',
-        component_product: '',
         product: '',
+        component_product: '',
         key: uid,
         record_hash: new Uint8Array(0),
         content: new Uint8Array(0),
         search: name,
+      }
+    case 'advisory_feeds':
+      return {
+        ...resource,
+        url: `https://example.com/${name}`,
+        format: '',
+        interval_ms: 3_600_000,
+        paused: 1,
+        due_ms: base,
+        begun_ms: 0,
+        succeeded_ms: 0,
+        failures: 0,
+        error: '',
+        etag: '',
+        last_modified: '',
+        counts: new Uint8Array(0),
+        runner: '',
+        lease_ms: 0,
       }
   }
 }

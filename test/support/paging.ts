@@ -39,6 +39,10 @@ const listings: Readonly<Record<Collection, Listing>> = {
     path: 'vulnerabilities/advisories',
     fields: ['uid', 'advisory_id', 'artifact_name', 'component_name', 'created_at', 'update_time'],
   },
+  advisory_feeds: {
+    path: 'vulnerabilities/advisoryFeeds',
+    fields: ['uid', 'url', 'created_at', 'update_time'],
+  },
 }
 
 const columns: Readonly<Record<string, string>> = {
@@ -47,6 +51,7 @@ const columns: Readonly<Record<string, string>> = {
   advisory_id: 'advisory_id',
   artifact_name: 'artifact_name',
   component_name: 'component_name',
+  url: 'url',
   created_at: 'created_ms',
   update_time: 'updated_ms',
 }

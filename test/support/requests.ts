@@ -18,6 +18,14 @@ export interface Tenant {
 }
 
 const newName = () => randomBytes(4).toString('hex')
+/** A document of one advisory. */
+const osvRecord = (name: string, mark: string) =>
+  JSON.stringify({
+    id: `EX-${name}`,
+    modified: '2025-01-02T03:04:05Z',
+    aliases: [`EX-${mark}`],
+    affected: [{ package: { ecosystem: 'npm', name: `${mark} ${name}` } }],
+  })
 const digest = `sha256:${'0'.repeat(64)}`
 
 /** `mark` is in the name or description of everything it makes. */
@@ -45,6 +53,16 @@ export async function makeTenant(
     const mapping = { externalGroupId: newName(), roleUid: role, scope: organization }
     return (await make(berth, `/iam/v2beta1/externalGroupRoleMappings/${provider}`, mapping)).uid as string
   }
+  const newAdvisory = async () => {
+    const content = Buffer.from(osvRecord(newName(), mark)).toString('base64')
+    const path = `/vulnerabilities/v2beta1/advisories/${organization}:importDocuments`
+    await make(berth, path, { documents: [{ name: 'a.json', content }] })
+    const query = `uidp.children_of=${organization}&page_size=1`
+    const { body } = await call('GET', `${berth.url}/vulnerabilities/v2beta1/advisories?${query}`, {
+      token: berth.token,
+    })
+    return body.advisories[0].uid as string
+  }
   const newInvite = async (roleUid = role) =>
     make(berth, `/iam/v2beta1/groupInvites/${organization}`, { roleUid, ttl: '3600s' })
   const newAssociation = async (of: string) =>
@@ -62,6 +80,7 @@ export async function makeTenant(
     invite: (await newInvite()).uid as string,
     repo: repo as string,
     tag: await newTag(),
+    advisory: await newAdvisory(),
   }
 
   const named = (more: object = {}) => ({ name: newName(), ...more })
@@ -90,6 +109,13 @@ export async function makeTenant(
     'Identities.DeleteIdentity': async () => ({ uid: await newIdentity() }),
     'Identities.LookupIdentity': () => ({ issuer: 'https://ci.example.com', subject: 'x' }),
     'Identities.UpdateIdentityMetadata': () => ({ identityMetadata: { jobTitle: 'engineer' } }),
+    'Advisories.GetAdvisory': () => ({ uid: uids.advisory }),
+    'AdvisoryDocuments.GetAdvisorySources': () => ({ uid: uids.advisory }),
+    'AdvisoryDocuments.ImportAdvisoryDocuments': () => ({
+      parent: organization,
+      documents: [{ name: 'a.json', format: 'osv', content: Buffer.from(osvRecord(newName(), mark)) }],
+    }),
+    'AdvisoryDocuments.DeleteAdvisoryDocuments': () => ({ parent: organization, format: 'osv', ids: ['x'] }),
     // No token of anybody, so nobody is asked.
     'Explain.ExplainExchange': () => ({ identity, token: 'x' }),
     'Roles.GetRole': () => ({ uid: role }),

@@ -1,11 +1,14 @@
 import type { CommandGroup } from '../client/command.ts'
+import { describeCommand } from './describe.ts'
 import { exportCommand } from './export.ts'
+import { feedsGroup } from './feeds.ts'
+import { importCommand } from './import.ts'
+import { listCommand } from './list.ts'
 import { publication } from './publication.ts'
 
-/** Advisories: what is known of vulnerabilities in what an organization ships. */
 export const advisories: CommandGroup = {
   name: 'advisories',
   aliases: ['advisory'],
-  summary: 'advisories: what is known of vulnerabilities',
-  commands: [exportCommand, publication],
+  summary: 'advisories: which vulnerabilities packages have, and since when they have not',
+  commands: [listCommand, describeCommand, importCommand, exportCommand, feedsGroup, publication],
 }

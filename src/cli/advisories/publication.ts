@@ -2,9 +2,9 @@ import type { AdvisoryPublication, AdvisoryPublicationInput } from '../../../cli
 import type { CommandGroup, OptionDeclaration } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
 import { groupUid } from '../client/locate.ts'
+import { yes } from '../client/options.ts'
 import type { View } from '../client/output.ts'
 import type { AuthInvocation } from '../client/run.ts'
-import { yes } from '../iam/groups.ts'
 import { feedAddress } from './export.ts'
 
 /** How a group publishes its advisories: to whom, and what it says of itself. */
@@ -106,7 +106,7 @@ export const publication: CommandGroup = {
         const patch = patchOf(invocation, current)
         if (Object.keys(patch).length === 0) throw new UsageError('say what is to change; see --help')
         const question = `Let everybody read the advisories of ${invocation.text('parent') || group} and of everything below it, now and later?`
-        if (patch.public === true && !current.public && !(await invocation.ask.confirm(question))) return
+        if (patch.public === true && !current.public) await invocation.ask.confirm(question)
         const changed = await client.advisoryPublications.updateAdvisoryPublication(group, patch)
         invocation.output.item(changed, viewFor(invocation))
         if (patch.public === false && changed.publicThrough !== '')

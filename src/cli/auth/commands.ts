@@ -1,5 +1,5 @@
 import type { CommandDeclaration, CommandGroup, OptionDeclaration } from '../client/command.ts'
-import { UsageError } from '../client/invocation.ts'
+import { needed, yes } from '../client/options.ts'
 import type { AuthInvocation } from '../client/run.ts'
 import { configureDockerCommand } from './docker-commands.ts'
 import { pullTokenCommand } from './pull-token.ts'
@@ -61,7 +61,7 @@ const loginCommand: CommandDeclaration = {
         id: ({ id }) => id,
         columns: [
           { title: 'ID', value: ({ id }) => id },
-          { title: 'EXPIRES', value: ({ expiry }) => expiry },
+          { title: 'EXPIRES', kind: 'time', value: ({ expiry }) => expiry },
         ],
       })
     const { dockerHint } = await import('./docker-config.ts')
@@ -69,7 +69,8 @@ const loginCommand: CommandDeclaration = {
       (invocation as AuthInvocation).env,
       (invocation as AuthInvocation).settings.registry,
     )
-    if (process.stderr.isTTY === true && hint !== undefined) invocation.output.done(hint)
+    const renewed = invocation.flag('refresh') || invocation.flag('refreshOnly')
+    if (process.stderr.isTTY === true && !renewed && hint !== undefined) invocation.output.done(hint)
   },
 }
 
@@ -126,10 +127,8 @@ const explainCommand: CommandDeclaration = {
   ],
   examples: ['berth auth explain --identity $IDENTITY --identity-token token.jwt'],
   async run(invocation) {
-    const identity = invocation.text('identity')
-    const token = invocation.text('identityToken')
-    if (identity === '') throw new UsageError('--identity must be given')
-    if (token === '') throw new UsageError('--identity-token must be given')
+    const identity = needed(invocation, 'identity', '--identity')
+    const token = needed(invocation, 'identityToken', '--identity-token')
     const { explainToken } = await import('./explain.ts')
     await explainToken(invocation, identity, token)
   },
@@ -138,15 +137,17 @@ const explainCommand: CommandDeclaration = {
 const deleteAccountCommand: CommandDeclaration = {
   name: 'delete-account',
   summary: 'delete your own identity with all that is bound to it',
-  options: [{ flags: '-y, --yes', summary: 'do not ask' }],
+  options: [yes],
   examples: ['berth auth delete-account --yes'],
   async run(invocation) {
-    const { cache } = invocation as AuthInvocation
+    const { cache, settings } = invocation as AuthInvocation
     const client = await invocation.client()
     const { subject } = await client.auth.validate()
-    if (!(await invocation.ask.confirm(`Delete the identity ${subject}, which is you?`))) return
+    await invocation.ask.confirm(`Delete your identity ${subject} with all that is bound to it?`)
     await client.auth.delete({ id: subject })
-    cache.clear()
+    const { refreshKey } = await import('../client/session.ts')
+    cache.remove('refresh-token', refreshKey(settings))
+    cache.removeWhere(({ sub }) => sub === subject)
     invocation.output.done(`deleted ${subject}`)
   },
 }

@@ -24,9 +24,9 @@ export async function explainToken(invocation: Invocation, identity: string, tok
     await invocation.output.list<ExchangeCondition>(answer.conditions, {
       columns: [
         { title: '', value: ({ outcome }) => signs[outcome] },
-        { title: 'CONDITION', value: ({ name }) => name },
-        { title: 'EXPECTED', value: ({ expected }) => expected },
-        { title: 'TOKEN HAS', value: ({ actual }) => actual },
+        { title: 'CONDITION', kind: 'name', value: ({ name }) => name },
+        { title: 'EXPECTED', kind: 'long', value: ({ expected }) => expected },
+        { title: 'TOKEN HAS', kind: 'long', value: ({ actual }) => actual },
       ],
       id: ({ name }) => name,
     })

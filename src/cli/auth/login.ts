@@ -115,7 +115,7 @@ async function loginAsIdentity(
     const { token } = reply.body as { readonly token?: string }
     if (reply.status !== 200 || !token)
       throw new Refused(
-        `${messageOf(reply.body)}\nwhoever may read the identity sees which condition does not hold: berth auth explain --identity ${identity} --identity-token FILE`,
+        `${messageOf(reply.body)}\nberth auth explain --identity ${identity} --identity-token FILE`,
       )
     if (first === '') keep(invocation, audience, { accessToken: token, refreshToken: undefined })
     else cache.write('oidc-token', token, audience)

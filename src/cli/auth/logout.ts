@@ -8,8 +8,13 @@ export async function logout(invocation: AuthInvocation): Promise<void> {
   const { cache, settings, output } = invocation
   const audiences = invocation.list('audience')
   if (audiences.length > 0) {
-    for (const audience of audiences) cache.clear(audience)
-    return output.done(`forgot the tokens for ${audiences.join(', ')}`)
+    for (const audience of audiences)
+      output.done(
+        cache.clear(audience) === 0
+          ? `there was no token for ${audience}`
+          : `forgot the token for ${audience}`,
+      )
+    return
   }
   const own = cache.read('refresh-token', refreshKey(settings))
   for (const token of cache.all('refresh-token')) {

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import type { IdentityInput } from '../../../client/berth.ts'
+import { seconds } from '../client/durations.ts'
 import { UsageError } from '../client/invocation.ts'
-import { groupUid, roleUid, seconds } from '../client/locate.ts'
+import { groupUid, roleUid } from '../client/locate.ts'
 import type { AuthInvocation } from '../client/run.ts'
 import { PULL_TOKEN_ISSUER } from './pull-token-issuer.ts'
 
@@ -31,7 +32,7 @@ export async function createPullToken(invocation: AuthInvocation): Promise<PullT
     throw new UsageError('--ttl must be at most 8760h, and more than nothing')
   const role = pullRoles[invocation.text('repository') || 'oci'] ?? ''
   const group = await groupUid(invocation, invocation.text('parent'), '--parent')
-  const roleToGive = await roleUid(invocation, role, group)
+  const roleToGive = await roleUid(invocation, role, { group })
   const { publicKey, privateKey } = await generateKeyPair('RS256', { modulusLength: 4096 })
   const subject = SUBJECT_PREFIX + randomBytes(20).toString('hex')
   const issuedAt = Math.floor(Date.now() / 1000)

@@ -1,7 +1,7 @@
 import type { CommandDeclaration } from '../client/command.ts'
-import type { Invocation } from '../client/invocation.ts'
-import { scopeOf } from '../client/locate.ts'
+import { description, within } from '../client/options.ts'
 import type { AuthInvocation } from '../client/run.ts'
+import { shortTime } from '../client/times.ts'
 
 /** Pull tokens: made, shown once, listed. */
 
@@ -11,7 +11,7 @@ const create: CommandDeclaration = {
   formats: ['env'],
   options: [
     { flags: '--name <name>', summary: 'what to call it', default: 'pull-token' },
-    { flags: '-d, --description <text>', summary: 'what it is for' },
+    description,
     { flags: '--parent <group>', summary: 'what it may pull from' },
     { flags: '--repository <kind>', summary: 'what it pulls', choices: ['oci', 'apk'], default: 'oci' },
     { flags: '--save', summary: "write it into Docker's configuration instead of showing it" },
@@ -41,13 +41,13 @@ const create: CommandDeclaration = {
         id: ({ identity }) => identity,
         columns: [
           { title: 'ID', value: ({ identity }) => identity },
-          { title: 'EXPIRES', value: ({ expires }) => expires },
+          { title: 'EXPIRES', kind: 'time', value: ({ expires }) => expires },
         ],
       })
     process.stdout.write(
       `docker login "${settings.registry}" --username "${made.identity}" --password "${made.token}"\n`,
     )
-    output.done(`It lasts until ${made.expires} and is not shown again.`)
+    output.done(`It lasts until ${shortTime(made.expires)} and is not shown again.`)
   },
 }
 
@@ -63,34 +63,17 @@ export const pullTokenCommand: CommandDeclaration = {
       name: 'list',
       aliases: ['ls'],
       summary: 'list pull tokens',
-      options: [
-        { flags: '--parent <group>', summary: 'the organization or folder to look in' },
-        { flags: '--no-recursive', summary: 'only what lies directly in the parent' },
-        { flags: '--expired', summary: 'only those that have expired' },
-      ],
+      options: [...within, { flags: '--expired', summary: 'only those that have expired' }],
       examples: ['berth auth pull-token list --parent my-org'],
       async run(invocation) {
-        const { identityView, listed } = await import('../iam/identities.ts')
+        const { listed, viewWithRoles } = await import('../iam/identity-list.ts')
         const only = { type: 'pull_token', expired: invocation.flag('expired'), name: '' }
-        const roles = await rolesOfIdentities(invocation)
-        const shown = ['ID', 'NAME', 'DESCRIPTION', 'EXPIRES']
-        const columns = identityView.columns.filter(({ title }) => shown.includes(title))
-        columns.splice(3, 0, { title: 'ROLES', value: ({ uid }) => (roles.get(uid) ?? []).join(', ') })
-        await invocation.output.list(listed(invocation, only), {
-          ...identityView,
-          columns,
+        const view = await viewWithRoles(invocation, {
+          titles: ['ID', 'NAME', 'DESCRIPTION', 'EXPIRES'],
           empty: 'no pull tokens that you may see',
         })
+        await invocation.output.list(listed(invocation, only), view)
       },
     },
   ],
-}
-
-/** What each identity may do, as `organization: role`. */
-async function rolesOfIdentities(invocation: Invocation): Promise<ReadonlyMap<string, readonly string[]>> {
-  const client = await invocation.client()
-  const roles = new Map<string, string[]>()
-  for await (const { identityUid, role, group } of client.roleBindings.all(await scopeOf(invocation)))
-    roles.set(identityUid, [...(roles.get(identityUid) ?? []), `${group?.name}: ${role?.name}`])
-  return roles
 }

@@ -46,7 +46,7 @@ export const statusCommand: CommandDeclaration = {
         { title: 'IDENTITY', value: ({ identity }) => identity },
         { title: 'EMAIL', value: ({ email }) => email },
         { title: 'AUDIENCE', value: ({ audience }) => audience },
-        { title: 'EXPIRES', value: ({ expiry }) => expiry },
+        { title: 'EXPIRES', kind: 'time', value: ({ expiry }) => expiry },
         {
           title: 'ROLES',
           value: ({ capabilities }) => capabilities.map(({ group, role }) => `${group}: ${role}`).join(', '),

@@ -9,13 +9,16 @@ export async function printToken(invocation: AuthInvocation): Promise<void> {
   if (audiences.length > 1)
     throw new UsageError('--audience must be given once: a token is printed for one audience')
   const [audience = settings.audience] = audiences
-  const scopes = invocation.list('scope')
+  const groups = invocation.list('scope')
   const capabilities = invocation.list('capabilities')
-  if (scopes.length === 0 && capabilities.length === 0) {
+  if (groups.length === 0 && capabilities.length === 0) {
     process.stdout.write(await tokenFor({ settings, cache }, audience))
     return
   }
   const own = await tokenFor({ settings, cache })
+  const { groupUid } = await import('../client/locate.ts')
+  const scopes: string[] = []
+  for (const group of groups) scopes.push(await groupUid(invocation, group, '--scope'))
   const { claimsOf } = await import('../client/token-cache.ts')
   const identity = String(claimsOf(own)['sub'] ?? '')
   const asked = { aud: audience, identity, scopes, cap: capabilities }

@@ -33,8 +33,11 @@ export interface Asking {
   /** One of what there is. `missing` names the word that would have said it: `ORGANIZATION` or `--role`. */
   choose<T>(question: string, missing: string, choices: () => Promise<readonly Choice<T>[]>): Promise<T>
   text(question: string, missing: string): Promise<string>
-  /** True with `--yes`; asks on a terminal; elsewhere ends with exit code 2 that says to give `--yes`. */
-  confirm(question: string): Promise<boolean>
+  /**
+   * Returns with `--yes`, or when somebody agrees on a terminal. Elsewhere, and when they do not, the command ends with exit code 2:
+   * what comes after it, as in `berth … && …`, must not take for done what was not.
+   */
+  confirm(question: string): Promise<void>
 }
 
 /** A mistake in the words of a command: told in one line, exit code 2. */

@@ -1,4 +1,5 @@
-import type { BerthClient, Group, Identity, Role } from '../../../client/berth.ts'
+import type { BerthClient, Group, UIDPFilter } from '../../../client/berth.ts'
+import { collect } from './collect.ts'
 import { type Choice, type Invocation, UsageError } from './invocation.ts'
 
 /** What the words of a command mean: uids as they are, names and paths of names looked up, and a picker where nothing was said. */
@@ -9,16 +10,24 @@ export function isUid(text: string): boolean {
   return UID.test(text)
 }
 
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = []
-  for await (const item of items) all.push(item)
-  return all
+/** uid of the group that something lies in. */
+export function parentOf(uid: string): string {
+  return uid.slice(0, uid.lastIndexOf('/'))
+}
+
+class Missing extends UsageError {}
+
+const NOT_FOUND = 5
+
+/** Whether something that was named is not there, by name or by uid. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof Missing || (error as { readonly code?: unknown }).code === NOT_FOUND
 }
 
 /** The one that was meant, or a mistake that says what there is. */
 function only<T extends { readonly uid: string }>(found: readonly T[], what: string, word: string): T {
   const [one, ...more] = found
-  if (one === undefined) throw new UsageError(`there is no ${what} ${JSON.stringify(word)} that you may see`)
+  if (one === undefined) throw new Missing(`there is no ${what} ${JSON.stringify(word)} that you may see`)
   if (more.length > 0)
     throw new UsageError(
       `${JSON.stringify(word)} is the name of several: ${found.map(({ uid }) => uid).join(', ')}; give the uid`,
@@ -26,8 +35,8 @@ function only<T extends { readonly uid: string }>(found: readonly T[], what: str
   return one
 }
 
-export function organizations(client: BerthClient): Promise<Group[]> {
-  return collect(client.groups.all({ uidp: { inRoot: true }, orderBy: 'name' }))
+export function organizations(client: BerthClient): AsyncIterable<Group> {
+  return client.groups.all({ uidp: { inRoot: true }, orderBy: 'name' })
 }
 
 /** uid of an organization from its uid or name. */
@@ -46,7 +55,7 @@ export async function organizationUid(
     return only(named, 'organization', word).uid
   }
   return invocation.ask.choose('Which organization?', missing, async () =>
-    (await organizations(client)).map((group) => choice(group, group.name)),
+    (await collect(organizations(client))).map((group) => choice(group, group.name)),
   )
 }
 
@@ -55,16 +64,8 @@ export async function groupUid(invocation: Invocation, said: string, missing: st
   // Where something is put or looked for has a default; what is changed or deleted has none.
   const word = said === '' && missing === '--parent' ? invocation.property('default.group') : said
   if (isUid(word)) return word
+  if (word === '') return pickedGroup(invocation, 'Which organization or folder?', missing, () => true)
   const client = await invocation.client()
-  if (word === '') {
-    return invocation.ask.choose('Where?', missing, async () => {
-      const groups = await collect(client.groups.all())
-      const paths = pathsOf(groups)
-      return groups
-        .map((group) => choice(group, paths.get(group.uid) ?? group.name))
-        .sort((one, other) => (one.name < other.name ? -1 : 1))
-    })
-  }
   const [first = '', ...rest] = word.split('/')
   let uid = isUid(first) ? first : await organizationUid(invocation, first, missing)
   for (const name of rest) {
@@ -72,6 +73,32 @@ export async function groupUid(invocation: Invocation, said: string, missing: st
     uid = only(below, 'folder', word).uid
   }
   return uid
+}
+
+const isFolder = ({ uid }: { readonly uid: string }) => uid.includes('/')
+
+/** uid of a folder, and never of a whole organization. */
+export async function folderUid(invocation: Invocation, word: string): Promise<string> {
+  if (word === '') return pickedGroup(invocation, 'Which folder?', 'FOLDER', isFolder)
+  const uid = await groupUid(invocation, word, 'FOLDER')
+  if (!isFolder({ uid })) throw new UsageError(`${word} is an organization, not a folder`)
+  return uid
+}
+
+async function pickedGroup(
+  invocation: Invocation,
+  question: string,
+  missing: string,
+  keep: (group: Group) => boolean,
+): Promise<string> {
+  return invocation.ask.choose(question, missing, async () => {
+    const groups = await collect((await invocation.client()).groups.all())
+    const paths = pathsOf(groups)
+    return groups
+      .filter(keep)
+      .map((group) => choice(group, paths.get(group.uid) ?? group.name))
+      .sort((one, other) => (one.name < other.name ? -1 : 1))
+  })
 }
 
 /** The names from the organization down to each group, as far as they may be seen. */
@@ -86,67 +113,88 @@ function pathsOf(groups: readonly Group[]): ReadonlyMap<string, string> {
   )
 }
 
-/** A role that can be given at a group, by uid or name: its own, one of above, or one that every installation has. */
-export async function roleUid(
-  invocation: Invocation,
-  word: string,
-  group: string,
-  missing = '--role',
-): Promise<string> {
-  if (isUid(word)) return word
-  const client = await invocation.client()
-  const fitting = (roles: readonly Role[]) =>
-    roles.filter(({ uid }) => !uid.includes('/') || group.startsWith(uid.slice(0, uid.lastIndexOf('/'))))
-  if (word !== '') return only(fitting(await collect(client.roles.all({ name: word }))), 'role', word).uid
-  return invocation.ask.choose('Which role?', missing, async () =>
-    fitting(await collect(client.roles.all({ orderBy: 'name' }))).map((role) => choice(role, role.name)),
-  )
+/** How one of many is found by its name. */
+export interface Named<T> {
+  /** `role`: how a person calls it. */
+  readonly what: string
+  /** The word of the command that would have said it; default: `what` in capitals. */
+  readonly missing?: string
+  readonly list: (client: BerthClient, filter: NameFilter) => AsyncIterable<T>
+  /** Only one of these can be meant. */
+  readonly keep?: (item: T) => boolean
+  /** Default: its name. */
+  readonly label?: (item: T) => string
 }
 
-/** An identity by uid, or by its name below a group; '' for a group looks everywhere. */
-export async function identityUid(
-  invocation: Invocation,
-  word: string,
-  group = '',
-  missing = 'IDENTITY',
-): Promise<string> {
-  if (isUid(word)) return word
-  const client = await invocation.client()
-  const below = group === '' ? {} : { uidp: { descendantsOf: group } }
-  if (word !== '')
-    return only(await collect(client.identities.all({ ...below, name: word })), 'identity', word).uid
-  return invocation.ask.choose('Which identity?', missing, async () =>
-    (await collect(client.identities.all({ ...below, orderBy: 'name' }))).map((identity: Identity) =>
-      choice(identity, identity.name),
-    ),
-  )
+export interface NameFilter {
+  readonly name?: string
+  readonly uidp?: UIDPFilter
 }
 
-/** A resource by its uid, or picked from a list. */
-export async function pickedUid<T extends { readonly uid: string; readonly name?: string }>(
+interface Item {
+  readonly uid: string
+  readonly name?: string
+  readonly description?: string
+}
+
+/** uid of something by its uid, its name, or names from the organization down to it; or picked from a list. */
+export async function uidOf<T extends Item>(
   invocation: Invocation,
   word: string,
-  what: string,
-  list: (client: BerthClient) => AsyncIterable<T>,
-  nameOf: (item: T) => string = (item) => item.name ?? item.uid,
+  { what, missing = what.toUpperCase().replaceAll(' ', '-'), list, keep = () => true, label }: Named<T>,
 ): Promise<string> {
   if (isUid(word)) return word
   const client = await invocation.client()
   if (word !== '') {
-    const named = await collect(list(client))
-    return only(
-      named.filter((item) => nameOf(item) === word),
-      what,
-      word,
-    ).uid
+    const mark = word.lastIndexOf('/')
+    const below =
+      mark < 0 ? {} : { uidp: { childrenOf: await groupUid(invocation, word.slice(0, mark), missing) } }
+    const found = await collect(list(client, { ...below, name: word.slice(mark + 1) }))
+    return only(found.filter(keep), what, word).uid
   }
-  return invocation.ask.choose(`Which ${what}?`, what.toUpperCase().replaceAll(' ', '-'), async () =>
-    (await collect(list(client))).map((item) => choice(item, nameOf(item))),
+  const labelOf = label ?? ((item) => item.name ?? item.uid)
+  return invocation.ask.choose(`Which ${what}?`, missing, async () =>
+    (await collect(list(client, {})))
+      .filter(keep)
+      .map((item) => choice(item, labelOf(item)))
+      .sort((one, other) => (one.name < other.name ? -1 : 1)),
   )
 }
 
-function choice({ uid, description }: { uid: string; description?: string }, name: string): Choice<string> {
-  return { name: `${name}  ${uid}`, value: uid, ...(description ? { description } : {}) }
+/** A role, by uid or name. `group`: one that can be given there: its own, one of above, or one that every installation has. */
+export function roleUid(
+  invocation: Invocation,
+  word: string,
+  { group, missing = '--role' }: { readonly group?: string; readonly missing?: string } = {},
+): Promise<string> {
+  return uidOf(invocation, word, {
+    what: 'role',
+    missing,
+    list: (client, filter) => client.roles.all(filter),
+    keep: ({ uid }) =>
+      group === undefined || !uid.includes('/') || `${group}/`.startsWith(`${parentOf(uid)}/`),
+  })
+}
+
+export function identityUid(invocation: Invocation, word: string, missing = 'IDENTITY'): Promise<string> {
+  return uidOf(invocation, word, {
+    what: 'identity',
+    missing,
+    list: (client, filter) => client.identities.all(filter),
+  })
+}
+
+export function repoUid(invocation: Invocation, word: string, missing = 'REPO'): Promise<string> {
+  return uidOf(invocation, word, {
+    what: 'repo',
+    missing,
+    list: (client, filter) => client.repos.all(filter),
+  })
+}
+
+/** The uid is shown for the one that the cursor is on. */
+export function choice({ uid, description }: Item, name: string): Choice<string> {
+  return { name, value: uid, description: description ? `${uid}\n${description}` : uid }
 }
 
 /** The part of the tree that a list is about: all of it, or what lies below a group, or directly in it. */
@@ -157,13 +205,4 @@ export async function scopeOf(
   if (word === '') return {}
   const group = await groupUid(invocation, word, '--parent')
   return { uidp: invocation.flag('recursive') ? { descendantsOf: group } : { childrenOf: group } }
-}
-
-/** Go's durations and days, as `--ttl` takes them: `168h`, `90m`, `7d`, `1h30m`. In seconds. */
-export function seconds(option: string, text: string): number {
-  const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
-  const parts = [...text.matchAll(/(\d+)([smhd])/g)]
-  if (text === '' || parts.map(([part]) => part).join('') !== text)
-    throw new UsageError(`${option}: ${JSON.stringify(text)} must be a duration such as 30m, 168h or 7d`)
-  return parts.reduce((sum, [, count = '0', unit = 's']) => sum + Number(count) * (units[unit] ?? 0), 0)
 }

@@ -1,16 +1,21 @@
-import Table from 'cli-table3'
-import { stringify } from 'yaml'
+import { detailsOf, oneByOne } from './details.ts'
+import type { Format } from './settings.ts'
+import { type Look, tableOf } from './table.ts'
+import { treeOf } from './tree.ts'
+import { yaml } from './yaml.ts'
 
-/** How answers are shown: for people as tables and trees, for programs as JSON, YAML, CSV or bare uids. */
-
-export const formats = ['table', 'wide', 'tree', 'json', 'yaml', 'csv', 'id', 'none'] as const
-export type Format = (typeof formats)[number]
+/** How answers are shown: for people as tables, trees and details, for programs as JSON, YAML, CSV or bare uids. */
 
 export interface Column<T> {
   readonly title: string
   readonly value: (item: T) => string
-  /** Only in `wide` tables and in CSV. */
+  /** Not in plain tables: only in `wide` ones, in CSV, and where one item is shown. */
   readonly wide?: boolean
+  /**
+   * Where there is little room, a uid gives way in its middle, a name stays whole, and a long text takes several lines; a time (ISO)
+   * is shown as people read it. Default: a text that is cut.
+   */
+  readonly kind?: 'uid' | 'name' | 'long' | 'time'
 }
 
 export interface View<T> {
@@ -29,8 +34,15 @@ export interface Output {
   list<T extends object>(items: AsyncIterable<T> | Iterable<T>, view: View<T>): Promise<void>
   /** One item that was read, made or changed. */
   item<T extends object>(item: T, view: View<T>): void
+  /** A line between the tables of an answer that has several. */
+  text(line: string): void
   /** What was done, where there is nothing to show: on standard error, so that pipes stay clean. */
   done(sentence: string): void
+  /**
+   * How far something is that takes long, '' when it is done: one line on a terminal that changes, elsewhere a line now and then.
+   * On standard error as well.
+   */
+  progress(sentence: string): void
 }
 
 export interface OutputOptions {
@@ -44,21 +56,38 @@ export interface OutputOptions {
   readonly progress: ((text: string) => void) | undefined
 }
 
+/** Columns of the terminal that is written to; undefined for a pipe, and for a terminal that does not know. */
+export function terminalWidth(): number | undefined {
+  return (process.stdout.isTTY && process.stdout.columns) || undefined
+}
+
+/** Between two lines about progress where nobody sees them change. */
+const TOLD_EVERY_MS = 10_000
+
 /** Items of a list between two words about its progress: a page. */
 const SHOWN_EVERY = 200
 
 export function createOutput({ format, color, width, write, tell, progress }: OutputOptions): Output {
-  const bold = (text: string) => (color ? `\u001b[1m${text}\u001b[22m` : text)
+  const look: Look = { bold: (text) => (color ? `\u001b[1m${text}\u001b[22m` : text), width }
   const idOf = <T extends object>(item: T, { id }: View<T>) =>
     id === undefined ? String((item as { readonly uid?: unknown }).uid ?? '') : id(item)
 
   const show = <T extends object>(items: readonly T[], view: View<T>): void => {
-    if (format === 'tree' && view.tree !== undefined) write(treeOf(items, view.tree))
-    else if (items.length === 0 && view.empty !== undefined) tell(`${view.empty}\n`)
-    else write(tableOf(items, view, { wide: format === 'wide', bold, width }))
+    const whole = format === 'wide'
+    const columns = view.columns.filter(({ wide }) => whole || wide !== true)
+    if (items.length === 0 && view.empty !== undefined) tell(`${view.empty}\n`)
+    else if (format === 'tree' && view.tree !== undefined) write(treeOf(items, view.tree))
+    else write(tableOf(items, columns, { ...look, whole }) ?? oneByOne(items, columns, look))
   }
+  let toldMs = performance.now()
   return {
     format,
+    progress(sentence) {
+      if (progress !== undefined) return progress(sentence)
+      if (sentence === '' || performance.now() - toldMs < TOLD_EVERY_MS) return
+      toldMs = performance.now()
+      tell(`${sentence}\n`)
+    },
     async list(items, view) {
       if (format === 'none') return void (await drain(items))
       if (format === 'id') {
@@ -75,23 +104,24 @@ export function createOutput({ format, color, width, write, tell, progress }: Ou
         all.push(item)
         if (all.length % SHOWN_EVERY === 0) progress?.(`${all.length} so far …`)
       }
-      progress?.('')
+      if (all.length >= SHOWN_EVERY) progress?.('')
       if (format === 'json') write(`${JSON.stringify({ items: all }, undefined, 2)}\n`)
-      else if (format === 'yaml') write(stringify({ items: all }))
+      else if (format === 'yaml') write(yaml().stringify({ items: all }))
       else show(all as never[], view as never)
     },
     item(item, view) {
       if (format === 'none') return
       if (format === 'json') write(`${JSON.stringify(item, undefined, 2)}\n`)
-      else if (format === 'yaml') write(stringify(item))
+      else if (format === 'yaml') write(yaml().stringify(item))
       else if (format === 'id') write(`${idOf(item, view)}\n`)
       else if (format === 'csv')
         write(
           csvLine(view.columns.map(({ title }) => title)) +
             csvLine(view.columns.map(({ value }) => value(item))),
         )
-      else show([item], view)
+      else write(detailsOf(item, view.columns, look))
     },
+    text: (line) => write(`${line}\n`),
     done: (sentence) => tell(`${sentence}\n`),
   }
 }
@@ -100,89 +130,8 @@ async function drain(items: AsyncIterable<unknown> | Iterable<unknown>): Promise
   for await (const _ of items);
 }
 
-interface Look {
-  readonly wide: boolean
-  readonly bold: (text: string) => string
-  readonly width: number | undefined
-}
-
-const noLines = Object.fromEntries(
-  [
-    ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
-    ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'],
-  ].map((part) => [part, '']),
-)
-const GAP = 2
-
-/** A table without lines, whose widest columns give way to a narrow terminal. */
-function tableOf<T>(items: readonly T[], { columns: all }: View<T>, { wide, bold, width }: Look): string {
-  const columns = all.filter((column) => wide || column.wide !== true)
-  const rows = items.map((item) => columns.map(({ value }) => printable(value(item))))
-  const widths = columns.map(({ title }, at) =>
-    Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)),
-  )
-  if (width !== undefined && !wide) narrow(widths, width - GAP * (columns.length - 1))
-  const table = new Table({
-    chars: noLines,
-    style: { 'padding-left': 0, 'padding-right': GAP, head: [], border: [] },
-    colWidths: widths.map((cells) => cells + GAP),
-  })
-  table.push(
-    columns.map(({ title }) => bold(title)),
-    ...rows,
-  )
-  return `${table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n')}\n`
-}
-
-const NARROWEST = 12
-
-/** Takes from the widest column until all fit. */
-function narrow(widths: number[], room: number): void {
-  for (;;) {
-    const over = widths.reduce((sum, cells) => sum + cells, 0) - room
-    const widest = Math.max(...widths)
-    if (over <= 0 || widest <= NARROWEST) return
-    const next = Math.max(NARROWEST, ...widths.filter((cells) => cells < widest))
-    widths[widths.indexOf(widest)] = Math.max(next === widest ? widest - 1 : next, widest - over, NARROWEST)
-  }
-}
-
-/** What others named must not move the cursor or colour the terminal. */
-function printable(text: string): string {
-  return text.replaceAll(/\p{Cc}+/gu, ' ')
-}
-
 /** RFC 4180, with the line ends of the machine. */
 function csvLine(values: readonly string[]): string {
   const quoted = values.map((value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value))
   return `${quoted.join(',')}\n`
-}
-
-/** What lies below what, by their uids. Whoever's parent is not among them stands at the margin. */
-function treeOf<T>(
-  items: readonly T[],
-  { label, uid }: { readonly label: (item: T) => string; readonly uid: (item: T) => string },
-): string {
-  const known = new Set(items.map(uid))
-  const parentOf = (of: string) => {
-    for (let at = of.lastIndexOf('/'); at > 0; at = of.lastIndexOf('/', at - 1))
-      if (known.has(of.slice(0, at))) return of.slice(0, at)
-    return ''
-  }
-  const below = Map.groupBy(items, (item) => parentOf(uid(item)))
-  const lines: string[] = []
-  const draw = (of: string, prefix: string) => {
-    const here = (below.get(of) ?? []).toSorted((one, other) => (label(one) < label(other) ? -1 : 1))
-    for (const [at, item] of here.entries()) {
-      const last = at === here.length - 1
-      lines.push(`${of === '' ? '' : `${prefix}${last ? '└ ' : '├ '}`}${printable(label(item))}`)
-      draw(uid(item), of === '' ? '' : `${prefix}${last ? '  ' : '│ '}`)
-    }
-  }
-  draw('', '')
-  return lines.map((line) => `${line}\n`).join('')
 }

@@ -4,15 +4,22 @@ import type { Invoke } from './command.ts'
 import { reasonOf, request, watchRequests } from './http.ts'
 import type { Asking, Choice, Invocation } from './invocation.ts'
 import { UsageError } from './invocation.ts'
-import { createOutput, type Format, formats } from './output.ts'
+import { createOutput, terminalWidth } from './output.ts'
 import { NotSignedIn, Refused, tokenFor, Unreachable, withoutCode } from './session.ts'
-import { type Environment, type Flags, resolveSettings, type Settings } from './settings.ts'
+import {
+  type Environment,
+  type Flags,
+  type Format,
+  formats,
+  resolveSettings,
+  type Settings,
+} from './settings.ts'
 import { type TokenCache, tokenCache } from './token-cache.ts'
 
 /** Joins the words of a command with the terminal, the configuration and the server; and tells what went wrong. */
 
 /** Exit codes, as they are documented. */
-export const exitCodes = { refused: 1, usage: 2, unreachable: 3, notSignedIn: 4 } as const
+export const exitCodes = { refused: 1, usage: 2, unreachable: 3, notSignedIn: 4, interrupted: 130 } as const
 
 /** What commands about signing in need besides. */
 export interface AuthInvocation extends Invocation {
@@ -50,7 +57,7 @@ export function invoker(env: Environment): Invoke {
     const output = createOutput({
       format: isOwn(given('output') ?? '') ? 'none' : formatOf(given('output'), configured),
       color: options['forceColor'] === true || (options['color'] !== false && isColorful(env)),
-      width: process.stdout.isTTY ? process.stdout.columns : undefined,
+      width: terminalWidth(),
       write: (text) => void process.stdout.write(text),
       tell: (text) => void process.stderr.write(text),
       progress:
@@ -111,17 +118,7 @@ function asking(yes: boolean): Asking {
       const all = await choices()
       if (all.length === 0) throw new UsageError(`${missing} must be given: there is none to choose from`)
       const { search } = await import('@inquirer/prompts')
-      return search<T>(
-        {
-          message: question,
-          source: (term = '') =>
-            all.filter(({ name }) => name.toLowerCase().includes(term.toLowerCase())) as {
-              name: string
-              value: T
-            }[],
-        },
-        context,
-      )
+      return search<T>({ message: question, source: (term = '') => matching(all, term) }, context)
     },
     async text(question, missing) {
       if (!isInteractive()) throw new UsageError(`${missing} must be given`)
@@ -129,12 +126,25 @@ function asking(yes: boolean): Asking {
       return input({ message: question, required: true }, context)
     },
     async confirm(question) {
-      if (yes) return true
+      if (yes) return
       if (!isInteractive()) throw new UsageError(`${question} Give --yes to say so`)
       const { confirm } = await import('@inquirer/prompts')
-      return confirm({ message: question, default: false }, context)
+      if (!(await confirm({ message: question, default: false }, context))) throw new UsageError(NOTHING)
     },
   }
+}
+
+const NOTHING = 'nothing was done'
+
+/** Those that begin with what was typed, then those that have it elsewhere in what is shown of them. */
+function matching<T>(all: readonly Choice<T>[], term: string): Choice<T>[] {
+  const typed = term.toLowerCase()
+  const at = ({ name, description = '' }: Choice<T>) => `${name}  ${description}`.toLowerCase().indexOf(typed)
+  const found = all.filter((choice) => at(choice) >= 0)
+  const { first = [], others = [] } = Object.groupBy(found, (choice) =>
+    at(choice) === 0 ? 'first' : 'others',
+  )
+  return [...first, ...others]
 }
 
 interface ApiFailure {
@@ -161,7 +171,7 @@ export function explain(
   if (error instanceof Refused) return { lines: [error.message], code: exitCodes.refused }
   if (!(error instanceof Error)) return undefined
   // The prompt was left with Ctrl-C.
-  if (error.name === 'ExitPromptError') return { lines: ['nothing was done'], code: exitCodes.usage }
+  if (error.name === 'ExitPromptError') return { lines: [NOTHING], code: exitCodes.usage }
   if (error.name === 'TypeError' && error.message.includes('must be a uid'))
     return { lines: [error.message], code: exitCodes.usage }
   if (error.name !== 'BerthError') return ofTheSystem(error)

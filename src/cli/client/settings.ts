@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { UsageError } from './invocation.ts'
+import { readPlainConfig } from './plain-config.ts'
 import { configDirectory } from './user-directories.ts'
+import { yaml } from './yaml.ts'
 
 /**
  * Where the command line finds its server: flags, then the environment, then the profile of the configuration file that is in use,
@@ -22,7 +23,7 @@ export interface Settings {
   readonly properties: Readonly<Record<string, string>>
 }
 
-const DEFAULT_API = 'http://127.0.0.1:8080'
+export const DEFAULT_API = 'http://127.0.0.1:8080'
 export const DEFAULT_PROFILE = 'default'
 
 /** What a profile may say, and what for. */
@@ -41,11 +42,14 @@ export const properties = {
 } as const
 export type Property = keyof typeof properties
 
+export const formats = ['table', 'wide', 'tree', 'json', 'yaml', 'csv', 'id', 'none'] as const
+export type Format = (typeof formats)[number]
+
 const addresses: readonly Property[] = ['api', 'issuer']
 const choices: Readonly<Partial<Record<Property, readonly string[]>>> = {
   'auth.mode': ['browser', 'headless'],
   'auth.device-flow': ['oauth', 'platform'],
-  output: ['table', 'wide', 'tree', 'json', 'yaml', 'csv', 'id', 'none'],
+  output: formats,
 }
 
 /** The configuration file: its profiles, and which of them is in use. */
@@ -73,15 +77,13 @@ export function configPath(env: Environment, flags: Pick<Flags, 'config'> = {}):
   return join(configDirectory(env), 'berth', 'config.yaml')
 }
 
-/** Loaded when there is a file: most commands run without one. */
-const yaml = () => createRequire(import.meta.url)('yaml') as typeof import('yaml')
-
 /** The file, empty where there is none. Throws a UsageError for one that cannot be read. */
 export function readConfigFile(path: string): ConfigFile {
   if (!existsSync(path)) return { profile: DEFAULT_PROFILE, profiles: {} }
   let value: unknown
   try {
-    value = yaml().parse(readFileSync(path, 'utf8')) ?? {}
+    const text = readFileSync(path, 'utf8')
+    value = readPlainConfig(text) ?? yaml().parse(text) ?? {}
   } catch (error) {
     throw new UsageError(`${path} cannot be read: ${(error as Error).message}`)
   }
@@ -123,13 +125,18 @@ export function resolveSettings(env: Environment, flags: Flags, { mayBeNew = fal
     throw new UsageError(
       `there is no profile ${JSON.stringify(profile)}; make it: berth config use ${profile}`,
     )
+  const said: Readonly<Record<string, string | undefined>> = {
+    api: flags.api,
+    issuer: flags.issuer,
+    audience: typeof flags.audience === 'string' ? flags.audience : undefined,
+  }
   const all: Record<string, string> = {}
   for (const property of Object.keys(properties)) {
-    const value = env[variableOf(property)] || own?.[property]
+    const value = said[property] || env[variableOf(property)] || own?.[property]
     if (value !== undefined && value !== '') all[property] = String(value)
   }
   const address = (property: 'api' | 'issuer', preset: string) => {
-    const text = flags[property] || all[property] || preset
+    const text = all[property] || preset
     const parsed = addressOf(text)
     if (parsed === undefined)
       throw new UsageError(
@@ -141,7 +148,7 @@ export function resolveSettings(env: Environment, flags: Flags, { mayBeNew = fal
   return {
     api,
     issuer: address('issuer', api),
-    audience: (typeof flags.audience === 'string' && flags.audience) || all['audience'] || api,
+    audience: all['audience'] || api,
     registry: all['registry'] ?? new URL(api).host,
     profile,
     token: env['BERTH_TOKEN'] ?? '',

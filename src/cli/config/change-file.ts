@@ -35,6 +35,9 @@ function changesOf(document: Document): ConfigChange {
     add,
     set(profile, property, value) {
       add(profile)
+      const own = document.getIn(['profiles', profile], true)
+      // What was empty, {}, goes on as lines.
+      if (isMap(own) && own.items.length === 0) own.flow = false
       document.setIn(['profiles', profile, property], value)
     },
     unset(profile, property) {

@@ -1,10 +1,13 @@
 import type { CommandDeclaration, CommandGroup } from '../client/command.ts'
+import { reasonOf, request } from '../client/http.ts'
 import { UsageError } from '../client/invocation.ts'
+import { yes } from '../client/options.ts'
 import type { AuthInvocation } from '../client/run.ts'
 import {
   type ConfigFile,
   checkProperty,
   configPath,
+  DEFAULT_API,
   DEFAULT_PROFILE,
   properties,
   readConfigFile,
@@ -133,7 +136,7 @@ const commands: readonly CommandDeclaration[] = [
       await invocation.output.list(
         names.map((name) => ({
           name,
-          api: String(file.profiles[name]?.['api'] ?? ''),
+          api: String(file.profiles[name]?.['api'] ?? DEFAULT_API),
           used: name === profile,
         })),
         {
@@ -159,17 +162,14 @@ const commands: readonly CommandDeclaration[] = [
   {
     name: 'save',
     summary: 'write what flags and environment say into the profile in use',
-    options: [{ flags: '-y, --yes', summary: 'do not ask' }],
+    options: [yes],
     examples: ['BERTH_API=https://berth.example.com berth config save --profile work --yes'],
     async run(invocation) {
       const auth = invocation as AuthInvocation
       const { path, profile } = fileOf(auth)
       const values = worthSaving(resolveSettings(auth.env, auth.flags, { mayBeNew: true }))
       const words = Object.entries(values).map(([property, value]) => `${property}=${value}`)
-      if (
-        !(await invocation.ask.confirm(`Write ${words.join(', ')} into the profile ${profile} of ${path}?`))
-      )
-        return
+      await invocation.ask.confirm(`Write ${words.join(', ')} into the profile ${profile} of ${path}?`)
       change(auth, (changed, own) => {
         for (const [property, value] of Object.entries(values)) changed.set(own, property, value)
       })
@@ -179,11 +179,11 @@ const commands: readonly CommandDeclaration[] = [
   {
     name: 'reset',
     summary: 'delete the profile in use',
-    options: [{ flags: '-y, --yes', summary: 'do not ask' }],
+    options: [yes],
     examples: ['berth config reset --yes'],
     async run(invocation) {
       const { path, file, profile } = fileOf(invocation as AuthInvocation)
-      if (!(await invocation.ask.confirm(`Delete the profile ${profile} of ${path}?`))) return
+      await invocation.ask.confirm(`Delete the profile ${profile} of ${path}?`)
       const [next = DEFAULT_PROFILE] = Object.keys(file.profiles).filter((name) => name !== profile)
       changeConfigFile(path, (changed) => {
         changed.remove(profile)
@@ -205,11 +205,10 @@ const commands: readonly CommandDeclaration[] = [
       const results = await Promise.all(
         checks.map(async ({ name, url }) => {
           try {
-            const { status } = await fetch(url, { redirect: 'error' })
+            const { status } = await request(url)
             return { name, url, result: status === 200 ? 'ok' : `answers ${status}` }
           } catch (error) {
-            const { cause } = error as Error
-            return { name, url, result: cause instanceof Error ? cause.message : String(error) }
+            return { name, url, result: reasonOf(error) }
           }
         }),
       )

@@ -3,11 +3,13 @@ import type {
   AccountAssociationInput,
   AccountProviderType,
 } from '../../../client/berth.ts'
+import { descriptionColumn, idColumn, nameColumn } from '../client/columns.ts'
 import type { CommandDeclaration, CommandGroup, OptionDeclaration, Parameter } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
 import { groupUid } from '../client/locate.ts'
+import { description, given, needed, yes } from '../client/options.ts'
 import type { View } from '../client/output.ts'
-import { changes, descriptionOption, yes } from './groups.ts'
+import { Refused } from '../client/session.ts'
 
 /** Account associations: which accounts at cloud providers belong to a group. A group has one, with a part for each provider. */
 
@@ -20,12 +22,6 @@ interface Cloud {
   readonly options: readonly OptionDeclaration[]
   read(invocation: Invocation): object
   readonly example: string
-}
-
-function needed(invocation: Invocation, option: string, flag: string): string {
-  const value = invocation.text(option)
-  if (value === '') throw new UsageError(`${flag} must be given`)
-  return value
 }
 
 const clouds: readonly Cloud[] = [
@@ -77,14 +73,21 @@ const clouds: readonly Cloud[] = [
   },
 ]
 
+const clientsOf = (ids: Readonly<Record<string, string>>) =>
+  Object.entries(ids)
+    .map(([component, id]) => `${component}=${id}`)
+    .join(', ')
+
 const view: View<AccountAssociation> = {
   columns: [
-    { title: 'ID', value: ({ uid }) => uid },
-    { title: 'NAME', value: ({ name }) => name },
+    idColumn,
+    nameColumn,
     { title: 'AWS', value: ({ amazon }) => amazon?.account ?? '' },
     { title: 'GCP', value: ({ google }) => google?.projectId ?? '' },
+    { title: 'GCP NUMBER', value: ({ google }) => google?.projectNumber ?? '', wide: true },
     { title: 'AZURE', value: ({ azure }) => azure?.tenantId ?? '' },
-    { title: 'DESCRIPTION', value: ({ description }) => description, wide: true },
+    { title: 'AZURE CLIENTS', value: ({ azure }) => clientsOf(azure?.clientIds ?? {}), wide: true },
+    { ...descriptionColumn, wide: true },
   ],
 }
 
@@ -110,7 +113,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
         options: [
           ...cloud.options,
           { flags: '-n, --name <name>', summary: 'what to call the association' },
-          descriptionOption,
+          description,
         ],
         examples: [`berth iam account-associations set ${cloud.name} my-org ${cloud.example}`],
         async run(invocation) {
@@ -118,7 +121,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
           const uid = await located(invocation)
           const client = await invocation.client()
           const known = await found(invocation, uid)
-          const words = changes(invocation, 'name', 'description')
+          const words = given(invocation, 'name', 'description')
           const association = known
             ? await client.accountAssociations.update(uid, {
                 ...part,
@@ -147,14 +150,17 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
         async run(invocation) {
           const uid = await located(invocation)
           const client = await invocation.client()
-          const current = await client.accountAssociations.get(uid)
-          if (!(await invocation.ask.confirm(`Take the account at ${cloud.label} away from ${uid}?`))) return
+          const current = await found(invocation, uid)
+          const where = invocation.word(0) || uid
+          if (current?.[cloud.member] === undefined)
+            throw new Refused(`${where} has no account at ${cloud.label}`)
+          await invocation.ask.confirm(`Take the account at ${cloud.label} away from ${where}?`)
           const parts = ['amazon', 'google', 'azure', 'github', 'chainguard'] as const
           const others = parts.filter((part) => part !== cloud.member && current[part] !== undefined)
           // An association without any account cannot be: the last one takes it along.
           if (others.length === 0) await client.accountAssociations.delete(uid)
           else await client.accountAssociations.update(uid, {}, { updateMask: [cloud.member] })
-          invocation.output.done(`took the account at ${cloud.label} away from ${uid}`)
+          invocation.output.done(`took the account at ${cloud.label} away from ${where}`)
         },
       }),
     ),
@@ -198,7 +204,12 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     examples: ['berth iam account-associations describe my-org'],
     async run(invocation) {
       const uid = await located(invocation)
-      invocation.output.item(await (await invocation.client()).accountAssociations.get(uid), view)
+      const association = await found(invocation, uid)
+      if (association === undefined)
+        throw new Refused(
+          `${invocation.word(0) || uid} has no accounts; give it some: berth iam account-associations set`,
+        )
+      invocation.output.item(association, view)
     },
   },
 ]

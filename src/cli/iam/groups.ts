@@ -1,63 +1,80 @@
-import type { Group } from '../../../client/berth.ts'
-import type { CommandDeclaration, CommandGroup, OptionDeclaration } from '../client/command.ts'
+import type { BerthClient, Group } from '../../../client/berth.ts'
+import { chosen } from '../client/collect.ts'
+import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../client/columns.ts'
+import type { CommandDeclaration, CommandGroup, Parameter } from '../client/command.ts'
 import type { Invocation } from '../client/invocation.ts'
-import { groupUid, organizations, organizationUid } from '../client/locate.ts'
+import { folderUid, groupUid, organizations, organizationUid } from '../client/locate.ts'
+import { change, description, given, newName, parent, yes } from '../client/options.ts'
 import type { View } from '../client/output.ts'
 
 /** Organizations and the folders in them: both are groups of the API. */
 
-const view: View<Group> = {
-  columns: [
-    { title: 'ID', value: ({ uid }) => uid },
-    { title: 'NAME', value: ({ name }) => name },
-    { title: 'DESCRIPTION', value: ({ description }) => description },
-    { title: 'CREATED', value: ({ createTime = '' }) => createTime, wide: true },
-  ],
+const viewOf = (what: string): View<Group> => ({
+  columns: [idColumn, nameColumn, descriptionColumn, createdColumn],
   tree: { label: ({ name, uid }) => `[${name}] ${uid}`, uid: ({ uid }) => uid },
-  empty: 'nothing that you may see',
+  empty: `no ${what} that you may see`,
+})
+const view = viewOf('organizations')
+const foldersView = viewOf('folders')
+
+interface Kind {
+  /** `a folder`. */
+  readonly one: string
+  /** `berth iam folders`. */
+  readonly words: string
+  readonly parameters: readonly Parameter[]
+  /** For examples. */
+  readonly example: string
+  readonly newName: string
+  readonly locate: (invocation: Invocation) => Promise<string>
 }
 
-export const yes: OptionDeclaration = { flags: '-y, --yes', summary: 'do not ask' }
-const nameOption: OptionDeclaration = { flags: '-n, --name <name>', summary: 'new name' }
-export const descriptionOption: OptionDeclaration = {
-  flags: '-d, --description <text>',
-  summary: 'description, one line',
-}
-
-/** Members of a patch: those options that were given. */
-export function changes(invocation: Invocation, ...names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = invocation.given(name)
-      return value === undefined ? [] : [[name, value]]
-    }),
-  )
-}
-
-async function describe(invocation: Invocation, uid: string): Promise<void> {
-  invocation.output.item(await (await invocation.client()).groups.get(uid), view)
-}
-
-async function update(invocation: Invocation, uid: string): Promise<void> {
-  const client = await invocation.client()
-  invocation.output.item(await client.groups.update(uid, changes(invocation, 'name', 'description')), view)
-}
-
-async function remove(invocation: Invocation, uid: string): Promise<void> {
-  const client = await invocation.client()
-  const { name } = await client.groups.get(uid)
-  if (!(await invocation.ask.confirm(`Delete ${name} (${uid})?`))) return
-  await client.groups.delete(uid)
-  invocation.output.done(`deleted ${name} (${uid})`)
+/** What is done with one that there is. */
+function existing({ one, words, parameters, example, newName: name, locate }: Kind): CommandDeclaration[] {
+  return [
+    {
+      name: 'describe',
+      aliases: ['get'],
+      summary: `show ${one}`,
+      parameters,
+      examples: [`${words} describe ${example}`],
+      async run(invocation) {
+        const uid = await locate(invocation)
+        invocation.output.item(await (await invocation.client()).groups.get(uid), view)
+      },
+    },
+    {
+      name: 'update',
+      summary: `change the name or the description of ${one}`,
+      parameters,
+      options: [newName, description],
+      examples: [`${words} update ${example} --name ${name}`],
+      async run(invocation) {
+        const uid = await locate(invocation)
+        const patch = change(given(invocation, 'name', 'description'))
+        invocation.output.item(await (await invocation.client()).groups.update(uid, patch), view)
+      },
+    },
+    {
+      name: 'delete',
+      aliases: ['rm'],
+      summary: `delete ${one}, which must be empty`,
+      parameters,
+      options: [yes],
+      examples: [`${words} delete ${example} --yes`],
+      async run(invocation) {
+        const uid = await locate(invocation)
+        const client = await invocation.client()
+        const { name } = await client.groups.get(uid)
+        await invocation.ask.confirm(`Delete ${name} (${uid})?`)
+        await client.groups.delete(uid)
+        invocation.output.done(`deleted ${name} (${uid})`)
+      },
+    },
+  ]
 }
 
 const organization = [{ name: 'ORGANIZATION', summary: 'its name or uid' }] as const
-const folder = [
-  { name: 'FOLDER', summary: 'its uid, or names from the organization down: my-org/team' },
-] as const
-const ofOrganization = (invocation: Invocation) =>
-  organizationUid(invocation, invocation.word(0), 'ORGANIZATION')
-const ofFolder = (invocation: Invocation) => groupUid(invocation, invocation.word(0), 'FOLDER')
 
 const organizationCommands: readonly CommandDeclaration[] = [
   {
@@ -71,40 +88,23 @@ const organizationCommands: readonly CommandDeclaration[] = [
     name: 'create',
     summary: 'found an organization, which you then own',
     parameters: [{ name: 'NAME', summary: 'its name' }],
-    options: [descriptionOption],
+    options: [description],
     examples: ['berth iam organizations create my-org --description "Our images"'],
     async run(invocation) {
       const name = invocation.word(0) || (await invocation.ask.text('Name of the organization?', 'NAME'))
       const client = await invocation.client()
-      const made = await client.groups.create('', { name, ...changes(invocation, 'description') })
+      const made = await client.groups.create('', { name, ...given(invocation, 'description') })
       invocation.output.item(made, view)
     },
   },
-  {
-    name: 'describe',
-    aliases: ['get'],
-    summary: 'show an organization',
+  ...existing({
+    one: 'an organization',
+    words: 'berth iam organizations',
     parameters: organization,
-    examples: ['berth iam organizations describe my-org'],
-    run: async (invocation) => describe(invocation, await ofOrganization(invocation)),
-  },
-  {
-    name: 'update',
-    summary: 'change the name or the description of an organization',
-    parameters: organization,
-    options: [nameOption, descriptionOption],
-    examples: ['berth iam organizations update my-org --description "Our images"'],
-    run: async (invocation) => update(invocation, await ofOrganization(invocation)),
-  },
-  {
-    name: 'delete',
-    aliases: ['rm'],
-    summary: 'delete an organization, which must be empty',
-    parameters: organization,
-    options: [yes],
-    examples: ['berth iam organizations delete my-org --yes'],
-    run: async (invocation) => remove(invocation, await ofOrganization(invocation)),
-  },
+    example: 'my-org',
+    newName: 'our-org',
+    locate: (invocation) => organizationUid(invocation, invocation.word(0), 'ORGANIZATION'),
+  }),
 ]
 
 const folderCommands: readonly CommandDeclaration[] = [
@@ -118,22 +118,15 @@ const folderCommands: readonly CommandDeclaration[] = [
       const client = await invocation.client()
       const word = invocation.word(0)
       const root = word === '' ? undefined : await groupUid(invocation, word, 'ORGANIZATION')
-      const groups = client.groups.all(root === undefined ? {} : { uidp: { descendantsOf: root } })
       const tree = invocation.output.format === 'tree'
-      await invocation.output.list(
-        chosen(groups, (group) => tree || group.uid.includes('/')),
-        view,
-      )
+      await invocation.output.list(tree ? whole(client, root) : folders(client, root), foldersView)
     },
   },
   {
     name: 'create',
     summary: 'make a folder',
     parameters: [{ name: 'NAME', summary: 'its name' }],
-    options: [
-      { flags: '--parent <group>', summary: 'the organization or folder that it lies in' },
-      descriptionOption,
-    ],
+    options: [parent, description],
     examples: [
       'berth iam folders create team --parent my-org',
       'berth iam folders create images --parent my-org/team -o id',
@@ -142,35 +135,18 @@ const folderCommands: readonly CommandDeclaration[] = [
       const name = invocation.word(0) || (await invocation.ask.text('Name of the folder?', 'NAME'))
       const parent = await groupUid(invocation, invocation.text('parent'), '--parent')
       const client = await invocation.client()
-      const made = await client.groups.create(parent, { name, ...changes(invocation, 'description') })
+      const made = await client.groups.create(parent, { name, ...given(invocation, 'description') })
       invocation.output.item(made, view)
     },
   },
-  {
-    name: 'describe',
-    aliases: ['get'],
-    summary: 'show a folder',
-    parameters: folder,
-    examples: ['berth iam folders describe my-org/team'],
-    run: async (invocation) => describe(invocation, await ofFolder(invocation)),
-  },
-  {
-    name: 'update',
-    summary: 'change the name or the description of a folder',
-    parameters: folder,
-    options: [nameOption, descriptionOption],
-    examples: ['berth iam folders update my-org/team --name team-a'],
-    run: async (invocation) => update(invocation, await ofFolder(invocation)),
-  },
-  {
-    name: 'delete',
-    aliases: ['rm'],
-    summary: 'delete a folder, which must be empty',
-    parameters: folder,
-    options: [yes],
-    examples: ['berth iam folders delete my-org/team --yes'],
-    run: async (invocation) => remove(invocation, await ofFolder(invocation)),
-  },
+  ...existing({
+    one: 'a folder',
+    words: 'berth iam folders',
+    parameters: [{ name: 'FOLDER', summary: 'its uid, or names from the organization down: my-org/team' }],
+    example: 'my-org/team',
+    newName: 'crew',
+    locate: (invocation) => folderUid(invocation, invocation.word(0)),
+  }),
 ]
 
 export const organizationsGroup: CommandGroup = {
@@ -187,6 +163,14 @@ export const foldersGroup: CommandGroup = {
   commands: folderCommands,
 }
 
-export async function* chosen<T>(items: AsyncIterable<T>, keep: (item: T) => boolean): AsyncGenerator<T> {
-  for await (const item of items) if (keep(item)) yield item
+const below = (root: string | undefined) => (root === undefined ? {} : { uidp: { descendantsOf: root } })
+
+function folders(client: BerthClient, root: string | undefined): AsyncIterable<Group> {
+  return chosen(client.groups.all(below(root)), ({ uid }) => uid.includes('/'))
+}
+
+/** Folders with what they hang from. */
+async function* whole(client: BerthClient, root: string | undefined): AsyncGenerator<Group> {
+  if (root !== undefined) yield await client.groups.get(root)
+  yield* client.groups.all(below(root))
 }

@@ -1,27 +1,32 @@
 import type { IdentityProvider, IdentityProviderInput } from '../../../client/berth.ts'
+import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../client/columns.ts'
 import type { CommandDeclaration, CommandGroup, OptionDeclaration } from '../client/command.ts'
-import { type Invocation, UsageError } from '../client/invocation.ts'
-import { organizationUid, pickedUid, roleUid, scopeOf } from '../client/locate.ts'
+import type { Invocation } from '../client/invocation.ts'
+import { organizationUid, roleUid, scopeOf, uidOf } from '../client/locate.ts'
+import { change, description, given, needed, newName, yes } from '../client/options.ts'
 import type { View } from '../client/output.ts'
-import { changes, descriptionOption, yes } from './groups.ts'
 
 /** Identity providers: where the people of an organization sign in. */
 
 const view: View<IdentityProvider> = {
   columns: [
-    { title: 'ID', value: ({ uid }) => uid },
-    { title: 'NAME', value: ({ name }) => name },
+    idColumn,
+    nameColumn,
     { title: 'ISSUER', value: ({ oidc }) => oidc?.issuer ?? '' },
     { title: 'CLIENT', value: ({ oidc }) => oidc?.clientId ?? '' },
-    { title: 'DESCRIPTION', value: ({ description }) => description, wide: true },
-    { title: 'DEFAULT ROLE', value: ({ defaultRole }) => defaultRole, wide: true },
+    { ...descriptionColumn, wide: true },
+    { title: 'SCOPES', value: ({ oidc }) => (oidc?.additionalScopes ?? []).join(', '), wide: true },
+    { title: 'GROUPS CLAIM', value: ({ oidc }) => oidc?.groupsClaim ?? '', wide: true },
+    { title: 'PKCE', value: ({ oidc }) => (oidc?.pkceEnabled ? 'always' : ''), wide: true },
+    { title: 'DEFAULT ROLE', kind: 'uid', value: ({ defaultRole }) => defaultRole, wide: true },
+    createdColumn,
   ],
   tree: { label: ({ name, oidc }) => `${name} ${oidc?.issuer ?? ''}`, uid: ({ uid }) => uid },
   empty: 'no identity providers that you may see',
 }
 
 const settings: readonly OptionDeclaration[] = [
-  descriptionOption,
+  description,
   { flags: '--default-role <role>', summary: 'what whoever signs in for the first time becomes' },
   { flags: '--oidc-issuer <url>', summary: 'its address' },
   { flags: '--oidc-client-id <id>', summary: 'what Berth is called there' },
@@ -65,7 +70,10 @@ function oidcOf(invocation: Invocation): Record<string, unknown> {
 
 const provider = [{ name: 'PROVIDER', summary: 'its uid or name' }] as const
 const picked = (invocation: Invocation) =>
-  pickedUid(invocation, invocation.word(0), 'provider', (client) => client.identityProviders.all())
+  uidOf(invocation, invocation.word(0), {
+    what: 'provider',
+    list: (client, filter) => client.identityProviders.all(filter),
+  })
 
 const commands: readonly CommandDeclaration[] = [
   {
@@ -76,7 +84,10 @@ const commands: readonly CommandDeclaration[] = [
     examples: ['berth iam identity-providers list'],
     async run(invocation) {
       const client = await invocation.client()
-      await invocation.output.list(client.identityProviders.all(await scopeOf(invocation)), view)
+      await invocation.output.list(
+        client.identityProviders.all({ orderBy: 'name', ...(await scopeOf(invocation)) }),
+        view,
+      )
     },
   },
   {
@@ -96,17 +107,16 @@ const commands: readonly CommandDeclaration[] = [
       'berth iam identity-providers create --name okta --parent my-org --oidc-issuer https://acme.okta.com --oidc-client-id berth --oidc-client-secret "$SECRET" --oidc-additional-scopes email,groups --oidc-groups-claim groups --default-role viewer',
     ],
     async run(invocation) {
-      const oidc = oidcOf(invocation)
-      for (const [member, flag] of [
-        ['issuer', '--oidc-issuer'],
-        ['clientId', '--oidc-client-id'],
-      ] as const)
-        if (oidc[member] === undefined) throw new UsageError(`${flag} must be given`)
+      needed(invocation, 'oidcIssuer', '--oidc-issuer')
+      needed(invocation, 'oidcClientId', '--oidc-client-id')
       const name = invocation.text('name') || (await invocation.ask.text('Name of the provider?', '--name'))
       const parent = await organizationUid(invocation, invocation.text('parent'), '--parent')
-      const defaultRole = await roleUid(invocation, invocation.text('defaultRole'), parent, '--default-role')
+      const defaultRole = await roleUid(invocation, invocation.text('defaultRole'), {
+        group: parent,
+        missing: '--default-role',
+      })
       const client = await invocation.client()
-      const body = { name, defaultRole, oidc, ...changes(invocation, 'description') }
+      const body = { name, defaultRole, oidc: oidcOf(invocation), ...given(invocation, 'description') }
       invocation.output.item(
         await client.identityProviders.create(parent, body as unknown as IdentityProviderInput),
         view,
@@ -128,19 +138,18 @@ const commands: readonly CommandDeclaration[] = [
     name: 'update',
     summary: 'change an identity provider',
     parameters: provider,
-    options: [{ flags: '-n, --name <name>', summary: 'new name' }, ...settings],
+    options: [newName, ...settings],
     examples: ['berth iam identity-providers update okta --oidc-client-secret "$NEW"'],
     async run(invocation) {
       const uid = await picked(invocation)
       const oidc = oidcOf(invocation)
       const role = invocation.text('defaultRole')
       const organization = uid.split('/')[0] ?? ''
-      const patch = {
-        ...changes(invocation, 'name', 'description'),
-        ...(role === '' ? {} : { defaultRole: await roleUid(invocation, role, organization) }),
+      const patch = change({
+        ...given(invocation, 'name', 'description'),
+        ...(role === '' ? {} : { defaultRole: await roleUid(invocation, role, { group: organization }) }),
         ...(Object.keys(oidc).length === 0 ? {} : { oidc }),
-      }
-      if (Object.keys(patch).length === 0) throw new UsageError('say what is to change; see --help')
+      })
       const client = await invocation.client()
       invocation.output.item(
         await client.identityProviders.update(uid, patch as unknown as Partial<IdentityProviderInput>),
@@ -159,7 +168,7 @@ const commands: readonly CommandDeclaration[] = [
       const uid = await picked(invocation)
       const client = await invocation.client()
       const { name } = await client.identityProviders.get(uid)
-      if (!(await invocation.ask.confirm(`Delete ${name} and sign out whoever came through it?`))) return
+      await invocation.ask.confirm(`Delete ${name} and sign out whoever came through it?`)
       await client.identityProviders.delete(uid)
       invocation.output.done(`deleted ${name} (${uid})`)
     },

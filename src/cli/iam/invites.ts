@@ -1,32 +1,26 @@
 import type { GroupInvite } from '../../../client/berth.ts'
+import { chosen, collect } from '../client/collect.ts'
+import { createdColumn, idColumn } from '../client/columns.ts'
 import type { CommandDeclaration, CommandGroup } from '../client/command.ts'
+import { seconds } from '../client/durations.ts'
 import { UsageError } from '../client/invocation.ts'
-import { groupUid, isUid, roleUid, scopeOf, seconds } from '../client/locate.ts'
+import { choice, groupUid, isUid, roleUid, scopeOf } from '../client/locate.ts'
+import { within, yes } from '../client/options.ts'
 import type { View } from '../client/output.ts'
-import { chosen, yes } from './groups.ts'
-import { recursiveOption } from './identities.ts'
 
 /** Invites: codes that give whoever has one a role. */
 
 const view: View<GroupInvite> = {
   columns: [
-    { title: 'ID', value: ({ uid }) => uid },
-    { title: 'EXPIRATION', value: ({ expirationTime = '' }) => expirationTime },
-    { title: 'KEYID', value: ({ keyId }) => keyId },
-    { title: 'ROLE', value: ({ role, roleUid }) => role?.name ?? roleUid },
+    idColumn,
+    { title: 'EXPIRATION', kind: 'time', value: ({ expirationTime = '' }) => expirationTime },
+    { title: 'KEYID', kind: 'name', value: ({ keyId }) => keyId },
+    { title: 'ROLE', kind: 'name', value: ({ role, roleUid }) => role?.name ?? roleUid },
     { title: 'EMAIL', value: ({ email }) => email, wide: true },
     { title: 'SINGLE USE', value: ({ singleUse }) => (singleUse ? 'yes' : 'no'), wide: true },
+    createdColumn,
   ],
   empty: 'no invites that you may see',
-}
-
-/** The code is shown once, so it is what a person sees. */
-const made: View<GroupInvite> = {
-  columns: [
-    { title: 'ID', value: ({ uid }) => uid },
-    { title: 'EXPIRATION', value: ({ expirationTime = '' }) => expirationTime },
-    { title: 'ROLE', value: ({ role, roleUid }) => role?.name ?? roleUid },
-  ],
 }
 
 const isExpired = ({ expirationTime = '' }: GroupInvite) => Date.parse(expirationTime) <= Date.now()
@@ -49,7 +43,7 @@ const commands: readonly CommandDeclaration[] = [
     async run(invocation) {
       const ttl = `${seconds('--ttl', invocation.text('ttl'))}s`
       const group = await groupUid(invocation, invocation.word(0), 'GROUP')
-      const role = await roleUid(invocation, invocation.text('role'), group)
+      const role = await roleUid(invocation, invocation.text('role'), { group })
       const client = await invocation.client()
       const email = invocation.text('email')
       const invite = await client.groupInvites.create(group, {
@@ -58,7 +52,7 @@ const commands: readonly CommandDeclaration[] = [
         singleUse: invocation.flag('singleUse'),
         ...(email === '' ? {} : { email }),
       })
-      invocation.output.item(invite, made)
+      invocation.output.item(invite, view)
       if (['table', 'wide', 'tree'].includes(invocation.output.format))
         invocation.output.done(
           `\nThe code, which is not shown again:\n\n  ${invite.code}\n\nTo accept it: berth auth login --invite-code CODE, or the page /invite of the server.`,
@@ -69,11 +63,7 @@ const commands: readonly CommandDeclaration[] = [
     name: 'list',
     aliases: ['ls'],
     summary: 'list invites, expired ones too',
-    options: [
-      { flags: '--parent <group>', summary: 'only those to this organization or folder' },
-      recursiveOption,
-      { flags: '--expired', summary: 'only those that have expired' },
-    ],
+    options: [...within, { flags: '--expired', summary: 'only those that have expired' }],
     examples: ['berth iam invites list --parent my-org'],
     async run(invocation) {
       const client = await invocation.client()
@@ -107,16 +97,15 @@ const commands: readonly CommandDeclaration[] = [
         if (uids.length === 0) return invocation.output.done('none has expired')
       } else if (uids.length === 0) {
         uids.push(
-          await invocation.ask.choose('Which invite?', 'INVITE', async () => {
-            const choices = []
-            for await (const one of client.groupInvites.all())
-              choices.push({ name: `${one.keyId}  ${one.role?.name ?? ''}  ${one.uid}`, value: one.uid })
-            return choices
-          }),
+          await invocation.ask.choose('Which invite?', 'INVITE', async () =>
+            (await collect(client.groupInvites.all())).map((one) =>
+              choice(one, `${one.keyId} ${one.role?.name ?? ''} ${one.email}`.trimEnd()),
+            ),
+          ),
         )
       }
       const what = uids.length === 1 ? 'the invite' : `${uids.length} invites`
-      if (!(await invocation.ask.confirm(`Withdraw ${what}?`))) return
+      await invocation.ask.confirm(`Withdraw ${what}?`)
       for (const uid of uids) await client.groupInvites.delete(uid)
       invocation.output.done(`withdrew ${what}`)
     },

@@ -1,38 +1,45 @@
 import type { RoleBinding } from '../../../client/berth.ts'
+import { createdColumn, idColumn } from '../client/columns.ts'
 import type { CommandDeclaration, CommandGroup } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
-import { groupUid, identityUid, isUid, pickedUid, roleUid, scopeOf } from '../client/locate.ts'
+import { groupUid, identityUid, isUid, parentOf, roleUid, scopeOf, uidOf } from '../client/locate.ts'
+import { within, yes } from '../client/options.ts'
 import type { View } from '../client/output.ts'
-import { yes } from './groups.ts'
-import { recursiveOption } from './identities.ts'
 
 /** Role bindings: who holds which role where. */
 
+const identityOf = ({ identity, identityUid }: RoleBinding) =>
+  identity?.name || identity?.email || identityUid
+const roleOf = ({ role, roleUid }: RoleBinding) => role?.name ?? roleUid
+const groupOf = ({ group, uid }: RoleBinding) => group?.name ?? parentOf(uid)
+const labelOf = (one: RoleBinding) => `${identityOf(one)}: ${roleOf(one)} in ${groupOf(one)}`
+
 const view: View<RoleBinding> = {
   columns: [
-    { title: 'ID', value: ({ uid }) => uid },
-    {
-      title: 'IDENTITY',
-      value: ({ identity, identityUid }) => identity?.name || identity?.email || identityUid,
-    },
-    { title: 'ROLE', value: ({ role, roleUid }) => role?.name ?? roleUid },
-    { title: 'GROUP', value: ({ group, uid }) => group?.name ?? groupOf(uid) },
-    { title: 'IDENTITY ID', value: ({ identityUid }) => identityUid, wide: true },
+    idColumn,
+    { title: 'IDENTITY', kind: 'name', value: identityOf },
+    { title: 'ROLE', kind: 'name', value: roleOf },
+    { title: 'GROUP', kind: 'name', value: groupOf },
+    { title: 'IDENTITY ID', kind: 'uid', value: ({ identityUid }) => identityUid, wide: true },
+    { title: 'ROLE ID', kind: 'uid', value: ({ roleUid }) => roleUid, wide: true },
+    createdColumn,
   ],
-  tree: {
-    label: ({ identity, identityUid, role, roleUid, group }) =>
-      `${group?.name ?? ''}: ${identity?.name || identityUid} is ${role?.name ?? roleUid}`,
-    uid: ({ uid }) => uid,
-  },
+  tree: { label: labelOf, uid: ({ uid }) => uid },
   empty: 'no role bindings that you may see',
 }
 
-const groupOf = (uid: string) => uid.slice(0, uid.lastIndexOf('/'))
-const labelOf = ({ identity, identityUid, role, roleUid }: RoleBinding) =>
-  `${identity?.name || identityUid} is ${role?.name ?? roleUid}`
 const binding = [{ name: 'BINDING', summary: 'its uid' }] as const
-const picked = (invocation: Invocation) =>
-  pickedUid(invocation, invocation.word(0), 'binding', (client) => client.roleBindings.all(), labelOf)
+
+function picked(invocation: Invocation): Promise<string> {
+  const word = invocation.word(0)
+  if (word !== '' && !isUid(word))
+    throw new UsageError(`${JSON.stringify(word)} is not a uid; see berth iam role-bindings list`)
+  return uidOf(invocation, word, {
+    what: 'binding',
+    list: (client) => client.roleBindings.all(),
+    label: labelOf,
+  })
+}
 
 const commands: readonly CommandDeclaration[] = [
   {
@@ -40,8 +47,7 @@ const commands: readonly CommandDeclaration[] = [
     aliases: ['ls'],
     summary: 'list role bindings',
     options: [
-      { flags: '--parent <group>', summary: 'only those in this organization or folder' },
-      recursiveOption,
+      ...within,
       { flags: '--identity <identity>', summary: 'only those of this identity' },
       { flags: '--role <role>', summary: 'only those of this role' },
     ],
@@ -52,7 +58,7 @@ const commands: readonly CommandDeclaration[] = [
       const filter = {
         ...(await scopeOf(invocation)),
         ...(identity === '' ? {} : { identity: await identityUid(invocation, identity) }),
-        ...(role === '' ? {} : { role: await roleUid(invocation, role, '') }),
+        ...(role === '' ? {} : { role: await roleUid(invocation, role) }),
       }
       const client = await invocation.client()
       await invocation.output.list(client.roleBindings.all(filter), view)
@@ -69,8 +75,8 @@ const commands: readonly CommandDeclaration[] = [
     examples: ['berth iam role-bindings create --identity ci --role registry.push --parent my-org'],
     async run(invocation) {
       const group = await groupUid(invocation, invocation.text('parent'), '--parent')
-      const identity = await identityUid(invocation, invocation.text('identity'), '', '--identity')
-      const role = await roleUid(invocation, invocation.text('role'), group)
+      const identity = await identityUid(invocation, invocation.text('identity'), '--identity')
+      const role = await roleUid(invocation, invocation.text('role'), { group })
       const client = await invocation.client()
       const made = await client.roleBindings.create(group, { identityUid: identity, roleUid: role })
       invocation.output.item(made, view)
@@ -92,7 +98,9 @@ const commands: readonly CommandDeclaration[] = [
         throw new UsageError('say what is to change: --identity or --role')
       const patch = {
         ...(text('identity') === '' ? {} : { identityUid: await identityUid(invocation, text('identity')) }),
-        ...(text('role') === '' ? {} : { roleUid: await roleUid(invocation, text('role'), groupOf(uid)) }),
+        ...(text('role') === ''
+          ? {}
+          : { roleUid: await roleUid(invocation, text('role'), { group: parentOf(uid) }) }),
       }
       const client = await invocation.client()
       invocation.output.item(await client.roleBindings.update(uid, patch), view)
@@ -108,10 +116,11 @@ const commands: readonly CommandDeclaration[] = [
     async run(invocation) {
       const uid = await picked(invocation)
       const client = await invocation.client()
-      const label = isUid(uid) ? labelOf(await client.roleBindings.get(uid)) : uid
-      if (!(await invocation.ask.confirm(`End that ${label}?`))) return
+      const current = await client.roleBindings.get(uid)
+      const what = `${roleOf(current)} in ${groupOf(current)} away from ${identityOf(current)}`
+      await invocation.ask.confirm(`Take ${what}?`)
       await client.roleBindings.delete(uid)
-      invocation.output.done(`ended that ${label}`)
+      invocation.output.done(`took ${what}`)
     },
   },
 ]

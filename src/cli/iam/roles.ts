@@ -1,35 +1,59 @@
 import type { Capability, Role } from '../../../client/berth.ts'
-import { capabilityNames } from '../../core/capabilities.ts'
-import { shortName, wireNames } from '../client/capability-names.ts'
+import { chosen } from '../client/collect.ts'
+import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../client/columns.ts'
 import type { CommandDeclaration, CommandGroup } from '../client/command.ts'
-import { UsageError } from '../client/invocation.ts'
-import { groupUid, pickedUid, scopeOf } from '../client/locate.ts'
+import { type Invocation, UsageError } from '../client/invocation.ts'
+import { groupUid, roleUid, scopeOf, uidOf } from '../client/locate.ts'
+import { change, description, given, newName, parent, within, yes } from '../client/options.ts'
 import type { View } from '../client/output.ts'
-import { changes, chosen, descriptionOption, yes } from './groups.ts'
-import { recursiveOption } from './identities.ts'
 
 /** Roles: named sets of capabilities. */
 
-const view: View<Role> = {
+/** Loaded by the commands that show or take names of capabilities: they come from the schema, which is large. */
+const loadNames = () => import('../client/capability-names.ts')
+
+type ShortName = (capability: Capability) => string
+
+/** In lists, the first capabilities; where one role is shown, all. */
+const viewOf = (shortName: ShortName, shown = Number.POSITIVE_INFINITY): View<Role> => ({
   columns: [
-    { title: 'ID', value: ({ uid }) => uid },
-    { title: 'NAME', value: ({ name }) => name },
-    { title: 'DESCRIPTION', value: ({ description }) => description },
-    { title: 'CAPABILITIES', value: ({ capabilities }) => summary(capabilities) },
+    idColumn,
+    nameColumn,
+    descriptionColumn,
+    createdColumn,
+    { title: 'CAPABILITIES', value: ({ capabilities }) => summary(capabilities.map(shortName), shown) },
   ],
   empty: 'no roles that you may see',
-}
+})
 
 const SHOWN = 3
 
-function summary(capabilities: readonly Capability[]): string {
-  const names = capabilities.map(shortName)
-  const more = names.length - SHOWN
-  return more > 1 ? `${names.slice(0, SHOWN).join(', ')} and ${more} more` : names.join(', ')
+function summary(names: readonly string[], shown: number): string {
+  const more = names.length - shown
+  return more > 1 ? `${names.slice(0, shown).join(', ')} and ${more} more` : names.join(', ')
 }
 
-const isManaged = ({ uid }: Role) => !uid.includes('/')
+async function show(invocation: Invocation, role: Role): Promise<void> {
+  invocation.output.item(role, viewOf((await loadNames()).shortName))
+}
+
+const isManaged = ({ uid }: Pick<Role, 'uid'>) => !uid.includes('/')
 const role = [{ name: 'ROLE', summary: 'its uid or name' }] as const
+
+/** A role that somebody here made, and can change. */
+async function ownRole(invocation: Invocation): Promise<string> {
+  const word = invocation.word(0)
+  const uid = await uidOf(invocation, word, {
+    what: 'role',
+    list: (client, filter) => client.roles.all(filter),
+    keep: (one) => word !== '' || !isManaged(one),
+  })
+  if (isManaged({ uid }))
+    throw new UsageError(
+      `${word} is a role that every installation has and nobody changes; make one of your own: berth iam roles create`,
+    )
+  return uid
+}
 
 const commands: readonly (CommandDeclaration | CommandGroup)[] = [
   {
@@ -40,19 +64,23 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
       { flags: '--name <name>', summary: 'only those of this name' },
       { flags: '--capabilities <names>', summary: 'only those that hold all of these', repeatable: true },
       { flags: '--managed', summary: 'only those that every installation has', conflicts: ['parent'] },
-      { flags: '--parent <group>', summary: 'only those of this organization or folder' },
-      recursiveOption,
+      ...within,
     ],
     examples: ['berth iam roles list', 'berth iam roles list --managed --capabilities tag.create'],
     async run(invocation) {
+      const { shortName, wireNames } = await loadNames()
       const needed = wireNames('--capabilities', invocation.list('capabilities'))
       const name = invocation.text('name')
       const client = await invocation.client()
-      const all = client.roles.all({ ...(await scopeOf(invocation)), ...(name === '' ? {} : { name }) })
+      const all = client.roles.all({
+        orderBy: 'name',
+        ...(await scopeOf(invocation)),
+        ...(name === '' ? {} : { name }),
+      })
       const keep = (one: Role) =>
         (!invocation.flag('managed') || isManaged(one)) &&
         needed.every((capability) => one.capabilities.includes(capability))
-      await invocation.output.list(chosen(all, keep), view)
+      await invocation.output.list(chosen(all, keep), viewOf(shortName, SHOWN))
     },
   },
   {
@@ -65,19 +93,20 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
         summary: 'what it lets its holders do, as groups.list',
         repeatable: true,
       },
-      { flags: '--parent <group>', summary: 'the organization or folder that it lies in' },
-      descriptionOption,
+      parent,
+      description,
     ],
     examples: ['berth iam roles create tagger --capabilities tag.list,tag.create --parent my-org'],
     async run(invocation) {
+      const { wireNames } = await loadNames()
       const capabilities = wireNames('--capabilities', invocation.list('capabilities'))
       if (capabilities.length === 0)
         throw new UsageError('--capabilities must be given; see berth iam roles capabilities list')
       const name = invocation.word(0) || (await invocation.ask.text('Name of the role?', 'NAME'))
       const group = await groupUid(invocation, invocation.text('parent'), '--parent')
       const client = await invocation.client()
-      const body = { name, capabilities, ...changes(invocation, 'description') }
-      invocation.output.item(await client.roles.create(group, body), view)
+      const body = { name, capabilities, ...given(invocation, 'description') }
+      await show(invocation, await client.roles.create(group, body))
     },
   },
   {
@@ -87,8 +116,8 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     parameters: role,
     examples: ['berth iam roles describe viewer -o yaml'],
     async run(invocation) {
-      const uid = await pickedUid(invocation, invocation.word(0), 'role', (client) => client.roles.all())
-      invocation.output.item(await (await invocation.client()).roles.get(uid), view)
+      const uid = await roleUid(invocation, invocation.word(0), { missing: 'ROLE' })
+      await show(invocation, await (await invocation.client()).roles.get(uid))
     },
   },
   {
@@ -96,8 +125,8 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     summary: 'change a role',
     parameters: role,
     options: [
-      { flags: '-n, --name <name>', summary: 'new name' },
-      descriptionOption,
+      newName,
+      description,
       {
         flags: '--capabilities <names>',
         summary: 'all that it holds from now on',
@@ -109,25 +138,23 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     ],
     examples: ['berth iam roles update tagger --add-capabilities tag.delete'],
     async run(invocation) {
+      const { wireNames } = await loadNames()
       const all = wireNames('--capabilities', invocation.list('capabilities'))
       const added = wireNames('--add-capabilities', invocation.list('addCapabilities'))
       const removed = wireNames('--remove-capabilities', invocation.list('removeCapabilities'))
-      const uid = await pickedUid(invocation, invocation.word(0), 'role', (client) =>
-        chosen(client.roles.all(), (one) => !isManaged(one)),
-      )
+      const uid = await ownRole(invocation)
       const client = await invocation.client()
       const { value, etag } = await client.roles.get(uid).withResponse()
       const capabilities =
         all.length > 0
           ? all
           : [...new Set([...value.capabilities, ...added])].filter((one) => !removed.includes(one))
-      const patch = {
-        ...changes(invocation, 'name', 'description'),
+      const patch = change({
+        ...given(invocation, 'name', 'description'),
         ...(all.length + added.length + removed.length === 0 ? {} : { capabilities }),
-      }
-      if (Object.keys(patch).length === 0) throw new UsageError('say what is to change; see --help')
+      })
       // What it held was read a moment ago: a change in between must not be undone.
-      invocation.output.item(await client.roles.update(uid, patch, { ifMatch: etag }), view)
+      await show(invocation, await client.roles.update(uid, patch, { ifMatch: etag }))
     },
   },
   {
@@ -138,12 +165,10 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     options: [yes],
     examples: ['berth iam roles delete tagger'],
     async run(invocation) {
-      const uid = await pickedUid(invocation, invocation.word(0), 'role', (client) =>
-        chosen(client.roles.all(), (one) => !isManaged(one)),
-      )
+      const uid = await ownRole(invocation)
       const client = await invocation.client()
       const { name } = await client.roles.get(uid)
-      if (!(await invocation.ask.confirm(`Delete the role ${name} (${uid})?`))) return
+      await invocation.ask.confirm(`Delete the role ${name} (${uid})?`)
       await client.roles.delete(uid)
       invocation.output.done(`deleted ${name} (${uid})`)
     },
@@ -166,6 +191,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
           'berth iam roles capabilities list --actions delete -o id',
         ],
         async run(invocation) {
+          const { capabilityNames } = await import('../../core/capabilities.ts')
           const resources = invocation.list('resources')
           const actions = invocation.list('actions')
           const all = capabilityNames.map(({ name }) => {

@@ -1,10 +1,14 @@
-import type { BerthClient, CatalogTier, Repo, RepoInput, Tag } from '../../../client/berth.ts'
+import type { Advisory, BerthClient, CatalogTier, Repo, RepoInput, Tag } from '../../../client/berth.ts'
+import { stateOption } from '../advisories/filters.ts'
+import { filterOf } from '../advisories/states.ts'
+import { advisoryView } from '../advisories/views.ts'
+import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../client/columns.ts'
 import type { CommandDeclaration, CommandGroup, OptionDeclaration } from '../client/command.ts'
+import { seconds } from '../client/durations.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
-import { groupUid, isUid, pickedUid, scopeOf, seconds } from '../client/locate.ts'
+import { groupUid, isMissing, isUid, repoUid, scopeOf } from '../client/locate.ts'
+import { change, given, inParent, newName, parent, within, yes } from '../client/options.ts'
 import type { View } from '../client/output.ts'
-import { changes, chosen, yes } from '../iam/groups.ts'
-import { recursiveOption } from '../iam/identities.ts'
 
 /** Images: repos and their tags. */
 
@@ -14,11 +18,13 @@ const tierName = (tier: CatalogTier) =>
 
 const repoView: View<Repo> = {
   columns: [
-    { title: 'ID', value: ({ uid }) => uid },
-    { title: 'NAME', value: ({ name }) => name },
+    idColumn,
+    nameColumn,
     { title: 'TIER', value: ({ catalogTier }) => tierName(catalogTier) },
     { title: 'BUNDLES', value: ({ bundles }) => bundles.join(', ') },
-    { title: 'DESCRIPTION', value: ({ description }) => description, wide: true },
+    { ...descriptionColumn, wide: true },
+    { title: 'SOURCE', kind: 'uid', value: ({ sync_config }) => sync_config?.source ?? '', wide: true },
+    createdColumn,
   ],
   tree: { label: ({ name, uid }) => `${name} ${uid}`, uid: ({ uid }) => uid },
   empty: 'no repos that you may see',
@@ -30,28 +36,31 @@ interface NamedTag extends Tag {
 
 const tagView: View<NamedTag> = {
   columns: [
-    { title: 'REPO', value: ({ repo }) => repo },
-    { title: 'TAG', value: ({ name }) => name },
+    { title: 'REPO', kind: 'name', value: ({ repo }) => repo },
+    { title: 'TAG', kind: 'name', value: ({ name }) => name },
     { title: 'DIGEST', value: ({ digest }) => digest },
-    { title: 'UPDATED', value: ({ updateTime = '' }) => updateTime },
-    { title: 'ID', value: ({ uid }) => uid, wide: true },
+    { title: 'UPDATED', kind: 'time', value: ({ updateTime = '' }) => updateTime },
+    { ...idColumn, wide: true },
     { title: 'DEPRECATED', value: ({ deprecated }) => (deprecated ? 'yes' : ''), wide: true },
   ],
   tree: { label: ({ repo, name }) => `${repo}:${name}`, uid: ({ uid }) => uid },
   empty: 'no tags that you may see',
 }
 
-const parent: OptionDeclaration = {
-  flags: '--parent <group>',
-  summary: 'the organization or folder to look in',
+const repoOption: OptionDeclaration = {
+  flags: '--repo <repo>',
+  summary: 'only this repo, by name, path or uid',
 }
-const repoOption: OptionDeclaration = { flags: '--repo <repo>', summary: 'only this repo, by name or uid' }
 
 async function repos(invocation: Invocation): Promise<AsyncIterable<Repo>> {
   const client = await invocation.client()
   const word = invocation.text('repo')
-  if (isUid(word)) return one(client, word)
-  return client.repos.all({ ...(await scopeOf(invocation)), ...(word === '' ? {} : { name: word }) })
+  if (word.includes('/')) return one(client, await repoUid(invocation, word))
+  return client.repos.all({
+    orderBy: 'name',
+    ...(await scopeOf(invocation)),
+    ...(word === '' ? {} : { name: word }),
+  })
 }
 
 async function* one(client: BerthClient, uid: string): AsyncGenerator<Repo> {
@@ -77,7 +86,7 @@ async function* tags(invocation: Invocation): AsyncGenerator<NamedTag> {
     includeReferrers: invocation.flag('showReferrers') || invocation.flag('all'),
   }
   for await (const { uid, name } of await repos(invocation))
-    for await (const tag of client.tags.all({ ...filter, uidp: { childrenOf: uid } }))
+    for await (const tag of client.tags.all({ ...filter, orderBy: 'name', uidp: { childrenOf: uid } }))
       yield { ...tag, repo: name }
 }
 
@@ -86,8 +95,7 @@ const listTags: Omit<CommandDeclaration, 'examples'> = {
   aliases: ['ls'],
   summary: 'list the tags of repos',
   options: [
-    parent,
-    recursiveOption,
+    ...within,
     repoOption,
     ...tagFilters,
     { flags: '--all', summary: 'all tags, whatever they look like' },
@@ -108,7 +116,7 @@ function settingsOf(invocation: Invocation): Partial<RepoInput> {
   const source = invocation.given('source')
   if (source !== undefined && !isUid(source)) throw new UsageError('--source must be the uid of a repo')
   return {
-    ...changes(invocation, 'name', 'description'),
+    ...given(invocation, 'name', 'description'),
     ...(tier === undefined ? {} : { catalogTier: `CATALOG_TIER_${tier.toUpperCase()}` as CatalogTier }),
     ...(bundles.length === 0 ? {} : { bundles }),
     ...(source === undefined ? {} : { sync_config: { source } }),
@@ -116,15 +124,14 @@ function settingsOf(invocation: Invocation): Partial<RepoInput> {
 }
 
 const repo = [{ name: 'REPO', summary: 'its uid or name' }] as const
-const pickedRepo = (invocation: Invocation) =>
-  pickedUid(invocation, invocation.word(0), 'repo', (client) => client.repos.all())
+const pickedRepo = (invocation: Invocation) => repoUid(invocation, invocation.word(0))
 
 const repoCommands: readonly CommandDeclaration[] = [
   {
     name: 'list',
     aliases: ['ls'],
     summary: 'list repos',
-    options: [parent, recursiveOption, repoOption],
+    options: [...within, repoOption],
     examples: ['berth images repos list --parent my-org', 'berth images repos list -o id'],
     run: async (invocation) => invocation.output.list(await repos(invocation), repoView),
   },
@@ -132,7 +139,7 @@ const repoCommands: readonly CommandDeclaration[] = [
     name: 'create',
     summary: 'make a repo',
     parameters: [{ name: 'NAME', summary: 'what to call it' }],
-    options: [{ flags: '--parent <group>', summary: 'where it lies' }, ...settings],
+    options: [parent, ...settings],
     examples: ['berth images repos create nginx --parent my-org --description "The web server"'],
     async run(invocation) {
       const name = invocation.word(0) || (await invocation.ask.text('Name of the repo?', 'NAME'))
@@ -156,12 +163,11 @@ const repoCommands: readonly CommandDeclaration[] = [
     name: 'update',
     summary: 'change a repo',
     parameters: repo,
-    options: [{ flags: '-n, --name <name>', summary: 'new name' }, ...settings],
+    options: [newName, ...settings],
     examples: ['berth images repos update nginx --tier base'],
     async run(invocation) {
       const uid = await pickedRepo(invocation)
-      const patch = settingsOf(invocation)
-      if (Object.keys(patch).length === 0) throw new UsageError('say what is to change; see --help')
+      const patch = change(settingsOf(invocation))
       invocation.output.item(await (await invocation.client()).repos.update(uid, patch), repoView)
     },
   },
@@ -173,33 +179,43 @@ const repoCommands: readonly CommandDeclaration[] = [
     options: [yes, { flags: '--allow-missing', summary: 'one that is gone is fine' }],
     examples: ['berth images repos delete nginx --yes'],
     async run(invocation) {
-      const allowMissing = invocation.flag('allowMissing')
-      const client = await invocation.client()
-      const word = invocation.word(0)
-      if (allowMissing && word !== '' && !isUid(word)) {
-        const found = chosen(client.repos.all({ name: word }), () => true)
-        if ((await found.next()).done === true) return invocation.output.done(`${word} is not there`)
-      }
-      const uid = await pickedRepo(invocation)
-      if (!(await invocation.ask.confirm(`Delete the repo ${word || uid}?`))) return
       try {
+        const uid = await pickedRepo(invocation)
+        const client = await invocation.client()
+        const { name } = await client.repos.get(uid)
+        await invocation.ask.confirm(`Delete the repo ${name} (${uid})?`)
         await client.repos.delete(uid)
+        invocation.output.done(`deleted ${name} (${uid})`)
       } catch (error) {
-        if (!(allowMissing && (error as { code?: number }).code === 5)) throw error
+        if (!(invocation.flag('allowMissing') && isMissing(error))) throw error
+        invocation.output.done(`${invocation.word(0)} is not there`)
       }
-      invocation.output.done(`deleted ${uid}`)
     },
   },
 ]
 
-/** `repo:tag` or `repo@digest` of a repo by name. */
+/** `repo:tag`, where the repo may have a path before it. */
 function reference(text: string): { readonly repo: string; readonly tag: string } {
-  const mark = text.lastIndexOf(':')
-  const tag = mark < 0 ? 'latest' : text.slice(mark + 1)
-  const path = mark < 0 ? text : text.slice(0, mark)
-  const repo = path.slice(path.lastIndexOf('/') + 1)
+  const [, repo = '', tag = 'latest'] = /^(.*?)(?::([^:/]*))?$/.exec(text) ?? []
   if (repo === '' || tag === '') throw new UsageError(`${JSON.stringify(text)} must be REPO:TAG`)
   return { repo, tag }
+}
+
+/** Advisories of what a repo holds: of its own name, and of all that is built from the package of that name. */
+async function* advisoriesOf(invocation: Invocation): AsyncGenerator<Advisory> {
+  const client = await invocation.client()
+  const { name, uid } = await client.repos.get(await pickedRepo(invocation))
+  const state = invocation.text('state')
+  const filter = {
+    uidp: { descendantsOf: uid.split('/')[0] ?? '' },
+    ...(state !== '' && { latestEventType: filterOf(state) }),
+  }
+  const seen = new Set<string>()
+  for (const more of [{ artifactNames: [name] }, { origin: name }])
+    for await (const advisory of client.advisories.all({ ...filter, ...more })) {
+      if (!seen.has(advisory.uid)) yield advisory
+      seen.add(advisory.uid)
+    }
 }
 
 export const images: CommandGroup = {
@@ -211,6 +227,18 @@ export const images: CommandGroup = {
       ...listTags,
       summary: 'list images: the tags of all repos',
       examples: ['berth images list --parent my-org', 'berth images list --repo nginx --updated-within 7d'],
+    },
+    {
+      name: 'advisories',
+      aliases: ['advisory'],
+      summary: 'the advisories about the package or image that a repo is named after',
+      parameters: repo,
+      options: [stateOption],
+      examples: [
+        'berth images advisories nginx',
+        'berth images advisories my-org/nginx --state affected -o csv',
+      ],
+      run: async (invocation) => invocation.output.list(advisoriesOf(invocation), advisoryView),
     },
     {
       name: 'repos',
@@ -227,15 +255,20 @@ export const images: CommandGroup = {
         {
           name: 'resolve',
           summary: 'the digest that a tag stands for',
-          parameters: [{ name: 'REF', summary: 'repo:tag', required: true }],
-          options: [parent],
-          examples: ['berth images tags resolve nginx:1.27 -o id'],
+          parameters: [{ name: 'REF', summary: 'repo:tag, or my-org/team/repo:tag', required: true }],
+          options: [inParent],
+          examples: [
+            'berth images tags resolve nginx:1.27 -o id',
+            'berth images tags resolve my-org/nginx:1.27',
+          ],
           async run(invocation) {
-            const { repo: name, tag } = reference(invocation.word(0))
+            const { repo, tag } = reference(invocation.word(0))
+            const parent = invocation.text('parent') || invocation.property('default.group')
+            const path = repo.includes('/') || parent === '' ? repo : `${parent}/${repo}`
             const client = await invocation.client()
-            const uid = await pickedUid(invocation, name, 'repo', (api) => api.repos.all({ name }))
-            const found: NamedTag[] = []
+            const { uid, name } = await client.repos.get(await repoUid(invocation, path))
             const every = { includeDates: true, includeEpochs: true, includeReferrers: true }
+            const found: NamedTag[] = []
             for await (const one of client.tags.all({ ...every, name: tag, uidp: { childrenOf: uid } }))
               found.push({ ...one, repo: name })
             const [only] = found

@@ -4,7 +4,8 @@ import { parseUid } from '../../core/uid.ts'
 import type { Judge } from '../../trust/condition.ts'
 import type { KeySource } from '../../trust/key-set.ts'
 import { mismatch, oneOfDetail } from '../../trust/match.ts'
-import { readOwnClaim, TOKEN_TYPE } from '../access-token.ts'
+import { ACCESS_TOKEN_TYPE, readOwnClaim } from '../access-token.ts'
+import { ID_TOKEN_TYPE } from '../id-token.ts'
 import type { Narrowing } from '../narrowing.ts'
 import { ALGORITHM } from '../signing-key-rows.ts'
 import type { SigningKeys } from '../signing-keys.ts'
@@ -62,7 +63,8 @@ export async function checkPlatformToken(
   const identity = parseUid(claims.subject)
   const own = readOwnClaim(claims.payload['berth'])
   // Not our tokens for cloud accounts, which are signed with the same keys.
-  const isReadable = header.typ === TOKEN_TYPE && identity !== undefined && own !== undefined
+  const isOurs = header.typ === ACCESS_TOKEN_TYPE || header.typ === ID_TOKEN_TYPE
+  const isReadable = isOurs && identity !== undefined && own !== undefined
   judge({
     name: 'platform_token',
     holds: isReadable,
@@ -85,11 +87,12 @@ export async function checkPlatformToken(
     why: 'the identity of the token does not exist any more, or its session has ended',
     detail: () => ({ expected: 'an identity that exists and a session that has not ended', actual: '' }),
   })
-  return { ...own, endsMs: endOf(claims) }
+  return { ...own, endsMs: endOf(header, claims) }
 }
 
 /** ID tokens are proof of a sign-in a moment ago and short-lived; what comes of them has the hour that a sign-in gives. */
-function endOf({ expiresAtMs, issuedAtMs, payload }: SubjectToken['claims']): number {
-  const isIdToken = payload['auth_time'] !== undefined && issuedAtMs !== undefined
-  return isIdToken ? issuedAtMs + limits.accessTokenLifetimeMs : expiresAtMs
+function endOf({ typ }: SubjectToken['header'], { expiresAtMs, issuedAtMs }: SubjectToken['claims']): number {
+  return typ === ID_TOKEN_TYPE && issuedAtMs !== undefined
+    ? issuedAtMs + limits.accessTokenLifetimeMs
+    : expiresAtMs
 }

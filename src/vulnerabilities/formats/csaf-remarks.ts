@@ -1,6 +1,6 @@
 import { limits } from '../../core/limits.ts'
 import type { CsafProducts } from './csaf-products.ts'
-import type { EventSpread } from './event-spread.ts'
+import type { DocumentGrowth } from './document-growth.ts'
 import { compareInstants, type Instant } from './instants.ts'
 import { type Fields, problemWith, type Value } from './source-value.ts'
 import {
@@ -28,14 +28,14 @@ export function remarksIn(
   vulnerability: Fields,
   list: 'flags' | 'threats' | 'remediations' | 'scores',
   products: CsafProducts,
-  spread: EventSpread,
+  growth: DocumentGrowth,
   isMeant: (entry: Fields) => boolean,
 ): Remarks {
   const general: Remark[] = []
   const byProduct = new Map<string, Remark[]>()
   const put = (id: Value, remark: Remark) => {
     if (id.kind !== 'text') throw problemWith(id, 'must be text')
-    spread(0, remark.entry)
+    growth.remark(remark.entry)
     const known = byProduct.get(id.text)
     if (known === undefined) byProduct.set(id.text, [remark])
     else known.push(remark)
@@ -53,6 +53,7 @@ export function remarksIn(
   return (productId) =>
     [...(byProduct.get(productId) ?? []), ...general].map(({ entry, references }) => {
       for (const reference of references) takeAnyway(reference)
+      growth.remark(entry)
       takeAnyway(field(entry, 'category'))
       return entry
     })

@@ -2,9 +2,9 @@ import type { AdvisoryRecord, EventRecord, Score } from '../advisory-record.ts'
 import { type CsafProducts, csafProducts } from './csaf-products.ts'
 import { dateOf, noteTaker, remarksIn } from './csaf-remarks.ts'
 import { csafScores, distinctScores } from './cvss-scores.ts'
+import type { DocumentGrowth } from './document-growth.ts'
 import { eventType, type Happening, historyOf } from './event-history.ts'
-import { type EventSpread, eventSpread } from './event-spread.ts'
-import { checkCount, distinctAliases, emptyRecord, type FormatReader } from './format-reading.ts'
+import { emptyRecord, type FormatReader } from './format-reading.ts'
 import type { Instant } from './instants.ts'
 import { recordKey } from './record-key.ts'
 import { type Fields, pathOf, problemWith } from './source-value.ts'
@@ -24,10 +24,9 @@ import { isJustification, type VexStatus, vexEvent } from './vex-status.ts'
 import { isVulnerabilityId, takeVulnerabilityId } from './vulnerability-id.ts'
 
 /** CSAF 2.0 documents about vulnerabilities: an advisory for each product, component of it, and vulnerability. */
-export const readCsaf: FormatReader = (root, tally) => {
+export const readCsaf: FormatReader = (root, tally, growth) => {
   const facts = factsOf(root)
   const products = csafProducts(root)
-  const spread = eventSpread()
   const found = new Map<string, Told>()
   for (const vulnerability of objectsIn(root, 'vulnerabilities')) {
     const ids = idsOf(vulnerability)
@@ -36,36 +35,29 @@ export const readCsaf: FormatReader = (root, tally) => {
       tally.add(`${pathOf(vulnerability, 'alike')} (no id)`)
       continue
     }
-    for (const status of statusesOf(vulnerability, products, facts.released, spread)) {
-      const key = recordKey(
-        'csaf',
-        [facts.publisher, status.product.given, status.component.given, id].join('|'),
-      )
-      const known = found.get(key) ?? {
-        ...status,
-        aliases: ids,
-        source: vulnerability,
-        happenings: [],
-        scores: [],
+    for (const status of statusesOf(vulnerability, products, facts, growth)) {
+      const names = [facts.publisher, status.product.given, status.component.given, id]
+      const key = recordKey('csaf', names.join('|'))
+      const known = found.get(key)
+      if (known === undefined) {
+        growth.advisory(vulnerability)
+        found.set(key, { ...status, aliases: new Set([ids]), source: vulnerability })
+      } else {
+        known.aliases.add(ids)
+        known.happenings.push(...status.happenings)
+        known.scores.push(...status.scores)
       }
-      known.happenings.push(...status.happenings)
-      known.scores.push(...status.scores)
-      found.set(key, known)
-      checkCount(found.size, vulnerability)
     }
   }
   const advisories = [...found].map(
-    ([key, told]): AdvisoryRecord => ({
+    ([key, { product, component, aliases, source, happenings, scores }]): AdvisoryRecord => ({
       ...emptyRecord,
-      ...thingColumns(told.product, told.component),
+      ...thingColumns(product, component),
       key,
       author: facts.author,
-      aliases: distinctAliases(told.aliases, told.source),
-      events: historyOf(
-        told.happenings.map((happening) => ({ ...happening, author: facts.author })),
-        tally,
-      ),
-      severities: distinctScores(told.scores),
+      aliases: growth.aliases([...aliases].flat(), source),
+      events: historyOf(happenings, tally),
+      severities: distinctScores(scores),
       createdMs: facts.firstReleased.ms,
       updatedMs: facts.released.ms,
     }),
@@ -122,7 +114,7 @@ interface Status {
 }
 
 interface Told extends Status {
-  readonly aliases: readonly string[]
+  readonly aliases: Set<readonly string[]>
   readonly source: Fields
 }
 
@@ -137,24 +129,23 @@ const statusLists: readonly (readonly [list: string, status: VexStatus])[] = [
 function* statusesOf(
   vulnerability: Fields,
   products: CsafProducts,
-  released: Instant,
-  spread: EventSpread,
+  { author, released }: Facts,
+  growth: DocumentGrowth,
 ): Generator<Status> {
   const described = field(vulnerability, 'product_status')
   if (described === undefined) return
   const lists = fieldsOf(described)
-  const eventsOf = eventsFor(vulnerability, products, released, spread)
-  const scores = remarksIn(vulnerability, 'scores', products, spread, () => true)
+  const eventsOf = eventsFor(vulnerability, products, released, growth)
+  const scores = remarksIn(vulnerability, 'scores', products, growth, () => true)
   for (const [list, status] of statusLists) {
-    for (const reference of entriesOf(lists, list)) {
-      const id = takeName(reference)
+    for (const source of entriesOf(lists, list)) {
+      const id = takeName(source)
       const { product, component } = products.resolve(id)
-      const happenings = eventsOf(status, id, product.version || component.version).map(
-        ({ at, type, noteChars }) => {
-          spread(noteChars, reference)
-          return { at, type, author: '', source: reference }
-        },
-      )
+      const happenings: Happening[] = []
+      for (const { at, type, noteChars } of eventsOf(status, id, product.version || component.version)) {
+        growth.event(noteChars, source)
+        happenings.push({ at, type, author, source })
+      }
       yield { product, component, happenings, scores: scores(id).flatMap(csafScores) }
     }
   }
@@ -167,9 +158,9 @@ interface Event {
 }
 
 /** The events that a status of a product stands for, with what the other lists say of the product. */
-function eventsFor(vulnerability: Fields, products: CsafProducts, released: Instant, spread: EventSpread) {
+function eventsFor(vulnerability: Fields, products: CsafProducts, released: Instant, growth: DocumentGrowth) {
   const remarks = (list: 'flags' | 'threats' | 'remediations', isMeant: (entry: Fields) => boolean) =>
-    remarksIn(vulnerability, list, products, spread, isMeant)
+    remarksIn(vulnerability, list, products, growth, isMeant)
   const category = (entry: Fields) => peek(entry, 'category')
   const justifications = remarks('flags', (flag) => isJustification(peek(flag, 'label')))
   const impacts = remarks('threats', (threat) => category(threat) === 'impact')

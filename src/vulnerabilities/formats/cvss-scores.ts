@@ -1,6 +1,7 @@
 import { Severity_Type as SeverityType } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import { limits } from '../../core/limits.ts'
 import type { Score } from '../advisory-record.ts'
-import type { Fields } from './source-value.ts'
+import { type Fields, problemWith } from './source-value.ts'
 import { field, objectsIn, peek, requiredField, takeAnyway, takeName } from './value-fields.ts'
 
 /** Vectors of CVSS in the formats that have them. The schema knows no other method, so those stay untaken. */
@@ -13,8 +14,11 @@ const osvTypes = new Map([
 
 /** The `severity` of an OSV record or of what it affects. */
 export function osvScores(fields: Fields): Score[] {
+  const severities = objectsIn(fields, 'severity')
+  const tooMany = severities[limits.advisoryScoresMax]
+  if (tooMany !== undefined) throw problemWith(tooMany, `is more than ${limits.advisoryScoresMax} scores`)
   return distinctScores(
-    objectsIn(fields, 'severity').flatMap((severity) => {
+    severities.flatMap((severity) => {
       const type = osvTypes.get(peek(severity, 'type'))
       if (type === undefined) return []
       takeAnyway(field(severity, 'type'))

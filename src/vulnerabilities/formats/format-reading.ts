@@ -1,6 +1,6 @@
-import { limits } from '../../core/limits.ts'
 import type { AdvisoryDocument, AdvisoryRecord } from '../advisory-record.ts'
-import { type Fields, problemWith, type Value } from './source-value.ts'
+import type { DocumentGrowth } from './document-growth.ts'
+import type { Fields } from './source-value.ts'
 import type { UnmappedTally } from './unmapped.ts'
 
 /** What the readers of all formats have in common. */
@@ -9,6 +9,7 @@ import type { UnmappedTally } from './unmapped.ts'
 export type FormatReader = (
   root: Fields,
   tally: UnmappedTally,
+  growth: DocumentGrowth,
 ) => Omit<AdvisoryDocument, 'format' | 'unmapped'>
 
 /** A record that says nothing yet. */
@@ -30,23 +31,4 @@ export const emptyRecord: Omit<AdvisoryRecord, 'key'> = {
   createdMs: undefined,
   updatedMs: undefined,
   withdrawnMs: undefined,
-}
-
-/** Each alias once, in the order of the document. */
-export function distinctAliases(aliases: readonly string[], source: Value): string[] {
-  const distinct = [...new Set(aliases)]
-  if (distinct.length > limits.advisoryAliasesMax) {
-    throw problemWith(source, `has more than ${limits.advisoryAliasesMax} aliases`)
-  }
-  return distinct
-}
-
-/** Called for each record of a document that is about to be made. */
-export function checkCount(records: number, source: Value): void {
-  if (records > limits.advisoriesPerDocumentMax) {
-    throw problemWith(
-      source,
-      `is more than the ${limits.advisoriesPerDocumentMax} advisories that a document may have`,
-    )
-  }
 }

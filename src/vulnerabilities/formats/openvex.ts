@@ -1,7 +1,7 @@
 import type { AdvisoryRecord, EventRecord } from '../advisory-record.ts'
+import type { DocumentGrowth } from './document-growth.ts'
 import { type Happening, historyOf } from './event-history.ts'
-import { type EventSpread, eventSpread } from './event-spread.ts'
-import { checkCount, distinctAliases, emptyRecord, type FormatReader } from './format-reading.ts'
+import { emptyRecord, type FormatReader } from './format-reading.ts'
 import { compareInstants, type Instant } from './instants.ts'
 import { recordKey } from './record-key.ts'
 import { type Fields, pathOf, problemWith, type Value } from './source-value.ts'
@@ -27,27 +27,29 @@ import { takeAlias } from './vulnerability-id.ts'
  * OpenVEX documents of both generations, which differ in whether vulnerabilities and products are texts or objects. What the
  * statements say of one product, subcomponent and vulnerability is the history of one advisory.
  */
-export const readOpenvex: FormatReader = (root, tally) => {
+export const readOpenvex: FormatReader = (root, tally, growth) => {
   takeAnyway(field(root, '@context'))
   const updated = optionalInstant(root, 'last_updated')
   const made = optionalInstant(root, 'timestamp')
   const author = optionalName(root, 'author')
   requiredField(root, 'statements')
-  const spread = eventSpread()
   const found = new Map<string, Saying[]>()
   for (const statement of objectsIn(root, 'statements')) {
-    for (const saying of sayingsOf(statement, made ?? updated, author, tally, spread)) {
+    for (const saying of sayingsOf(statement, made ?? updated, author, tally, growth)) {
       const key = recordKey(
         'openvex',
         `${saying.product.given}|${saying.component.given}|${saying.vulnerability}`,
       )
       const known = found.get(key)
-      if (known === undefined) found.set(key, [saying])
-      else known.push(saying)
-      checkCount(found.size, statement)
+      if (known !== undefined) {
+        known.push(saying)
+        continue
+      }
+      growth.advisory(statement)
+      found.set(key, [saying])
     }
   }
-  const advisories = [...found].map(([key, sayings]) => recordOf(key, sayings, author, tally))
+  const advisories = [...found].map(([key, sayings]) => recordOf(key, sayings, author, tally, growth))
   return { id: optionalName(root, '@id'), revisionMs: (updated ?? made)?.ms, advisories, scores: [] }
 }
 
@@ -66,7 +68,7 @@ function* sayingsOf(
   made: Instant | undefined,
   author: string,
   tally: UnmappedTally,
-  spread: EventSpread,
+  growth: DocumentGrowth,
 ): Generator<Saying> {
   const path = pathOf(statement, 'alike')
   const status = takeName(requiredField(statement, 'status'))
@@ -87,7 +89,7 @@ function* sayingsOf(
   for (const { product, components } of things) {
     const type = saidOf.type(product)
     for (const component of components.length === 0 ? [NOTHING] : components) {
-      spread(saidOf.noteChars, statement)
+      growth.event(saidOf.noteChars, statement)
       const happening = { at, type, author, source: statement }
       const updated = compareInstants(lastUpdated, at) > 0 ? lastUpdated : at
       yield { vulnerability, aliases, product, component, happening, updated }
@@ -174,6 +176,7 @@ function recordOf(
   sayings: readonly Saying[],
   author: string,
   tally: UnmappedTally,
+  growth: DocumentGrowth,
 ): AdvisoryRecord {
   const [{ product, component, happening }] = sayings as [Saying]
   const updated = sayings
@@ -188,8 +191,9 @@ function recordOf(
     ...thingColumns(product, component),
     key,
     author,
-    aliases: distinctAliases(
-      sayings.flatMap(({ aliases }) => aliases),
+    aliases: growth.aliases(
+      // One list for all that one statement says.
+      [...new Set(sayings.map(({ aliases }) => aliases))].flat(),
       happening.source,
     ),
     events,

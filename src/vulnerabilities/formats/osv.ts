@@ -1,7 +1,9 @@
+import { limits } from '../../core/limits.ts'
 import type { AdvisoryRecord, ScoreRecord } from '../advisory-record.ts'
 import { distinctScores, osvScores } from './cvss-scores.ts'
+import type { DocumentGrowth } from './document-growth.ts'
 import { detectedByHand, eventType, type Happening, historyOf } from './event-history.ts'
-import { checkCount, distinctAliases, emptyRecord, type FormatReader } from './format-reading.ts'
+import { emptyRecord, type FormatReader } from './format-reading.ts'
 import { compareInstants, type Instant, UNTIMED } from './instants.ts'
 import { packageNameOf } from './package-url.ts'
 import { publishedRecords } from './published-osv.ts'
@@ -24,26 +26,28 @@ import {
 import { isPlatformId, takeAlias, takeVulnerabilityId } from './vulnerability-id.ts'
 
 /** OSV records, of schema 1: one vulnerability, and one advisory for each package or repository that it affects. */
-export const readOsv: FormatReader = (root, tally) => {
+export const readOsv: FormatReader = (root, tally, growth) => {
   checkVersion(root)
   const id = takeVulnerabilityId(requiredField(root, 'id'))
+  const modified = told(takeInstant(requiredField(root, 'modified')))
+  const whole = publishedRecords(root, id, tally, growth)
+  if (whole !== undefined) return { id, revisionMs: modified?.ms, advisories: whole, scores: [] }
+  const aliases = entriesOf(root, 'aliases').map(takeAlias)
+  const upstream = entriesOf(root, 'upstream').map(takeAlias)
+  const withdrawn = optionalInstant(root, 'withdrawn')
+  const affected = affectedIn(root, growth)
+  // What was taken back says nothing of others any more.
+  const scores = withdrawn === undefined ? scoresOf(root, [id, ...aliases], affected, growth) : []
   const facts = {
     id,
-    aliases: ['aliases', 'upstream'].flatMap((name) => entriesOf(root, name).map(takeAlias)),
-    modified: told(takeInstant(requiredField(root, 'modified'))),
+    aliases: [...(isPlatformId(id) ? [] : [id]), ...aliases, ...upstream],
+    modified,
     published: told(optionalInstant(root, 'published')),
-    withdrawn: optionalInstant(root, 'withdrawn'),
+    withdrawn,
+    scores: ownScores(id, scores),
   }
-  const published = publishedRecords(root, id, tally)
-  if (published !== undefined)
-    return { id, revisionMs: facts.modified?.ms, advisories: published, scores: [] }
-  const affected = affectedIn(root)
-  // What was taken back says nothing of others any more.
-  const scores = facts.withdrawn === undefined ? scoresOf(root, id, affected) : []
-  const advisories = affected.map((each) =>
-    recordOf(root, { ...facts, scores: ownScores(id, scores) }, each, tally),
-  )
-  return { id, revisionMs: facts.modified?.ms, advisories, scores }
+  const advisories = affected.map((each) => recordOf(root, facts, each, tally, growth))
+  return { id, revisionMs: modified?.ms, advisories, scores }
 }
 
 /** What holds for all that a record affects. */
@@ -86,7 +90,7 @@ interface Affected {
 }
 
 /** Each package once, and each repository of what has no package. */
-function affectedIn(root: Fields): Affected[] {
+function affectedIn(root: Fields, growth: DocumentGrowth): Affected[] {
   const found = new Map<string, Affected>()
   const put = (
     key: string,
@@ -95,10 +99,11 @@ function affectedIn(root: Fields): Affected[] {
     entry: Fields,
     ranges: readonly Fields[],
   ): Affected => {
-    const affected = found.get(key) ?? { key, name, type, product: '', entries: [] }
+    const known = found.get(key)
+    if (known === undefined) growth.advisory(entry)
+    const affected = known ?? { key, name, type, product: '', entries: [] }
     affected.entries.push({ entry, ranges })
     found.set(key, affected)
-    checkCount(found.size, entry)
     return affected
   }
   for (const entry of objectsIn(root, 'affected')) {
@@ -134,16 +139,29 @@ function affectedIn(root: Fields): Affected[] {
   return [...found.values()]
 }
 
-function scoresOf(root: Fields, id: string, affected: readonly Affected[]): ScoreRecord[] {
-  const aliases = [...new Set([id, ...entriesOf(root, 'aliases').map(takeAlias)])]
+function scoresOf(
+  root: Fields,
+  ids: readonly string[],
+  affected: readonly Affected[],
+  growth: DocumentGrowth,
+): ScoreRecord[] {
   const byComponent = new Map([['', osvScores(root)]])
   for (const { name, entries } of affected) {
-    const own = entries.flatMap(({ entry }) => osvScores(entry))
-    byComponent.set(name, distinctScores([...(byComponent.get(name) ?? []), ...own]))
+    for (const { entry } of entries) {
+      const own = osvScores(entry)
+      if (own.length === 0) continue
+      const all = distinctScores([...(byComponent.get(name) ?? []), ...own])
+      if (all.length > limits.advisoryScoresMax) {
+        throw problemWith(entry, `has one of more than ${limits.advisoryScoresMax} scores of ${name}`)
+      }
+      byComponent.set(name, all)
+    }
   }
-  return [...byComponent]
-    .filter(([, severities]) => severities.length > 0)
-    .flatMap(([component, severities]) => aliases.map((alias) => ({ alias, component, severities })))
+  return [...byComponent].flatMap(([component, severities]) => {
+    if (severities.length === 0) return []
+    growth.scores(ids.length, root)
+    return [...new Set(ids)].map((alias) => ({ alias, component, severities }))
+  })
 }
 
 /** Scores that an advisory would not find by one of its aliases, because its id is none. */
@@ -152,7 +170,13 @@ function ownScores(id: string, scores: readonly ScoreRecord[]): Facts['scores'] 
   return isPlatformId(id) ? (general?.severities ?? []) : []
 }
 
-function recordOf(root: Value, facts: Facts, affected: Affected, tally: UnmappedTally): AdvisoryRecord {
+function recordOf(
+  root: Value,
+  facts: Facts,
+  affected: Affected,
+  tally: UnmappedTally,
+  growth: DocumentGrowth,
+): AdvisoryRecord {
   const { id, aliases, modified, published, withdrawn, scores } = facts
   const { name, type, product } = affected
   const url = packageNameOf(product)
@@ -164,11 +188,10 @@ function recordOf(root: Value, facts: Facts, affected: Affected, tally: Unmapped
     .at(-1)
   const created: Happening = { at: since ?? UNTIMED, type: detectedByHand(), author: '', source: root }
   const fixed = affected.entries.flatMap(({ ranges }) => ranges.flatMap((range) => fixesOf(range, until)))
-  const isPlatforms = isPlatformId(id)
   return {
     ...emptyRecord,
     key: recordKey('osv', `${id}#${affected.key}`),
-    advisoryId: isPlatforms ? id : '',
+    advisoryId: isPlatformId(id) ? id : '',
     legacyAdvisoryId: id,
     artifactName: name,
     artifactType: url?.type ?? type,
@@ -176,7 +199,7 @@ function recordOf(root: Value, facts: Facts, affected: Affected, tally: Unmapped
     componentName: name,
     componentType: type,
     product,
-    aliases: distinctAliases(isPlatforms ? aliases : [id, ...aliases], root),
+    aliases: growth.aliases(aliases, root),
     events: historyOf([created, ...fixed], tally),
     severities: scores,
     createdMs: since?.ms,

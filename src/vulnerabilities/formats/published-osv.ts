@@ -2,8 +2,9 @@ import { fromJson, type JsonValue } from '@bufbuild/protobuf'
 import { AdvisoryEventSchema } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import type { AdvisoryRecord } from '../advisory-record.ts'
 import { osvScores } from './cvss-scores.ts'
+import type { DocumentGrowth } from './document-growth.ts'
 import { type Happening, historyOf } from './event-history.ts'
-import { distinctAliases, emptyRecord } from './format-reading.ts'
+import { emptyRecord } from './format-reading.ts'
 import { recordKey } from './record-key.ts'
 import { DocumentProblem, type Fields, problemWith, type Value } from './source-value.ts'
 import type { UnmappedTally } from './unmapped.ts'
@@ -31,6 +32,7 @@ export function publishedRecords(
   root: Fields,
   id: string,
   tally: UnmappedTally,
+  growth: DocumentGrowth,
 ): AdvisoryRecord[] | undefined {
   const affected = objectsIn(root, 'affected').map((entry) => ({ entry, words: wordsIn(entry) }))
   const isPublished = ({ words }: { words: Fields | undefined }) =>
@@ -41,7 +43,7 @@ export function publishedRecords(
   for (const alias of entriesOf(root, 'aliases')) takeAnyway(alias)
   const keys = new Set<string>()
   return affected.map(({ entry, words }, at) => {
-    const record = recordOf(root, entry, words as Fields, { id, tally })
+    const record = recordOf(root, entry, words as Fields, { id, tally, growth })
     const plain = `${id}#${record.artifactType}/${record.artifactName}`
     const key = recordKey('osv', keys.has(plain) ? `${plain}#${at}` : plain)
     keys.add(plain)
@@ -59,8 +61,13 @@ function recordOf(
   root: Fields,
   entry: Fields,
   words: Fields,
-  { id, tally }: { readonly id: string; readonly tally: UnmappedTally },
+  {
+    id,
+    tally,
+    growth,
+  }: { readonly id: string; readonly tally: UnmappedTally; readonly growth: DocumentGrowth },
 ): Omit<AdvisoryRecord, 'key'> {
+  growth.advisory(entry)
   takeRepeated(entry)
   takeAnyway(field(words, 'advisoryId'))
   const specific = fieldsOf(requiredField(entry, 'database_specific'))
@@ -80,7 +87,7 @@ function recordOf(
     origin: optionalName(specific, 'origin'),
     product: optionalName(specific, 'product'),
     componentProduct: optionalName(specific, 'componentProduct'),
-    aliases: distinctAliases(entriesOf(words, 'aliases').map(takeAlias), words),
+    aliases: growth.aliases(entriesOf(words, 'aliases').map(takeAlias), words),
     events: historyOf(objectsIn(words, 'events').map(happeningOf), tally),
     severities: scores.length > 0 ? scores : osvScores(entry),
     createdMs: optionalInstant(words, 'createTime')?.ms,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import type { Format, ReadResult } from '../advisory-record.ts'
 import { readCsaf } from './csaf.ts'
+import { documentGrowth } from './document-growth.ts'
 import { documentText, legibleText } from './document-text.ts'
 import type { FormatReader } from './format-reading.ts'
 import { jsonValue } from './json-text.ts'
@@ -25,7 +26,7 @@ export function readDocument(name: string, format: Format | '', content: Uint8Ar
     const root = fieldsOf(isJson(name, text) ? jsonValue(text) : yamlValue(text))
     const actual = format || formatOf(root)
     const tally = unmappedTally()
-    const read = readerOf(actual, root)(root, tally)
+    const read = readerOf(actual, root)(root, tally, documentGrowth())
     tally.addUntaken(root)
     const id = idOf(read.id, actual, name, content)
     return { document: { ...read, format: actual, id, unmapped: tally.list() } }

@@ -1,7 +1,7 @@
 import { AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositiveType } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import type { AdvisoryRecord } from '../advisory-record.ts'
 import { eventType, type Happening, historyOf } from './event-history.ts'
-import { checkCount, emptyRecord, type FormatReader } from './format-reading.ts'
+import { emptyRecord, type FormatReader } from './format-reading.ts'
 import { UNTIMED } from './instants.ts'
 import { recordKey } from './record-key.ts'
 import { type Fields, pathOf, problemWith, type Value } from './source-value.ts'
@@ -19,8 +19,8 @@ import {
 } from './value-fields.ts'
 import { isPlatformId, isVulnerabilityId } from './vulnerability-id.ts'
 
-/** Alpine-style security databases: for each package, which version fixed what. They have no times: the import's count. */
-export const readSecdb: FormatReader = (root, tally) => {
+/** Alpine-style security databases: for each package, which version fixed what. They have no times: that of the importing counts. */
+export const readSecdb: FormatReader = (root, tally, growth) => {
   const id = repositoryOf(root)
   const architecture = architectureOf(root)
   requiredField(root, 'packages')
@@ -33,7 +33,7 @@ export const readSecdb: FormatReader = (root, tally) => {
       const key = `${name}:${vulnerability}`
       const known = found.get(key)
       if (known === undefined) {
-        checkCount(found.size + 1, happening.source)
+        growth.advisory(happening.source)
         found.set(key, { pkg: name, id: vulnerability, happenings: [happening] })
       } else {
         known.happenings.push(happening)

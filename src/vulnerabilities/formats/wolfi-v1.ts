@@ -1,6 +1,6 @@
 import type { AdvisoryRecord } from '../advisory-record.ts'
 import { type Happening, historyOf, latestEvent } from './event-history.ts'
-import { checkCount, emptyRecord, type FormatReader } from './format-reading.ts'
+import { emptyRecord, type FormatReader } from './format-reading.ts'
 import { recordKey } from './record-key.ts'
 import { type Fields, pathOf, problemWith, type Value } from './source-value.ts'
 import { type UnmappedTally, unknownValue } from './unmapped.ts'
@@ -9,12 +9,12 @@ import { isJustification, isVexStatus, type VexStatus, vexEvent } from './vex-st
 import { isVulnerabilityId } from './vulnerability-id.ts'
 
 /** The first form of Wolfi advisory documents, which has no version: the history of each vulnerability in the words of VEX. */
-export const readWolfiV1: FormatReader = (root, tally) => {
+export const readWolfiV1: FormatReader = (root, tally, growth) => {
   const origin = takeName(requiredField(fieldsOf(requiredField(root, 'package')), 'name'))
   const byId = fieldsOf(requiredField(root, 'advisories'))
   byId.isDictionary = true
-  const advisories = [...byId.byName].map(([id, history], index) => {
-    checkCount(index + 1, history)
+  const advisories = [...byId.byName].map(([id, history]) => {
+    growth.advisory(history)
     return recordOf(id, history, origin, tally)
   })
   return { id: origin, revisionMs: latestEvent(advisories), advisories, scores: [] }

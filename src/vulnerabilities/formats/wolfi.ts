@@ -1,7 +1,8 @@
 import { AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositiveType } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import type { AdvisoryRecord, EventRecord } from '../advisory-record.ts'
+import type { DocumentGrowth } from './document-growth.ts'
 import { detectedByHand, eventType, type Happening, historyOf, latestEvent } from './event-history.ts'
-import { checkCount, distinctAliases, emptyRecord, type FormatReader } from './format-reading.ts'
+import { emptyRecord, type FormatReader } from './format-reading.ts'
 import { recordKey } from './record-key.ts'
 import { type Fields, pathOf, problemWith } from './source-value.ts'
 import { type UnmappedTally, unknownValue } from './unmapped.ts'
@@ -20,14 +21,14 @@ import {
 import { isPlatformId, takeAlias, takeVulnerabilityId } from './vulnerability-id.ts'
 
 /** Wolfi advisory documents of model 2, whose revisions only add: one document for each origin package. */
-export const readWolfi: FormatReader = (root, tally) => {
+export const readWolfi: FormatReader = (root, tally, growth) => {
   checkVersion(root)
   const origin = takeName(requiredField(fieldsOf(requiredField(root, 'package')), 'name'))
   requiredField(root, 'advisories')
   const ids = new Set<string>()
-  const advisories = objectsIn(root, 'advisories').map((advisory, index) => {
-    checkCount(index + 1, advisory)
-    const record = recordOf(advisory, origin, tally)
+  const advisories = objectsIn(root, 'advisories').map((advisory) => {
+    growth.advisory(advisory)
+    const record = recordOf(advisory, origin, tally, growth)
     if (ids.has(record.legacyAdvisoryId))
       throw problemWith(advisory, `has the id of another one in this document`)
     ids.add(record.legacyAdvisoryId)
@@ -47,7 +48,12 @@ function checkVersion(root: Fields): void {
   }
 }
 
-function recordOf(advisory: Fields, origin: string, tally: UnmappedTally): AdvisoryRecord {
+function recordOf(
+  advisory: Fields,
+  origin: string,
+  tally: UnmappedTally,
+  growth: DocumentGrowth,
+): AdvisoryRecord {
   const id = takeVulnerabilityId(requiredField(advisory, 'id'))
   const isPlatforms = isPlatformId(id)
   const happenings = objectsIn(advisory, 'events')
@@ -66,7 +72,7 @@ function recordOf(advisory: Fields, origin: string, tally: UnmappedTally): Advis
     componentLocation: scan?.componentLocation ?? '',
     componentType: scan?.componentType ?? '',
     origin,
-    aliases: distinctAliases(
+    aliases: growth.aliases(
       [...(isPlatforms ? [] : [id]), ...entriesOf(advisory, 'aliases').map(takeAlias)],
       advisory,
     ),

@@ -45,7 +45,7 @@ interface Making {
   readonly made: Promise<boolean>
 }
 
-export function feeds({ files, threads, waitMs = WAIT_MS }: FeedsOptions): Feeds {
+export function publishedFeeds({ files, threads, waitMs = WAIT_MS }: FeedsOptions): Feeds {
   const makings = new Map<string, Promise<Making>>()
 
   const makingOf = (name: string, request: FeedRequest): Promise<Making> => {

@@ -7,7 +7,7 @@ import type { Uid } from '../src/core/uid.ts'
 import type { BodyStream } from '../src/http.ts'
 import { feedFiles } from '../src/vulnerabilities/publish/feed-files.ts'
 import { feedThreads } from '../src/vulnerabilities/publish/feed-threads.ts'
-import { type FeedRequest, feeds } from '../src/vulnerabilities/publish/feeds.ts'
+import { type FeedRequest, publishedFeeds } from '../src/vulnerabilities/publish/feeds.ts'
 import { artifactAt, locationOf } from '../src/vulnerabilities/publish/make-feed.ts'
 import { defaultSettings } from '../src/vulnerabilities/publish/settings.ts'
 import { documentOf, write } from './support/advisories.ts'
@@ -135,7 +135,7 @@ describe('feeds', () => {
       },
     }
     const files = feedFiles({ directory, clock: Date.now })
-    return { threads, made: () => makings, ...feeds({ files, threads: counted, waitMs }) }
+    return { threads, made: () => makings, ...publishedFeeds({ files, threads: counted, waitMs }) }
   }
 
   test('are made once for all who ask, and sent while they are made', async (t) => {

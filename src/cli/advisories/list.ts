@@ -1,0 +1,45 @@
+import type { Advisory } from '../../../client/berth.ts'
+import type { CommandDeclaration } from '../client/command.ts'
+import { UsageError } from '../client/invocation.ts'
+import { scopeOf } from '../client/locate.ts'
+import { within } from '../client/options.ts'
+import { filterOptions, filtersOf } from './filters.ts'
+import { advisoryView } from './views.ts'
+
+export const listCommand: CommandDeclaration = {
+  name: 'list',
+  aliases: ['ls'],
+  summary: 'list advisories; all filters that are given must hold',
+  options: [
+    ...within,
+    ...filterOptions,
+    { flags: '--sort <order>', summary: 'as updated_at desc or artifact_name (default: uid)' },
+    { flags: '--limit <n>', summary: 'no more than so many' },
+  ],
+  examples: [
+    'berth advisories list --cve CVE-2024-6119',
+    'berth advisories list --origin openssl --state affected',
+    'berth advisories list -q golang.org/x/net --event detected,affected -o csv',
+    "berth advisories list --parent my-org --sort 'updated_at desc' --limit 20",
+  ],
+  async run(invocation) {
+    const client = await invocation.client()
+    const orderBy = invocation.text('sort')
+    const found = client.advisories.all({
+      ...(await scopeOf(invocation)),
+      ...filtersOf(invocation),
+      ...(orderBy !== '' && { orderBy }),
+    })
+    await invocation.output.list(limited(found, invocation.text('limit')), advisoryView)
+  },
+}
+
+async function* limited(found: AsyncIterable<Advisory>, text: string): AsyncGenerator<Advisory> {
+  if (text !== '' && !/^[1-9][0-9]{0,8}$/.test(text))
+    throw new UsageError(`--limit: ${JSON.stringify(text)} must be a number from 1`)
+  let left = text === '' ? Number.POSITIVE_INFINITY : Number(text)
+  for await (const advisory of found) {
+    yield advisory
+    if (--left === 0) return
+  }
+}

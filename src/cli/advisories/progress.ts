@@ -1,0 +1,48 @@
+import type { ImportSummary } from '../../vulnerabilities/feeds/import-summary.ts'
+import type { Output } from '../client/output.ts'
+
+/** How far an import is: by the bytes of what it reads, which are known before their documents are. */
+export interface Progress {
+  /** So many more bytes are to be gone through. */
+  expect(bytes: number): void
+  /** So many more were. */
+  read(bytes: number): void
+  fetched(name: string, bytes: number, total: number): void
+  show(): void
+}
+
+const BAR_CELLS = 24
+const MIB = 1024 * 1024
+/** As often as somebody can read it. */
+const SHOWN_EVERY_MS = 100
+
+export function progressIn(output: Output, summary: ImportSummary): Progress {
+  let [expected, done, shownMs] = [0, 0, 0]
+  const say = (share: number, what: string) => {
+    if (performance.now() - shownMs < SHOWN_EVERY_MS) return
+    shownMs = performance.now()
+    output.progress(`${bar(share)} ${what}`)
+  }
+  return {
+    expect(bytes) {
+      expected += bytes
+    },
+    read(bytes) {
+      done += bytes
+    },
+    fetched(name, bytes, total) {
+      const size = total === 0 ? '' : ` of ${(total / MIB).toFixed(1)}`
+      say(total === 0 ? 0 : bytes / total, `fetching ${name}: ${(bytes / MIB).toFixed(1)}${size} MiB`)
+    },
+    show() {
+      const { documents, rejected } = summary.total()
+      say(done / expected, `${documents} documents${rejected > 0 ? `, ${rejected} rejected` : ''}`)
+    },
+  }
+}
+
+function bar(share: number): string {
+  const part = Math.min(1, Math.max(0, Number.isFinite(share) ? share : 0))
+  const cells = Math.round(part * BAR_CELLS)
+  return `[${'#'.repeat(cells)}${'.'.repeat(BAR_CELLS - cells)}] ${String(Math.floor(part * 100)).padStart(3)}%`
+}

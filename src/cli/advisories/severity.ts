@@ -1,0 +1,63 @@
+import { createRequire } from 'node:module'
+import type { Severity } from '../../../client/berth.ts'
+
+/** How bad a vulnerability is, by the vectors of the Common Vulnerability Scoring System that are known of it. */
+
+export interface Rating {
+  readonly score: number
+  /** `critical`, `high`, `medium`, `low` or `none`. */
+  readonly label: string
+  readonly vector: string
+}
+
+/** Loaded for whoever looks at advisories alone. */
+const calculator = () =>
+  createRequire(import.meta.url)('ae-cvss-calculator') as typeof import('ae-cvss-calculator')
+
+const rated = new Map<string, Rating | undefined>()
+
+/** The base score of a vector; undefined for one that cannot be read. */
+export function ratingOf(vector: string): Rating | undefined {
+  if (!rated.has(vector)) rated.set(vector, calculated(vector))
+  return rated.get(vector)
+}
+
+function calculated(vector: string): Rating | undefined {
+  const { Cvss2, Cvss3P0, Cvss3P1, Cvss4P0 } = calculator()
+  const isSecond = !vector.startsWith('CVSS:')
+  const Version = isSecond
+    ? Cvss2
+    : vector.startsWith('CVSS:4.0/')
+      ? Cvss4P0
+      : vector.startsWith('CVSS:3.1/')
+        ? Cvss3P1
+        : Cvss3P0
+  try {
+    const score = new Version(vector).calculateScores().base
+    return score === undefined || !Number.isFinite(score)
+      ? undefined
+      : { score, label: labelOf(score, isSecond), vector }
+  } catch {
+    return undefined
+  }
+}
+
+/** The scales of the versions; the second knows nothing above high. */
+function labelOf(score: number, isSecond: boolean): string {
+  if (score >= 9 && !isSecond) return 'critical'
+  if (score >= 7) return 'high'
+  if (score >= 4) return 'medium'
+  return score > 0 || isSecond ? 'low' : 'none'
+}
+
+/** Of several vectors the worst of the newest version. */
+export function worstOf(severities: readonly Severity[]): Rating | undefined {
+  const newestFirst = Object.entries(Object.groupBy(severities, ({ type }) => type)).sort(([a], [b]) =>
+    a < b ? 1 : -1,
+  )
+  for (const [, ofVersion = []] of newestFirst) {
+    const ratings = ofVersion.flatMap(({ score }) => ratingOf(score) ?? [])
+    if (ratings.length > 0) return ratings.reduce((worst, one) => (one.score > worst.score ? one : worst))
+  }
+  return undefined
+}

@@ -1,0 +1,19 @@
+import { padded, widest } from './text-width.ts'
+
+const GAP = 2
+
+/** Rows of text with their columns one below the other, two spaces apart, a line each. */
+export function alignedRows(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => widest(rows.map((row) => row[column] ?? '')))
+  return rows.map((row) =>
+    row
+      .map((cell, column) => padded(cell, widths[column] ?? 0))
+      .join(' '.repeat(GAP))
+      .trimEnd(),
+  )
+}
+
+/** What is left for the text of that many columns. */
+export function roomFor(columns: number, width: number): number {
+  return width - GAP * (columns - 1)
+}

@@ -1,0 +1,85 @@
+import { alignedRows, roomFor } from './aligned-rows.ts'
+import type { Column } from './output.ts'
+import { cut, cutMiddle, printable, widest, wrapped } from './text-width.ts'
+import { shortTime } from './times.ts'
+
+export interface Look {
+  readonly bold: (text: string) => string
+  /** Columns of the terminal; undefined where there is none. */
+  readonly width: number | undefined
+}
+
+/**
+ * A table without lines. On a terminal that is too narrow for it, its widest columns give way, unless all of it is wanted; undefined
+ * when it does not fit even so.
+ */
+export function tableOf<T>(
+  items: readonly T[],
+  columns: readonly Column<T>[],
+  { bold, width, whole = false }: Look & { readonly whole?: boolean },
+): string | undefined {
+  let shown = columns.map((column) => filled(column, items))
+  if (width !== undefined && isOver(shown, width)) {
+    if (whole) return undefined
+    shown = shown.filter(({ texts }) => texts.some((text) => text !== ''))
+    narrow(shown, roomFor(shown.length, width))
+    if (isOver(shown, width)) return undefined
+  }
+  const [head = '', ...lines] = alignedRows([
+    shown.map(({ title }) => title),
+    ...items.flatMap((_, at) => linesOf(shown.map((column) => cellOf(column, at)))),
+  ])
+  return [bold(head), ...lines].map((line) => `${line}\n`).join('')
+}
+
+interface Filled {
+  readonly title: string
+  readonly kind: Column<unknown>['kind']
+  readonly texts: readonly string[]
+  width: number
+}
+
+function filled<T>({ title, kind, value }: Column<T>, items: readonly T[]): Filled {
+  const texts = items.map((item) => printable(kind === 'time' ? shortTime(value(item)) : value(item)))
+  return { title, kind, texts, width: Math.max(title.length, widest(texts)) }
+}
+
+const NAME_MAX = 40
+const UID_MIN = 28
+const TEXT_MIN = 12
+
+/** How narrow a column may get: what things are called must stay whole, and which uid it is must be seen. */
+function leastOf({ kind, width, title }: Filled): number {
+  if (kind === 'time') return width
+  if (kind === 'name') return Math.min(width, NAME_MAX)
+  return Math.min(width, Math.max(title.length, kind === 'uid' ? UID_MIN : TEXT_MIN))
+}
+
+function isOver(columns: readonly Filled[], width: number): boolean {
+  return columns.reduce((sum, column) => sum + column.width, 0) > roomFor(columns.length, width)
+}
+
+/** Takes from the widest column until all fit, or none has anything to give. */
+function narrow(columns: readonly Filled[], room: number): void {
+  const least = new Map(columns.map((column) => [column, leastOf(column)]))
+  for (;;) {
+    const over = columns.reduce((sum, { width }) => sum + width, 0) - room
+    const able = columns.filter((column) => column.width > (least.get(column) ?? 0))
+    const [widest, next] = able.toSorted((one, other) => other.width - one.width)
+    if (over <= 0 || widest === undefined) return
+    const nextWidth = next === undefined ? 0 : Math.min(next.width, widest.width - 1)
+    widest.width = Math.max(least.get(widest) ?? 0, nextWidth, widest.width - over)
+  }
+}
+
+function cellOf({ kind, texts, width }: Filled, at: number): string[] {
+  const text = texts[at] ?? ''
+  if (kind === 'long') return wrapped(text, width)
+  return [kind === 'uid' ? cutMiddle(text, width) : cut(text, width)]
+}
+
+/** The lines of a row, whose cells may have several. */
+function linesOf(cells: readonly (readonly string[])[]): string[][] {
+  const height = Math.max(...cells.map((lines) => lines.length))
+  return Array.from({ length: height }, (_, line) => cells.map((lines) => lines[line] ?? ''))
+}

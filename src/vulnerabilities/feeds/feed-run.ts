@@ -1,0 +1,80 @@
+import type { Uid } from '../../core/uid.ts'
+import type { Store } from '../../storage/store.ts'
+import type { AdvisoryFeedRow } from '../../storage/tables.ts'
+import type { Outbound } from '../../sts/outbound.ts'
+import type { Format } from '../advisory-record.ts'
+import type { DocumentReader } from '../document-reader.ts'
+import { importDocument } from '../import-documents.ts'
+import { documentsAt } from './documents-in.ts'
+import { type DownloadLimits, download, shownAddress, type Version } from './download.ts'
+import type { ImportSummary } from './import-summary.ts'
+
+/** One run of a feed: fetches its file and imports every document in it, each in a transaction of its own. */
+
+export interface RunningFeed {
+  readonly store: Store
+  readonly reader: DocumentReader
+  readonly outbound: Pick<Outbound, 'getStream'>
+  /** For what is fetched. */
+  readonly directory: string
+  readonly bounds: DownloadLimits
+  /** Names the run in the audit log. */
+  readonly requestId: string
+  readonly summary: ImportSummary
+  /** Throws when the run is to end. Asked before every document. */
+  readonly goOn: () => Promise<void>
+  readonly signal: AbortSignal
+}
+
+/** Why a run failed that did fetch something. */
+export class FeedProblem extends Error {
+  override readonly name = 'FeedProblem'
+}
+
+const METHOD = 'berth.vulnerabilities.v1.AdvisoryFeedsService/SyncAdvisoryFeed'
+
+/** The version that was read; undefined when nothing is new. Rejects with a FeedProblem when nothing of it could be used. */
+export async function runFeed(feed: AdvisoryFeedRow, running: RunningFeed): Promise<Version | undefined> {
+  const { outbound, directory, bounds, signal, summary } = running
+  const known = { etag: feed.etag, lastModified: feed.last_modified }
+  const file = await download(feed.url, { outbound, directory, bounds, known, signal })
+  if (file === undefined) return undefined
+  const name = shownAddress(feed.url)
+  let isCutShort = ''
+  try {
+    for await (const found of documentsAt(file.path, name, { signal })) {
+      await running.goOn()
+      if (found.kind === 'skipped') summary.skip()
+      else if (found.kind === 'document') await importOne(feed, found, running)
+      else {
+        summary.reject({ name: found.name, format: '', line: 0, reason: found.reason })
+        // The archive itself: what follows in it was not seen.
+        if (found.name === name) isCutShort = found.reason
+      }
+    }
+  } catch (error) {
+    // Not fetched again by whoever goes on.
+    await file.abandon()
+    throw error
+  }
+  await file.remove()
+  const { documents, rejected } = summary.total()
+  if (isCutShort !== '') throw new FeedProblem(`the file ${isCutShort}`)
+  if (documents === 0 && rejected > 0)
+    throw new FeedProblem(`nothing of it could be taken: ${summary.rejections[0]?.reason}`)
+  return file.version
+}
+
+async function importOne(
+  { parent, format }: AdvisoryFeedRow,
+  { name, content }: { readonly name: string; readonly content: Uint8Array },
+  { store, reader, requestId, summary }: RunningFeed,
+): Promise<void> {
+  const event = { actor: 'system', method: METHOD, requestId, address: '' }
+  const imported = await importDocument(
+    { name, format: format as Format | '', content },
+    { store, reader, parent: parent as Uid, dryRun: false, event },
+  )
+  if ('rejection' in imported) summary.reject({ name, format, ...imported.rejection })
+  else summary.take(imported)
+}

@@ -1,0 +1,230 @@
+import { create, fromBinary } from '@bufbuild/protobuf'
+import { EmptySchema } from '@bufbuild/protobuf/wkt'
+import {
+  type AdvisoryFeed,
+  AdvisoryFeedSchema,
+  AdvisoryFeedsService,
+  ImportCountsSchema,
+  AdvisoryFeed_State as State,
+} from '#gen/berth/vulnerabilities/v1/feeds_pb.js'
+import { allowed } from '../../core/allowed.ts'
+import { implement } from '../../core/call.ts'
+import { alreadyExists, type FieldViolation, failedPrecondition, notFound } from '../../core/errors.ts'
+import { refuseIfAny } from '../../core/fields.ts'
+import { limits } from '../../core/limits.ts'
+import { durationMs, timestampOf, updated } from '../../core/message.ts'
+import { timeSortFields } from '../../core/order-by.ts'
+import { rootOf, type Uid } from '../../core/uid.ts'
+import { holdGroup } from '../../iam/parent-group.ts'
+import { listPage } from '../../storage/list.ts'
+import { mutate } from '../../storage/mutation.ts'
+import {
+  deleteResource,
+  holdForChange,
+  insertResource,
+  type Kind,
+  nextUpdate,
+  readResource,
+  updateResource,
+} from '../../storage/rows.ts'
+import type { Store } from '../../storage/store.ts'
+import type { AdvisoryFeedRow } from '../../storage/tables.ts'
+import { formats } from '../advisory-record.ts'
+import { addressProblem } from './download.ts'
+import { NO_RUN } from './feed-rows.ts'
+
+/** Feeds, as they are set up and looked at. scheduler.ts reads them. */
+
+const TYPE = 'vulnerabilities.chainguard.dev/AdvisoryFeed'
+
+/** `plainHttp`: addresses may be http, because there are networks that may be reached so. */
+export function advisoryFeedsService(store: Store, { plainHttp }: { readonly plainHttp: boolean }) {
+  const { db, clock, uids } = store
+  const toFeed = (row: AdvisoryFeedRow) => messageOf(row, clock())
+  const kind: Kind<'advisory_feeds', typeof AdvisoryFeedSchema> = {
+    collection: 'advisory_feeds',
+    schema: AdvisoryFeedSchema,
+    type: TYPE,
+    toMessage: toFeed,
+  }
+
+  return implement(AdvisoryFeedsService, {
+    async listAdvisoryFeeds(request, call) {
+      const { rows, ...page } = await listPage(store, call, request, {
+        collection: 'advisory_feeds',
+        sortFields: { uid: 'uid', url: 'url', ...timeSortFields },
+        defaultOrder: 'uid',
+        equals: { url: request.url },
+      })
+      return {
+        $typeName: 'berth.vulnerabilities.v1.ListAdvisoryFeedsResponse' as const,
+        advisoryFeeds: rows.map(toFeed),
+        ...page,
+      }
+    },
+
+    async getAdvisoryFeed(_request, call) {
+      const { scope } = allowed(call)
+      const row = await readResource(db, 'advisory_feeds', scope)
+      if (row === undefined) throw notFound(TYPE, scope)
+      return toFeed(row)
+    },
+
+    async createAdvisoryFeed({ advisoryFeed = create(AdvisoryFeedSchema) }, call) {
+      const group = allowed(call).scope as Uid
+      const feed = updated(AdvisoryFeedSchema, create(AdvisoryFeedSchema), advisoryFeed, ['*'])
+      refuseIfAny(checkUrl(feed.url, plainHttp), ...checkSettings(feed))
+      return mutate(
+        store,
+        call,
+        async (tx) => {
+          await holdGroup(db, tx, group)
+          const now = clock()
+          const row: AdvisoryFeedRow = {
+            root: rootOf(group),
+            uid: uids.below(group),
+            parent: group,
+            url: feed.url,
+            ...settingsOf(feed),
+            due_ms: now,
+            begun_ms: 0,
+            succeeded_ms: 0,
+            failures: 0,
+            error: '',
+            etag: '',
+            last_modified: '',
+            counts: new Uint8Array(0),
+            ...NO_RUN,
+            created_ms: now,
+            updated_ms: now,
+          }
+          await insertResource(db, tx, 'advisory_feeds', row)
+          return { uid: row.uid, answer: toFeed(row) }
+        },
+        () => alreadyExists(TYPE, group, 'the group has a feed of this address already'),
+      )
+    },
+
+    async updateAdvisoryFeed({ advisoryFeed: patch = create(AdvisoryFeedSchema), updateMask }, call) {
+      const { scope } = allowed(call)
+      return mutate(store, call, async (tx) => {
+        const { row, current } = await holdForChange(db, tx, call, kind, scope)
+        const asked = updated(AdvisoryFeedSchema, current, patch, updateMask?.paths)
+        const isMoved = asked.url !== '' && asked.url !== row.url
+        refuseIfAny(
+          isMoved ? { field: 'url', description: 'cannot be changed: add another feed' } : undefined,
+          ...checkSettings(asked),
+        )
+        const settings = settingsOf(asked)
+        const isSame = (Object.keys(settings) as (keyof typeof settings)[]).every(
+          (name) => settings[name] === row[name],
+        )
+        if (isSame) return { uid: scope, answer: current, unchanged: true }
+        const changed = {
+          ...settings,
+          ...consequences(row, settings, clock()),
+          updated_ms: nextUpdate(store, row),
+        }
+        await updateResource(tx, 'advisory_feeds', scope, changed)
+        return { uid: scope, answer: toFeed({ ...row, ...changed }) }
+      })
+    },
+
+    async deleteAdvisoryFeed(_request, call) {
+      const { scope } = allowed(call)
+      return mutate(store, call, async (tx) => {
+        await holdForChange(db, tx, call, kind, scope)
+        await deleteResource(db, tx, 'advisory_feeds', scope)
+        return { uid: scope, answer: create(EmptySchema) }
+      })
+    },
+
+    async syncAdvisoryFeed({ full }, call) {
+      const { scope } = allowed(call)
+      return mutate(store, call, async (tx) => {
+        const { row } = await holdForChange(db, tx, call, kind, scope)
+        if (row.paused === 1) throw failedPrecondition('FEED_PAUSED', `feed ${scope} is paused`, scope)
+        // Another time than that of a run that is under way, which then is not the last one.
+        const due = { due_ms: Math.min(clock(), row.due_ms - 1) }
+        const changed = full ? { ...due, etag: '', last_modified: '' } : due
+        await updateResource(tx, 'advisory_feeds', scope, changed)
+        return { uid: scope, answer: toFeed({ ...row, ...changed }) }
+      })
+    },
+  })
+}
+
+type Settings = Pick<AdvisoryFeedRow, 'format' | 'interval_ms' | 'paused'>
+
+function settingsOf({ format, interval, paused }: AdvisoryFeed): Settings {
+  const intervalMs = interval && durationMs(interval)
+  return { format, interval_ms: intervalMs ?? limits.feedIntervalMsDefault, paused: paused ? 1 : 0 }
+}
+
+/** What else changes with the settings of a feed. */
+function consequences(row: AdvisoryFeedRow, settings: Settings, now: number): Partial<AdvisoryFeedRow> {
+  const isOtherFormat = settings.format !== row.format
+  const isResumed = row.paused === 1 && settings.paused === 0
+  const nextMs = Math.max(now, row.begun_ms + settings.interval_ms)
+  return {
+    // Read anew as what it is now.
+    ...(isOtherFormat && { etag: '', last_modified: '' }),
+    ...(settings.interval_ms !== row.interval_ms && row.failures === 0 && { due_ms: nextMs }),
+    ...((isOtherFormat || isResumed) && { due_ms: now }),
+    ...(settings.paused === 1 && NO_RUN),
+  }
+}
+
+/** What URLs are made of once they are encoded. */
+const urlPattern = /^[\x21-\x7e]*$/
+
+function checkUrl(url: string, plainHttp: boolean): FieldViolation | undefined {
+  const { feedUrlCharsMax: max } = limits
+  if (url.length > max) return { field: 'url', description: `must have at most ${max} characters` }
+  const problem = urlPattern.test(url) ? addressProblem(url, { plainHttp }) : 'must be an encoded URL'
+  return problem === undefined ? undefined : { field: 'url', description: problem }
+}
+
+function checkSettings({ format, interval }: AdvisoryFeed): (FieldViolation | undefined)[] {
+  const { feedIntervalMsMin: min, feedIntervalMsMax: max } = limits
+  const intervalMs = interval === undefined ? limits.feedIntervalMsDefault : durationMs(interval)
+  return [
+    format === '' || (formats as readonly string[]).includes(format)
+      ? undefined
+      : { field: 'format', description: `must be one of ${formats.join(', ')}, or empty` },
+    intervalMs !== undefined && intervalMs >= min && intervalMs <= max
+      ? undefined
+      : { field: 'interval', description: `must be from ${min / 1000}s to ${max / 1000}s` },
+  ]
+}
+
+function messageOf(row: AdvisoryFeedRow, now: number): AdvisoryFeed {
+  const feed = create(AdvisoryFeedSchema, {
+    uid: row.uid,
+    url: row.url,
+    format: row.format,
+    interval: {
+      seconds: BigInt(Math.floor(row.interval_ms / 1000)),
+      nanos: (row.interval_ms % 1000) * 1_000_000,
+    },
+    paused: row.paused === 1,
+    state: stateOf(row, now),
+    lastError: row.error,
+    failures: row.failures,
+    sourceEtag: row.etag,
+    createTime: timestampOf(row.created_ms),
+    updateTime: timestampOf(row.updated_ms),
+  })
+  if (row.begun_ms > 0) feed.lastAttemptTime = timestampOf(row.begun_ms)
+  if (row.succeeded_ms > 0) feed.lastSuccessTime = timestampOf(row.succeeded_ms)
+  if (row.paused === 0) feed.nextAttemptTime = timestampOf(row.due_ms)
+  if (row.counts.byteLength > 0) feed.lastRun = fromBinary(ImportCountsSchema, row.counts)
+  return feed
+}
+
+function stateOf(row: AdvisoryFeedRow, now: number): State {
+  if (row.paused === 1) return State.PAUSED
+  if (row.runner !== '' && row.lease_ms > now) return State.RUNNING
+  if (row.error !== '') return State.FAILED
+  return row.succeeded_ms > 0 ? State.SUCCEEDED : State.WAITING
+}

@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { tarOf, zipOf } from './support/archives.ts'
+import { apiOf } from './support/cast.ts'
+import { startNodes } from './support/feed-nodes.ts'
+import { startFeedServer } from './support/feed-server.ts'
+import { FEEDS, feedOnce, osvRecord } from './support/feeds.ts'
+
+/** Feeds of people who mean harm: each ends in bounded time and memory, and says in a line why. */
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void
+
+interface Hostile {
+  readonly what: string
+  readonly answer: Answer | Uint8Array
+  /** Of the feed, or of the first document that was not taken where the feed as a whole was read. */
+  readonly told: RegExp
+  /** Good documents beside what is bad. */
+  readonly taken?: number
+}
+
+const MIB = 1024 * 1024
+const GOOD = JSON.stringify(osvRecord(1))
+const good = { name: 'good.json', content: GOOD }
+const spaces = (mib: number) => Buffer.alloc(mib * MIB, ' ')
+const redirect =
+  (location: string): Answer =>
+  (_, response) =>
+    void response.writeHead(302, { location }).end()
+
+/** Writes for as long as somebody reads, up to some bytes. */
+function pour(response: ServerResponse, piece: Buffer, bytesMax = Number.POSITIVE_INFINITY): void {
+  let bytes = 0
+  const more = () => {
+    for (let isDrained = true; isDrained && !response.destroyed; ) {
+      if (bytes >= bytesMax) return void response.end()
+      bytes += piece.byteLength
+      isDrained = response.write(piece)
+    }
+  }
+  response.on('drain', more)
+  more()
+}
+
+const line = Buffer.alloc(MIB, 'x')
+
+function laughs(): string {
+  const levels = ['a: &a [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]']
+  for (let level = 1; level < 12; level++) {
+    const [name, before] = [String.fromCharCode(97 + level), String.fromCharCode(96 + level)]
+    levels.push(`${name}: &${name} [${Array(10).fill(`*${before}`).join(', ')}]`)
+  }
+  return levels.join('\n')
+}
+
+const nested = (depth: number): Buffer =>
+  depth === 0
+    ? zipOf([good])
+    : zipOf(Array.from({ length: 4 }, (_, at) => ({ name: `${at}.zip`, content: nested(depth - 1) })))
+
+async function hostileFeeds(): Promise<Hostile[]> {
+  const pax = await tarOf([{ name: 'a.json', content: GOOD, pax: { size: '99999999999999' } } as never])
+  return [
+    {
+      what: 'zip bomb: one file of 300 MiB in 300 KiB',
+      answer: zipOf([{ name: 'bomb.json', content: spaces(300) }, good]),
+      told: /^must have at most 64 MiB$/,
+      taken: 1,
+    },
+    {
+      what: 'zip bomb that says it is small',
+      answer: zipOf([{ name: 'bomb.json', content: spaces(100), saysBytes: 2 }, good]),
+      told: /^cannot be unpacked: too many bytes in the stream/,
+      taken: 1,
+    },
+    {
+      what: 'zip bomb: 300 files of 1 MiB in 300 KiB',
+      answer: zipOf(Array.from({ length: 300 }, (_, at) => ({ name: `${at}.json`, content: spaces(1) }))),
+      told: /^the file unpacks to more than 100 times its size/,
+    },
+    {
+      what: 'gzip bomb: 2 GiB in 2 MiB',
+      answer: Buffer.concat(Array(20).fill(gzipSync(spaces(100)))),
+      told: /^the file unpacks to more than 100 times|^the file must have at most 64 MiB/,
+    },
+    {
+      what: 'gzip bomb in a tar.gz',
+      answer: gzipSync(Buffer.concat([(await tarOf([good])).subarray(0, 1024), spaces(200)])),
+      told: /^the file (unpacks to more than 100 times|cannot be unpacked: Invalid tar header)/,
+      taken: 1,
+    },
+    {
+      what: 'gzip bomb as the encoding of the transfer',
+      answer: (_, response) =>
+        void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(spaces(100))),
+      told: /^the answer is compressed although that was not asked for$/,
+    },
+    {
+      what: 'archives in archives, 4 to the power of 6',
+      answer: nested(6),
+      told: /^nothing of it could be taken: lies in more than 2 archives$/,
+    },
+    {
+      what: 'paths that lead out of the archive',
+      answer: zipOf([
+        { name: '../../../etc/cron.d/x.json', content: GOOD },
+        { name: '/etc/x.json', content: GOOD },
+        good,
+      ]),
+      told: /^has a path that leads out of the archive$/,
+      taken: 1,
+    },
+    {
+      what: 'links and devices',
+      answer: await tarOf([
+        { name: 'passwd.json', type: 'symlink', linkname: '/etc/passwd' },
+        { name: 'hard.json', type: 'link', linkname: '/etc/passwd' },
+        { name: 'sda.json', type: 'block-device' },
+        good,
+      ]),
+      told: /^is a link, which is not followed$/,
+      taken: 1,
+    },
+    {
+      what: 'one name twice',
+      answer: zipOf([good, { name: 'good.json', content: JSON.stringify(osvRecord(2)) }]),
+      told: /^is there twice$/,
+      taken: 1,
+    },
+    {
+      what: 'tar whose header lies about the size',
+      answer: pax,
+      told: /^the file cannot be unpacked: Unexpected end|^must have at most 64 MiB/,
+    },
+    {
+      what: 'zip that is cut off',
+      answer: zipOf([good, good]).subarray(0, -10),
+      told: /^the file cannot be unpacked: End of central directory/,
+    },
+    {
+      what: 'YAML alias bomb',
+      answer: zipOf([{ name: 'laughs.yaml', content: laughs() }, good]),
+      told: /alias/,
+      taken: 1,
+    },
+    {
+      what: 'JSON 100,000 levels deep',
+      answer: zipOf([{ name: 'deep.json', content: '['.repeat(100_000) }, good]),
+      told: /deep|nest|level/,
+      taken: 1,
+    },
+    {
+      what: 'one line of 1 GB',
+      answer: (_, response) => pour(response, line, 1024 * MIB),
+      told: /must have at most 64 MiB$/,
+    },
+    {
+      what: 'one line of 60 MB',
+      answer: zipOf([{ name: 'line.json', content: `{"id":"${'x'.repeat(60 * MIB)}"}` }, good]),
+      told: /is no Wolfi, OSV|id/,
+      taken: 1,
+    },
+    ...(
+      [
+        ['UTF-16', Buffer.from(`\ufeff${GOOD}`, 'utf16le'), /UTF-16/],
+        ['Latin-1', Buffer.from(GOOD.replace('npm', 'n\xe9'), 'latin1'), /UTF-8/],
+        ['NUL', Buffer.from(GOOD.replace('npm', 'n\0')), /U\+0000/],
+        ['no text', Buffer.from(Array.from({ length: 5000 }, (_, at) => (at * 7919) % 256)), /./],
+      ] as const
+    ).map(([encoding, content, told]) => ({
+      what: `wrong encoding: ${encoding}`,
+      answer: zipOf([{ name: 'bad.json', content }, good]),
+      told,
+      taken: 1,
+    })),
+    ...[
+      'https://169.254.169.254/latest/meta-data/',
+      'http://10.0.0.1/',
+      'https://[::1]/',
+      'http://0.0.0.0:22/',
+      'http://[::ffff:10.0.0.1]/',
+    ].map((target) => ({
+      what: `redirect to ${target}`,
+      answer: redirect(target),
+      told: /^the host lies in a network that may not be fetched from$/,
+    })),
+    {
+      what: 'redirect to a file',
+      answer: redirect('file:///etc/passwd'),
+      told: /^redirect refused: neither https nor http$/,
+    },
+    {
+      what: 'redirect with credentials',
+      answer: redirect('https://u:p@127.0.0.1/'),
+      told: /^redirect refused: credentials/,
+    },
+    { what: 'redirects in a circle', answer: redirect('?again'), told: /^too many redirects$/ },
+    {
+      what: 'body without an end',
+      answer: (_, response) => pour(response, line),
+      told: /^the file has more than \d+ bytes$/,
+    },
+    {
+      what: 'body of one byte now and then',
+      answer(_, response) {
+        const timer = setInterval(() => response.write('.'), 50)
+        response.on('close', () => clearInterval(timer))
+      },
+      told: /^the server sends too slowly, or nothing any more$/,
+    },
+    { what: 'no answer', answer: () => undefined, told: /./ },
+    {
+      what: 'content length that is too long',
+      answer: (_, response) =>
+        void response.writeHead(200, { 'content-length': 1000 }).write('short', () => response.destroy()),
+      told: /^(no connection to the server, or it broke|the transfer broke off)$/,
+    },
+    {
+      what: 'content length that is too short',
+      answer: (_, { socket }) =>
+        void socket?.end(`HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n${'x'.repeat(100_000)}`),
+      told: /./,
+    },
+    {
+      what: 'headers of 1 MiB',
+      answer: (_, { socket }) =>
+        void socket?.end(`HTTP/1.1 200 OK\r\n${`x: ${'y'.repeat(1000)}\r\n`.repeat(1000)}\r\n`),
+      told: /^no connection to the server, or it broke$/,
+    },
+    {
+      what: 'no HTTP at all',
+      answer: (_, { socket }) => void socket?.end('SSH-2.0-OpenSSH_9.6\r\n'),
+      told: /^no connection/,
+    },
+  ]
+}
+
+/** Memory of a process at its highest since it was last asked, in MiB. */
+function peakOf(pid: number): number {
+  const [, kib] = /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  writeFileSync(`/proc/${pid}/clear_refs`, '5')
+  return Math.round(Number(kib) / 1024)
+}
+
+test('feeds that mean harm end soon, take little and say why', async (t) => {
+  const server = await startFeedServer(t)
+  const bounds = {
+    downloadBytesMax: 1100 * MIB,
+    downloadMsMax: 30_000,
+    downloadWindowMs: 700,
+    downloadWindowBytesMin: 1000,
+  }
+  const { start, organization, token } = await startNodes(t, 'sqlite', ['60000', JSON.stringify(bounds)])
+  const node = await start()
+  const api = apiOf(node, token)
+  const pid = node.child.pid ?? 0
+  const feeds = await hostileFeeds()
+  server.answer = (request, response) => {
+    const [, at] = /^\/(\d+)/.exec(request.url ?? '') ?? []
+    const { answer } = feeds[Number(at)] as Hostile
+    if (typeof answer === 'function') answer(request, response)
+    else response.end(answer)
+  }
+  for (const [at, { what, told, taken = 0 }] of feeds.entries()) {
+    peakOf(pid)
+    const startedMs = performance.now()
+    const { uid } = await api.made(`${FEEDS}/${organization}`, { url: `${server.url}/${at}` })
+    const feed = await feedOnce(api, uid, ({ state }) => /FAILED|SUCCEEDED/.test(state))
+    const ms = Math.round(performance.now() - startedMs)
+    const peakMib = peakOf(pid)
+    await api.delete(`${FEEDS}/${uid}`)
+    const reasons = [
+      feed.lastError,
+      ...(feed.lastRun?.rejections ?? []).map(({ reason }: { reason: string }) => reason),
+    ]
+    t.diagnostic(
+      `${what} | ${ms} ms | ${peakMib} MiB | ${feed.lastRun?.documents ?? 0} taken, ${feed.lastRun?.rejected ?? 0} rejected | ${reasons.find((reason) => told.test(reason)) ?? ''}`,
+    )
+    assert.ok(
+      reasons.some((reason) => told.test(reason)),
+      `${what}: ${JSON.stringify(reasons).slice(0, 500)}`,
+    )
+    assert.equal(feed.lastRun?.documents ?? 0, taken, what)
+    assert.ok(peakMib < 1024, `${what}: ${peakMib} MiB`)
+    assert.ok(ms < 15_000, `${what}: ${ms} ms`)
+  }
+  server.answer = undefined
+  server.files.set('/good.zip', zipOf([good]))
+  const { uid } = await api.made(`${FEEDS}/${organization}`, { url: `${server.url}/good.zip` })
+  await feedOnce(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+  assert.equal(node.child.exitCode, null)
+})

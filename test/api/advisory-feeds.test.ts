@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { limits } from '../../src/core/limits.ts'
+import { startTestBerth } from '../support/berth.ts'
+import { apiOf, assertRefused, badField, denied, missing, onEveryDatabase } from '../support/cast.ts'
+import { databases } from '../support/databases.ts'
+import { FEEDS } from '../support/feeds.ts'
+
+const TYPE = 'vulnerabilities.chainguard.dev/AdvisoryFeed'
+// An address that nothing is at: these feeds are set up, not read.
+const url = 'https://feeds.example/all.zip'
+const NEVER_MS = 24 * 60 * 60 * 1000
+
+onEveryDatabase(
+  'feeds of advisories',
+  (cast) => {
+    const paused = (more: object = {}) => ({ url, paused: true, ...more })
+
+    test('a feed is made, read, listed, changed and removed; the audit log has each change', async () => {
+      const { uid: organization, member } = await cast().organization()
+      const { api } = await member('advisories.admin')
+      const made = await api.made(`${FEEDS}/${organization}`, { url, format: 'osv' })
+      assert.match(made.uid, new RegExp(`^${organization}/[0-9a-f]{16}$`))
+      const { uid, createTime, nextAttemptTime, ...rest } = made
+      assert.deepEqual(rest, {
+        url,
+        format: 'osv',
+        interval: `${limits.feedIntervalMsDefault / 1000}s`,
+        paused: false,
+        state: 'STATE_WAITING',
+        lastError: '',
+        failures: 0,
+        sourceEtag: '',
+        updateTime: createTime,
+      })
+      assert.equal(nextAttemptTime, createTime)
+      assert.deepEqual((await api.get(`${FEEDS}/${uid}`)).body, made)
+      const listed = (await api.get(FEEDS, { url, 'uidp.descendantsOf': organization })).body
+      assert.deepEqual([listed.advisoryFeeds, listed.totalCount], [[made], '1'])
+      assert.deepEqual((await api.get(FEEDS, { url: 'https://feeds.example/' })).body.advisoryFeeds, [])
+
+      const slower = await api.patch(`${FEEDS}/${uid}`, { interval: '7200s', format: '' }, 'interval,format')
+      assert.deepEqual([slower.body.interval, slower.body.format], ['7200s', ''])
+      const stopped = await api.patch(`${FEEDS}/${uid}`, { paused: true })
+      assert.deepEqual([stopped.body.state, stopped.body.nextAttemptTime], ['STATE_PAUSED', undefined])
+      const same = await api.patch(`${FEEDS}/${uid}`, { paused: true, url })
+      assert.equal(same.body.updateTime, stopped.body.updateTime)
+      assertRefused(await api.post(`${FEEDS}/${uid}:sync`, {}), {
+        status: 400,
+        code: 9,
+        violation: 'FEED_PAUSED',
+      })
+      await api.patch(`${FEEDS}/${uid}`, { paused: false }, 'paused')
+      const due = await api.made(`${FEEDS}/${uid}:sync`, { full: true })
+      assert.equal(due.state, 'STATE_WAITING')
+
+      assert.equal((await api.delete(`${FEEDS}/${uid}`)).status, 200)
+      assertRefused(await api.get(`${FEEDS}/${uid}`), missing(TYPE, uid))
+      assertRefused(await api.delete(`${FEEDS}/${uid}`), missing(TYPE, uid))
+      assert.deepEqual(
+        (await cast().auditOf(uid)).map(({ method }) => method.split('/')[1]),
+        [
+          'CreateAdvisoryFeed',
+          'UpdateAdvisoryFeed',
+          'UpdateAdvisoryFeed',
+          'UpdateAdvisoryFeed',
+          'SyncAdvisoryFeed',
+          'DeleteAdvisoryFeed',
+        ],
+      )
+    })
+
+    test('a group has a feed of an address once, and stays as long as it has one', async () => {
+      const { uid: organization, owner, member } = await cast().organization()
+      const { api } = await member('advisories.admin')
+      const folder = (await owner.api.made(`iam/groups/${organization}`, { name: 'a' })).uid
+      const { uid } = await api.made(`${FEEDS}/${folder}`, paused())
+      await api.made(`${FEEDS}/${organization}`, paused())
+      assertRefused(await api.post(`${FEEDS}/${folder}`, paused()), {
+        status: 409,
+        code: 6,
+        resource: [TYPE, folder],
+      })
+      const refused = await owner.api.delete(`iam/groups/${folder}`)
+      assertRefused(refused, { status: 400, code: 9, violation: 'RESOURCE_NOT_EMPTY' })
+      assert.match(refused.body.message, /advisory feeds/)
+      await api.delete(`${FEEDS}/${uid}`)
+      assert.equal((await owner.api.delete(`iam/groups/${folder}`)).status, 200)
+    })
+
+    test('what cannot be a feed is refused by its field', async () => {
+      const { uid: organization, member } = await cast().organization()
+      const { api } = await member('advisories.admin')
+      const { uid } = await api.made(`${FEEDS}/${organization}`, paused())
+      const bad = [
+        [{ url: '' }, 'url'],
+        [{ url: 'feeds.example/x' }, 'url'],
+        [{ url: 'ftp://feeds.example/x' }, 'url'],
+        [{ url: 'file:///etc/passwd' }, 'url'],
+        [{ url: 'https://user:secret@feeds.example/x' }, 'url'],
+        [{ url: 'https://feeds.example/ü' }, 'url'],
+        [{ url: `https://feeds.example/${'x'.repeat(limits.feedUrlCharsMax)}` }, 'url'],
+        [{ url, format: 'pdf' }, 'format'],
+        [{ url, interval: `${limits.feedIntervalMsMin / 1000 - 1}s` }, 'interval'],
+        [{ url, interval: `${limits.feedIntervalMsMax / 1000 + 1}s` }, 'interval'],
+        [{ url, interval: '-3600s' }, 'interval'],
+      ] as const
+      await cast().writesNothing(async () => {
+        for (const [body, field] of bad)
+          assertRefused(await api.post(`${FEEDS}/${organization}`, body), badField(field))
+        const moved = { url: 'https://feeds.example/other.zip' }
+        assertRefused(await api.patch(`${FEEDS}/${uid}`, moved), badField('url'))
+        assertRefused(await api.patch(`${FEEDS}/${uid}`, { format: 'pdf' }), badField('format'))
+        assertRefused(await api.get(FEEDS, { orderBy: 'format' }), badField('order_by'))
+      })
+    })
+
+    test('whoever may not write advisories may not have them written', async () => {
+      const { uid: organization, member } = await cast().organization()
+      const { uid } = await (await member('advisories.admin')).api.made(`${FEEDS}/${organization}`, paused())
+      const reader = (await member('viewer')).api
+      assert.equal((await reader.get(`${FEEDS}/${uid}`)).status, 200)
+      await cast().writesNothing(async () => {
+        for (const reply of [
+          await reader.post(`${FEEDS}/${organization}`, { url: `${url}?2` }),
+          await reader.patch(`${FEEDS}/${uid}`, { paused: false }),
+          await reader.post(`${FEEDS}/${uid}:sync`, {}),
+          await reader.delete(`${FEEDS}/${uid}`),
+        ])
+          assertRefused(reply, denied)
+      })
+      const { owner: stranger } = await cast().organization()
+      assertRefused(await stranger.api.get(`${FEEDS}/${uid}`), denied)
+      assert.deepEqual((await stranger.api.get(FEEDS)).body.advisoryFeeds, [])
+    })
+  },
+  { feeds: { pollMs: NEVER_MS } },
+)
+
+test('an address over plain http is taken where there are networks that may be reached so, and nowhere else', async (t) => {
+  const [database] = databases
+  assert.ok(database)
+  for (const [networks, status] of [
+    ['', 400],
+    ['10.0.0.0/8', 200],
+  ] as const) {
+    const berth = await startTestBerth(database, { env: { BERTH_ISSUER_PRIVATE_NETWORKS: networks } })
+    t.after(() => berth.stop())
+    const body = { url: 'http://10.0.0.1/all.zip', paused: true }
+    assert.equal(
+      (await apiOf(berth, berth.token).post(`${FEEDS}/${berth.organization}`, body)).status,
+      status,
+    )
+  }
+})

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { limits } from '../src/core/limits.ts'
+import type { ReadResult } from '../src/vulnerabilities/advisory-record.ts'
+import { documentReader } from '../src/vulnerabilities/document-reader.ts'
+
+/** The thread that reads documents: whatever one of them does to it, the next is read. */
+
+const record = {
+  id: 'EX-1',
+  modified: '2025-01-02T03:04:05Z',
+  affected: [{ package: { ecosystem: 'npm', name: 'a' } }],
+}
+const small = Buffer.from(JSON.stringify(record))
+const large = Buffer.from(
+  JSON.stringify({
+    ...record,
+    references: Array.from({ length: 400_000 }, (_, at) => ({
+      type: 'WEB',
+      url: `https://example.com/${at}`,
+    })),
+  }),
+)
+const reasonOf = (result: ReadResult) => ('rejection' in result ? result.rejection.reason : '')
+
+test('a document that takes too long is refused, and those that wait behind it are read', async (t) => {
+  const reader = documentReader({ ...limits, documentReadingMsMax: 400 })
+  t.after(() => reader.close())
+  // The thread starts within the time of the first.
+  await reader.read('first.json', '', small)
+  const [slow, next] = await Promise.all([
+    reader.read('slow.json', '', large),
+    reader.read('next.json', '', small),
+  ])
+  assert.equal(reasonOf(slow), 'takes longer than 0.4 s to be read')
+  // On a busy machine a new thread may take as long to start.
+  let last = next
+  for (let attempt = 0; attempt < 20 && reasonOf(last) !== ''; attempt++) {
+    assert.match(reasonOf(last), /^takes longer/)
+    last = await reader.read('later.json', '', small)
+  }
+  assert.equal(reasonOf(last), '')
+})
+
+test('a document that takes too much memory is refused, and the next is read', async (t) => {
+  const reader = documentReader({ ...limits, documentReadingMemoryMib: 64 })
+  t.after(() => reader.close())
+  assert.match(reasonOf(await reader.read('large.json', '', large)), /needs more than 64 MiB|takes longer/)
+  assert.equal(reasonOf(await reader.read('next.json', '', small)), '')
+})
+
+test('closing ends what is being read', async () => {
+  const reader = documentReader()
+  const reading = reader.read('large.json', '', large)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  await reader.close()
+  assert.match(reasonOf(await reading), /ended/)
+})

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { limits } from '../src/core/limits.ts'
+import { countBeginning } from '../src/signin/beginnings.ts'
+import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { databases } from './support/databases.ts'
+import { newClient } from './support/headless.ts'
+import { codeFlow, postForm, withQuery } from './support/oauth.ts'
+import { signedInBrowser, webBrowser } from './support/web.ts'
+
+/** What anybody may begin, and how much of it from one address. */
+
+const { beginningsPerAddressMax, beginningWindowMs } = limits
+
+for (const database of databases) {
+  describe(`beginning to sign in (${database.name})`, () => {
+    let berth: TestBerth
+    let hosts = 0
+    before(async () => {
+      berth = await startTestBerth(database, { env: { BERTH_TRUSTED_PROXIES: '127.0.0.0/8' } })
+    })
+    after(() => berth.stop())
+
+    const newAddress = () => `2001:db8:${(++hosts).toString(16)}::1`
+    const from = (address: string) =>
+      webBrowser(berth.url, { headers: { 'x-forwarded-for': address }, follow: false })
+    const store = () => berth.berth.installation.store
+    const useUp = async (what: Parameters<typeof countBeginning>[1], address: string, left = 0) => {
+      for (let n = left; n < beginningsPerAddressMax; n++) await countBeginning(store(), what, address)
+    }
+    const kept = async () => {
+      const { n } = await store()
+        .db.kysely.selectFrom('pending')
+        .select(({ fn }) => fn.countAll<number>().as('n'))
+        .executeTakeFirstOrThrow()
+      return Number(n)
+    }
+    const flows: readonly (readonly [string, () => string])[] = [
+      ['the code flow', () => withQuery('/oauth/authorize', codeFlow().parameters)],
+      ['the browser flow', () => withQuery('/oauth', { redirect: 'http://127.0.0.1:49152/callback' })],
+      ['the headless flow', () => `/oauth?headless_code=${newClient().code}`],
+    ]
+
+    test('beginningsPerAddressMax of one address, by whatever flow; then a page that says when, and nothing is kept', async () => {
+      const address = newAddress()
+      await useUp('sign-in', address, flows.length)
+      for (const [name, path] of flows) assert.equal((await from(address).open(path())).status, 303, name)
+      const before = await kept()
+      for (const [name, path] of flows) {
+        const page = await from(address).open(path())
+        assert.equal(page.status, 429, name)
+        assert.match(page.text, /Too many sign-ins were begun from this address; try again in 15 minutes/)
+        const seconds = Number(page.headers.get('retry-after'))
+        assert.ok(seconds > 0 && seconds <= beginningWindowMs / 1000, String(seconds))
+      }
+      assert.equal(await kept(), before)
+    })
+
+    test('other addresses go on, and so does this one after beginningWindowMs', async () => {
+      const address = newAddress()
+      await useUp('sign-in', address)
+      const [[, path]] = flows as [(typeof flows)[number]]
+      assert.equal((await from(address).open(path())).status, 429)
+      assert.equal((await from(address.replace(/1$/, '2')).open(path())).status, 429, 'its /64')
+      assert.equal((await from(newAddress()).open(path())).status, 303)
+      berth.advance(beginningWindowMs)
+      assert.equal((await from(address).open(path())).status, 303)
+    })
+
+    test('a device hears it as an OAuth error with Retry-After, and is counted apart from sign-ins', async () => {
+      const address = newAddress()
+      const ask = () =>
+        postForm(
+          berth.url,
+          '/oauth/device_authorization',
+          { client_id: 'berth-cli' },
+          { 'x-forwarded-for': address },
+        )
+      await useUp('device', address, 1)
+      assert.equal((await ask()).status, 200)
+      const before = await kept()
+      const { status, headers, body } = await ask()
+      assert.deepEqual([status, body.error], [429, 'temporarily_unavailable'])
+      assert.match(body.error_description ?? '', /too many sign-ins were begun from this address/)
+      assert.ok(Number(headers.get('retry-after')) > 0)
+      assert.equal(headers.get('cache-control'), 'no-store')
+      assert.equal(await kept(), before)
+      const [[, path]] = flows as [(typeof flows)[number]]
+      assert.equal((await from(address).open(path())).status, 303)
+    })
+
+    test('questions for a passkey are counted, and of many at once no more are let through than may be', async () => {
+      const address = newAddress()
+      await useUp('passkey', address, 1)
+      const browser = from(address)
+      const page = await browser.open('/sign-in')
+      const fields = page.forms[0]?.fields ?? {}
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => browser.post('/sign-in/passkey/options', fields)),
+      )
+      // At this address there are no passkeys, which is looked at afterwards.
+      assert.deepEqual(answers.map(({ status }) => status).sort(), [
+        400,
+        ...Array.from({ length: 19 }, () => 429),
+      ])
+    })
+
+    test('whoever is signed in is bounded as well: the request is kept for them too', async () => {
+      const browser = await signedInBrowser(berth, berth.owner)
+      await useUp('sign-in', '127.0.0.1')
+      const [[, path]] = flows as [(typeof flows)[number]]
+      assert.equal((await browser.open(path())).status, 429)
+    })
+  })
+}
