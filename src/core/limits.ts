@@ -22,15 +22,15 @@ export const limits = {
   advisoryFilterCharsMax: 4 * KIB,
   /** Architectures that a publication of advisories names. */
   publicationArchitecturesMax: 50,
-  /** Files that feeds of advisories are kept in: their number, bytes, and how long one stays that nobody asks for. */
+  /** Files that published feeds are kept in: their number, bytes, and how long one stays that nobody asks for. */
   feedFilesMax: 1000,
   feedBytesMax: 4 * 1024 * MIB,
   feedIdleMsMax: 7 * DAY_MS,
-  /** A feed is made within this time and memory; so many may wait for their turn. */
+  /** A published feed is made within this time and memory; so many may wait for their turn. */
   feedMakingMsMax: 15 * MINUTE_MS,
   feedMakingMemoryMib: 512,
   feedsWaitingMax: 100,
-  /** How long caches may give out a feed without asking for it again. */
+  /** How long caches may give out a published feed without asking for it again. */
   feedMaxAgeMs: MINUTE_MS,
   /** Values of `uidp.ids` in one request. */
   filterIdsMax: 1000,

@@ -102,6 +102,12 @@ export const advisoryFeeds: Readonly<Record<string, Operation>> = {
     type: 'application/zip',
     schema: file,
   }),
+  [`${base}/openvex/.well-known/vex-repository.json`]: feed({
+    id: 'GetOpenVexRepository',
+    summary: 'Where the OpenVEX documents are, for tools that follow the VEX Repository Specification',
+    type: 'application/json',
+    schema: object,
+  }),
   [`${base}/openvex/{artifact}.json`]: feed({
     id: 'GetOpenVexDocument',
     summary: 'What the advisories of one artifact state, as an OpenVEX document',

@@ -1,4 +1,4 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { DescMethod } from '@bufbuild/protobuf'
 import { capabilityByName } from '../../src/core/capabilities.ts'
 import { managedRoleByName } from '../../src/core/managed-roles.ts'
@@ -18,6 +18,8 @@ export interface Tenant {
 }
 
 const newName = () => randomBytes(4).toString('hex')
+/** Where feeds would be read from, if anybody listened there. */
+const NOBODY = 'https://127.0.0.1:9'
 /** A document of one advisory. */
 const osvRecord = (name: string, mark: string) =>
   JSON.stringify({
@@ -63,10 +65,11 @@ export async function makeTenant(
     })
     return body.advisories[0].uid as string
   }
-  const newFeed = async () => {
-    // Nothing is there.
-    const feed = { url: `https://127.0.0.1:1/${newName()}` }
-    return (await make(berth, `/vulnerabilities/v2beta1/advisoryFeeds/${organization}`, feed)).uid as string
+  /** Nothing reads one that is paused. */
+  const newFeed = async (paused = true) => {
+    const advisoryFeed = { paused, url: `${NOBODY}/${mark.replaceAll(' ', '-')}-${newName()}` }
+    return (await make(berth, `/vulnerabilities/v2beta1/advisoryFeeds/${organization}`, advisoryFeed))
+      .uid as string
   }
   const newInvite = async (roleUid = role) =>
     make(berth, `/iam/v2beta1/groupInvites/${organization}`, { roleUid, ttl: '3600s' })
@@ -117,22 +120,22 @@ export async function makeTenant(
     'Identities.UpdateIdentityMetadata': () => ({ identityMetadata: { jobTitle: 'engineer' } }),
     'Advisories.GetAdvisory': () => ({ uid: uids.advisory }),
     'AdvisoryDocuments.GetAdvisorySources': () => ({ uid: uids.advisory }),
+    'AdvisoryFeeds.GetAdvisoryFeed': () => ({ uid: uids.feed }),
+    'AdvisoryFeeds.CreateAdvisoryFeed': () => ({
+      parent: organization,
+      advisoryFeed: { url: `${NOBODY}/${newName()}` },
+    }),
+    'AdvisoryFeeds.UpdateAdvisoryFeed': () => ({
+      advisoryFeed: { uid: uids.feed, paused: true },
+      updateMask: { paths: ['paused'] },
+    }),
+    'AdvisoryFeeds.DeleteAdvisoryFeed': async () => ({ uid: await newFeed() }),
+    'AdvisoryFeeds.SyncAdvisoryFeed': async () => ({ uid: await newFeed(false) }),
     'AdvisoryDocuments.ImportAdvisoryDocuments': () => ({
       parent: organization,
       documents: [{ name: 'a.json', format: 'osv', content: Buffer.from(osvRecord(newName(), mark)) }],
     }),
     'AdvisoryDocuments.DeleteAdvisoryDocuments': () => ({ parent: organization, format: 'osv', ids: ['x'] }),
-    'AdvisoryFeeds.GetAdvisoryFeed': () => ({ uid: uids.feed }),
-    'AdvisoryFeeds.CreateAdvisoryFeed': () => ({
-      parent: organization,
-      advisoryFeed: { url: `https://127.0.0.1:1/${newName()}` },
-    }),
-    'AdvisoryFeeds.UpdateAdvisoryFeed': () => ({
-      advisoryFeed: { uid: uids.feed, interval: { seconds: BigInt(randomInt(300, 1_000_000)) } },
-      updateMask: { paths: ['interval'] },
-    }),
-    'AdvisoryFeeds.DeleteAdvisoryFeed': async () => ({ uid: await newFeed() }),
-    'AdvisoryFeeds.SyncAdvisoryFeed': () => ({ uid: uids.feed }),
     // No token of anybody, so nobody is asked.
     'Explain.ExplainExchange': () => ({ identity, token: 'x' }),
     'Roles.GetRole': () => ({ uid: role }),

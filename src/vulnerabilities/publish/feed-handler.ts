@@ -35,6 +35,9 @@ export interface FeedHandlerOptions extends Pick<RestOptions, 'errorDomain' | 'l
   readonly baseUrl: string
 }
 
+/** Where scanners look for it below the address of a repository (VEX Repository Specification 0.1). */
+const MANIFEST = 'openvex/.well-known/vex-repository.json'
+
 const method = AdvisoryPublicationsService.method.getAdvisoryPublication
 /** Part of every name and tag: changes when the same advisories are published in another way. */
 const FORM = 1
@@ -43,6 +46,7 @@ const FORM = 1
 type Asked = { readonly group: Uid; readonly path: string } & (
   | { readonly feed: FeedRequest['feed'] }
   | { readonly record: string }
+  | { readonly manifest: true }
 )
 
 export function feedHandler(options: FeedHandlerOptions): HttpHandler {
@@ -72,6 +76,7 @@ function askedFor(url: string): Asked | undefined {
   if (group === undefined) return undefined
   const whole = wholeFeeds.find((feed): feed is WholeFeed => feed === rest)
   if (whole !== undefined) return { group, path: rest, feed: whole }
+  if (rest === MANIFEST) return { group, path: rest, manifest: true }
   const [, format, file = ''] = /^(osv|openvex)\/([^/]+)$/.exec(rest) ?? []
   if (format === 'openvex') {
     const artifact = artifactAt(file)
@@ -119,10 +124,7 @@ async function answer(
   if (seen !== undefined) return { status: 304, headers: { ...headers, etag: seen }, body: undefined }
 
   const compressed = acceptsGzip(request)
-  const content =
-    'record' in asked
-      ? await recordOf(options, context, asked.record)
-      : await feedOf(options, context, name, compressed)
+  const content = await contentOf(options, context, name, compressed)
   if (content === undefined) throw nothingThere()
   const encoded = content instanceof Uint8Array && compressed ? await gzipped(content) : content
   const isCompressed = encoded instanceof Uint8Array ? compressed : encoded.isCompressed
@@ -161,6 +163,22 @@ function acceptsGzip({ headers }: HttpRequest): boolean {
 }
 
 const gzipped = promisify(gzip)
+
+function contentOf(options: FeedHandlerOptions, context: Context, name: string, compressed: boolean) {
+  const { asked } = context
+  if ('record' in asked) return recordOf(options, context, asked.record)
+  return 'manifest' in asked ? manifestOf(options, asked.group) : feedOf(options, context, name, compressed)
+}
+
+function manifestOf({ baseUrl }: FeedHandlerOptions, group: Uid): Uint8Array {
+  const url = `${baseUrl}${FEEDS_PATH}${group}/openvex/all.zip`
+  const manifest = {
+    name: `Advisories of ${group}`,
+    description: 'OpenVEX documents, one for each artifact',
+    versions: [{ spec_version: '0.1', locations: [{ url }], update_interval: '1h' }],
+  }
+  return Buffer.from(jsonText(manifest))
+}
 
 async function recordOf(
   { store }: FeedHandlerOptions,

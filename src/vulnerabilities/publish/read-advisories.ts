@@ -33,7 +33,7 @@ export function byPackage(reads: Reads, group: Uid): AsyncGenerator<Bundle> {
   const built = sorted(reads, group, {
     table: 'advisories',
     keys: ['origin', 'artifact_name'],
-    where: "origin > ''",
+    begin: "origin > ''",
   })
   const bare = sorted(reads, group, { table: 'advisories', keys: ['artifact_name'], where: "origin = ''" })
   return bundles(merged(built, bare))
@@ -66,6 +66,8 @@ interface Order {
   readonly keys: readonly [Key, ...Key[]]
   /** A constant condition. */
   readonly where?: string
+  /** Where to begin. Not for later pages, which would all be looked for from there. */
+  readonly begin?: string
   /** The only value of the first key. */
   readonly only?: string | undefined
 }
@@ -89,7 +91,7 @@ const columns = [
 async function* sorted(
   reads: Reads,
   group: Uid,
-  { table, keys, where = 'true', only }: Order,
+  { table, keys, where = 'true', begin = 'true', only }: Order,
 ): AsyncGenerator<Keyed[]> {
   const [first] = keys
   const order = [...keys, 'uid']
@@ -98,7 +100,9 @@ async function* sorted(
     const sql = sqlText(reads.engine)
     let text = `select ${selected} from ${table} where root = ${sql.bind(rootOf(group))} and ${where}`
     if (only !== undefined) text += ` and ${first} = ${sql.bind(only)}`
-    if (last !== undefined) {
+    if (last === undefined) {
+      text += ` and ${begin}`
+    } else {
       const after = [...keys.map((key) => last?.[key] ?? ''), last.uid]
       text += ` and (${order.join(', ')}) > (${sql.bindAll(after)})`
     }

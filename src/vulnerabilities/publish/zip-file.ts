@@ -18,58 +18,101 @@ const DEFLATED = 8
 /** Versions of the format that a reader must know: 2.0, and 4.5 for files beyond 4 GiB or 65,535 entries. */
 const VERSION = 20
 const VERSION_64 = 45
+const PIECE_BYTES = 64 * 1024
 
 export async function* zipOf(entries: AsyncIterable<ZipEntry> | Iterable<ZipEntry>): AsyncGenerator<Buffer> {
-  const list: Buffer[] = []
+  const list = new Blocks()
+  let piece: Buffer[] = []
+  let pieceBytes = 0
   let offset = 0
+  let count = 0
   for await (const entry of entries) {
-    const { local, central } = partsOf(entry, offset)
-    yield local
-    offset += local.length
-    list.push(central)
+    const { local, data, central } = partsOf(entry, offset)
+    const bytes = local.length + data.length
+    offset += bytes
+    count++
+    list.add(central)
+    piece.push(local, data)
+    pieceBytes += bytes
+    if (pieceBytes < PIECE_BYTES) continue
+    yield Buffer.concat(piece)
+    piece = []
+    pieceBytes = 0
   }
-  yield* list
-  const size = list.reduce((sum, { length }) => sum + length, 0)
-  yield endOf({ entries: list.length, offset, size })
+  yield Buffer.concat(piece)
+  yield* list.filled()
+  yield endOf({ entries: count, offset, size: list.size })
 }
 
+const BLOCK_BYTES = 1024 * 1024
+
+/** Small buffers in few large ones: each would keep alive what it was cut from. */
+class Blocks {
+  size = 0
+  readonly #full: Buffer[] = []
+  #block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
+  #used = 0
+
+  add(bytes: Buffer): void {
+    if (this.#used + bytes.length > this.#block.length) {
+      this.#full.push(this.#block.subarray(0, this.#used))
+      this.#block = Buffer.allocUnsafeSlow(Math.max(BLOCK_BYTES, bytes.length))
+      this.#used = 0
+    }
+    this.#used += bytes.copy(this.#block, this.#used)
+    this.size += bytes.length
+  }
+
+  *filled(): Generator<Buffer> {
+    yield* this.#full
+    yield this.#block.subarray(0, this.#used)
+  }
+}
+
+const LOCAL = 0x04034b50
+const CENTRAL = 0x02014b50
+
+/** What stands before a file's data, the data, and its entry in the list at the end. */
 function partsOf({ name, content, modifiedMs }: ZipEntry, offset: number) {
-  const data = deflateRawSync(content)
+  const data = deflated(content)
   const path = Buffer.from(name)
-  const common = Buffer.alloc(26)
-  common.writeUInt16LE(VERSION, 0)
-  common.writeUInt16LE(UTF8_NAMES, 2)
-  common.writeUInt16LE(DEFLATED, 4)
-  common.writeUInt32LE(dosTime(modifiedMs), 6)
-  common.writeUInt32LE(crc32(content), 10)
-  common.writeUInt32LE(data.length, 14)
-  common.writeUInt32LE(content.length, 18)
-  common.writeUInt16LE(path.length, 22)
-
   const isFar = offset >= STORED_IN_64
-  const far = Buffer.alloc(isFar ? 12 : 0)
+  const common = (bytes: Buffer, at: number) => {
+    bytes.writeUInt16LE(VERSION, at)
+    bytes.writeUInt16LE(UTF8_NAMES, at + 2)
+    bytes.writeUInt16LE(DEFLATED, at + 4)
+    bytes.writeUInt32LE(dosTime(modifiedMs), at + 6)
+    bytes.writeUInt32LE(crc32(content), at + 10)
+    bytes.writeUInt32LE(data.length, at + 14)
+    bytes.writeUInt32LE(content.length, at + 18)
+    bytes.writeUInt16LE(path.length, at + 22)
+  }
+  const local = Buffer.alloc(30 + path.length)
+  local.writeUInt32LE(LOCAL, 0)
+  common(local, 4)
+  path.copy(local, 30)
+
+  const central = Buffer.alloc(46 + path.length + (isFar ? 12 : 0))
+  central.writeUInt32LE(CENTRAL, 0)
+  central.writeUInt16LE(isFar ? VERSION_64 : VERSION, 4)
+  common(central, 6)
+  central.writeUInt32LE(isFar ? STORED_IN_64 : offset, 42)
+  path.copy(central, 46)
   if (isFar) {
-    far.writeUInt16LE(1, 0)
-    far.writeUInt16LE(8, 2)
-    far.writeBigUInt64LE(BigInt(offset), 4)
+    central.writeUInt16LE(12, 30)
+    const extra = 46 + path.length
+    central.writeUInt16LE(1, extra)
+    central.writeUInt16LE(8, extra + 2)
+    central.writeBigUInt64LE(BigInt(offset), extra + 4)
   }
-  const head = Buffer.alloc(6)
-  head.writeUInt32LE(0x02014b50, 0)
-  head.writeUInt16LE(isFar ? VERSION_64 : VERSION, 4)
-  const listed = Buffer.from(common)
-  listed.writeUInt16LE(far.length, 24)
-  const tail = Buffer.alloc(14)
-  tail.writeUInt32LE(isFar ? STORED_IN_64 : offset, 10)
-  return {
-    local: Buffer.concat([signature(0x04034b50), common, path, data]),
-    central: Buffer.concat([head, listed, tail, path, far]),
-  }
+  return { local, data, central }
 }
 
-function signature(number: number): Buffer {
-  const bytes = Buffer.alloc(4)
-  bytes.writeUInt32LE(number)
-  return bytes
+/** With tables as small as the file: to clear the usual ones, of 256 KiB, takes longer than to compress a record. */
+function deflated(content: Buffer): Buffer {
+  const windowBits = Math.min(15, Math.max(9, Math.ceil(Math.log2(content.length + 1))))
+  const memLevel = Math.min(8, windowBits - 7)
+  return deflateRawSync(content, { windowBits, memLevel, chunkSize: Math.max(64, content.length) })
 }
 
 /** Seconds in twos since 1980, in UTC. */
