@@ -7,6 +7,8 @@ import type { Found } from '../../vulnerabilities/feeds/found.ts'
 /** Documents in requests of about a megabyte each; a large one goes alone, compressed. */
 
 const BATCH_BYTES = 1024 * 1024
+/** Few seconds of work, so that progress is seen, and Ctrl-C does not wait. */
+const DOCUMENTS_AT_ONCE = 200
 
 const compressed = promisify(gzip)
 
@@ -34,7 +36,7 @@ export async function* batchesOf(
       else if (content.length > SENT_CHARS_MAX)
         onRefused(one.name, 'is too large to be sent, compressed as well')
       else {
-        if (bytes + content.length > BATCH_BYTES || batch.length === limits.advisoryDocumentsMax) {
+        if (bytes + content.length > BATCH_BYTES || batch.length === DOCUMENTS_AT_ONCE) {
           if (batch.length > 0) yield batch
           batch = []
           bytes = 0

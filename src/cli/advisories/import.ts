@@ -200,6 +200,7 @@ async function importFound(found: AsyncIterable<Found>, importing: Importing): P
   })
   for await (const batch of batches) {
     signal.throwIfAborted()
+    progress.show()
     await send(batch, importing)
     progress.show()
   }
@@ -226,7 +227,7 @@ async function send(batch: Batch, importing: Importing): Promise<void> {
         name: only.name ?? '',
         format: only.format ?? '',
         line: 0,
-        reason: 'takes the server too long',
+        reason: 'takes the server too long; it may be there all the same',
       })
     return
   }
