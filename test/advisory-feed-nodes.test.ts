@@ -9,12 +9,12 @@ import { withoutPostgres } from './support/postgres.ts'
 
 /** Of several nodes one reads a feed, and another goes on when that one ends, well or badly. */
 
-const DOCUMENTS = 700
+const DOCUMENTS = 500
 const LONG_LEASE_MS = 10 * 60 * 1000
 
 for (const [engine, how, signal, leaseMs] of [
-  ['sqlite', 'is killed', 'SIGKILL', 1000],
-  ['postgres', 'is killed', 'SIGKILL', 1000],
+  ['sqlite', 'is killed', 'SIGKILL', 3000],
+  ['postgres', 'is killed', 'SIGKILL', 3000],
   ['sqlite', 'is stopped', 'SIGTERM', LONG_LEASE_MS],
 ] as const)
   test(`a feed is read by one node, and by another when that one ${how} (${engine})`, {

@@ -285,7 +285,7 @@ test('feeds that mean harm end soon, take little and say why', async (t) => {
     )
     assert.equal(feed.lastRun?.documents ?? 0, taken, what)
     assert.ok(peakMib < 1024, `${what}: ${peakMib} MiB`)
-    assert.ok(ms < 15_000, `${what}: ${ms} ms`)
+    assert.ok(ms < 60_000, `${what}: ${ms} ms`)
   }
   server.answer = undefined
   server.files.set('/good.zip', zipOf([good]))

@@ -22,7 +22,8 @@ export function osvRecord(
 /** biome-ignore lint/suspicious/noExplicitAny: JSON of the API. */
 type Json = any
 
-const PATIENCE_MS = 15_000
+/** Nobody waits for it but where something is wrong. */
+const PATIENCE_MS = 60_000
 
 /** A feed as soon as it is as it should be. */
 export async function feedOnce(api: Api, uid: string, isSo: (feed: Json) => boolean): Promise<Json> {
