@@ -72,7 +72,7 @@ const publish = async ({ admin }: Cast, group: string, body: object = { public: 
   return reply.body
 }
 
-onEveryDatabase('feeds of advisories', (cast) => {
+onEveryDatabase('publishing advisories', (cast) => {
   test('publishes every advisory of a group, and of those below it, in each format', async () => {
     const organization = await cast().organization()
     const { uid: folder } = await organization.owner.api.made(`iam/groups/${organization.uid}`, {
@@ -123,6 +123,8 @@ onEveryDatabase('feeds of advisories', (cast) => {
     assert.deepEqual(new Set([...documents.keys()].filter((name) => name !== 'index.json')), locations)
     for (const [name, document] of documents)
       if (name !== 'index.json') assert.equal(formatProblems('openvex', document), '')
+    const manifest = json(await get(`${feeds}/openvex/.well-known/vex-repository.json`, headers))
+    assert.deepEqual(manifest.versions[0].locations, [{ url: `${feeds}/openvex/all.zip` }])
     const location = 'golang.org%2Fx%2Fnet.json'
     for (const name of ['postgresql-14.json', ...[...locations].filter((known) => known === location)])
       assert.deepEqual(json(await get(`${feeds}/openvex/${name}`, headers)), documents.get(String(name)))
