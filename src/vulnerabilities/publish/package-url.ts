@@ -89,7 +89,7 @@ export function atVersion(url: string, version: string): string {
 }
 
 /** The same package in any version. */
-export function withoutVersion(url: string): string {
+function withoutVersion(url: string): string {
   if (!url.startsWith('pkg:')) return url
   const end = url.search(/[?#]/)
   const head = end < 0 ? url : url.slice(0, end)
