@@ -360,3 +360,31 @@ onEveryDatabase('publishing advisories', (cast) => {
     assert.equal(stale.status, 412)
   })
 })
+
+onEveryDatabase(
+  'publishing advisories to many',
+  (cast) => {
+    test('counts requests for public feeds for their address, and others for their caller as well', async () => {
+      const organization = await cast().organization()
+      const { db } = cast().berth.berth.installation.store
+      await db.kysely
+        .insertInto('advisory_groups')
+        .values({
+          root: organization.uid,
+          uid: organization.uid,
+          revision: 1,
+          changed_ms: 1,
+          public: 1,
+          publication: '',
+        })
+        .execute()
+      const feed = `${feedsOf(cast(), organization.uid)}/secdb/security.json`
+      const got = await Promise.all(Array.from({ length: 25 }, () => get(feed)))
+      const refused = got.filter(({ status }) => status === 429)
+      assert.equal(got.length - refused.length, 20)
+      assert.ok(Number(refused[0]?.headers.get('retry-after')) > 0)
+      assert.equal(refused[0]?.headers.get('ratelimit-limit'), '20')
+    })
+  },
+  { only: 'sqlite', env: { BERTH_RATE_LIMITS_ADDRESS: 'read=20/1h' } },
+)
