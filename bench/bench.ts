@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Child, startChild } from './child.ts'
 import type { BerthReady } from './children/berth.ts'
 import type { Place } from './configuration.ts'
-import type { DataSet } from './dataset.ts'
+import { type DataSet, whatIsIn } from './dataset.ts'
 import { generate } from './generate.ts'
 import type { Goal, WorkName } from './goals.ts'
 import type { Options } from './options.ts'
@@ -27,7 +27,12 @@ export interface Result {
 /** What the works share in one run: data sets, processes, a place for files. */
 export interface Bench extends Meter {
   readonly options: Options
-  readonly sizes: { readonly usual: DataSet; readonly small: DataSet; readonly large: DataSet }
+  readonly sizes: {
+    readonly usual: DataSet
+    readonly small: DataSet
+    readonly large: DataSet
+    readonly advised: DataSet
+  }
   /** A directory of its own that goes when the run ends. */
   scratch(): string
   /** A data set on SQLite. Shared: whoever writes takes a copy. */
@@ -78,6 +83,7 @@ export function createBench(options: Options): Bench {
       usual: { groups: quick ? 2000 : 100_000, shape: 'tree' },
       small: { groups: 1000, shape },
       large: { groups: quick ? 20_000 : 1_000_000, shape },
+      advised: { groups: 1, shape: 'flat', advisories: quick ? 5000 : 500_000 },
     },
     say,
     scratch,
@@ -90,7 +96,7 @@ export function createBench(options: Options): Bench {
       if (existsSync(join(dataDir, COMPLETE))) return { dataDir }
       rmSync(dataDir, { recursive: true, force: true })
       mkdirSync(dataDir, { recursive: true })
-      say(`  generating ${set.groups} groups on SQLite`)
+      say(`  generating ${whatIsIn(set)} on SQLite`)
       await generate({ dataDir }, set, say)
       writeFileSync(join(dataDir, COMPLETE), '')
       return { dataDir }
@@ -109,7 +115,7 @@ export function createBench(options: Options): Bench {
       const name = nameOf(set)
       const make = async () => {
         const place = { dataDir: scratch(), databaseUrl: await server.database(name.replace('-', '_')) }
-        say(`  generating ${set.groups} groups on PostgreSQL`)
+        say(`  generating ${whatIsIn(set)} on PostgreSQL`)
         await generate(place, set, say)
         return place
       }
@@ -126,6 +132,6 @@ export function createBench(options: Options): Bench {
   }
 }
 
-function nameOf({ groups, shape }: DataSet): string {
-  return `${shape}-${groups}`
+function nameOf({ groups, shape, advisories }: DataSet): string {
+  return advisories === undefined ? `${shape}-${groups}` : `advisories-${advisories}`
 }

@@ -4,11 +4,17 @@ import type { Shape } from './options.ts'
 export interface DataSet {
   readonly groups: number
   readonly shape: Shape
+  /** At least so many advisories, all in the first parent; documents are whole. */
+  readonly advisories?: number
 }
 
 export const ORGANIZATION = 'b0'.repeat(20)
 /** Owns the organization and nothing else. */
 export const CALLER = 'ca'.repeat(20)
+
+export function whatIsIn({ groups, shape, advisories }: DataSet): string {
+  return advisories === undefined ? `${groups} groups (${shape})` : `${advisories} advisories`
+}
 
 const CHILDREN = 1000
 
@@ -37,7 +43,7 @@ function segment(index: number): string {
 }
 
 /** A bijection on 32 bits that looks random (the finalizer of MurmurHash3). */
-function mix(value: number): number {
+export function mix(value: number): number {
   let bits = value >>> 0
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b)
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35)

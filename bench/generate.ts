@@ -1,12 +1,13 @@
 import Database from 'better-sqlite3'
 import { type Kysely, sql } from 'kysely'
 import { managedRoleByName } from '../src/core/managed-roles.ts'
-import { parentOf, rootOf } from '../src/core/uid.ts'
+import { parentOf, rootOf, type Uid } from '../src/core/uid.ts'
 import { databaseFile, type Installation, openInstallation } from '../src/installation.ts'
 import { recount } from '../src/storage/counts.ts'
 import type { GroupRow, Tables } from '../src/storage/tables.ts'
+import { documentsFor, loadDocuments } from './advisories/load.ts'
 import { configurationOf, log, type Place } from './configuration.ts'
-import { CALLER, type DataSet, groupUid, ORGANIZATION, parentsOf } from './dataset.ts'
+import { CALLER, type DataSet, groupUid, ORGANIZATION, parentsOf, whatIsIn } from './dataset.ts'
 
 /** Fills an empty database with a data set, past the API: rows straight into the tables, indexes and counters afterwards. */
 
@@ -33,7 +34,7 @@ export async function generate(place: Place, set: DataSet, say: (text: string) =
   const startMs = performance.now()
   const opened = await openInstallation(configurationOf(place), log)
   try {
-    await insertOwner(opened)
+    await insertOwner(opened, set.advisories === undefined ? ['owner'] : ['owner', 'advisories.admin'])
     if (opened.store.db.engine === 'postgres') await loadPostgres(opened.store.db.kysely, set, say)
   } finally {
     if (opened.store.db.engine === 'sqlite') await opened.close()
@@ -44,18 +45,20 @@ export async function generate(place: Place, set: DataSet, say: (text: string) =
   try {
     const { db } = installation.store
     for (const collection of ['groups', 'identities', 'role_bindings'] as const) await recount(db, collection)
+    if (set.advisories !== undefined) {
+      const [group] = parentsOf(set)
+      await loadDocuments(installation.store, group as Uid, documentsFor(set.advisories), say)
+    }
     if (db.engine === 'postgres') await sql`vacuum analyze`.execute(db.kysely)
   } finally {
     await installation.close()
   }
   const seconds = ((performance.now() - startMs) / 1000).toFixed(1)
-  say(`  generated ${set.groups} groups (${set.shape}) in ${seconds} s`)
+  say(`  generated ${whatIsIn(set)} in ${seconds} s`)
 }
 
-async function insertOwner({ store }: Installation): Promise<void> {
+async function insertOwner({ store }: Installation, roles: readonly string[]): Promise<void> {
   const { kysely } = store.db
-  const role = managedRoleByName.get('owner')
-  if (role === undefined) throw new Error('there is no owner role')
   const times = { created_ms: EPOCH_MS, updated_ms: EPOCH_MS }
   await kysely.insertInto('organization_names').values({ name: 'bench', uid: ORGANIZATION }).execute()
   await kysely
@@ -77,18 +80,20 @@ async function insertOwner({ store }: Installation): Promise<void> {
       ...times,
     })
     .execute()
-  await kysely
-    .insertInto('role_bindings')
-    .values({
+  const bindings = roles.map((name, at) => {
+    const role = managedRoleByName.get(name)
+    if (role === undefined) throw new Error(`there is no role ${name}`)
+    return {
       root: ORGANIZATION,
-      uid: `${ORGANIZATION}/${'0'.repeat(16)}`,
+      uid: `${ORGANIZATION}/${String(at).padStart(16, '0')}`,
       parent: ORGANIZATION,
       identity_uid: CALLER,
       role_uid: role.uid,
       automatic: 0,
       ...times,
-    })
-    .execute()
+    }
+  })
+  await kysely.insertInto('role_bindings').values(bindings).execute()
 }
 
 /** In uid order, which is the order of the widest index. */

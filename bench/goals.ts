@@ -13,11 +13,12 @@ export const workNames = [
   'wait',
   'postgres',
   'start',
+  'advisories',
 ] as const
 export type WorkName = (typeof workNames)[number]
 
-/** `share`: of a baseline's capacity, more is better. The others: less is better. */
-export type Unit = 'share' | 'times' | 'ms' | 's' | 'MB'
+/** `share`: of a baseline's capacity, more is better. The others: less is better, but for rates. */
+export type Unit = 'share' | 'times' | 'ms' | 's' | 'MB' | '/s'
 
 export interface Goal {
   readonly unit: Unit
@@ -36,6 +37,8 @@ export const goals = {
   wait: { unit: 'ms', atLeast: 5, stretch: 1 },
   postgres: { unit: 'share', atLeast: 0.5, stretch: 0.8 },
   start: { unit: 's', atLeast: 1, stretch: 0.4 },
+  /** The first page of a free-text query, to a Get. */
+  query: { unit: 'times', atLeast: 20, stretch: 10 },
   memory: { unit: 'MB', atLeast: 150, stretch: 100 },
 } as const satisfies Record<string, Goal>
 

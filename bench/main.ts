@@ -6,6 +6,7 @@ import { pinLoad, pinned, SERVER_CORE } from './cores.ts'
 import { verdictOf, type WorkName } from './goals.ts'
 import { help, type Options, readOptions, UsageError } from './options.ts'
 import { tableOf } from './report.ts'
+import { measureAdvisories } from './works/advisories.ts'
 import { measureAws } from './works/aws.ts'
 import { measureCreate } from './works/create.ts'
 import { measureExchange } from './works/exchange.ts'
@@ -32,6 +33,7 @@ const works: Readonly<Record<WorkName, (bench: Bench) => Promise<Result[]>>> = {
   wait: measureWait,
   postgres: measurePostgres,
   start: measureStart,
+  advisories: measureAdvisories,
 }
 
 const USAGE_EXIT_CODE = 2

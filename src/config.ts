@@ -69,7 +69,7 @@ export const variables = {
   BERTH_BASE_URL: 'address of the API as clients see it (default http:// or https:// and the listen address)',
   BERTH_AUTH_URL: 'address of the token service (default: the base URL)',
   BERTH_REGISTRY_HOST: "host name of the registry (default: the base URL's host)",
-  BERTH_DATA_DIR: 'directory of the SQLite database and the master key (default ./data)',
+  BERTH_DATA_DIR: 'directory of the SQLite database, the master key and downloads (default ./data)',
   BERTH_DATABASE_URL: 'postgres://user:password@host/database (default: SQLite in the data directory)',
   BERTH_MASTER_KEY:
     '32 bytes in base64 that encrypt secrets (default: the file master.key in the data directory)',
@@ -82,7 +82,7 @@ export const variables = {
   BERTH_BLOCKED_EMAIL_DOMAINS:
     'e-mail domains, separated by commas, by which nobody finds an organization, besides public providers (default none)',
   BERTH_ISSUER_PRIVATE_NETWORKS:
-    'CIDRs, separated by commas, in which token issuers may lie, over http too (default none)',
+    'CIDRs, separated by commas, in which token issuers and feeds may lie, over http too (default none)',
   BERTH_PATTERN_ISSUERS:
     'token issuers, separated by commas, that identities with an issuer pattern may match (default none)',
   BERTH_SIGN_IN_PROVIDERS_FILE:

@@ -19,6 +19,8 @@ export interface HotFunction {
 }
 
 const NS_PER_MS = 1e6
+const KIB_PER_MB = 1024
+const BYTES_PER_MB = KIB_PER_MB ** 2
 
 export function serveParent(ready: unknown, handlers: Handlers): void {
   const all: Handlers = { ...common(), ...handlers }
@@ -46,6 +48,11 @@ function common(): Handlers {
       const { user, system } = process.cpuUsage()
       return user + system
     },
+    /** Megabytes that are resident now, and were at most. */
+    memoryMb: () => ({
+      now: process.memoryUsage.rss() / BYTES_PER_MB,
+      most: process.resourceUsage().maxRSS / KIB_PER_MB,
+    }),
     watchLoop: () => {
       delays.reset()
       delays.enable()

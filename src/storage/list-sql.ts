@@ -81,6 +81,7 @@ const indexed: Readonly<Record<string, string>> = {
   advisory_id: 'by_advisory_id',
   artifact_name: 'by_artifact',
   component_name: 'by_component',
+  url: 'by_url',
 }
 
 /**
@@ -99,7 +100,8 @@ export function indexHint(
   const column = byUid
     ? conditions.filter(isOnColumn).find(hasOneValue)?.column
     : conditions.every(isOftenTrue) && wholeOrganization(branches) && first?.column
-  return column ? ` indexed by ${collection}_${indexed[column]}` : ''
+  const suffix = column ? indexed[column] : undefined
+  return suffix === undefined ? '' : ` indexed by ${collection}_${suffix}`
 }
 
 function isOnColumn(filter: Filter): filter is Condition {

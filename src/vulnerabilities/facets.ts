@@ -105,7 +105,7 @@ const types: Readonly<Record<NonNullable<AdvisoryEvent['type']['case']>, EventTy
   patched: EventTypeFilter.PATCHED,
 }
 
-export function eventTypeOf({ type }: Pick<AdvisoryEvent, 'type'>): EventTypeFilter {
+function eventTypeOf({ type }: Pick<AdvisoryEvent, 'type'>): EventTypeFilter {
   return type.case === undefined ? EventTypeFilter.UNSPECIFIED : types[type.case]
 }
 

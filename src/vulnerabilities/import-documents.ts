@@ -47,7 +47,7 @@ export async function importDocument(
   if ('rejection' in read) return read
   const { document } = read
   const { db, clock } = store
-  const contentHash = createHash('sha256').update(`${READING} `).update(bytes.content).digest()
+  const contentHash = documentHash(bytes.content)
   const packed = await deflateInThread(bytes.content)
   const work = async (tx: Tx) => {
     await holdGroup(db, tx, parent)
@@ -122,6 +122,11 @@ export function unpackedDocument(packed: Uint8Array): Promise<Uint8Array> {
 
 /** Grows when something else is made of the same document: it is then read again although its bytes are the same. */
 const READING = 1
+
+/** Tells whether a document was read before: the same for the same bytes. */
+export function documentHash(content: Uint8Array | string): Uint8Array {
+  return createHash('sha256').update(`${READING} `).update(content).digest()
+}
 
 async function unpacked(
   content: Uint8Array,

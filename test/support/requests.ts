@@ -18,6 +18,8 @@ export interface Tenant {
 }
 
 const newName = () => randomBytes(4).toString('hex')
+/** Where feeds would be read from, if anybody listened there. */
+const NOBODY = 'https://127.0.0.1:9'
 /** A document of one advisory. */
 const osvRecord = (name: string, mark: string) =>
   JSON.stringify({
@@ -63,6 +65,12 @@ export async function makeTenant(
     })
     return body.advisories[0].uid as string
   }
+  /** Nothing reads one that is paused. */
+  const newFeed = async (paused = true) => {
+    const advisoryFeed = { paused, url: `${NOBODY}/${mark.replaceAll(' ', '-')}-${newName()}` }
+    return (await make(berth, `/vulnerabilities/v2beta1/advisoryFeeds/${organization}`, advisoryFeed))
+      .uid as string
+  }
   const newInvite = async (roleUid = role) =>
     make(berth, `/iam/v2beta1/groupInvites/${organization}`, { roleUid, ttl: '3600s' })
   const newAssociation = async (of: string) =>
@@ -81,6 +89,7 @@ export async function makeTenant(
     repo: repo as string,
     tag: await newTag(),
     advisory: await newAdvisory(),
+    feed: await newFeed(),
   }
 
   const named = (more: object = {}) => ({ name: newName(), ...more })
@@ -111,6 +120,17 @@ export async function makeTenant(
     'Identities.UpdateIdentityMetadata': () => ({ identityMetadata: { jobTitle: 'engineer' } }),
     'Advisories.GetAdvisory': () => ({ uid: uids.advisory }),
     'AdvisoryDocuments.GetAdvisorySources': () => ({ uid: uids.advisory }),
+    'AdvisoryFeeds.GetAdvisoryFeed': () => ({ uid: uids.feed }),
+    'AdvisoryFeeds.CreateAdvisoryFeed': () => ({
+      parent: organization,
+      advisoryFeed: { url: `${NOBODY}/${newName()}` },
+    }),
+    'AdvisoryFeeds.UpdateAdvisoryFeed': () => ({
+      advisoryFeed: { uid: uids.feed, paused: true },
+      updateMask: { paths: ['paused'] },
+    }),
+    'AdvisoryFeeds.DeleteAdvisoryFeed': async () => ({ uid: await newFeed() }),
+    'AdvisoryFeeds.SyncAdvisoryFeed': async () => ({ uid: await newFeed(false) }),
     'AdvisoryDocuments.ImportAdvisoryDocuments': () => ({
       parent: organization,
       documents: [{ name: 'a.json', format: 'osv', content: Buffer.from(osvRecord(newName(), mark)) }],

@@ -33,10 +33,10 @@ function calculated(vector: string): Rating | undefined {
         ? Cvss3P1
         : Cvss3P0
   try {
-    const score = new Version(vector).calculateScores().base
-    return score === undefined || !Number.isFinite(score)
-      ? undefined
-      : { score, label: labelOf(score, isSecond), vector }
+    const { base } = new Version(vector).calculateScores()
+    if (base === undefined || !Number.isFinite(base)) return undefined
+    const score = base + 0 // never -0
+    return { score, label: labelOf(score, isSecond), vector }
   } catch {
     return undefined
   }

@@ -85,7 +85,7 @@ const ages = [
 ] as const
 
 /** `3d`, `5mo`: how long ago, in the greatest unit. */
-export function ageOf(iso: string, now = Date.now()): string {
+function ageOf(iso: string, now = Date.now()): string {
   const ms = now - Date.parse(iso)
   if (Number.isNaN(ms)) return ''
   const [unit, length] = ages.find(([, length]) => ms >= length) ?? ['s', 1000]

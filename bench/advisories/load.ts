@@ -1,0 +1,117 @@
+import { deflateSync } from 'node:zlib'
+import { sql } from 'kysely'
+import { rootOf, type Uid, type UidSource } from '../../src/core/uid.ts'
+import { recount } from '../../src/storage/counts.ts'
+import { type Db, inTransaction, type Tx } from '../../src/storage/db.ts'
+import { pathBelowRoot } from '../../src/storage/postings.ts'
+import { insertRows } from '../../src/storage/rows-at-once.ts'
+import type { Store } from '../../src/storage/store.ts'
+import type { AdvisoryDocumentRow } from '../../src/storage/tables.ts'
+import { advisoriesChanged, holdAdvisories } from '../../src/vulnerabilities/advisory-groups.ts'
+import { postingsOf, suffixesOf } from '../../src/vulnerabilities/facets.ts'
+import { documentHash } from '../../src/vulnerabilities/import-documents.ts'
+import { recordHash, rowOf, toAdvisory } from '../../src/vulnerabilities/stored-advisory.ts'
+import { advisoriesIn, documentOf } from './documents.ts'
+import { recordsOf } from './records.ts'
+import { yamlOf } from './yaml.ts'
+
+/** Documents as rows, past the API: the rows that their import writes, many documents in one transaction. */
+
+/** Documents in one transaction. */
+const BATCH = 500
+const PROGRESS = 100_000
+const CACHE_KIB = 1_500_000
+
+/** How many documents have so many advisories together. */
+export function documentsFor(advisories: number): number {
+  let document = 0
+  for (let count = 0; count < advisories; document++) count += advisoriesIn(document)
+  return document
+}
+
+/** Loads the first `documents` documents into a group; returns how many advisories they have. */
+export async function loadDocuments(
+  store: Pick<Store, 'db' | 'clock' | 'uids'>,
+  parent: Uid,
+  documents: number,
+  say: (text: string) => void = () => {},
+): Promise<number> {
+  const { db } = store
+  // Postings are written all over their table.
+  if (db.engine === 'sqlite') await sql`pragma cache_size = ${sql.lit(-CACHE_KIB)}`.execute(db.kysely)
+  if (db.engine === 'sqlite') await sql`pragma synchronous = off`.execute(db.kysely)
+  let count = 0
+  for (let at = 0; at < documents; at += BATCH) {
+    const before = count
+    await inTransaction(db, async (tx) => {
+      await holdAdvisories(tx, parent)
+      const numbers = Array.from({ length: Math.min(BATCH, documents - at) }, (_, index) => at + index)
+      count += await loadSome(store, tx, parent, numbers)
+      for (const _ of numbers) await advisoriesChanged(tx, parent, store.clock())
+    })
+    if (Math.floor(before / PROGRESS) !== Math.floor(count / PROGRESS)) say(`  ${count} advisories`)
+  }
+  await recount(db, 'advisories')
+  if (db.engine === 'sqlite') await sql`pragma synchronous = full`.execute(db.kysely)
+  return count
+}
+
+async function loadSome(
+  { db, clock, uids }: { readonly db: Db; readonly clock: () => number; readonly uids: UidSource },
+  tx: Tx,
+  parent: Uid,
+  documents: readonly number[],
+): Promise<number> {
+  const root = rootOf(parent)
+  const now = clock()
+  const told = documents.map(documentOf)
+  const all = told.map((document) => ({ document, records: recordsOf(document) }))
+  const rows = all.flatMap(({ records }) =>
+    records.map((record) =>
+      rowOf(uids.belowInTime(parent, now), record, recordHash(record), { now, before: undefined }),
+    ),
+  )
+  await insertRows(db, tx, 'advisories', rows)
+  await insertRows(
+    db,
+    tx,
+    'advisory_postings',
+    rows.flatMap((row) =>
+      postingsOf(toAdvisory(row), row.origin).map((value) => ({ root, value, path: pathBelowRoot(row.uid) })),
+    ),
+  )
+  const suffixes = rows.flatMap((row) => suffixesOf(toAdvisory(row)).map((suffix) => ({ root, ...suffix })))
+  const once = new Map(suffixes.map((row) => [`${row.suffix} ${row.value.toString('hex')}`, row]))
+  await insertRows(db, tx, 'advisory_suffixes', [...once.values()], { ifAbsent: true })
+  await insertRows(
+    db,
+    tx,
+    'advisory_sources',
+    all.flatMap(({ document, records }) =>
+      records.map(({ key }) => ({ root, parent, key, format: 'wolfi', id: document.package })),
+    ),
+  )
+  const documentRows = all.map(({ document, records }): AdvisoryDocumentRow => {
+    const content = yamlOf(document)
+    const revisions = records.flatMap(({ events }) => events.map(({ timeMs }) => timeMs))
+    return {
+      root,
+      parent,
+      format: 'wolfi',
+      id: document.package,
+      name: nameOf(document.package),
+      content_hash: documentHash(content),
+      revision_ms: Math.max(...revisions),
+      imported_ms: now,
+      keys: deflateSync(JSON.stringify(records.map(({ key }) => key))),
+      unmapped: '[]',
+      content: deflateSync(content),
+    }
+  })
+  await insertRows(db, tx, 'advisory_documents', documentRows)
+  return rows.length
+}
+
+export function nameOf(name: string): string {
+  return `${name}.advisories.yaml`
+}
