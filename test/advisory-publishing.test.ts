@@ -72,7 +72,7 @@ const publish = async ({ admin }: Cast, group: string, body: object = { public: 
   return reply.body
 }
 
-onEveryDatabase('feeds of advisories', (cast) => {
+onEveryDatabase('publishing advisories', (cast) => {
   test('publishes every advisory of a group, and of those below it, in each format', async () => {
     const organization = await cast().organization()
     const { uid: folder } = await organization.owner.api.made(`iam/groups/${organization.uid}`, {
@@ -123,6 +123,8 @@ onEveryDatabase('feeds of advisories', (cast) => {
     assert.deepEqual(new Set([...documents.keys()].filter((name) => name !== 'index.json')), locations)
     for (const [name, document] of documents)
       if (name !== 'index.json') assert.equal(formatProblems('openvex', document), '')
+    const manifest = json(await get(`${feeds}/openvex/.well-known/vex-repository.json`, headers))
+    assert.deepEqual(manifest.versions[0].locations, [{ url: `${feeds}/openvex/all.zip` }])
     const location = 'golang.org%2Fx%2Fnet.json'
     for (const name of ['postgresql-14.json', ...[...locations].filter((known) => known === location)])
       assert.deepEqual(json(await get(`${feeds}/openvex/${name}`, headers)), documents.get(String(name)))
@@ -358,3 +360,31 @@ onEveryDatabase('feeds of advisories', (cast) => {
     assert.equal(stale.status, 412)
   })
 })
+
+onEveryDatabase(
+  'publishing advisories to many',
+  (cast) => {
+    test('counts requests for public feeds for their address, and others for their caller as well', async () => {
+      const organization = await cast().organization()
+      const { db } = cast().berth.berth.installation.store
+      await db.kysely
+        .insertInto('advisory_groups')
+        .values({
+          root: organization.uid,
+          uid: organization.uid,
+          revision: 1,
+          changed_ms: 1,
+          public: 1,
+          publication: '',
+        })
+        .execute()
+      const feed = `${feedsOf(cast(), organization.uid)}/secdb/security.json`
+      const got = await Promise.all(Array.from({ length: 25 }, () => get(feed)))
+      const refused = got.filter(({ status }) => status === 429)
+      assert.equal(got.length - refused.length, 20)
+      assert.ok(Number(refused[0]?.headers.get('retry-after')) > 0)
+      assert.equal(refused[0]?.headers.get('ratelimit-limit'), '20')
+    })
+  },
+  { only: 'sqlite', env: { BERTH_RATE_LIMITS_ADDRESS: 'read=20/1h' } },
+)

@@ -4,10 +4,10 @@ import { after, before, describe, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { contractFiles } from '../src/gateway/contract.ts'
 import { routesOf } from '../src/gateway/routes.ts'
-import { advisoryFeeds } from '../src/reference/advisory-feeds.ts'
 import { readComments } from '../src/reference/comments.ts'
 import { eventExportPath } from '../src/reference/event-export.ts'
 import { otherDocuments } from '../src/reference/other-documents.ts'
+import { publishedAdvisories } from '../src/reference/published-advisories.ts'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
 import { expectGolden } from './support/golden.ts'
 import { assertDescribed, describedApi, pointerTo, schemaChecks } from './support/openapi.ts'
@@ -37,7 +37,7 @@ test('every route of the server is described, and nothing else is', () => {
 
   const placed = [
     ...operations.map(({ path, httpMethod }) => `${httpMethod} ${path}`),
-    ...Object.keys({ ...otherDocuments, ...advisoryFeeds }).map((path) => `get ${path}`),
+    ...Object.keys({ ...otherDocuments, ...publishedAdvisories }).map((path) => `get ${path}`),
     `get ${eventExportPath}`,
   ]
   assert.deepEqual(everyOperation.map(({ path, method }) => `${method} ${path}`).sort(), placed.sort())

@@ -1,7 +1,6 @@
 import type { DescField, DescFile, DescMessage } from '@bufbuild/protobuf'
 import { isLeafMessage } from '../core/field-mask.ts'
 import { type Route, routesOf } from '../gateway/routes.ts'
-import { advisoryFeeds, feedTag } from './advisory-feeds.ts'
 import type { Comments } from './comments.ts'
 import { type Answer, errorAnswers, errorSchemas, type Header, headers } from './error-answers.ts'
 import { eventExport, eventExportPath } from './event-export.ts'
@@ -14,6 +13,7 @@ import {
   tagOf,
 } from './operations.ts'
 import { otherDocuments, otherTag } from './other-documents.ts'
+import { publishedAdvisories, publishedTag } from './published-advisories.ts'
 import { type Schema, schemaBook } from './schemas.ts'
 
 /** The API described as OpenAPI 3.1, from the schema that serves it: nothing here names a resource. */
@@ -94,7 +94,7 @@ export function describeApi(options: ReferenceOptions): Reference {
     paths[path] ??= {}
     paths[path][httpMethod] = operation
   }
-  for (const [path, operation] of Object.entries({ ...advisoryFeeds, ...otherDocuments }))
+  for (const [path, operation] of Object.entries({ ...publishedAdvisories, ...otherDocuments }))
     paths[path] = { get: operation }
   const listEvents = paths['/audit/v1/events']?.['get']
   if (listEvents !== undefined) paths[eventExportPath] = { get: eventExport(listEvents) }
@@ -112,7 +112,7 @@ export function describeApi(options: ReferenceOptions): Reference {
       ...services
         .filter(({ methods }) => operations.some(({ route }) => methods.includes(route.method)))
         .map((service) => ({ name: tagOf({ parent: service }), description: comments.of(service) })),
-      feedTag,
+      publishedTag,
       otherTag,
     ],
     paths,

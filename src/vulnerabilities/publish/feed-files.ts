@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { limits } from '../../core/limits.ts'
+import { makePrivateDirectory } from '../../storage/db.ts'
 
 /**
  * The files that feeds are kept in, by what they were made of: a feed that changed has another name. Of those that nobody asks for
@@ -61,7 +62,7 @@ export function feedFiles({
   }
 
   async function readIndex(): Promise<Map<string, Known>> {
-    await mkdir(directory, { recursive: true, mode: 0o700 })
+    makePrivateDirectory(directory)
     const found = new Map<string, Known>()
     const now = clock()
     for (const name of await readdir(directory)) {

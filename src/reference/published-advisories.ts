@@ -4,8 +4,8 @@ import type { Schema } from './schemas.ts'
 
 /** What groups publish of their advisories, by path, each with GET. The formats have schemas of their own, elsewhere. */
 
-export const feedTag = {
-  name: 'Advisory feeds',
+export const publishedTag = {
+  name: 'Published advisories',
   description:
     'The advisories of a group and of everything below it, in the formats that scanners read. Those of a public group need no token; for others the caller must be allowed to list the advisories of the group. A change is seen at the next request; `ETag` and `Last-Modified` tell whether there was one.',
 }
@@ -39,7 +39,7 @@ function feed({ id, summary, type, schema, parameter }: Feed): Operation {
   }
   return {
     operationId: id,
-    tags: [feedTag.name],
+    tags: [publishedTag.name],
     summary,
     parameters: [group, ...own, ifNoneMatch],
     responses: {
@@ -64,7 +64,7 @@ const base = '/vulnerabilities/feeds/{group}'
 const file: Schema = { type: 'string', format: 'binary' }
 const object: Schema = { type: 'object' }
 
-export const advisoryFeeds: Readonly<Record<string, Operation>> = {
+export const publishedAdvisories: Readonly<Record<string, Operation>> = {
   [`${base}/osv/all.zip`]: feed({
     id: 'GetOsvRecords',
     summary: 'All advisories as OSV records, a file each',
