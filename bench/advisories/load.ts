@@ -8,8 +8,9 @@ import { insertRows } from '../../src/storage/rows-at-once.ts'
 import type { Store } from '../../src/storage/store.ts'
 import type { AdvisoryDocumentRow } from '../../src/storage/tables.ts'
 import { advisoriesChanged, holdAdvisories } from '../../src/vulnerabilities/advisory-groups.ts'
-import { postingsOf, suffixesOf } from '../../src/vulnerabilities/facets.ts'
+import { postingsOf } from '../../src/vulnerabilities/facets.ts'
 import { documentHash } from '../../src/vulnerabilities/import-documents.ts'
+import { addSearchedTexts } from '../../src/vulnerabilities/searched-texts.ts'
 import { recordHash, rowOf, toAdvisory } from '../../src/vulnerabilities/stored-advisory.ts'
 import { advisoriesIn, documentOf } from './documents.ts'
 import { recordsOf } from './records.ts'
@@ -80,9 +81,7 @@ async function loadSome(
       postingsOf(toAdvisory(row), row.origin).map((value) => ({ root, value, path: pathBelowRoot(row.uid) })),
     ),
   )
-  const suffixes = rows.flatMap((row) => suffixesOf(toAdvisory(row)).map((suffix) => ({ root, ...suffix })))
-  const once = new Map(suffixes.map((row) => [`${row.suffix} ${row.value.toString('hex')}`, row]))
-  await insertRows(db, tx, 'advisory_suffixes', [...once.values()], { ifAbsent: true })
+  await addSearchedTexts(db, tx, root, rows.map(toAdvisory))
   await insertRows(
     db,
     tx,

@@ -26,6 +26,25 @@ export async function insertRows<T extends keyof Tables & string>(
   }
 }
 
+/** Those of some keys that a table has; every key has the same columns. */
+export async function presentKeys<T extends keyof Tables & string, K extends keyof Tables[T] & string>(
+  db: Db,
+  tx: Tx,
+  table: T,
+  keys: readonly Pick<Tables[T], K>[],
+): Promise<Pick<Tables[T], K>[]> {
+  const [first] = keys
+  if (first === undefined) return []
+  const columns = Object.keys(first)
+  const found: Pick<Tables[T], K>[] = []
+  for (const some of parts(keys, columns.length)) {
+    const sql = sqlText(db.engine)
+    const text = `select ${columns.join(', ')} from ${table} where ${isOneOf(sql, some, columns)}`
+    found.push(...(await runInTransaction<Pick<Tables[T], K>>(tx, text, sql)))
+  }
+  return found
+}
+
 /** Deletes the rows with these keys; every key has the same columns. */
 export async function deleteRows<T extends keyof Tables & string>(
   db: Db,
@@ -38,13 +57,13 @@ export async function deleteRows<T extends keyof Tables & string>(
   const columns = Object.keys(first)
   for (const some of parts(keys, columns.length)) {
     const sql = sqlText(db.engine)
-    const values = some.map((key) => `(${bindRow(sql, key, columns)})`).join(', ')
-    await runInTransaction(
-      tx,
-      `delete from ${table} where (${columns.join(', ')}) in (${db.engine === 'postgres' ? '' : 'values '}${values})`,
-      sql,
-    )
+    await runInTransaction(tx, `delete from ${table} where ${isOneOf(sql, some, columns)}`, sql)
   }
+}
+
+function isOneOf(sql: SqlText, keys: readonly object[], columns: readonly string[]): string {
+  const values = keys.map((key) => `(${bindRow(sql, key, columns)})`).join(', ')
+  return `(${columns.join(', ')}) in (${sql.engine === 'postgres' ? '' : 'values '}${values})`
 }
 
 function bindRow(sql: SqlText, row: object, columns: readonly string[]): string {

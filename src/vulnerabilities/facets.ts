@@ -60,28 +60,30 @@ export function postingsOf(advisory: Advisory, origin: string): Buffer[] {
   )
 }
 
-export interface Suffix {
-  readonly suffix: string
-  readonly value: Buffer
-}
-
 /** The longest part of a text that can be looked for. */
 export const SUFFIX_CHARS_MAX = 128
 
-/** Every end of every text that a query looks through, in lower case: a part of the text begins one of them. */
-export function suffixesOf(advisory: Advisory): Suffix[] {
-  const texts: readonly (readonly [number, string])[] = [
-    [facets.artifactName, advisory.artifactName],
-    [facets.componentName, advisory.componentName],
-    ...advisory.aliases.map((alias) => [facets.alias, alias] as const),
-  ]
-  return texts.flatMap(([facet, text]) => {
-    const value = postingKey(facet, text)
-    return endsOf(text.toLowerCase()).map((suffix) => ({ suffix, value }))
-  })
+/** A text that a query looks through, in lower case, with its posting. */
+export interface SearchedText {
+  readonly text: string
+  readonly value: Buffer
 }
 
-function endsOf(text: string): string[] {
+type Named = Pick<Advisory, 'artifactName' | 'componentName' | 'aliases'>
+
+export function searchedTexts({ artifactName, componentName, aliases }: Named): SearchedText[] {
+  const texts: readonly (readonly [number, string])[] = [
+    [facets.artifactName, artifactName],
+    [facets.componentName, componentName],
+    ...aliases.map((alias) => [facets.alias, alias] as const),
+  ]
+  return texts
+    .filter(([, text]) => text !== '')
+    .map(([facet, text]) => ({ text: text.toLowerCase(), value: postingKey(facet, text) }))
+}
+
+/** Every end of a text, the whole text first: a part of the text begins one of them. */
+export function endsOf(text: string): string[] {
   const characters = Array.from(text)
   return [...new Set(characters.map((_, at) => characters.slice(at, at + SUFFIX_CHARS_MAX).join('')))]
 }
@@ -90,7 +92,7 @@ function endsOf(text: string): string[] {
 const BETWEEN = '\u001f'
 
 /** What a free-text query looks through when it goes from one advisory to the next. */
-export function searchText({ artifactName, componentName, aliases }: Advisory): string {
+export function searchText({ artifactName, componentName, aliases }: Named): string {
   return [artifactName, componentName, ...aliases].join(BETWEEN).toLowerCase()
 }
 

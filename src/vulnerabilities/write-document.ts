@@ -15,8 +15,9 @@ import type {
   WithdrawnAdvisoryRow,
 } from '../storage/tables.ts'
 import type { AdvisoryDocument, AdvisoryRecord, EventRecord } from './advisory-record.ts'
-import { facets, postingKey, postingsOf, suffixesOf } from './facets.ts'
+import { facets, postingKey, postingsOf } from './facets.ts'
 import { readDocument } from './formats/read-document.ts'
+import { addSearchedTexts } from './searched-texts.ts'
 import { recordHash, rowOf, toAdvisory } from './stored-advisory.ts'
 
 /**
@@ -340,12 +341,7 @@ async function replaceRows(
   )
   const added = [...fresh].filter(([key]) => !old.has(key)).map(([, posting]) => posting)
   await insertRows(db, tx, 'advisory_postings', added)
-  const suffixes = live.flatMap((row) => {
-    const { root } = row
-    return suffixesOf(toAdvisory(row)).map((suffix) => ({ root, ...suffix }))
-  })
-  // An end of a value that nothing has any more stays: it leads to no posting.
-  await insertRows(db, tx, 'advisory_suffixes', suffixes, { ifAbsent: true })
+  if (one !== undefined) await addSearchedTexts(db, tx, one.root, live.map(toAdvisory))
 }
 
 function postingsBy(rows: readonly AdvisoryRow[]) {
