@@ -6,15 +6,18 @@ export interface Place {
   readonly dataDir: string
   /** PostgreSQL; undefined: SQLite in the data directory. */
   readonly databaseUrl?: string | undefined
+  /** The token service of Amazon; undefined: the real one. */
+  readonly awsStsEndpoint?: string | undefined
 }
 
 /** A server on a free port of loopback that may fetch the keys of issuers on this machine. */
-export function configurationOf({ dataDir, databaseUrl }: Place): Config {
+export function configurationOf({ dataDir, databaseUrl, awsStsEndpoint }: Place): Config {
   const read = readConfig({
     BERTH_LISTEN: '127.0.0.1:0',
     BERTH_DATA_DIR: dataDir,
     BERTH_DATABASE_URL: databaseUrl ?? '',
     BERTH_ISSUER_PRIVATE_NETWORKS: '127.0.0.0/8',
+    BERTH_AWS_STS_ENDPOINT: awsStsEndpoint ?? '',
   })
   if ('problems' in read) throw new Error(read.problems.join('\n'))
   return read.config

@@ -6,6 +6,8 @@ export const workNames = [
   'grpc',
   'create',
   'exchange',
+  'aws',
+  'refresh',
   'pages',
   'skip',
   'wait',

@@ -58,6 +58,23 @@ export async function httpClient(port: number): Promise<HttpClient> {
   }
 }
 
+/** Makes a resource; returns its uid. */
+export async function createResource(
+  port: number,
+  token: string,
+  path: string,
+  resource: object,
+): Promise<string> {
+  const client = await httpClient(port)
+  try {
+    const reply = await client.send(request('POST', path, { token, body: JSON.stringify(resource) }))
+    if (reply.status !== 200) throw new Error(`nothing could be made at ${path}: ${reply.body}`)
+    return (JSON.parse(reply.body) as { uid: string }).uid
+  } finally {
+    client.close()
+  }
+}
+
 /** Keeps `connections` busy for `seconds`. Rejects when an answer is not a success. */
 export async function httpLoad(target: HttpTarget, connections: number, seconds: number): Promise<Load> {
   const connected = await Promise.all(Array.from({ length: connections }, () => open(target.port)))

@@ -6,11 +6,13 @@ import { pinLoad, pinned, SERVER_CORE } from './cores.ts'
 import { verdictOf, type WorkName } from './goals.ts'
 import { help, type Options, readOptions, UsageError } from './options.ts'
 import { tableOf } from './report.ts'
+import { measureAws } from './works/aws.ts'
 import { measureCreate } from './works/create.ts'
 import { measureExchange } from './works/exchange.ts'
 import { measureGrpc } from './works/grpc-get.ts'
 import { measurePages, measureSkip } from './works/pages.ts'
 import { measurePostgres } from './works/postgres.ts'
+import { measureRefresh } from './works/refresh.ts'
 import { measureGet, measureList } from './works/rest-reads.ts'
 import { measureStart } from './works/start.ts'
 import { measureWait } from './works/wait.ts'
@@ -23,6 +25,8 @@ const works: Readonly<Record<WorkName, (bench: Bench) => Promise<Result[]>>> = {
   grpc: measureGrpc,
   create: measureCreate,
   exchange: measureExchange,
+  aws: measureAws,
+  refresh: measureRefresh,
   pages: measurePages,
   skip: measureSkip,
   wait: measureWait,

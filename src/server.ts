@@ -51,7 +51,7 @@ import { type ClientSetting, oauthClients } from './signin/clients.ts'
 import { isSignInPath, signInHandler } from './signin/handler.ts'
 import type { OperatorProvider } from './signin/operator-providers.ts'
 import { organizationProvider, signInProviders } from './signin/providers.ts'
-import { CALLBACK_PATH, upstream } from './signin/upstream.ts'
+import { upstream } from './signin/upstream.ts'
 import type { AuditEvent } from './storage/audit-events.ts'
 import type { Store } from './storage/store.ts'
 import type { AccessTokens } from './sts/access-token.ts'
@@ -252,7 +252,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     providers,
     upstream: upstream({
       outbound: deps.peopleOutbound,
-      redirectUri: addresses.authUrl + CALLBACK_PATH,
+      authUrl: addresses.authUrl,
     }),
     async exchange(subjectToken, { identity, audiences, scopes }, from) {
       const request = create(ExchangeRequestSchema, { aud: [...audiences], identity, scopes: [...scopes] })

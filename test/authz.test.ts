@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { type KeyObject, randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import type { DescMethodUnary } from '@bufbuild/protobuf'
 import fc from 'fast-check'
-import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { accessRule } from '../src/auth/authorize.ts'
 import { grantsReader } from '../src/auth/grants.ts'
@@ -130,8 +130,17 @@ ${rows.join('\n')}
     const { kid, key } = await keys.current()
     const now = Math.floor(Date.now() / 1000)
     const good = { iss: berth.url, sub: berth.owner, aud: berth.url, iat: now, exp: now + 300 }
-    const sign = (claims: object, signer = key, id = kid) =>
-      new SignJWT({ ...good, ...claims }).setProtectedHeader({ alg: 'ES256', kid: id }).sign(signer)
+    const sign = (
+      claims: object,
+      signer: CryptoKey | KeyObject = key,
+      id = kid,
+      typ: string | undefined = 'at+jwt',
+    ) =>
+      new SignJWT({ ...good, ...claims })
+        .setProtectedHeader({ alg: 'ES256', kid: id, ...(typ === undefined ? {} : { typ }) })
+        .sign(signer)
+    const groups = (token: string) => call('GET', `${berth.url}/iam/v2beta1/groups`, { token })
+    assert.equal((await groups(await sign({}))).status, 200, 'nothing else is wrong with what follows')
     const other = await generateKeyPair('ES256')
     const [publicJwk] = (await keys.published()).keys
     const gone = await makeIdentity(berth, berth.organization)
@@ -152,18 +161,25 @@ ${rows.join('\n')}
       'without audience': await sign({ aud: undefined }),
       'of another issuer': await sign({ iss: 'https://other.example' }),
       'with a list of issuers': await sign({ iss: [berth.url] }),
-      'with alg none': unsigned({ alg: 'none', kid }, good),
-      'with alg none and a signature': unsigned({ alg: 'none', kid }, good, signature),
+      'with alg none': unsigned({ alg: 'none', kid, typ: 'at+jwt' }, good),
+      'with alg none and a signature': unsigned({ alg: 'none', kid, typ: 'at+jwt' }, good, signature),
       'with HS256 and the public key': await signJws(good, Buffer.from(JSON.stringify(publicJwk)), {
         alg: 'HS256',
         kid,
+        typ: 'at+jwt',
       }),
       'of another key under our key id': await sign({}, other.privateKey),
       'with a key of its own in the header': await new SignJWT(good)
-        .setProtectedHeader({ alg: 'ES256', kid, jwk: await exportJWK(other.publicKey) })
+        .setProtectedHeader({ alg: 'ES256', kid, typ: 'at+jwt', jwk: await exportJWK(other.publicKey) })
         .sign(other.privateKey),
       'of an unknown key id': await sign({}, key, 'unknown'),
-      'with a changed payload': unsigned({ alg: 'ES256', kid }, { ...good, sub: gone }, signature),
+      'with a changed payload': unsigned(
+        { alg: 'ES256', kid, typ: 'at+jwt' },
+        { ...good, sub: gone },
+        signature,
+      ),
+      'of the kind of an ID token': await sign({}, key, kid, 'JWT'),
+      'of no kind': await sign({}, key, kid, ''),
       'for a subject that is no uid': await sign({ sub: 'root' }),
       'with a narrowing that cannot be read': await sign({ berth: { cap: 'x' } }),
       'of an identity that never was': await berth.tokenOf(randomBytes(20).toString('hex')),

@@ -162,6 +162,21 @@ for (const database of databases)
       assert.equal(Number(claims['exp']) - Number(claims['iat']), limits.idTokenLifetimeMs / 1000)
     })
 
+    test('an ID token says when somebody signed in, not when they agreed (OpenID Connect Core 1.0 section 2)', async () => {
+      const signedInS = Math.floor(berth.berth.installation.store.clock() / 1000)
+      const early = await signedInBrowser(berth, berth.owner)
+      berth.advance(3 * 60 * 60 * 1000)
+      try {
+        const flow = codeFlow({ scope: 'openid' })
+        const { body } = await token(redemption(flow, await codeOf(early, flow)))
+        const claims = claimsOf(body.id_token ?? '')
+        assert.ok(Math.abs(Number(claims['auth_time']) - signedInS) < 60, String(claims['auth_time']))
+        assert.ok(Number(claims['iat']) - signedInS > 3 * 60 * 60 - 60)
+      } finally {
+        berth.advance(-3 * 60 * 60 * 1000)
+      }
+    })
+
     test('an ID token opens nothing', async () => {
       const flow = codeFlow({ scope: 'openid' })
       const { body } = await token(redemption(flow, await codeOf(browser, flow)))

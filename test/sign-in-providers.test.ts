@@ -12,7 +12,7 @@ import { cleanups } from './support/process.ts'
 import { call } from './support/rest.ts'
 import { make } from './support/tenant.ts'
 import { startUpstreamProvider, UPSTREAM_CLIENT, type UpstreamProvider } from './support/upstream-provider.ts'
-import { type WebBrowser, type WebPage, webBrowser } from './support/web.ts'
+import { signedInBrowser, type WebBrowser, type WebPage, webBrowser } from './support/web.ts'
 
 const role = (name: string) => managedRoleByName.get(name)?.uid ?? ''
 
@@ -131,7 +131,7 @@ for (const database of databases) {
           'state',
         ].sort(),
       )
-      assert.equal(left?.searchParams.get('redirect_uri'), `${berth.url}/oauth/callback`)
+      assert.equal(left?.searchParams.get('redirect_uri'), `${berth.url}/oauth/callback/shared`)
     })
 
     test('an organization has its own provider: default role, tokens, and all of it ends with the provider (R12)', async () => {
@@ -354,6 +354,78 @@ for (const database of databases) {
       }
     })
 
+    test("an organization's provider does not get the code of somebody whom it sends on to the operator's (RFC 9700 section 4.4)", async () => {
+      // Its metadata say nothing of `iss`, and it does what it likes with whoever comes.
+      const asked: string[] = []
+      const evil = await startUpstreamProvider(clean, () => berth.url)
+      evil.answer = (request, response) => {
+        asked.push(request.url ?? '')
+        const { issuer } = evil
+        response.setHeader('content-type', 'application/json').end(
+          JSON.stringify({
+            issuer,
+            authorization_endpoint: `${issuer}/auth`,
+            token_endpoint: `${issuer}/token`,
+            jwks_uri: `${issuer}/jwks`,
+            response_types_supported: ['code'],
+            subject_types_supported: ['public'],
+            id_token_signing_alg_values_supported: ['ES256'],
+          }),
+        )
+      }
+      const provider = await makeProvider({ name: 'evil' }, { issuer: evil.issuer })
+      // The attacker leaves for the operator's provider, and keeps proof key and nonce of that.
+      const theirs = (await leave(webBrowser(berth.url), 'shared')).left ?? assert.fail()
+      // The victim leaves for the organization's, which sends them on with these and their own state.
+      const victim = webBrowser(berth.url)
+      const departed = (await leave(victim, provider.uid)).left ?? assert.fail()
+      assert.equal(departed.origin, evil.issuer)
+      shared.person = somebody()
+      theirs.searchParams.set('state', departed.searchParams.get('state') ?? '')
+      const back = (await webBrowser(shared.issuer).open(theirs.href)).left ?? assert.fail()
+      assert.ok(back.searchParams.has('code'))
+      // A provider that tells nobody who it is.
+      back.searchParams.delete('iss')
+      const page = await victim.open(back.href)
+      assert.deepEqual(
+        asked.filter((path) => path.startsWith('/token')),
+        [],
+        'the code went to the organization',
+      )
+      assert.equal(page.status, 404, page.text)
+      assert.equal(await cookieSession(victim), false)
+    })
+
+    test('a link of another site begins no sign-in where somebody is signed in, and none that no program waits for: it asks', async () => {
+      const crossSite = { headers: { 'sec-fetch-site': 'cross-site' } }
+      const page = await webBrowser(berth.url, crossSite).open('/sign-in/provider?with=shared')
+      assert.equal(page.left, undefined)
+      assert.match(page.text, /Sign in with The shared one\? .*another site/)
+      // Its button is a page of ours.
+      const [, link = ''] = /class="button" href="([^"]+)"/.exec(page.html) ?? []
+      const next = await webBrowser(berth.url).open(link.replaceAll('&amp;', '&'))
+      assert.equal(next.left?.origin, shared.issuer)
+
+      const browser = await signedInBrowser(berth, berth.owner)
+      const own = webBrowser(berth.url, crossSite)
+      own.cookies.set('berth', browser.cookies.get('berth') ?? '')
+      const asked = await own.open(
+        withQuery('/oauth/authorize', { ...codeFlow().parameters, connection: 'shared' }),
+      )
+      // They are signed in, so nobody is sent anywhere before the consent.
+      assert.match(asked.path, /^\/oauth\/continue/)
+      const request = new URL(asked.path, berth.url).searchParams.get('request') ?? ''
+      const again = await own.open(withQuery('/sign-in/provider', { with: 'shared', request }))
+      assert.equal(again.left, undefined)
+      assert.match(again.text, /You are signed in already/)
+
+      // A program that sends somebody from its own site to sign in gets them there.
+      const fromProgram = await webBrowser(berth.url, crossSite).open(
+        withQuery('/oauth/authorize', { ...codeFlow().parameters, connection: 'shared' }),
+      )
+      assert.equal(fromProgram.left?.origin, shared.issuer)
+    })
+
     const faults: Readonly<Record<string, NonNullable<UpstreamProvider['answer']>>> = {
       'answers 429': (_request, response) => response.writeHead(429).end(),
       'answers 500': (_request, response) => response.writeHead(500).end(),
@@ -399,6 +471,30 @@ for (const database of databases) {
       shared.answer = undefined
       assert.ok([403, 503].includes(page.status), `${page.status} ${page.text}`)
       assert.equal(await cookieSession(browser), false)
+    })
+
+    test('whoever runs the server reads in its log what the provider did wrong, and no secret', async () => {
+      const faulty = await startUpstreamProvider(clean, () => berth.url)
+      const provider = await makeProvider(
+        { name: 'wrong secret' },
+        { issuer: faulty.issuer, clientSecret: 'not the secret' },
+      )
+      faulty.person = somebody()
+      const left = await away(faulty, await leave(webBrowser(berth.url), provider.uid))
+      const browser = webBrowser(berth.url)
+      const begun = await away(faulty, await leave(browser, provider.uid))
+      const page = await browser.open(begun.href)
+      assert.match(page.text, /administrator can find out more in the log/)
+      const warning = berth.warnings.findLast((one) => JSON.stringify(one).includes(provider.uid))
+      const logged = JSON.stringify(warning ?? assert.fail('nothing is logged'))
+      assert.match(logged, /invalid_client/)
+      for (const secret of [
+        'not the secret',
+        begun.searchParams.get('code') ?? '-',
+        begun.searchParams.get('state') ?? '-',
+        left.searchParams.get('code') ?? '-',
+      ])
+        assert.ok(!logged.includes(secret), secret)
     })
 
     test('somebody in more groups than limits.sessionGroupsMax does not come in, rather than with some of them', async () => {

@@ -72,22 +72,23 @@ test('a document in an allowed network is fetched over plain http, without askin
   assert.equal(headers.authorization, undefined)
 })
 
-test('R2: loopback is refused in every spelling, over http and https, before a connection is made', async (t) => {
+const loopbackHosts = [
+  '127.0.0.1',
+  '127.1',
+  '2130706433',
+  '0x7f000001',
+  '0177.0.0.1',
+  '0',
+  '[::1]',
+  '[::ffff:127.0.0.1]',
+  '[::]',
+  'localhost',
+  'localhost.',
+]
+test(`R2: loopback is refused in ${loopbackHosts.length} spellings, over http and https, before a connection is made`, async (t) => {
   const server = await startServer(t, json({}))
   const outbound = outboundFor(t, { privateNetworks: [] })
-  for (const host of [
-    '127.0.0.1',
-    '127.1',
-    '2130706433',
-    '0x7f000001',
-    '0177.0.0.1',
-    '0',
-    '[::1]',
-    '[::ffff:127.0.0.1]',
-    '[::]',
-    'localhost',
-    'localhost.',
-  ]) {
+  for (const host of loopbackHosts) {
     for (const scheme of ['http', 'https']) {
       const { kind } = await failureOf(outbound.getJson(`${scheme}://${host}:${server.port}/`))
       assert.ok(

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { startBerth } from '../../src/berth.ts'
+import { issueClientTokens } from '../../src/sts/client-session.ts'
 import { configurationOf, log, type Place } from '../configuration.ts'
 import { CALLER } from '../dataset.ts'
 import { serveParent } from './control.ts'
@@ -25,6 +26,21 @@ const { token } = await installation
   .tokensFor(addresses)
   .issue({ identity: CALLER, audiences: [addresses.baseUrl] })
 
+const newClient = () =>
+  issueClientTokens(
+    {
+      store: installation.store,
+      tokens: installation.tokensFor(addresses),
+      authUrl: addresses.authUrl,
+    },
+    { identity: CALLER, method: 'password', provider: '', groups: [] },
+    {
+      client: 'bench',
+      audiences: [addresses.baseUrl],
+      place: { address: '127.0.0.1', userAgent: '' },
+    },
+  )
+
 const query = pg.Client.prototype.query
 let recorded: Statement[] = []
 
@@ -44,6 +60,9 @@ serveParent(
         return Reflect.apply(query, this, args)
       } as typeof query
     },
+    /** Refresh tokens of so many sessions of the identity. */
+    refreshTokens: (count: number) =>
+      Promise.all(Array.from({ length: count }, async () => (await newClient()).refreshToken ?? '')),
     recorded() {
       pg.Client.prototype.query = query
       return recorded

@@ -1,6 +1,6 @@
 import type { Bench, Result } from '../bench.ts'
 import { ORGANIZATION } from '../dataset.ts'
-import { cycle, httpClient, httpLoad, type Load, request } from '../http-load.ts'
+import { createResource, cycle, httpLoad, type Load, request } from '../http-load.ts'
 import { shareOfCpu } from './share.ts'
 
 const CONCURRENT = 16
@@ -11,7 +11,10 @@ export async function measureExchange(bench: Bench): Promise<Result[]> {
   const berth = await bench.startBerth(bench.copyOf(await bench.dataSet(bench.sizes.usual)))
   const { port, url, token } = berth.ready
   const issuer = await bench.start<{ issuer: string }>('issuer', {}, 'load')
-  const identity = await createIdentity(port, token, issuer.ready.issuer)
+  const identity = await createResource(port, token, `/iam/v2beta1/identities/${ORGANIZATION}`, {
+    name: 'workload',
+    claimMatch: { issuer: issuer.ready.issuer, subject: SUBJECT },
+  })
   const path = `/sts/exchange?aud=${encodeURIComponent(url)}&identity=${encodeURIComponent(identity)}`
 
   const results: Result[] = []
@@ -37,18 +40,4 @@ export async function measureExchange(bench: Bench): Promise<Result[]> {
     )
   }
   return results
-}
-
-async function createIdentity(port: number, token: string, issuer: string): Promise<string> {
-  const client = await httpClient(port)
-  try {
-    const body = JSON.stringify({ name: 'workload', claimMatch: { issuer, subject: SUBJECT } })
-    const reply = await client.send(
-      request('POST', `/iam/v2beta1/identities/${ORGANIZATION}`, { token, body }),
-    )
-    if (reply.status !== 200) throw new Error(`no identity could be made: ${reply.body}`)
-    return (JSON.parse(reply.body) as { uid: string }).uid
-  } finally {
-    client.close()
-  }
 }

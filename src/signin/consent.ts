@@ -14,6 +14,7 @@ import { readForm } from './form.ts'
 import { allowFormTo } from './headers.ts'
 import { personOf } from './identification.ts'
 import { acceptOffer, INVALID_INVITE } from './invite-acceptance.ts'
+import { leavingPage } from './leaving-page.ts'
 import { recordDecision } from './sign-in-events.ts'
 
 /**
@@ -39,14 +40,14 @@ export function consentRoutes(context: SignInContext): SignInRoutes {
     const decision = form.text('decision')
     const { session } = browser
     if (decision === 'switch') {
-      await openFlow(c, context, secret)
+      const request = await openFlow(c, context, secret)
       await signOut(c, context, browser)
-      return c.redirect(signInPath(secret), 303)
+      return toSignIn(c, request, secret)
     }
     if (decision !== 'allow' && decision !== 'refuse')
       throw invalidArgument('decision', 'must be allow, refuse or switch')
-    if (session === undefined || !isMeant(await openFlow(c, context, secret), session))
-      return c.redirect(signInPath(secret), 303)
+    const asked = await openFlow(c, context, secret)
+    if (session === undefined || !isMeant(asked, session)) return toSignIn(c, asked, secret)
 
     const request = await closeFlow(c, context, secret)
     await recordDecision(c, context, session, request, decision === 'allow')
@@ -67,6 +68,18 @@ export function consentRoutes(context: SignInContext): SignInRoutes {
 /** Whether a session is one that the request asked for: of the identity provider that it named (R40). */
 function isMeant({ identityProvider }: AuthorizationRequest, { provider }: Session): boolean {
   return identityProvider === '' || identityProvider === provider
+}
+
+/** Sends whoever sent a form to sign in. */
+function toSignIn(
+  c: Context<SignInEnv>,
+  { identityProvider, connection }: AuthorizationRequest,
+  secret: string,
+): Response | Promise<Response> {
+  const path = signInPath(secret)
+  return identityProvider === '' && connection === ''
+    ? c.redirect(path, 303)
+    : c.html(leavingPage('You are signed out', 'Go on to sign in with another account.', path))
 }
 
 async function show(

@@ -13,17 +13,17 @@ export interface Grant extends Pick<AuthorizationRequest, 'client' | 'audiences'
   readonly who: SignedIn
   /** id of the browser's session. */
   readonly session: string
-  /** When they agreed. */
-  readonly timeMs: number
+  /** When they signed in. */
+  readonly signedInMs: number
 }
 
 export async function grantOf(
-  store: Pick<Store, 'db' | 'clock'>,
+  store: Pick<Store, 'db'>,
   session: Session,
   { client, audiences, idToken, nonce }: AuthorizationRequest,
 ): Promise<Grant> {
   const who = await signedInAs(store, session)
-  return { who, session: session.id, timeMs: store.clock(), client, audiences, idToken, nonce }
+  return { who, session: session.id, signedInMs: session.createdMs, client, audiences, idToken, nonce }
 }
 
 /** Whoever has the session, as a client's session takes it over. */

@@ -12,11 +12,13 @@ import { countBeginning } from './beginnings.ts'
 import { browserOf, isSameBrowser, markOf, signIn } from './browser.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { messagePage } from './error-page.ts'
+import { leavingPage } from './leaving-page.ts'
 import type { Provider } from './providers.ts'
-import { CALLBACK_PATH, type Claims, type SentOff, UpstreamError } from './upstream.ts'
+import { CALLBACK_PATH, type Claims, callbackPathOf, type SentOff, UpstreamError } from './upstream.ts'
 
 /**
- * Signing in through an OpenID provider: the browser is sent there and comes back to `/oauth/callback`. What came back counts once,
+ * Signing in through an OpenID provider: the browser is sent there and comes back to `/oauth/callback`, or for one of
+ * the operator's to an address below that. What came back counts once,
  * for the browser, the provider and the request that it was asked for, and for no other (R40).
  */
 
@@ -53,16 +55,31 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
     }
     // Tokens of ours say who somebody is here; they do not make anybody somebody else.
     if (provider.issuer === authUrl) throw noSuchProvider()
+    const href = providerPath(provider.id, request)
+    if (name !== undefined)
+      return c.html(leavingPage(`Sign in to ${name.trim()}`, `${provider.label} signs you in.`, href))
+    // Whoever follows a link would find themselves signed in as somebody else, and what they were signed in with would be over.
+    const signedIn = browser.session !== undefined
+    if (c.req.header('sec-fetch-site') === 'cross-site' && (signedIn || request === ''))
+      return c.html(
+        leavingPage(
+          `Sign in with ${provider.label}?`,
+          `A link on another site asks for it.${signedIn ? ' You are signed in already; that would end here.' : ''} Go on only if you expected this.`,
+          href,
+        ),
+      )
     await countBeginning(store, 'departure', c.env.address)
     const state = newSecret()
-    const { url, sent } = await orExplain(provider, () => upstream.begin(provider, state))
+    const { url, sent } = await orExplain(context, c.env.requestId, provider, () =>
+      upstream.begin(provider, state),
+    )
     const { issuer, clientId } = provider
     const departure = { ...sent, provider: provider.id, issuer, clientId, browser: markOf(browser), request }
     await departures.keep(departure, state)
     return c.redirect(url, 303)
   })
 
-  app.get(CALLBACK_PATH, async (c) => {
+  app.on('GET', [CALLBACK_PATH, `${CALLBACK_PATH}/:name`], async (c) => {
     const browser = await browserOf(c, context)
     const url = new URL(c.req.url)
     const states = url.searchParams.getAll('state')
@@ -73,6 +90,7 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
     const provider = await providers.byId(departure.provider)
     const isSame = provider?.issuer === departure.issuer && provider.clientId === departure.clientId
     if (provider === undefined || !isSame) throw noSuchProvider()
+    if (c.req.path !== callbackPathOf(provider)) throw nobodyLeft()
 
     const { request } = departure
     if (url.searchParams.has('error')) {
@@ -88,8 +106,8 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
         403,
       )
     }
-    const claims = await orExplain(provider, () =>
-      upstream.finish(provider, ownAddress(url, authUrl), state, departure),
+    const claims = await orExplain(context, c.env.requestId, provider, () =>
+      upstream.finish(provider, ownAddress(url, authUrl, provider), state, departure),
     )
     const waiting = request === '' ? undefined : await authorizationRequests(store).read(request)
     const place = { requestId: c.env.requestId, address: c.env.address }
@@ -167,16 +185,34 @@ async function enter(
   }
 }
 
-/** The address under which the browser came, with our own host: the one it names is not believed (R39). */
-function ownAddress(url: URL, authUrl: string): URL {
-  return new URL(`${CALLBACK_PATH}${url.search}`, authUrl)
+/** What the library or the guard says of it, without the answer itself, which may hold tokens. */
+function causeOf({ cause }: UpstreamError): object {
+  if (!(cause instanceof Error)) return {}
+  const { code, error } = cause as { readonly code?: unknown; readonly error?: unknown }
+  // The name of an error of OAuth, such as invalid_client.
+  const named = typeof error === 'string' && /^[a-z_]{1,60}$/.test(error) ? { error } : {}
+  return { cause: cause.message, ...(typeof code === 'string' ? { code } : {}), ...named }
 }
 
-async function orExplain<T>({ label }: Provider, work: () => Promise<T>): Promise<T> {
+/** The address under which the browser came, with our own host: the one it names is not believed (R39). */
+function ownAddress(url: URL, authUrl: string, provider: Provider): URL {
+  return new URL(`${callbackPathOf(provider)}${url.search}`, authUrl)
+}
+
+async function orExplain<T>(
+  { log }: SignInContext,
+  requestId: string,
+  { id, label }: Provider,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
+    log.warn(
+      { requestId, provider: id, why: error.message, ...causeOf(error) },
+      'a provider signed nobody in',
+    )
     const code = error.kind === 'unavailable' ? Code.UNAVAILABLE : Code.PERMISSION_DENIED
     const text =
       error.kind === 'unavailable'

@@ -157,7 +157,7 @@ async function give(
         audiences: identifiedTo,
         session: identifiedTo.length > 1 ? tokens.session : undefined,
         nonce: grant.nonce,
-        signedInMs: grant.timeMs,
+        signedInMs: grant.signedInMs,
       })
     : undefined
   return c.json(tokenAnswer(context, tokens, idToken))

@@ -12,8 +12,16 @@ import type { Provider } from './providers.ts'
  * nobody in (R2, R15).
  */
 
-/** Where providers send people back to, under the address of the token service. */
+/** Where the providers of organizations send people back to, under the address of the token service (the public contract). */
 export const CALLBACK_PATH = '/oauth/callback'
+
+/**
+ * Where a provider sends people back to. The operator's have addresses of their own, so that what was meant for one of them is never
+ * taken for the answer of an organization's, which could pass people on to get at their codes (RFC 9700 section 4.4.2.2).
+ */
+export function callbackPathOf({ organization, name }: Pick<Provider, 'organization' | 'name'>): string {
+  return organization === '' ? `${CALLBACK_PATH}/${name}` : CALLBACK_PATH
+}
 
 /** What is kept between sending somebody to their provider and their coming back. */
 export interface SentOff {
@@ -50,14 +58,14 @@ export class UpstreamError extends Error {
 
 export interface UpstreamOptions {
   readonly outbound: Pick<Outbound, 'send'>
-  /** Where providers send people back to. */
-  readonly redirectUri: string
+  /** `{auth_url}`. */
+  readonly authUrl: string
 }
 
 type Library = typeof OpenidClient
 type Configuration = OpenidClient.Configuration
 
-export function upstream({ outbound, redirectUri }: UpstreamOptions): Upstream {
+export function upstream({ outbound, authUrl }: UpstreamOptions): Upstream {
   const known = new LRUCache<string, Promise<Configuration>>({
     max: limits.issuersRememberedMax,
     ttl: limits.issuerKeysMaxAgeMs,
@@ -86,7 +94,7 @@ export function upstream({ outbound, redirectUri }: UpstreamOptions): Upstream {
         const configuration = await configurationOf(library, provider)
         const sent = { nonce: library.randomNonce(), verifier: library.randomPKCECodeVerifier() }
         const url = library.buildAuthorizationUrl(configuration, {
-          redirect_uri: redirectUri,
+          redirect_uri: authUrl + callbackPathOf(provider),
           scope: [...new Set(['openid', ...provider.scopes])].join(' '),
           state,
           nonce: sent.nonce,

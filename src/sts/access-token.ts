@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { errors, jwtVerify, SignJWT } from 'jose'
+import { errors, jwtVerify } from 'jose'
 import type { VerifyAccessToken } from '../auth/authenticate.ts'
 import type { Caller } from '../core/call.ts'
 import { type CapabilitySet, decodeSet, encodeSet } from '../core/capabilities.ts'
@@ -7,6 +7,7 @@ import { unauthenticated } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { parseUid } from '../core/uid.ts'
 import { ID_TOKEN_TYPE } from './id-token.ts'
+import { signJwt } from './sign-jwt.ts'
 import { ALGORITHM } from './signing-key-rows.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
@@ -96,7 +97,7 @@ export function accessTokens({
   return {
     async issue({ identity, audiences, actor, notAfterMs = Infinity, ...bounds }) {
       const { scopes, capabilities, session, organization } = bounds
-      const { kid, key } = await keys.current()
+      const key = await keys.current()
       const issuedAt = Math.floor(clock() / SECOND_MS)
       const expiresAt = Math.min(
         issuedAt + limits.accessTokenLifetimeMs / SECOND_MS,
@@ -108,7 +109,7 @@ export function accessTokens({
         ...(session === undefined ? {} : { sid: session }),
         ...(organization === undefined ? {} : { org: organization }),
       }
-      const token = await new SignJWT({
+      const token = await signJwt(key, ACCESS_TOKEN_TYPE, {
         iss: issuer,
         sub: identity,
         // One audience is a string, as clients that read it as such expect (RFC 7519 section 4.1.3 allows both).
@@ -119,8 +120,6 @@ export function accessTokens({
         ...(actor === undefined ? {} : { act: actor }),
         ...(Object.keys(own).length === 0 ? {} : { berth: own }),
       })
-        .setProtectedHeader({ alg: ALGORITHM, kid, typ: ACCESS_TOKEN_TYPE })
-        .sign(key)
       return { token, expiresAtMs: expiresAt * SECOND_MS }
     },
 

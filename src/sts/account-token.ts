@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { SignJWT } from 'jose'
 import { limits } from '../core/limits.ts'
-import { ALGORITHM } from './signing-key-rows.ts'
+import { signJwt } from './sign-jwt.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
 /**
@@ -28,9 +27,9 @@ export function accountTokens({
 }): AccountTokens {
   return {
     async issue(group, audience) {
-      const { kid, key } = await keys.current()
+      const key = await keys.current()
       const issuedAt = Math.floor(clock() / SECOND_MS)
-      return new SignJWT({
+      return signJwt(key, undefined, {
         iss: issuer,
         sub: `account-association:${group}`,
         aud: audience,
@@ -38,8 +37,6 @@ export function accountTokens({
         exp: issuedAt + limits.accountTokenLifetimeMs / SECOND_MS,
         jti: randomUUID(),
       })
-        .setProtectedHeader({ alg: ALGORITHM, kid })
-        .sign(key)
     },
   }
 }

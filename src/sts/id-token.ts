@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { SignJWT } from 'jose'
 import { limits } from '../core/limits.ts'
-import { ALGORITHM } from './signing-key-rows.ts'
+import { signJwt } from './sign-jwt.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
 /**
@@ -36,9 +35,9 @@ export async function issueIdToken(
   }: { readonly keys: SigningKeys; readonly issuer: string; readonly clock: () => number },
   { identity, audiences, session, email, name, nonce, signedInMs }: IdTokenRequest,
 ): Promise<string> {
-  const { kid, key } = await keys.current()
+  const key = await keys.current()
   const issuedAt = Math.floor(clock() / SECOND_MS)
-  return new SignJWT({
+  return signJwt(key, ID_TOKEN_TYPE, {
     iss: issuer,
     sub: identity,
     aud: audiences.length === 1 ? (audiences[0] as string) : [...audiences],
@@ -52,6 +51,4 @@ export async function issueIdToken(
     ...(nonce === '' ? {} : { nonce }),
     ...(session === undefined ? {} : { berth: { sid: session } }),
   })
-    .setProtectedHeader({ alg: ALGORITHM, kid, typ: ID_TOKEN_TYPE })
-    .sign(key)
 }

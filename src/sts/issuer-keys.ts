@@ -69,7 +69,8 @@ export function createIssuerKeys({
   const entries = new LRUCache<string, Entry>({ max: limits.issuersRememberedMax })
 
   async function find(issuer: string, ...wanted: Parameters<KeySource['find']>): Promise<KeyLookup> {
-    if (checkIssuer(issuer) !== undefined)
+    // Only what was found valid is remembered.
+    if (!entries.has(issuer) && checkIssuer(issuer) !== undefined)
       return { kind: 'invalid', reason: 'the issuer is not a valid issuer URL' }
     const entry = entryOf(issuer)
     if (entry.pending !== undefined && !isFresh(entry)) await entry.pending

@@ -1,8 +1,9 @@
-import { type CryptoKey, importJWK, type JWK } from 'jose'
+import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+import type { JWK } from 'jose'
 import { inTransaction, type Tx } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
 import type { SigningKeyRow } from '../storage/tables.ts'
-import { ALGORITHM, holdKeys, keysVersion, newKeyRow, openKeyRow } from './signing-key-rows.ts'
+import { holdKeys, keysVersion, newKeyRow, openKeyRow } from './signing-key-rows.ts'
 
 /**
  * The keys that sign our tokens: ES256, stored encrypted, shared by all nodes through the database. A new key is published an
@@ -29,7 +30,7 @@ const SUCCESSOR_MADE_MS = DAY_MS
 
 export interface SigningKey {
   readonly kid: string
-  readonly key: CryptoKey
+  readonly key: KeyObject
 }
 
 /** A key as its operator sees it. */
@@ -47,7 +48,7 @@ export interface SigningKeys {
   /** The key to sign with now. */
   current(): Promise<SigningKey>
   /** The key to verify with, or undefined when no published key has that id. */
-  byId(kid: string): Promise<CryptoKey | undefined>
+  byId(kid: string): Promise<KeyObject | undefined>
   /** Whether a key that was published a moment ago still is, as far as this node knows. */
   isPublished(kid: string): boolean
   /** The published key set (RFC 7517). */
@@ -78,8 +79,8 @@ const noMore = async () => undefined
 interface LoadedKey {
   readonly row: SigningKeyRow
   readonly publicJwk: JWK
-  readonly publicKey: CryptoKey
-  readonly privateKey: CryptoKey
+  readonly publicKey: KeyObject
+  readonly privateKey: KeyObject
 }
 
 /** `signsForMs`: how long a key signs. */
@@ -103,19 +104,17 @@ export function signingKeys(
       .selectAll()
       .where('expires_ms', '>', clock())
       .execute()
-    loaded = await Promise.all(
-      rows.map(async (row): Promise<LoadedKey> => {
-        const known = loaded.find((key) => key.row.kid === row.kid)
-        if (known !== undefined) return { ...known, row }
-        const { publicJwk, privateJwk } = openKeyRow(store, row)
-        return {
-          row,
-          publicJwk,
-          publicKey: (await importJWK(publicJwk, ALGORITHM)) as CryptoKey,
-          privateKey: (await importJWK(privateJwk, ALGORITHM)) as CryptoKey,
-        }
-      }),
-    )
+    loaded = rows.map((row): LoadedKey => {
+      const known = loaded.find((key) => key.row.kid === row.kid)
+      if (known !== undefined) return { ...known, row }
+      const { publicJwk, privateJwk } = openKeyRow(store, row)
+      return {
+        row,
+        publicJwk,
+        publicKey: createPublicKey({ key: publicJwk as JsonWebKey, format: 'jwk' }),
+        privateKey: createPrivateKey({ key: privateJwk as JsonWebKey, format: 'jwk' }),
+      }
+    })
     version = seen
     loadedAtMs = clock()
   }

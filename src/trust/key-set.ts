@@ -1,5 +1,4 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
-import type { CryptoKey } from 'jose'
 
 /** The signature algorithms that a subject token may use (R6): asymmetric ones only. */
 export const subjectTokenAlgs = [
@@ -22,7 +21,7 @@ export function isSubjectTokenAlg(alg: unknown): alg is SubjectTokenAlg {
 
 /** What looking for a verification key comes to. Reasons are fixed texts, for the log and for the caller. */
 export type KeyLookup =
-  | { readonly kind: 'found'; readonly key: KeyObject | CryptoKey }
+  | { readonly kind: 'found'; readonly key: KeyObject }
   /** The issuer's keys are known and none of them fits. */
   | { readonly kind: 'unknown' }
   /** The keys could not be had now; asking again later may help. */

@@ -31,6 +31,8 @@ export interface TestBerth {
   ): Promise<string>
   /** What the server logged as errors, for tests that expect some. */
   readonly errors: readonly object[]
+  /** The same for warnings, with their text. */
+  readonly warnings: readonly { readonly message: string }[]
   /** Moves the server's clock; it starts at the real time and runs on. */
   advance(ms: number): void
   stop(): Promise<void>
@@ -56,7 +58,9 @@ export async function startTestBerth(
   if ('problems' in read) throw new Error(read.problems.join('\n'))
   let offsetMs = 0
   const errors: object[] = []
-  const log: Log = { error: (fields) => errors.push(fields), warn() {}, info() {}, debug() {} }
+  const warnings: { readonly message: string }[] = []
+  const warn: Log['warn'] = (fields, message) => warnings.push({ ...fields, message })
+  const log: Log = { error: (fields) => errors.push(fields), warn, info() {}, debug() {} }
   const openDb = database.open === undefined ? {} : { openDb: database.open }
   const berth = await startBerth(read.config, log, {
     clock: () => Date.now() + offsetMs,
@@ -85,6 +89,7 @@ export async function startTestBerth(
     token: await tokenOf(identity.uid),
     tokenOf,
     errors,
+    warnings,
     advance: (ms) => {
       offsetMs += ms
     },

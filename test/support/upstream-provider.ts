@@ -76,7 +76,8 @@ function openIdProvider(
       {
         client_id: UPSTREAM_CLIENT.id,
         client_secret: UPSTREAM_CLIENT.secret,
-        redirect_uris: [`${berthUrl}/oauth/callback`],
+        // As a provider of an organization, and as the operator's by the name of "shared".
+        redirect_uris: [`${berthUrl}/oauth/callback`, `${berthUrl}/oauth/callback/shared`],
         id_token_signed_response_alg: 'ES256',
       },
     ],

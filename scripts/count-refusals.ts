@@ -1,0 +1,92 @@
+import { spawnSync } from 'node:child_process'
+
+/**
+ * `node scripts/count-refusals.ts`: runs the tables of what the token service refuses, on SQLite, and prints how many cases each has.
+ * A case is a test of its own, or a row of a table whose test says in its name how many there are. Fails when a test does, or when a
+ * table is not found.
+ */
+
+interface Table {
+  readonly name: string
+  readonly files: readonly string[]
+  /** Which tests count; a number in its first group stands for so many cases. */
+  readonly tests: RegExp
+}
+
+const tables: readonly Table[] = [
+  {
+    name: 'OAuth: code, refresh token, revocation',
+    files: ['test/oauth-code.test.ts'],
+    tests: /^R40|^R38|^is not (?:used up|revoked)|answers a mistake/,
+  },
+  { name: 'OAuth: consent', files: ['test/oauth-consent.test.ts'], tests: /^R40/ },
+  {
+    name: 'device',
+    files: ['test/oauth-device.test.ts'],
+    tests: /is not begun|R40|leads nowhere|R16|whoever guesses|from elsewhere/,
+  },
+  { name: 'headless', files: ['test/headless.test.ts'], tests: /refused|R40|R16/ },
+  { name: 'browser flow', files: ['test/browser-flow.test.ts'], tests: /gets? nothing|refused/ },
+  {
+    name: 'providers',
+    files: ['test/sign-in-providers.test.ts'],
+    tests:
+      /\((?:R40|R16|R12|RFC 9207)\)$|^with|^when|^answers|^redirects|^names itself|lets nobody in \(R15\)$/,
+  },
+  { name: 'redirects', files: ['src/signin/redirect.test.ts'], tests: /^refuses(?: the (\d+) of)?/ },
+  {
+    name: 'SSRF: addresses and URLs',
+    files: ['src/sts/addresses.test.ts', 'src/sts/outbound.test.ts', 'test/sts-issuers.test.ts'],
+    tests: /^R2: (?:.*?(\d+) )?/,
+  },
+  {
+    name: 'SSRF: names of issuers, faults of issuers',
+    files: ['test/issuer-faults.test.ts'],
+    tests: /^R1.*: (\d+) /,
+  },
+  { name: 'workloads', files: ['test/workloads.test.ts'], tests: /^(\d+) other jobs|opens no identity/ },
+  {
+    name: 'AWS',
+    files: ['test/api/exchange-aws.test.ts'],
+    tests: /^(\d+) requests are refused|opens? no|not asked|must all be/,
+  },
+  {
+    name: 'narrowing',
+    files: ['test/api/exchange-platform-tokens.test.ts'],
+    tests: /^(\d+) (?:narrowings|combinations)/,
+  },
+  { name: 'kinds of tokens', files: ['test/token-kinds.test.ts'], tests: /opens nothing|never counts/ },
+  { name: 'restart', files: ['test/sign-in-restart.test.ts'], tests: /^R16/ },
+  { name: 'refresh race', files: ['test/api/refresh-tokens.test.ts'], tests: /^R13: of (\d+) uses at once/ },
+  { name: 'beginnings', files: ['test/sign-in-beginnings.test.ts'], tests: / / },
+  { name: 'several nodes', files: ['test/sign-in-nodes.test.ts'], tests: /^wrong|^beginnings/ },
+]
+
+/** Names of the tests that have no tests in them. */
+function testsOf(files: readonly string[]): string[] {
+  const { stdout, status } = spawnSync(process.execPath, ['--test', '--test-reporter=tap', ...files], {
+    encoding: 'utf8',
+    maxBuffer: 2 ** 26,
+    env: { ...process.env, BERTH_TEST_DATABASES: 'sqlite' },
+  })
+  if (status !== 0) throw new Error(`tests failed: ${files.join(' ')}`)
+  const lines = stdout.split('\n')
+  return lines.flatMap((line, at) => {
+    const [, indent = '', name = ''] = /^( *)ok \d+ - (.*)$/.exec(line) ?? []
+    // What has tests in it comes after its plan, which is indented further.
+    const isGroup = lines[at - 1]?.startsWith(`${indent}    1..`) ?? false
+    return name === '' || isGroup || / # SKIP/.test(name) ? [] : [name]
+  })
+}
+
+let total = 0
+for (const { name, files, tests } of tables) {
+  const cases = testsOf(files).reduce((sum, test) => {
+    const match = tests.exec(test)
+    return match === null ? sum : sum + Number(match[1] ?? 1)
+  }, 0)
+  if (cases === 0) throw new Error(`no test of ${name} is found`)
+  total += cases
+  process.stdout.write(`${String(cases).padStart(5)}  ${name}\n`)
+}
+process.stdout.write(`${String(total).padStart(5)}  in all\n`)

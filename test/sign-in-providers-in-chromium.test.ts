@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { managedRoleByName } from '../src/core/managed-roles.ts'
+import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { startBrowser, withoutBrowser } from './support/browser.ts'
+import { codeFlow, withQuery } from './support/oauth.ts'
+import { cleanups } from './support/process.ts'
+import { make } from './support/tenant.ts'
+import { startUpstreamProvider, UPSTREAM_CLIENT, type UpstreamProvider } from './support/upstream-provider.ts'
+
+/** The way to a provider in a real browser, which applies the policy of a page to where its forms are sent on as well. */
+
+describe('providers in Chromium', { skip: withoutBrowser }, () => {
+  const clean = cleanups()
+  let berth: TestBerth
+  let own: UpstreamProvider
+  let chromium: Browser
+  before(async () => {
+    berth = await startTestBerth({ name: 'sqlite', open: undefined })
+    own = await startUpstreamProvider(clean, () => berth.url)
+    chromium = await startBrowser()
+  })
+  after(async () => {
+    await chromium.close()
+    await berth.stop()
+    await clean.run()
+  })
+
+  test('whoever types the name of their organization gets to its provider and comes back signed in', async () => {
+    const { uid } = await make(berth, `/iam/v2beta1/identityProviders/${berth.organization}`, {
+      name: 'own',
+      defaultRole: managedRoleByName.get('viewer')?.uid,
+      oidc: {
+        issuer: own.issuer,
+        clientId: UPSTREAM_CLIENT.id,
+        clientSecret: UPSTREAM_CLIENT.secret,
+        additionalScopes: ['email'],
+      },
+    })
+    own.person = { sub: 'ada', email: 'ada@example.com', email_verified: true }
+    const page = await chromium.newPage()
+    const problems: string[] = []
+    page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))
+    await page.goto(`${berth.url}/sign-in`)
+    await page.click('summary')
+    await page.fill('#organization', 'default')
+    await page.click('details button')
+    await page.getByRole('link', { name: 'Continue' }).click()
+    await page.waitForURL(`${berth.url}/account`)
+    assert.match(await page.innerText('main'), /ada@example\.com/)
+
+    // A program asks for this provider, and the person wants to be somebody else there.
+    await page.context().clearCookies({ name: /^_/ }) // those of the provider
+    own.person = { sub: 'bob', email: 'bob@example.com', email_verified: true }
+    await page.goto(berth.url + withQuery('/oauth/authorize', { ...codeFlow().parameters, idp_id: uid }))
+    await page.getByText('ada@example.com').waitFor()
+    await page.getByRole('button', { name: 'Use another account' }).click()
+    await page.getByRole('link', { name: 'Continue' }).click()
+    await page.getByText('bob@example.com').waitFor()
+    assert.match(page.url(), /\/oauth\/continue\?/)
+    assert.deepEqual(problems, [])
+  })
+})
