@@ -55,7 +55,7 @@ onEveryDatabase('accepting invites', (cast) => {
 
   test('R25: an organization’s own provider speaks for an address there, and nowhere else', async () => {
     const email = 'ceo@example.com'
-    const issuer = `https://${newName()}.example.com`
+    const issuer = `https://${newName('idp')}.example.com`
     const [own, other] = [await cast().organization(), await cast().organization()]
     const oidc = { issuer, clientId: 'berth', clientSecret: 'a secret' }
     await own.owner.api.made(`iam/identityProviders/${own.uid}`, {
