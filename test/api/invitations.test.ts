@@ -59,7 +59,7 @@ onEveryDatabase('accepting invites', (cast) => {
     const [own, other] = [await cast().organization(), await cast().organization()]
     const oidc = { issuer, clientId: 'berth', clientSecret: 'a secret' }
     await own.owner.api.made(`iam/identityProviders/${own.uid}`, {
-      name: newName(),
+      name: newName('idp'),
       defaultRole: viewer,
       oidc,
     })
