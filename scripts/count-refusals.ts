@@ -31,7 +31,7 @@ const tables: readonly Table[] = [
     name: 'providers',
     files: ['test/sign-in-providers.test.ts'],
     tests:
-      /\((?:R40|R16|R12|RFC 9207)\)$|^with|^when|^answers|^redirects|^names itself|lets nobody in \(R15\)$/,
+      /\((?:R40|R16|R12|RFC 9207)\)$|^with|^when|^answers|^redirects|^names itself|lets nobody in \(R15\)$|RFC 9700|of another site/,
   },
   { name: 'redirects', files: ['src/signin/redirect.test.ts'], tests: /^refuses(?: the (\d+) of)?/ },
   {

@@ -133,7 +133,7 @@ describe('commands', { concurrency: 3 }, () => {
       claimPatterns: { ref: 'refs/.+' },
     })
     const github = await create('github', 'ci', '--github-repo', 'acme/app.js', '--github-audience', 'x')
-    assert.equal(github.claimMatch.subjectPattern, String.raw`repo:acme/app\.js:.+`)
+    assert.equal(github.claimMatch.subjectPattern, String.raw`repo:acme/app\.js:ref:refs/(heads|tags)/.+`)
     assert.equal(github.claimMatch.audience, 'x')
     const main = await create(
       'github',
@@ -144,6 +144,18 @@ describe('commands', { concurrency: 3 }, () => {
       'refs/heads/main',
     )
     assert.equal(main.claimMatch.subject, 'repo:acme/app:ref:refs/heads/main')
+    const bare = [
+      'iam',
+      'identities',
+      'create',
+      'github',
+      'x',
+      '--github-repo',
+      'acme/app',
+      '--github-ref',
+      'main',
+    ]
+    await refused(2, /whole ref, e\.g\. refs\/heads\/main/, ...bare, '--parent', 'three')
     const gitlab = await create(
       ...[
         'gitlab',

@@ -12,7 +12,7 @@ import type { Reader, Tx } from '../storage/db.ts'
 import { mutate } from '../storage/mutation.ts'
 import { deleteResource, lockResource, readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
-import type { GroupInviteRow, RoleBindingRow } from '../storage/tables.ts'
+import type { GroupInviteRow, IdentityRow, RoleBindingRow } from '../storage/tables.ts'
 import { GROUP_INVITE_TYPE } from './group-invites.ts'
 import { hydrated, insertBinding, isBindable, onlyOne, taken } from './role-bindings.ts'
 
@@ -71,7 +71,11 @@ export async function acceptInvite(
   // Whoever else binds this identity waits, so looking whether it holds the role is enough.
   const identity = await lockResource(db, tx, 'identities', identityUid, 'update')
   if (identity === undefined || !isBindable(identityUid, group)) throw noSuchInvite()
-  if (invite.email !== '' && !isSameEmail(invite.email, identity.email)) throw noSuchInvite()
+  const isMeant =
+    invite.email === '' ||
+    isSameEmail(invite.email, identity.email) ||
+    (isSameEmail(invite.email, identity.email_unverified) && (await isOfOwnProvider(tx, group, identity)))
+  if (!isMeant) throw noSuchInvite()
 
   const role = await lockResource(db, tx, 'roles', roleUid, 'share')
   if (role === undefined)
@@ -83,6 +87,17 @@ export async function acceptInvite(
     await recordEvent(tx, { ...acceptor, timeMs: clock(), uid })
   }
   return insertBinding(store, tx, group, { identityUid, roleUid })
+}
+
+/** Whether an organization has set up the provider that somebody signs in with: it speaks for their address there, and nowhere else. */
+async function isOfOwnProvider(tx: Tx, group: Uid, { issuer }: IdentityRow): Promise<boolean> {
+  const one = tx
+    .selectFrom('identity_providers')
+    .select('uid')
+    .where('root', '=', rootOf(group))
+    .where('issuer', '=', issuer)
+    .limit(1)
+  return issuer !== '' && (await one.execute()).length > 0
 }
 
 /** What the code of an invite offers, for whoever has it to see before they accept. */

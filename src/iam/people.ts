@@ -46,7 +46,10 @@ export async function registerPerson(
   }
   const known = await lockResource(db, tx, 'identities', uid, 'update')
   if (known !== undefined) {
-    const isSame = known.email === addresses.email && known.email_unverified === addresses.email_unverified
+    const isSame =
+      (known.email === addresses.email && known.email_unverified === addresses.email_unverified) ||
+      // Somebody else has vouched for it before.
+      (email !== '' && known.email === email)
     if (!isSame)
       await updateResource(tx, 'identities', uid, { ...addresses, updated_ms: nextUpdate(store, known) })
     return { uid, isNew: false }

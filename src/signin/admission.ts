@@ -27,8 +27,10 @@ export async function admit(
 ): Promise<Admitted> {
   if (!(await holdProvider(store, tx, provider))) return 'gone'
   if (!strangers && (await findPerson(store, tx, person)) === undefined) return 'stranger'
-  const { uid, isNew } = await registerPerson(store, tx, person)
   const { organization, defaultRole } = provider
+  // What an organization's own provider says of an address holds in that organization; anybody may found one (iam/invitations.ts).
+  const emailVerified = organization === '' && person.emailVerified
+  const { uid, isNew } = await registerPerson(store, tx, { ...person, emailVerified })
   if (isNew && organization !== '' && defaultRole !== '') {
     const role = await lockResource(store.db, tx, 'roles', defaultRole, 'share')
     if (role !== undefined)

@@ -26,7 +26,9 @@ export function revokeRoutes(context: SignInContext): SignInRoutes {
       const found = await sessionOfToken(context, token)
       const owner = found === undefined ? undefined : await clientOfSession(context.store, found.session)
       if (found === undefined || owner === undefined) return c.body(null, 200)
-      if (owner !== client) return oauthError(c, 'invalid_grant', 'the token was given to another client')
+      // A session that came of a key has no client: whoever has its token may end it.
+      if (owner !== '' && owner !== client)
+        return oauthError(c, 'invalid_grant', 'the token was given to another client')
       const event = flowEvent(c, context, found.identity, 'Revoke')
       await inTransaction(context.store.db, async (tx) => {
         if ((await endSessions(tx, 'id', found.session)) > 0) await recordEvent(tx, event)

@@ -53,6 +53,24 @@ onEveryDatabase('accepting invites', (cast) => {
     return { uid, api: apiOf(cast().berth, await cast().berth.tokenOf(uid)) }
   }
 
+  test('R25: an organization’s own provider speaks for an address there, and nowhere else', async () => {
+    const email = 'ceo@example.com'
+    const issuer = `https://${newName('idp')}.example.com`
+    const [own, other] = [await cast().organization(), await cast().organization()]
+    const oidc = { issuer, clientId: 'berth', clientSecret: 'a secret' }
+    await own.owner.api.made(`iam/identityProviders/${own.uid}`, {
+      name: newName('idp'),
+      defaultRole: viewer,
+      oidc,
+    })
+    const { uid, api } = await person('', email)
+    await db().kysely.updateTable('identities').set({ issuer }).where('uid', '=', uid).execute()
+    const invite = async ({ uid: group, owner }: typeof own) =>
+      (await owner.api.made(`iam/groupInvites/${group}`, { ...offer, email })).code
+    assertRefused(await accept(api, await invite(other)), refused)
+    assert.equal((await accept(api, await invite(own))).status, 200)
+  })
+
   const bindingsOf = async (identity: string) =>
     (await cast().admin.get('iam/roleBindings', { identity })).body.roleBindings
 

@@ -1,5 +1,6 @@
 import type { ExchangeCondition } from '../../../client/berth.ts'
 import type { Invocation } from '../client/invocation.ts'
+import { identityUid } from '../client/locate.ts'
 import { tokenOrFile } from './identity-token.ts'
 
 const signs = {
@@ -14,7 +15,7 @@ export async function explainToken(invocation: Invocation, identity: string, tok
   const client = await invocation.client()
   const identityProvider = invocation.given('identityProvider')
   const answer = await client.explain.explainExchange({
-    identity,
+    identity: await identityUid(invocation, identity),
     token: tokenOrFile(token),
     ...(identityProvider === undefined ? {} : { identityProvider }),
   })

@@ -1,7 +1,9 @@
 import type { AuthInvocation } from '../client/run.ts'
-import { postForm, refreshKey, Unreachable } from '../client/session.ts'
+import { messageOf, postForm, refreshKey, Unreachable } from '../client/session.ts'
 import { claimsOf } from '../client/token-cache.ts'
 import { CLIENT_ID } from './sign-in-request.ts'
+
+const OK = 200
 
 /** Ends the sessions that tokens are kept of, at the servers that they are of, and forgets the tokens; or those for some audiences alone. */
 export async function logout(invocation: AuthInvocation): Promise<void> {
@@ -17,16 +19,21 @@ export async function logout(invocation: AuthInvocation): Promise<void> {
     return
   }
   const own = cache.read('refresh-token', refreshKey(settings))
-  for (const token of cache.all('refresh-token')) {
+  const left: string[] = []
+  // Either kind of token ends its session; a sign-in may have given no refresh token.
+  for (const token of [...cache.all('refresh-token'), ...cache.all('oidc-token')]) {
     // Each goes to who gave it, and to nobody else.
     const issuer = token === own ? settings.issuer : String(claimsOf(token)['iss'] ?? '')
     if (!URL.canParse(issuer)) continue
     try {
-      await postForm(`${issuer}/oauth/revoke`, { token, client_id: CLIENT_ID })
+      const { status, body } = await postForm(`${issuer}/oauth/revoke`, { token, client_id: CLIENT_ID })
+      if (status !== OK) left.push(`${issuer}: ${messageOf(body)}`)
     } catch (error) {
       if (!(error instanceof Unreachable)) throw error
-      output.done(`${error.message}; the session there ends by itself, or on its page /account`)
+      left.push(error.message)
     }
   }
+  for (const why of new Set(left))
+    output.done(`${why}; the session there ends by itself, or on its page /account`)
   output.done(cache.clear() === 0 ? 'nobody was signed in' : 'signed out')
 }

@@ -87,12 +87,14 @@ export const createCommands: readonly CommandDeclaration[] = [
       const repo = needed(invocation, 'githubRepo', '--github-repo')
       if (!/^[\w.-]+\/[\w.-]+$/.test(repo)) throw new UsageError('--github-repo must be OWNER/REPO')
       const ref = invocation.text('githubRef')
+      if (ref !== '' && !/^refs\/(heads|tags)\/./.test(ref))
+        throw new UsageError(`--github-ref must be a whole ref, e.g. refs/heads/${ref}`)
       const audience = invocation.text('githubAudience')
       await create(invocation, {
         claimMatch: {
           issuer: GITHUB,
           ...(ref === ''
-            ? { subjectPattern: `repo:${escaped(repo)}:.+` }
+            ? { subjectPattern: `repo:${escaped(repo)}:ref:refs/(heads|tags)/.+` }
             : { subject: `repo:${repo}:ref:${ref}` }),
           ...(audience === '' ? {} : { audience }),
         },
