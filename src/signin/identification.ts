@@ -18,18 +18,32 @@ export async function identify(
   about: Identification,
 ): Promise<string | undefined> {
   const person = await personOf(store, about.identity)
-  return person && issueIdToken({ keys, issuer: authUrl, clock: store.clock }, { ...about, ...person })
+  if (person === undefined) return undefined
+  const { name, verifiedEmail: email } = person
+  return issueIdToken({ keys, issuer: authUrl, clock: store.clock }, { ...about, name, email })
+}
+
+export interface Called {
+  readonly uid: string
+  readonly name: string
+  /** What they go by, on pages that only they see. */
+  readonly email: string
+  /** '' where nobody vouches for it to everybody. */
+  readonly verifiedEmail: string
 }
 
 /** What an identity is called; undefined when it is gone. */
 export async function personOf(
   { db }: Pick<SignInContext['store'], 'db'>,
   identity: string,
-): Promise<{ readonly uid: string; readonly name: string; readonly email: string } | undefined> {
-  return db.kysely
+): Promise<Called | undefined> {
+  const row = await db.kysely
     .selectFrom('identities')
-    .select(['uid', 'name', 'email'])
+    .select(['uid', 'name', 'email', 'email_unverified'])
     .where('root', '=', identity)
     .where('uid', '=', identity)
     .executeTakeFirst()
+  if (row === undefined) return undefined
+  const { uid, name, email } = row
+  return { uid, name, email: email || row.email_unverified, verifiedEmail: email }
 }
