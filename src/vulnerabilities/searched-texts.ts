@@ -17,7 +17,10 @@ export async function addSearchedTexts(
   const texts = new Map<string, SearchedText>()
   for (const text of advisories.flatMap(searchedTexts)) texts.set(text.value.toString('hex'), text)
   const rows = new Map(
-    [...texts].map(([key, { text, value }]) => [key, endsOf(text).map((suffix) => ({ root, suffix, value }))]),
+    [...texts].map(([key, { text, value }]) => [
+      key,
+      endsOf(text).map((suffix) => ({ root, suffix, value })),
+    ]),
   )
   const longest = [...rows.values()].flatMap((ends) => ends.slice(0, 1))
   for (const { value } of await presentKeys(db, tx, 'advisory_suffixes', longest))
