@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { recorder } from './audit/recorder.ts'
+import { fileBlobs } from './blobs/file-system.ts'
 import { ensureFirstOrganization, isFirstStart } from './bootstrap.ts'
 import { cloudProbes } from './cloud/probes.ts'
 import { type Addresses, addressesOf, type Config } from './config.ts'
@@ -167,6 +168,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
         threads,
         files: feedFiles({ directory: join(config.dataDir, 'feeds'), clock: store.clock }),
       }),
+      blobs: fileBlobs(join(config.dataDir, 'blobs')),
       audit,
       openOrganizations: config.openOrganizations,
       blockedEmailDomains: config.blockedEmailDomains,

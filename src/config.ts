@@ -69,7 +69,7 @@ export const variables = {
   BERTH_BASE_URL: 'address of the API as clients see it (default http:// or https:// and the listen address)',
   BERTH_AUTH_URL: 'address of the token service (default: the base URL)',
   BERTH_REGISTRY_HOST: "host name of the registry (default: the base URL's host)",
-  BERTH_DATA_DIR: 'directory of the SQLite database, the master key and downloads (default ./data)',
+  BERTH_DATA_DIR: 'directory of the SQLite database, the master key, images and downloads (default ./data)',
   BERTH_DATABASE_URL: 'postgres://user:password@host/database (default: SQLite in the data directory)',
   BERTH_MASTER_KEY:
     '32 bytes in base64 that encrypt secrets (default: the file master.key in the data directory)',

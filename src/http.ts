@@ -15,6 +15,11 @@ export interface HttpRequest {
    * does not arrive in time.
    */
   body(bytesMax: number): Promise<Uint8Array>
+  /**
+   * The body as it comes, no faster than it is taken, however long that lasts in all. Fails with an ApiError: code 4 when the client
+   * sends next to nothing for a while, code 1 when it goes away. Instead of `body`, once.
+   */
+  stream(): AsyncIterable<Uint8Array>
 }
 
 /** A body that is there as a whole before it is sent. */

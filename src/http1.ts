@@ -15,6 +15,7 @@ import {
 import type { HttpReply, HttpRequest, WholeBody, WholeReply } from './http.ts'
 import { bodyBytes, failureReply, hasNoContentLength, type PortContext, wireBody } from './port.ts'
 import { isStream, sendStream } from './reply-stream.ts'
+import { bodyStream } from './request-stream.ts'
 
 /**
  * The HTTP/1.1 half of the port. The server never listens: it is given sockets through its 'connection' event. Close
@@ -22,7 +23,7 @@ import { isStream, sendStream } from './reply-stream.ts'
  */
 export function http1Server(context: PortContext): Server {
   const { limits } = context
-  const timedOut = new WeakSet<Duplex>()
+  const slow: SlowSockets = { timedOut: new WeakSet(), streaming: new WeakSet() }
   const server = createServer({
     maxHeaderSize: limits.headerBytesMax,
     headersTimeout: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs),
@@ -30,13 +31,20 @@ export function http1Server(context: PortContext): Server {
     keepAliveTimeout: limits.idleConnectionMs,
     connectionsCheckingInterval: Math.max(20, Math.min(1000, limits.headersTimeoutMs / 4)),
   })
-  server.on('request', (req, res) => serve(context, timedOut, req, res, false))
+  server.on('request', (req, res) => serve(context, slow, req, res, false))
   // Refusing a body by its declared length is worth most before the client has sent it.
-  server.on('checkContinue', (req, res) => serve(context, timedOut, req, res, true))
-  server.on('clientError', refuser(context, timedOut))
+  server.on('checkContinue', (req, res) => serve(context, slow, req, res, true))
+  server.on('clientError', refuser(context, slow))
   // node:http starts watching for slow senders when its server listens; this one never does.
   server.emit('listening')
   return server
+}
+
+/** Sockets whose request takes longer than `requestTimeoutMs`. */
+interface SlowSockets {
+  readonly timedOut: WeakSet<Duplex>
+  /** Those whose body is streamed: whoever reads it sees to its progress, and the whole may take long. */
+  readonly streaming: WeakSet<Duplex>
 }
 
 /**
@@ -47,7 +55,7 @@ class Exchange implements HttpRequest {
   readonly req: IncomingMessage
   readonly res: ServerResponse
   readonly context: PortContext
-  readonly timedOut: WeakSet<Duplex>
+  readonly slow: SlowSockets
   readonly id: string
   readonly method: string
   readonly url: string
@@ -61,14 +69,14 @@ class Exchange implements HttpRequest {
     context: PortContext,
     req: IncomingMessage,
     res: ServerResponse,
-    timedOut: WeakSet<Duplex>,
+    slow: SlowSockets,
     id: string,
     awaitsContinue: boolean,
   ) {
     this.context = context
     this.req = req
     this.res = res
-    this.timedOut = timedOut
+    this.slow = slow
     this.id = id
     this.method = req.method === 'HEAD' ? 'GET' : (req.method ?? '')
     this.url = originForm(req.url ?? '/')
@@ -88,16 +96,28 @@ class Exchange implements HttpRequest {
     this.reading ??= readBody(this, bytesMax)
     return this.reading
   }
+
+  async *stream(): AsyncGenerator<Uint8Array> {
+    const { req, slow } = this
+    this.refused = true // what is left when nobody reads on
+    slow.streaming.add(req.socket)
+    sayContinue(this)
+    try {
+      yield* bodyStream(req, this.context.limits)
+    } finally {
+      slow.streaming.delete(req.socket)
+    }
+  }
 }
 
 function serve(
   context: PortContext,
-  timedOut: WeakSet<Duplex>,
+  slow: SlowSockets,
   req: IncomingMessage,
   res: ServerResponse,
   awaitsContinue: boolean,
 ): void {
-  const exchange = new Exchange(context, req, res, timedOut, context.nextRequestId(), awaitsContinue)
+  const exchange = new Exchange(context, req, res, slow, context.nextRequestId(), awaitsContinue)
   const { id } = exchange
   if (req.method === 'POST' && isGrpcContentType(req.headers['content-type'])) {
     send(context, exchange, failureReply(context, id, grpcNeedsHttp2()))
@@ -128,16 +148,19 @@ function originForm(url: string): string {
   return path < 0 ? '/' : url.slice(path)
 }
 
+function sayContinue(exchange: Exchange): void {
+  if (!exchange.awaitsContinue) return
+  exchange.awaitsContinue = false
+  exchange.res.writeContinue()
+}
+
 function readBody(exchange: Exchange, bytesMax: number): Promise<Uint8Array> {
-  const { req, res, timedOut } = exchange
+  const { req, slow } = exchange
   if (Number(req.headers['content-length'] ?? 0) > bytesMax) {
     exchange.refused = true
     return Promise.reject(bodyTooLarge(bytesMax))
   }
-  if (exchange.awaitsContinue) {
-    exchange.awaitsContinue = false
-    res.writeContinue()
-  }
+  sayContinue(exchange)
   return new Promise((resolve, reject) => {
     let chunks: Uint8Array[] = []
     let size = 0
@@ -155,7 +178,7 @@ function readBody(exchange: Exchange, bytesMax: number): Promise<Uint8Array> {
       const [first] = chunks
       resolve(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks))
     })
-    req.on('error', () => reject(timedOut.has(req.socket) ? requestTimedOut() : clientWentAway()))
+    req.on('error', () => reject(slow.timedOut.has(req.socket) ? requestTimedOut() : clientWentAway()))
   })
 }
 
@@ -218,11 +241,14 @@ function linger({ req, res }: Exchange, body?: NonNullable<WholeBody>): void {
 }
 
 /** Answers what node:http could not read as a request, then closes the connection. */
-function refuser(context: PortContext, timedOut: WeakSet<Duplex>) {
+function refuser(context: PortContext, { timedOut, streaming }: SlowSockets) {
   const answered = new WeakSet<Duplex>()
   return (failure: NodeJS.ErrnoException, socket: Duplex): void => {
     if (answered.has(socket)) return // what a refused client still sends
-    if (failure.code === 'ERR_HTTP_REQUEST_TIMEOUT') timedOut.add(socket)
+    if (failure.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+      if (streaming.has(socket)) return
+      timedOut.add(socket)
+    }
     const unfinished: unknown = Reflect.get(socket, '_httpMessage')
     const replied =
       typeof unfinished === 'object' && unfinished !== null && Reflect.get(unfinished, 'headersSent')

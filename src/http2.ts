@@ -11,6 +11,7 @@ import { bodyTooLarge, clientWentAway, isGrpcContentType, requestTimedOut } from
 import type { BodyStream, HttpReply, HttpRequest } from './http.ts'
 import { bodyBytes, failureReply, hasNoContentLength, type PortContext, refuseRest } from './port.ts'
 import { isStream, sendStream } from './reply-stream.ts'
+import { bodyStream } from './request-stream.ts'
 
 /** The HTTP/2 half of the port. */
 export interface Http2Side {
@@ -151,6 +152,13 @@ class StreamRequest implements HttpRequest {
     this.#reading ??= readBody(this.#context, this.#exchange, this.headers, bytesMax)
     return this.#reading
   }
+
+  async *stream(): AsyncGenerator<Uint8Array> {
+    const { stream, endOfStream } = this.#exchange
+    if (endOfStream) return
+    sayContinue(stream, this.headers)
+    yield* bodyStream(stream, this.#context.limits)
+  }
 }
 
 function serve(
@@ -179,6 +187,10 @@ function serve(
   }
 }
 
+function sayContinue(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+  if (headers.expect === '100-continue') stream.additionalHeaders({ ':status': 100 })
+}
+
 function readBody(
   context: PortContext,
   { stream, endOfStream }: Exchange,
@@ -187,7 +199,7 @@ function readBody(
 ): Promise<Uint8Array> {
   if (endOfStream) return Promise.resolve(new Uint8Array())
   if (Number(headers['content-length'] ?? 0) > bytesMax) return Promise.reject(bodyTooLarge(bytesMax))
-  if (headers.expect === '100-continue') stream.additionalHeaders({ ':status': 100 })
+  sayContinue(stream, headers)
   return new Promise((resolve, reject) => {
     let chunks: Uint8Array[] = []
     let size = 0

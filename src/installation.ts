@@ -5,6 +5,7 @@ import type { Addresses, Config } from './config.ts'
 import { pageTokens } from './core/page.ts'
 import { deriveKey, type MasterKey, newMasterKey, parseMasterKey, seal, unseal } from './core/sealed.ts'
 import { randomUids, type UidSource } from './core/uid.ts'
+import { storeAnonymous } from './iam/anonymous.ts'
 import { storeManagedRoles } from './iam/roles.ts'
 import type { Log } from './log.ts'
 import {
@@ -70,6 +71,7 @@ export async function openInstallation(
       grantsIn: grantsIn({ db, clock }),
     }
     await makeOnce(db, () => storeManagedRoles(store))
+    await makeOnce(db, () => storeAnonymous(store))
     const keys = signingKeys(store, { signsForMs: config.signingKeyRotationMs })
     return {
       store,

@@ -21,6 +21,8 @@ export type PortLimits = Readonly<
         | 'concurrentStreamsMax'
         | 'stopGraceMs'
         | 'stalledReplyMs'
+        | 'streamedBodyWindowMs'
+        | 'streamedBodyWindowBytesMin'
       ),
     number
   >

@@ -11,6 +11,7 @@ import type { Recorder } from './audit/recorder.ts'
 import { authenticator } from './auth/authenticate.ts'
 import { type AccessRule, accessRule, authorize, scopeAsked } from './auth/authorize.ts'
 import { grantsReader } from './auth/grants.ts'
+import type { BlobStore } from './blobs/store.ts'
 import type { CloudProbes } from './cloud/probe.ts'
 import type { Addresses } from './config.ts'
 import { type Call, type Incoming, implement } from './core/call.ts'
@@ -40,6 +41,7 @@ import { lookupUser } from './iam/user-lookup.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
+import { registryHandlers } from './oci/registry.ts'
 import { operationsHandlers } from './operations.ts'
 import type { GrpcHandler } from './port.ts'
 import { isReferencePath, referenceHandler } from './reference/handler.ts'
@@ -48,7 +50,7 @@ import { reposService } from './registry/repos.ts'
 import { tagsService } from './registry/tags.ts'
 import { authService } from './signin/auth-service.ts'
 import { type ClientSetting, oauthClients } from './signin/clients.ts'
-import { isSignInPath, signInHandler } from './signin/handler.ts'
+import { isSignInPath, type SignInOptions, signInHandler } from './signin/handler.ts'
 import type { OperatorProvider } from './signin/operator-providers.ts'
 import { organizationProvider, signInProviders } from './signin/providers.ts'
 import { upstream } from './signin/upstream.ts'
@@ -90,6 +92,8 @@ export interface ServerDeps {
   readonly documents: DocumentReader
   /** What is published of advisories. */
   readonly feeds: Feeds
+  /** The bytes of images. */
+  readonly blobs: BlobStore
   readonly audit: Recorder
   readonly openOrganizations: boolean
   readonly blockedEmailDomains: readonly string[]
@@ -174,7 +178,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     accountAssociationsService(store, deps.probes),
     reposService(store, addresses),
     tagsService(store),
-    imagesService(store),
+    imagesService(store, deps.blobs),
     advisoriesService(store),
     advisoryDocumentsService(store, deps.documents),
     advisoryFeedsService(store, { plainHttp: deps.plainHttpIssuers }),
@@ -265,6 +269,28 @@ export function createServer(deps: ServerDeps): BerthServer {
   const auditLog = forPages(exporting)
   const feeds = forPages(publishing)
   const reference = referenceHandler({ ...addresses, ...deps, files: contractFiles })
+  const exchange: SignInOptions['exchange'] = async (subjectToken, { identity, audiences, scopes }, from) => {
+    const request = create(ExchangeRequestSchema, { aud: [...audiences], identity, scopes: [...scopes] })
+    const incoming = { ...from, protocol: 'rest', authorization: `Bearer ${subjectToken}` } as const
+    const reply = await dispatch(SecurityTokenService.method.exchange, request, {
+      ...incoming,
+      ifMatch: undefined,
+      idempotencyKey: undefined,
+    })
+    return (reply as RawToken).token
+  }
+  const registry = registryHandlers({
+    ...deps,
+    ...addresses,
+    issuerForms,
+    readGrants,
+    exchange: (subjectToken, identity, { id: requestId, address }) =>
+      exchange(
+        subjectToken,
+        { identity, audiences: [addresses.registryHost], scopes: [] },
+        { requestId, address },
+      ),
+  })
   const signIn = signInHandler({
     ...deps,
     clients: oauthClients(deps.oauthClients),
@@ -273,16 +299,7 @@ export function createServer(deps: ServerDeps): BerthServer {
       outbound: deps.peopleOutbound,
       authUrl: addresses.authUrl,
     }),
-    async exchange(subjectToken, { identity, audiences, scopes }, from) {
-      const request = create(ExchangeRequestSchema, { aud: [...audiences], identity, scopes: [...scopes] })
-      const incoming = { ...from, protocol: 'rest', authorization: `Bearer ${subjectToken}` } as const
-      const reply = await dispatch(SecurityTokenService.method.exchange, request, {
-        ...incoming,
-        ifMatch: undefined,
-        idempotencyKey: undefined,
-      })
-      return (reply as RawToken).token
-    },
+    exchange,
     authUrl: addresses.authUrl,
     audiences: [addresses.baseUrl, addresses.registryHost],
   })
@@ -293,6 +310,8 @@ export function createServer(deps: ServerDeps): BerthServer {
       const document = documents.get(path) ?? (isReferencePath(path) ? reference : undefined)
       if (document !== undefined) return readingOnly(document)(request)
       if (isSignInPath(path)) return signIn(request)
+      const distribution = registry(path)
+      if (distribution !== undefined) return distribution(request)
       if (path === AUDIT_EXPORT_PATH) return auditLog(request)
       return path.startsWith(FEEDS_PATH) ? feeds(request) : rest(request)
     },

@@ -69,6 +69,7 @@ function gateway(more: Partial<RestOptions> = {}) {
       address: '127.0.0.1',
       id: 'r1',
       body: async () => new TextEncoder().encode(options.body ?? ''),
+      stream: notStreamed,
     })
     return { ...reply, json: parsed(reply) }
   }
@@ -287,6 +288,7 @@ test('an error may have an HTTP status of its own', async () => {
     address: '',
     id: 'r',
     body,
+    stream: notStreamed,
   })
   assert.deepEqual([reply.status, parsed(reply).code], [413, 3])
 })
@@ -369,3 +371,8 @@ test('the routes of the whole product fit together', () => {
   const services = contractFiles.flatMap((file) => file.services)
   assert.doesNotThrow(() => gateway({ services }))
 })
+
+/** Nothing of the REST API is read as it comes. */
+function notStreamed(): never {
+  throw new Error('the body was not to be streamed')
+}

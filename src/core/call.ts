@@ -32,6 +32,15 @@ export interface Caller {
   readonly organization?: string | undefined
   /** Id of the client's session that the token came of and ends with; undefined for workloads. */
   readonly session: string | undefined
+  /** What a token of the registry's token endpoint holds for, and nothing else; undefined for all other tokens. */
+  readonly registryScopes?: readonly RegistryScope[]
+}
+
+/** As Docker's token specification has it: `repository`, `acme/nginx`, `['pull']`. */
+export interface RegistryScope {
+  readonly type: string
+  readonly name: string
+  readonly actions: readonly string[]
 }
 
 /** The facts about one request that a handler may read: never a service, never the database. */

@@ -92,6 +92,27 @@ export const limits = {
   /** Sources that are gone through, one copying the next, for a README to show. */
   readmeSourcesMax: 8,
 
+  // The registry (the OCI distribution specification).
+  /** Name of a repo below the host: `<organization>/<folders>/<repo>`. */
+  repoPathCharsMax: 255,
+  manifestBytesMax: 4 * MIB,
+  /** Tags, repos and referrers in one answer, and bytes of one that lists referrers. */
+  registryListMax: 10_000,
+  referrersBytesMax: 4 * MIB,
+  /** A token of the token endpoint, which holds for the repos that were asked for: their number. */
+  registryTokenLifetimeMs: 15 * MINUTE_MS,
+  registryTokenScopesMax: 50,
+  /** Body of a POST to the token endpoint. */
+  registryTokenBodyBytesMax: 64 * KIB,
+  /** An upload that nobody goes on with for so long is over. */
+  uploadIdleMsMax: DAY_MS,
+  /** Whoever writes an upload says so now and then, or else another request may go on with it. */
+  uploadLeaseMs: 30 * SECOND_MS,
+  /** Uploads whose hash is remembered between two requests; of others the bytes are read again at their end. */
+  uploadHashesMax: 10_000,
+  /** Configuration of an image: it is read for its architecture. */
+  imageConfigBytesMax: 4 * MIB,
+
   /** An architecture that the size of an image is asked for. */
   architectureCharsMax: 64,
   /** An `If-Match` or `If-None-Match` header. */
@@ -281,6 +302,9 @@ export const limits = {
   concurrentStreamsMax: 250,
   /** A client that takes nothing of a streamed answer for so long is cut off. */
   stalledReplyMs: MINUTE_MS,
+  /** A body that is streamed ends when its client sends less than so many bytes in so long while it is waited for. */
+  streamedBodyWindowMs: 30 * SECOND_MS,
+  streamedBodyWindowBytesMin: 16 * KIB,
   /** Streaming calls (health watches, reflection) need no token and may stay open for ever. */
   streamingCallsMax: 1000,
   /**

@@ -190,8 +190,8 @@ export async function foundOrganization(
   return row
 }
 
-/** Makes a group in one that is held. */
-async function addGroup(store: Store, tx: Tx, parent: GroupRow, group: NewGroup): Promise<GroupRow> {
+/** Makes a group in one that is held. A name that is taken is a unique violation. */
+export async function addGroup(store: Store, tx: Tx, parent: GroupRow, group: NewGroup): Promise<GroupRow> {
   const { kind, status } = parent
   const row = { ...rowFor(store, store.uids.below(parent.uid as Uid), group), kind, status }
   await insertResource(store.db, tx, 'groups', row)

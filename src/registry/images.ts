@@ -1,38 +1,61 @@
 import { ImagesService } from '#gen/chainguard/platform/registry/v2beta1/images_pb.js'
+import type { BlobStore } from '../blobs/store.ts'
 import { allowed } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
-import { type ApiError, type FieldViolation, notFound } from '../core/errors.ts'
+import { type FieldViolation, notFound } from '../core/errors.ts'
 import { refuseIfAny } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
 import { readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
+import { type ImageManifest, imagesOf, readManifest, sizeOf } from './image-manifests.ts'
 import { REPO_TYPE } from './parent-repo.ts'
 import { checkDigest } from './tag-name.ts'
 
-/** Questions about images, answered from their manifests. Repos hold none as long as nothing can be pushed. */
+/** Questions about images, answered from their manifests and configurations. */
 
 const MANIFEST_TYPE = 'registry.chainguard.dev/Manifest'
+const DEFAULT_ARCHITECTURE = 'amd64'
 
-export function imagesService({ db }: Pick<Store, 'db'>) {
-  /** Code 5: for the repo when there is none, else for the manifest. Throws code 3 for a bad field. */
-  const noManifest = async (
+export function imagesService({ db }: Pick<Store, 'db'>, blobs: BlobStore) {
+  /** Throws code 5, for the repo when there is none, else for the manifest; and code 3 for a bad field. */
+  const requireManifest = async (
     call: Call,
     digest: string,
     ...checks: (FieldViolation | undefined)[]
-  ): Promise<ApiError> => {
+  ): Promise<ImageManifest> => {
     const { scope } = allowed(call)
-    if ((await readResource(db, 'repos', scope)) === undefined) return notFound(REPO_TYPE, scope)
+    if ((await readResource(db, 'repos', scope)) === undefined) throw notFound(REPO_TYPE, scope)
     refuseIfAny(checkDigest(digest), ...checks)
-    return notFound(MANIFEST_TYPE, digest)
+    const manifest = await readManifest(db, scope, digest)
+    if (manifest === undefined) throw notFound(MANIFEST_TYPE, digest)
+    return manifest
   }
 
   return implement(ImagesService, {
     async getArchitectures({ digest }, call) {
-      throw await noManifest(call, digest)
+      await requireManifest(call, digest)
+      const architectures = new Set<string>()
+      for await (const { architecture } of imagesOf(db, blobs, allowed(call).scope, digest))
+        if (architecture !== undefined) architectures.add(architecture)
+      return {
+        $typeName: 'chainguard.platform.registry.v2beta1.Architectures' as const,
+        architectures: [...architectures],
+      }
     },
 
-    async getSize({ digest, architecture }, call) {
-      throw await noManifest(call, digest, checkArchitecture(architecture))
+    async getSize({ digest, architecture: asked }, call) {
+      const { manifests } = await requireManifest(call, digest, checkArchitecture(asked))
+      // An image that is no index has one size, whatever it runs on.
+      const isAny = asked === '' && manifests === undefined
+      const wanted = asked === '' ? DEFAULT_ARCHITECTURE : asked
+      for await (const { architecture, manifest } of imagesOf(db, blobs, allowed(call).scope, digest))
+        if (isAny || architecture === wanted)
+          return {
+            $typeName: 'chainguard.platform.registry.v2beta1.Size' as const,
+            size: BigInt(sizeOf(manifest)),
+            architecture: architecture ?? '',
+          }
+      throw notFound(MANIFEST_TYPE, digest, `Manifest ${digest} has no image for ${wanted}`)
     },
   })
 }

@@ -36,6 +36,7 @@ import type { Store } from '../storage/store.ts'
 import type { RepoRow } from '../storage/tables.ts'
 import { checkBundles } from './bundles.ts'
 import { checkCustomOverlay } from './custom-overlay.ts'
+import { deleteImages } from './image-rows.ts'
 import { REPO_TYPE } from './parent-repo.ts'
 import { deleteReadme, readmeHandlers } from './readme.ts'
 import { findSource, holdCopies } from './repo-source.ts'
@@ -136,17 +137,8 @@ export function reposService(store: Store, { registryHost }: { readonly registry
           const { next, origin, violations } = await synced(tx, call, now, { uid, current: nothing, asked })
           refuseIfAny(...checkRepo(nothing, asked), ...violations)
           requireCustomAssembly(nothing, next)
-          const row: RepoRow = {
-            root: rootOf(group),
-            uid,
-            parent: group,
-            name: next.name,
-            description: next.description === '' ? origin.description : next.description,
-            ...catalogueColumns(next),
-            created_ms: now,
-            updated_ms: now,
-          }
-          await insertResource(db, tx, 'repos', row)
+          const description = next.description === '' ? origin.description : next.description
+          const row = await addRepo(store, tx, uid, { ...next, description })
           return { uid: row.uid, answer: toRepo(row) }
         },
         () => nameTaken(store, call, group, repo.name),
@@ -190,11 +182,29 @@ export function reposService(store: Store, { registryHost }: { readonly registry
         if (await hasTags(tx, scope))
           throw failedPrecondition('RESOURCE_NOT_EMPTY', `repo ${scope} still contains tags`)
         await deleteReadme(tx, scope)
+        await deleteImages(tx, scope)
         await deleteResource(db, tx, 'repos', scope)
         return { uid: scope, answer: create(EmptySchema) }
       })
     },
   })
+}
+
+/** Makes a repo in a group that is held. A name that is taken is a unique violation. */
+export async function addRepo({ db, clock }: Store, tx: Tx, uid: Uid, repo: Repo): Promise<RepoRow> {
+  const now = clock()
+  const row: RepoRow = {
+    root: rootOf(uid),
+    uid,
+    parent: parentOf(uid),
+    name: repo.name,
+    description: repo.description,
+    ...catalogueColumns(repo),
+    created_ms: now,
+    updated_ms: now,
+  }
+  await insertResource(db, tx, 'repos', row)
+  return row
 }
 
 function toRepo(row: RepoRow): Repo {

@@ -7,7 +7,7 @@ import {
   TagSchema,
   TagsService,
 } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
-import { accessOf, allowed, requireCapabilities } from '../core/allowed.ts'
+import { accessOf, allowed, type Grants, requireCapabilities } from '../core/allowed.ts'
 import { implement } from '../core/call.ts'
 import { setOf } from '../core/capabilities.ts'
 import { invalidArgument, notFound } from '../core/errors.ts'
@@ -53,7 +53,7 @@ const KIND: Kind<'tags', typeof TagSchema> = {
 const { updated_at, update_time, updateTime } = timeSortFields
 
 export function tagsService(store: Store) {
-  const { db, clock, uids } = store
+  const { db } = store
 
   return implement(TagsService, {
     async listTags(request, call) {
@@ -92,39 +92,21 @@ export function tagsService(store: Store) {
         const current = await holdTagNamed(db, tx, repo, tag.name)
         // There is no other method that moves a tag.
         requireMatch(call, TagSchema, current && toTag(current), current?.uid ?? tag.name)
-        if (current === undefined) {
-          const now = clock()
-          const row: TagRow = {
-            root: rootOf(repo),
-            uid: uids.below(repo),
-            parent: repo,
-            name: tag.name,
-            forms: formsOf(tag.name),
-            ...wanted,
-            created_ms: now,
-            updated_ms: now,
-          }
-          await insertResource(db, tx, 'tags', row)
-          return { uid: row.uid, answer: toTag(row) }
-        }
-        if (
-          current.digest === wanted.digest &&
-          current.deprecated === wanted.deprecated &&
-          current.bundles === wanted.bundles
-        )
-          return { uid: current.uid, answer: toTag(current), unchanged: true }
-        requireCapabilities(accessOf(call).grants, repo, mayUpdate, 'change a tag that is there already')
-        const changed = { ...wanted, updated_ms: nextUpdate(store, current) }
-        await updateResource(tx, 'tags', current.uid, changed)
-        return { uid: current.uid, answer: toTag({ ...current, ...changed }) }
+        const { row, unchanged } = await writeTag(store, tx, accessOf(call).grants, {
+          repo,
+          name: tag.name,
+          current,
+          wanted,
+        })
+        return { uid: row.uid, answer: toTag(row), unchanged }
       })
     },
 
     async deleteTag(_request, call) {
       const { scope } = allowed(call)
       return mutate(store, call, async (tx) => {
-        await holdForChange(db, tx, call, KIND, scope)
-        await deleteResource(db, tx, 'tags', scope)
+        const { row } = await holdForChange(db, tx, call, KIND, scope)
+        await removeTag(store, tx, row)
         return { uid: scope, answer: create(EmptySchema) }
       })
     },
@@ -133,8 +115,61 @@ export function tagsService(store: Store) {
 
 const mayUpdate = setOf([Capability.CAP_TAG_UPDATE])
 
+/**
+ * Makes a tag in a repo that is held, or moves it. `current` is the tag of that name, which is held too. Throws code 7 for who may
+ * make tags and not move them (R20).
+ */
+export async function writeTag(
+  store: Store,
+  tx: Tx,
+  grants: Grants,
+  {
+    repo,
+    name,
+    current,
+    wanted,
+  }: {
+    readonly repo: Uid
+    readonly name: string
+    readonly current: TagRow | undefined
+    readonly wanted: Pick<TagRow, 'digest' | 'deprecated' | 'bundles'>
+  },
+): Promise<{ readonly row: TagRow; readonly unchanged: boolean }> {
+  const { db, clock, uids } = store
+  if (current === undefined) {
+    const now = clock()
+    const row: TagRow = {
+      root: rootOf(repo),
+      uid: uids.below(repo),
+      parent: repo,
+      name,
+      forms: formsOf(name),
+      ...wanted,
+      created_ms: now,
+      updated_ms: now,
+    }
+    await insertResource(db, tx, 'tags', row)
+    return { row, unchanged: false }
+  }
+  if (
+    current.digest === wanted.digest &&
+    current.deprecated === wanted.deprecated &&
+    current.bundles === wanted.bundles
+  )
+    return { row: current, unchanged: true }
+  requireCapabilities(grants, repo, mayUpdate, 'change a tag that is there already')
+  const changed = { ...wanted, updated_ms: nextUpdate(store, current) }
+  await updateResource(tx, 'tags', current.uid, changed)
+  return { row: { ...current, ...changed }, unchanged: false }
+}
+
+/** Takes away a tag that is held. */
+export async function removeTag({ db }: Pick<Store, 'db'>, tx: Tx, { uid }: TagRow): Promise<void> {
+  await deleteResource(db, tx, 'tags', uid)
+}
+
 /** The tag of a name in a repo that is held, this transaction's alone. Undefined where there is none, or it is being deleted. */
-async function holdTagNamed(db: Db, tx: Tx, repo: string, name: string): Promise<TagRow | undefined> {
+export async function holdTagNamed(db: Db, tx: Tx, repo: string, name: string): Promise<TagRow | undefined> {
   const found = await tx
     .selectFrom('tags')
     .select('uid')

@@ -1,5 +1,5 @@
 import type { Message } from '@bufbuild/protobuf'
-import { accessOf } from '../core/allowed.ts'
+import { type Access, accessOf } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
 import { includesAll } from '../core/capabilities.ts'
 import { type ApiError, aborted } from '../core/errors.ts'
@@ -24,45 +24,71 @@ export interface Changed<T> {
  * error for a name or key that is in use already.
  */
 export async function mutate<T extends Message>(
-  store: Pick<Store, 'db' | 'clock' | 'secretsKey' | 'grantsIn'>,
+  store: MutationStore & Pick<Store, 'secretsKey'>,
   call: Call,
   work: (tx: Tx) => Promise<Changed<T>>,
   taken?: () => ApiError | Promise<ApiError>,
 ): Promise<T> {
-  const { db, clock } = store
   const attempt = attemptOf(store, call)
-  const startMs = performance.now()
+  const { requestId, address } = call
+  const by = { ...accessOf(call), method: fullNameOf(call.method), requestId, address }
   try {
-    return await inTransaction(db, async (tx) => {
+    return await mutateBy(store, by, async (tx) => {
       const earlier = await attempt?.begin(tx)
-      if (earlier !== undefined) return earlier as T
-      const { uid, answer, unchanged } = await work(tx)
-      if (performance.now() - startMs > limits.grantsMaxAgeMs) await requireRightsStill(store, tx, call)
-      if (!unchanged) {
-        await recordEvent(tx, {
-          timeMs: clock(),
-          actor: accessOf(call).caller.identity,
-          method: fullNameOf(call.method),
-          uid,
-          requestId: call.requestId,
-          address: call.address,
-        })
-      }
-      await attempt?.finish(tx, answer)
-      return answer
+      if (earlier !== undefined) return { uid: '', answer: earlier as T, unchanged: true }
+      const changed = await work(tx)
+      await attempt?.finish(tx, changed.answer)
+      return changed
     })
   } catch (error) {
-    if (taken !== undefined && db.rules.isUniqueViolation(error)) throw await taken()
+    if (taken !== undefined && store.db.rules.isUniqueViolation(error)) throw await taken()
     throw error
   }
+}
+
+type MutationStore = Pick<Store, 'db' | 'clock' | 'grantsIn'>
+
+/** Who changes something, and in which words the audit log says so. */
+export interface Mutator extends Pick<Access, 'caller' | 'grants'> {
+  readonly method: string
+  readonly requestId: string
+  readonly address: string
+}
+
+/** The same for what no method of the API does. */
+export async function mutateBy<T>(
+  store: MutationStore,
+  by: Mutator,
+  work: (tx: Tx) => Promise<Changed<T>>,
+): Promise<T> {
+  const startMs = performance.now()
+  return inTransaction(store.db, async (tx) => {
+    const { uid, answer, unchanged } = await work(tx)
+    if (performance.now() - startMs > limits.grantsMaxAgeMs) await requireRightsStill(store, tx, by)
+    if (!unchanged) await recordChange(store, tx, by, uid)
+    return answer
+  })
+}
+
+/** Records what a transaction changes, where it is more than one thing. */
+export async function recordChange(
+  { clock }: Pick<Store, 'clock'>,
+  tx: Tx,
+  { caller, method, requestId, address }: Omit<Mutator, 'grants'>,
+  uid: string,
+): Promise<void> {
+  await recordEvent(tx, { timeMs: clock(), actor: caller.identity, method, uid, requestId, address })
 }
 
 /**
  * A caller is judged before its change takes its turn, which may come late where many wait for the same rows. Whoever changes
  * their own rights after such a wait is asked to do it again.
  */
-async function requireRightsStill({ grantsIn }: Pick<Store, 'grantsIn'>, tx: Tx, call: Call): Promise<void> {
-  const { caller, grants } = accessOf(call)
+async function requireRightsStill(
+  { grantsIn }: Pick<Store, 'grantsIn'>,
+  tx: Tx,
+  { caller, grants }: Mutator,
+): Promise<void> {
   const now = await grantsIn(tx, caller)
   const scopes = [...grants.holdings.keys()]
   if (now !== undefined && scopes.every((scope) => includesAll(now.at(scope), grants.at(scope)))) return

@@ -449,6 +449,74 @@ export interface AdvisoryFeedRow {
   updated_ms: number
 }
 
+/** Bytes in the blob store. Whoever links a repo to them holds this row, and so does whoever takes them away. */
+export interface BlobRow {
+  digest: string
+  size: number
+  /** Where the blob store has them: another one each time that they are stored anew. */
+  location: string
+  created_ms: number
+}
+
+/** That a repo has a blob: bytes are reached through this alone (R31). */
+export interface RepoBlobRow {
+  root: string
+  /** uid. */
+  repo: string
+  digest: string
+  size: number
+  /** When it was pushed or mounted last. */
+  linked_ms: number
+}
+
+export interface ManifestRow {
+  root: string
+  /** uid. */
+  repo: string
+  digest: string
+  media_type: string
+  size: number
+  /** Digest of the manifest that this one refers to; '' for none. */
+  subject: string
+  /** As lists of referrers have it. */
+  artifact_type: string
+  /** A JSON object; '' for none. */
+  annotations: string
+  created_ms: number
+  /** The bytes that were pushed. */
+  content: Uint8Array
+}
+
+/** What a manifest needs to be in its repo. */
+export interface ManifestReferenceRow {
+  root: string
+  repo: string
+  /** Of what is needed. */
+  digest: string
+  /** Digest of the manifest that needs it. */
+  manifest: string
+  kind: 'blob' | 'manifest'
+}
+
+/** A blob that is being pushed in several requests. */
+export interface UploadRow {
+  root: string
+  /** uid. */
+  repo: string
+  id: string
+  /** uid of the identity that began it and that alone may go on with it. */
+  identity: string
+  /** Bytes that were acknowledged. */
+  size: number
+  /** What the blob store remembers of it. */
+  state: string
+  /** The request that writes it, '' for none, and until when it is no other's unless it says that it lives. */
+  writer: string
+  lease_ms: number
+  created_ms: number
+  expires_ms: number
+}
+
 /** Facts about the installation as a whole. */
 export interface SettingRow {
   name: string
@@ -498,6 +566,11 @@ export interface Tables {
   session_groups: SessionGroupRow
   pending: PendingRow
   guesses: GuessRow
+  blobs: BlobRow
+  repo_blobs: RepoBlobRow
+  manifests: ManifestRow
+  manifest_references: ManifestReferenceRow
+  uploads: UploadRow
   settings: SettingRow
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { errors, jwtVerify } from 'jose'
 import type { VerifyAccessToken } from '../auth/authenticate.ts'
-import type { Caller } from '../core/call.ts'
+import type { Caller, RegistryScope } from '../core/call.ts'
 import { type CapabilitySet, decodeSet, encodeSet } from '../core/capabilities.ts'
 import { unauthenticated } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
@@ -31,6 +31,8 @@ export interface AccessTokenRequest {
   readonly organization?: string
   /** It is valid no longer than this, nor longer than any. */
   readonly notAfterMs?: number
+  /** Makes it one of the registry's, which opens these alone. */
+  readonly registryScopes?: readonly RegistryScope[]
 }
 
 export interface AccessTokens {
@@ -38,6 +40,8 @@ export interface AccessTokens {
   readonly verify: VerifyAccessToken
   /** The same, also for an ID token: where it only matters who somebody is. */
   readonly verifyPerson: VerifyAccessToken
+  /** The same, also for a token of the registry's: for the registry alone. */
+  readonly verifyRegistry: VerifyAccessToken
   /** Whether a token that was verified a moment ago still would be: its key may have been withdrawn. */
   readonly isKeyPublished: (keyId: string) => boolean
 }
@@ -48,6 +52,8 @@ const SECOND_MS = 1000
  * the same audience, and have another one: they open nothing.
  */
 export const ACCESS_TOKEN_TYPE = 'at+jwt'
+/** The `typ` of tokens that the registry's token endpoint gives out. */
+const REGISTRY_TOKEN_TYPE = 'registry+jwt'
 
 /** `issuer`: the address of the token service, `{auth_url}`. */
 export function accessTokens({
@@ -88,28 +94,31 @@ export function accessTokens({
       const own = readOwnClaim(payload['berth'])
       if (identity === undefined || own === undefined || payload.exp === undefined)
         return unauthenticated('the token is not one of this server')
-      return { caller: { identity, ...own }, audiences, expiresAtMs: payload.exp * SECOND_MS, keyId: kid }
+      const registryScopes = typ === REGISTRY_TOKEN_TYPE ? readRegistryScopes(payload['access']) : undefined
+      const caller = { identity, ...own, ...(registryScopes && { registryScopes }) }
+      return { caller, audiences, expiresAtMs: payload.exp * SECOND_MS, keyId: kid }
     } catch (error) {
       return refusal(error)
     }
   }
 
   return {
-    async issue({ identity, audiences, actor, notAfterMs = Infinity, ...bounds }) {
+    async issue({ identity, audiences, actor, registryScopes, notAfterMs = Infinity, ...bounds }) {
       const { scopes, capabilities, session, organization } = bounds
       const key = await keys.current()
+      const [type, lifetimeMs] =
+        registryScopes === undefined
+          ? [ACCESS_TOKEN_TYPE, limits.accessTokenLifetimeMs]
+          : [REGISTRY_TOKEN_TYPE, limits.registryTokenLifetimeMs]
       const issuedAt = Math.floor(clock() / SECOND_MS)
-      const expiresAt = Math.min(
-        issuedAt + limits.accessTokenLifetimeMs / SECOND_MS,
-        Math.floor(notAfterMs / SECOND_MS),
-      )
+      const expiresAt = Math.min(issuedAt + lifetimeMs / SECOND_MS, Math.floor(notAfterMs / SECOND_MS))
       const own = {
         ...(scopes === undefined ? {} : { scopes }),
         ...(capabilities === undefined ? {} : { cap: encodeSet(capabilities) }),
         ...(session === undefined ? {} : { sid: session }),
         ...(organization === undefined ? {} : { org: organization }),
       }
-      const token = await signJwt(key, ACCESS_TOKEN_TYPE, {
+      const token = await signJwt(key, type, {
         iss: issuer,
         sub: identity,
         // One audience is a string, as clients that read it as such expect (RFC 7519 section 4.1.3 allows both).
@@ -118,6 +127,7 @@ export function accessTokens({
         exp: expiresAt,
         jti: randomUUID(),
         ...(actor === undefined ? {} : { act: actor }),
+        ...(registryScopes === undefined ? {} : { access: registryScopes }),
         ...(Object.keys(own).length === 0 ? {} : { berth: own }),
       })
       return { token, expiresAtMs: expiresAt * SECOND_MS }
@@ -125,8 +135,19 @@ export function accessTokens({
 
     verify: (token) => verifyAs([ACCESS_TOKEN_TYPE], token),
     verifyPerson: (token) => verifyAs([ACCESS_TOKEN_TYPE, ID_TOKEN_TYPE], token),
+    verifyRegistry: (token) => verifyAs([ACCESS_TOKEN_TYPE, REGISTRY_TOKEN_TYPE], token),
     isKeyPublished: keys.isPublished,
   }
+}
+
+/** The claim of Docker's token specification. What cannot be read opens nothing. */
+function readRegistryScopes(claim: unknown): RegistryScope[] {
+  return Array.isArray(claim) && claim.every(isRegistryScope) ? claim : []
+}
+
+function isRegistryScope(entry: unknown): entry is RegistryScope {
+  const { type, name, actions } = (entry ?? {}) as Readonly<Record<keyof RegistryScope, unknown>>
+  return typeof type === 'string' && typeof name === 'string' && Array.isArray(actions)
 }
 
 /** Undefined for a claim that is not ours: what cannot be read must not widen. */

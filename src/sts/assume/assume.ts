@@ -168,7 +168,8 @@ async function assumeByToken(
     )
   }
   progress.verified(claims)
-  judgeAge(claims, clock(), judge)
+  // Keys that are stored with an identity have an end of their own, and tokens are made with them once for all.
+  if (relationship.case !== 'staticKeys') judgeAge(claims, clock(), judge)
   const bounds = isOwn ? await checkPlatformToken(subject, options.platform, judge) : undefined
   way.claims(claims, judge)
   if (provider !== undefined) judgeGroups(claims, provider, judge)

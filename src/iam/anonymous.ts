@@ -1,0 +1,35 @@
+import { RelationshipType } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { ANONYMOUS } from '../core/anonymous.ts'
+import { inTransaction } from '../storage/db.ts'
+import { insertResource, readResource } from '../storage/rows.ts'
+import type { Store } from '../storage/store.ts'
+
+/**
+ * Makes the identity of everybody without a token where it is not there yet, so that roles can be bound to it. Where the operator has
+ * deleted it nothing can be public any more.
+ */
+export async function storeAnonymous({ db, clock }: Pick<Store, 'db' | 'clock'>): Promise<void> {
+  if ((await readResource(db, 'identities', ANONYMOUS)) !== undefined) return
+  const deleted = db.kysely.selectFrom('tombstones').select('uid').where('uid', '=', ANONYMOUS)
+  if ((await deleted.where('root', '=', ANONYMOUS).execute()).length > 0) return
+  const now = clock()
+  await inTransaction(db, (tx) =>
+    insertResource(db, tx, 'identities', {
+      root: ANONYMOUS,
+      uid: ANONYMOUS,
+      parent: '',
+      name: 'anonymous',
+      description: 'Everybody, without a token: what is bound to it is public',
+      email: '',
+      email_unverified: '',
+      company: '',
+      relationship: RelationshipType.UNSPECIFIED,
+      relationship_data: new Uint8Array(0),
+      issuer: '',
+      subject: '',
+      last_seen_ms: now,
+      created_ms: now,
+      updated_ms: now,
+    }),
+  )
+}

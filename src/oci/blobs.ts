@@ -1,0 +1,142 @@
+import { includesAll } from '../core/capabilities.ts'
+import { lists } from '../core/etag.ts'
+import { limits } from '../core/limits.ts'
+import { rootOf } from '../core/uid.ts'
+import type { HttpReply, HttpRequest } from '../http.ts'
+import { holdRepo } from '../registry/parent-repo.ts'
+import { inTransaction } from '../storage/db.ts'
+import { mutateBy } from '../storage/mutation.ts'
+import { isInToken, needs } from './access.ts'
+import { readDigest } from './digests.ts'
+import { ociError } from './errors.ts'
+import { findPlace, readName, scopeOf } from './names.ts'
+import { keepRepo, repoToPush } from './repos.ts'
+import { holdBlob, linkBlob, linkedBlob } from './stored-blobs.ts'
+import { mutatorOf, type Registry, repoOf, type Visit } from './visit.ts'
+
+/** Blobs of a repo: read, in part too, mounted from another repo, unlinked. */
+
+export async function getBlob(
+  { store, blobs }: Registry,
+  visit: Visit,
+  reference: string,
+): Promise<HttpReply> {
+  const { place, request } = visit
+  const digest = readDigest(reference)
+  const blob = await linkedBlob(store.db, repoOf(place), digest.text)
+  if (blob === undefined) throw blobUnknown(digest.text)
+  const headers = {
+    'content-type': 'application/octet-stream',
+    'docker-content-digest': digest.text,
+    etag: `"${digest.text}"`,
+    'accept-ranges': 'bytes',
+    // What has this name never changes; whether somebody may still have it does.
+    'cache-control': 'private, max-age=31536000, immutable',
+  }
+  const { size, location } = blob
+  if (isKnown(request, digest.text)) return { status: 304, headers, body: undefined }
+  const range = rangeOf(request, digest.text, size)
+  if (range === 'unsatisfiable')
+    return { status: 416, headers: { ...headers, 'content-range': `bytes */${size}` }, body: undefined }
+  const { start, end } = range ?? { start: 0, end: size }
+  return {
+    status: range === undefined ? 200 : 206,
+    headers: {
+      ...headers,
+      'content-length': String(end - start),
+      ...(range && { 'content-range': `bytes ${start}-${end - 1}/${size}` }),
+    },
+    body: blobs.read(location, { start, end }),
+  }
+}
+
+function blobUnknown(digest: string) {
+  return ociError('BLOB_UNKNOWN', `the repo has no blob ${digest}`)
+}
+
+/** Whether the caller has these bytes (RFC 9110, section 13.1.2). */
+export function isKnown({ headers }: HttpRequest, digest: string): boolean {
+  const seen = headers['if-none-match']
+  return seen !== undefined && seen.length <= limits.etagHeaderCharsMax && lists(seen, `"${digest}"`) === true
+}
+
+/** RFC 9110, section 14.2: one range; several, and what is no range, are answered with everything. */
+function rangeOf(
+  { headers }: HttpRequest,
+  digest: string,
+  size: number,
+): { readonly start: number; readonly end: number } | 'unsatisfiable' | undefined {
+  const condition = headers['if-range']
+  if (condition !== undefined && condition !== `"${digest}"`) return undefined
+  const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(headers.range ?? '') ?? []
+  if (first === '' && last === '') return undefined
+  if (first === '') {
+    const length = Math.min(Number(last), size)
+    return length === 0 ? 'unsatisfiable' : { start: size - length, end: size }
+  }
+  const [start, end] = [Number(first), last === '' ? size : Math.min(Number(last) + 1, size)]
+  if (last !== '' && Number(last) < start) return undefined
+  return start >= size ? 'unsatisfiable' : { start, end }
+}
+
+/**
+ * Links a blob of another repo, for who may pull it there. Undefined where that is not so, for whatever reason: the client pushes the
+ * blob then, and has learned nothing.
+ */
+export async function mountBlob(registry: Registry, visit: Visit): Promise<HttpReply | undefined> {
+  const { store } = registry
+  const { query, visitor, place } = visit
+  const from = query.get('from')
+  const digest = readDigest(query.get('mount'))
+  if (from === null) return undefined
+  const source = await findPlace(store.db, readName(from))
+  const mayPull =
+    isInToken(visitor.caller, from, 'pull') &&
+    includesAll(visitor.grants.at(scopeOf(source)), needs.pullBlob) &&
+    source.repo !== undefined
+  if (!mayPull || (await linkedBlob(store.db, source.repo, digest.text)) === undefined) return undefined
+  const repo = await repoToPush(registry, visit)
+  const mounted = await inTransaction(store.db, async (tx) => {
+    await keepRepo(store.db, tx, repo, place)
+    const blob = await holdBlob(store.db, tx, digest.text)
+    if (blob === undefined) return false
+    await linkBlob(tx, repo, blob, store.clock())
+    return true
+  })
+  if (!mounted) return undefined
+  const location = `/v2/${place.name.text}/blobs/${digest.text}`
+  return { status: 201, headers: { location, 'docker-content-digest': digest.text }, body: undefined }
+}
+
+/** Takes the link of the repo away. One that a manifest of the repo needs stays. */
+export async function deleteBlob({ store }: Registry, visit: Visit, reference: string): Promise<HttpReply> {
+  const digest = readDigest(reference).text
+  const repo = repoOf(visit.place)
+  const inRepo = { root: rootOf(repo), repo }
+  await mutateBy(store, mutatorOf(visit, 'DeleteBlob'), async (tx) => {
+    await holdRepo(store.db, tx, repo)
+    const needed = await tx
+      .selectFrom('manifest_references')
+      .select('manifest')
+      .where('root', '=', inRepo.root)
+      .where('repo', '=', repo)
+      .where('digest', '=', digest)
+      .where('kind', '=', 'blob')
+      .limit(1)
+      .execute()
+    const [first] = needed
+    if (first !== undefined)
+      throw ociError('DENIED', `the manifest ${first.manifest} needs the blob ${digest}; delete that first`, {
+        status: 409,
+      })
+    const { numDeletedRows } = await tx
+      .deleteFrom('repo_blobs')
+      .where('root', '=', inRepo.root)
+      .where('repo', '=', repo)
+      .where('digest', '=', digest)
+      .executeTakeFirst()
+    if (numDeletedRows === 0n) throw blobUnknown(digest)
+    return { uid: repo, answer: undefined }
+  })
+  return { status: 202, headers: {}, body: undefined }
+}

@@ -1,0 +1,76 @@
+import { ApiError, Code } from '../core/errors.ts'
+import { httpStatusOfError } from '../gateway/error-body.ts'
+
+/**
+ * Errors in the words of the OCI distribution specification: their codes are the `reason` of an ApiError, and bodies of this protocol
+ * are made of them and of every other error.
+ */
+
+/** The codes of the specification, with the statuses that it gives them. */
+const statuses = {
+  BLOB_UNKNOWN: 404,
+  BLOB_UPLOAD_INVALID: 400,
+  BLOB_UPLOAD_UNKNOWN: 404,
+  DIGEST_INVALID: 400,
+  MANIFEST_BLOB_UNKNOWN: 404,
+  MANIFEST_INVALID: 400,
+  MANIFEST_UNKNOWN: 404,
+  NAME_INVALID: 400,
+  NAME_UNKNOWN: 404,
+  SIZE_INVALID: 400,
+  UNAUTHORIZED: 401,
+  DENIED: 403,
+  UNSUPPORTED: 405,
+  TOOMANYREQUESTS: 429,
+  PAGINATION_NUMBER_INVALID: 400,
+} as const
+export type OciCode = keyof typeof statuses
+
+/** RPC code of each status, for the metrics and the audit log. */
+const codes: Readonly<Record<number, Code>> = {
+  400: Code.INVALID_ARGUMENT,
+  401: Code.UNAUTHENTICATED,
+  403: Code.PERMISSION_DENIED,
+  404: Code.NOT_FOUND,
+  405: Code.UNIMPLEMENTED,
+  409: Code.FAILED_PRECONDITION,
+  413: Code.INVALID_ARGUMENT,
+  416: Code.OUT_OF_RANGE,
+  429: Code.RESOURCE_EXHAUSTED,
+}
+
+/** `status`: where it is another than the code's own. */
+export function ociError(
+  reason: OciCode,
+  message: string,
+  options: { readonly status?: number; readonly about?: string } = {},
+): ApiError {
+  const { status: httpStatus = statuses[reason], ...about } = options
+  return new ApiError(codes[httpStatus] ?? Code.UNKNOWN, message, { reason, httpStatus, ...about })
+}
+
+/** What errors of the rest of the program are called here. */
+const names: Partial<Record<Code, OciCode>> = {
+  [Code.INVALID_ARGUMENT]: 'NAME_INVALID',
+  [Code.NOT_FOUND]: 'NAME_UNKNOWN',
+  [Code.PERMISSION_DENIED]: 'DENIED',
+  [Code.UNAUTHENTICATED]: 'UNAUTHORIZED',
+  [Code.UNIMPLEMENTED]: 'UNSUPPORTED',
+}
+
+/** `{ "errors": [{ "code", "message" }] }` */
+export function ociErrorBody(error: ApiError): string {
+  const { reason, message } = error
+  const code = Object.hasOwn(statuses, reason) ? reason : (names[error.code] ?? fallback(error))
+  return JSON.stringify({ errors: [{ code, message }] })
+}
+
+/** A quota, not a rate, is nothing that a client should try again. */
+function fallback(error: ApiError): OciCode | 'UNKNOWN' {
+  if (error.code !== Code.RESOURCE_EXHAUSTED) return 'UNKNOWN'
+  return error.details.some(({ kind }) => kind === 'RetryInfo') ? 'TOOMANYREQUESTS' : 'DENIED'
+}
+
+export function ociStatus(error: ApiError): number {
+  return fallback(error) === 'DENIED' ? statuses.DENIED : httpStatusOfError(error)
+}

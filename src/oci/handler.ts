@@ -1,0 +1,235 @@
+import { ANONYMOUS } from '../core/anonymous.ts'
+import { ApiError, Code, internal } from '../core/errors.ts'
+import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
+import { type Action, needs, requireAt, type Visiting, type Visitor, visitorOf } from './access.ts'
+import { deleteBlob, getBlob, mountBlob } from './blobs.ts'
+import { listCatalog } from './catalog.ts'
+import { ociError, ociErrorBody, ociStatus } from './errors.ts'
+import { putManifest } from './manifest-push.ts'
+import { deleteManifest, getManifest } from './manifests.ts'
+import { findPlace, readName } from './names.ts'
+import { listReferrers } from './referrers.ts'
+import { type RepoRoute, readRoute } from './routes.ts'
+import { listTags } from './tags.ts'
+import { beginUpload, cancelUpload, continueUpload, finishUpload, uploadStatus } from './uploads.ts'
+import type { Registry, Visit } from './visit.ts'
+
+/** The distribution protocol, below /v2/: who asks is known and allowed before anything is told or read. */
+
+export interface OciOptions extends Visiting {
+  readonly registry: Registry
+  /** The one challenge: where tokens are had, and for whom. */
+  readonly tokenUrl: string
+  readonly service: string
+  /** A visitor with Basic credentials, which some clients send without having been asked for a token. */
+  readonly basicVisitor: (request: HttpRequest) => Promise<Visitor>
+  /** Counts a request; rejects with code 8. */
+  readonly admit: (
+    request: HttpRequest,
+    reads: boolean,
+    identity: string | undefined,
+  ) => Promise<void> | undefined
+  /** Told of what a known caller was denied. */
+  readonly denied: (request: HttpRequest, visitor: Visitor, operation: string, error: ApiError) => void
+  /** Told of each request that was answered. */
+  readonly observe: (operation: string, code: Code, ms: number) => void
+  readonly log: { error(fields: object, message: string): void }
+}
+
+interface Operation {
+  readonly name: string
+  readonly needed: (typeof needs)[keyof typeof needs]
+  readonly action: Action
+  run(registry: Registry, visit: Visit): Promise<HttpReply>
+}
+
+/** The table of who needs what for which method. */
+function operationsOf(route: RepoRoute): Record<string, Operation> {
+  const pull = (name: string, needed: Operation['needed'], run: Operation['run']): Operation => ({
+    name,
+    needed,
+    action: 'pull',
+    run,
+  })
+  const push = (name: string, run: Operation['run']): Operation => ({
+    name,
+    needed: needs.push,
+    action: 'push',
+    run,
+  })
+  switch (route.kind) {
+    case 'tags':
+      return { GET: pull('ListTags', needs.listTags, listTags) }
+    case 'referrers':
+      return {
+        GET: pull('ListReferrers', needs.listReferrers, (registry, visit) =>
+          listReferrers(registry, visit, route.reference),
+        ),
+      }
+    case 'uploads':
+      return { POST: push('BeginUpload', beginOrMount) }
+    case 'upload': {
+      const { reference: id } = route
+      return {
+        GET: push('GetUpload', (registry, visit) => uploadStatus(registry, visit, id)),
+        PATCH: push('ContinueUpload', (registry, visit) => continueUpload(registry, visit, id)),
+        PUT: push('FinishUpload', (registry, visit) => finishUpload(registry, visit, id)),
+        DELETE: push('CancelUpload', (registry, visit) => cancelUpload(registry, visit, id)),
+      }
+    }
+    case 'blob': {
+      const { reference } = route
+      return {
+        GET: pull('GetBlob', needs.pullBlob, (registry, visit) => getBlob(registry, visit, reference)),
+        DELETE: {
+          name: 'DeleteBlob',
+          needed: needs.deleteManifest,
+          action: 'delete',
+          run: (registry, visit) => deleteBlob(registry, visit, reference),
+        },
+      }
+    }
+    case 'manifest': {
+      const { reference } = route
+      const isTag = !reference.includes(':')
+      return {
+        GET: pull('GetManifest', needs.pullManifest, (registry, visit) =>
+          getManifest(registry, visit, reference),
+        ),
+        PUT: push('PutManifest', (registry, visit) => putManifest(registry, visit, reference)),
+        DELETE: {
+          name: isTag ? 'DeleteTag' : 'DeleteManifest',
+          needed: isTag ? needs.deleteTag : needs.deleteManifest,
+          action: 'delete',
+          run: (registry, visit) => deleteManifest(registry, visit, reference),
+        },
+      }
+    }
+    default:
+      return route satisfies never
+  }
+}
+
+async function beginOrMount(registry: Registry, visit: Visit): Promise<HttpReply> {
+  const mounted = visit.query.has('mount') ? await mountBlob(registry, visit) : undefined
+  return mounted ?? beginUpload(registry, visit)
+}
+
+const commonHeaders = {
+  'docker-distribution-api-version': 'registry/2.0',
+  'x-content-type-options': 'nosniff',
+}
+
+export function ociHandler(options: OciOptions): HttpHandler {
+  return async (request) => {
+    const startMs = performance.now()
+    const seen: Seen = { operation: 'Unknown', scope: undefined, visitor: undefined }
+    let code: Code = Code.OK
+    let reply: HttpReply
+    try {
+      reply = await answer(options, request, seen)
+    } catch (failure) {
+      const error = failure instanceof ApiError ? failure : internal(request.id, failure)
+      code = error.code
+      if (code === Code.INTERNAL)
+        options.log.error(
+          { requestId: request.id, err: error.cause ?? error },
+          'a request failed unexpectedly',
+        )
+      if (code === Code.PERMISSION_DENIED && seen.visitor !== undefined)
+        options.denied(request, seen.visitor, seen.operation, error)
+      reply = errorReply(options, request, seen, error)
+    }
+    options.observe(seen.operation, code, performance.now() - startMs)
+    return { ...reply, headers: { ...commonHeaders, ...reply.headers } }
+  }
+}
+
+/** What is known of a request when it fails. */
+interface Seen {
+  operation: string
+  /** What a token for it would have to be for. */
+  scope: string | undefined
+  visitor: Visitor | undefined
+}
+
+async function answer(options: OciOptions, request: HttpRequest, seen: Seen): Promise<HttpReply> {
+  const { registry } = options
+  const [path = '', search = ''] = request.url.split('?', 2)
+  const route = readRoute(path)
+  const query = new URLSearchParams(search)
+  if (!('name' in route)) return answerAtAll(options, request, seen, query, route.kind)
+  const name = readName(route.name)
+  const operations = operationsOf(route)
+  const operation = operations[request.method]
+  if (operation === undefined) throw wrongMethod(Object.keys(operations))
+  seen.operation = operation.name
+  seen.scope = `repository:${name.text}:${scopeActions[operation.action]}`
+  await options.admit(request, operation.action === 'pull', undefined)
+  const visitor = await visitorFrom(options, request, seen)
+  const place = await findPlace(registry.store.db, name)
+  requireAt(visitor, place, operation.needed, operation.action)
+  return operation.run(registry, { request, query, visitor, place })
+}
+
+/** What no repo is asked for. */
+async function answerAtAll(
+  options: OciOptions,
+  request: HttpRequest,
+  seen: Seen,
+  query: URLSearchParams,
+  kind: 'base' | 'catalog',
+): Promise<HttpReply> {
+  if (request.method !== 'GET') throw wrongMethod(['GET'])
+  seen.operation = kind === 'base' ? 'CheckVersion' : 'ListCatalog'
+  if (kind === 'catalog') seen.scope = 'registry:catalog:*'
+  await options.admit(request, true, undefined)
+  const visitor = await visitorFrom(options, request, seen)
+  // This is where clients learn how to sign in, so nobody gets by without a token, not even one for everybody.
+  if (request.headers.authorization === undefined) throw ociError('UNAUTHORIZED', 'a token is needed')
+  if (kind === 'catalog') return listCatalog(options.registry, { request, query, visitor })
+  return { status: 200, headers: { 'content-type': 'application/json' }, body: '{}' }
+}
+
+/** As clients ask for them: who pushes also looks what is there. */
+const scopeActions: Readonly<Record<Action, string>> = {
+  pull: 'pull',
+  push: 'pull,push',
+  delete: 'delete',
+}
+
+async function visitorFrom(options: OciOptions, request: HttpRequest, seen: Seen): Promise<Visitor> {
+  const { authorization } = request.headers
+  const isBasic = /^basic /i.test(authorization ?? '')
+  const visitor = isBasic ? await options.basicVisitor(request) : await visitorOf(options, authorization)
+  seen.visitor = visitor
+  const { identity } = visitor.caller
+  if (identity !== ANONYMOUS) await options.admit(request, seen.operation.startsWith('Get'), identity)
+  return visitor
+}
+
+function wrongMethod(allowed: readonly string[]): ApiError {
+  return ociError('UNSUPPORTED', `this path answers ${allowed.join(', ')}`)
+}
+
+function errorReply(options: OciOptions, request: HttpRequest, seen: Seen, error: ApiError): HttpReply {
+  const status = ociStatus(error)
+  const retry = error.details.find(({ kind }) => kind === 'RetryInfo')
+  const headers: Record<string, string> = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+  if (status === 401) headers['www-authenticate'] = challenge(options, request, seen)
+  if (retry?.kind === 'RetryInfo') headers['retry-after'] = String(Math.ceil(retry.retryDelayMs / 1000))
+  return { status, headers, body: ociErrorBody(error) }
+}
+
+/** Exactly one, of Docker's token specification; RFC 6750 section 3 names the error only where a token was shown. */
+function challenge(
+  { tokenUrl, service }: OciOptions,
+  request: HttpRequest,
+  { scope, visitor }: Seen,
+): string {
+  const parts = [`realm="${tokenUrl}"`, `service="${service}"`]
+  if (scope !== undefined) parts.push(`scope="${scope}"`)
+  if (request.headers.authorization !== undefined)
+    parts.push(`error="${visitor === undefined ? 'invalid_token' : 'insufficient_scope'}"`)
+  return `Bearer ${parts.join(',')}`
+}

@@ -1,0 +1,131 @@
+import { checkDigest } from '../registry/tag-name.ts'
+import { ociError } from './errors.ts'
+
+/** What a manifest is and needs, read from its bytes. Pure. */
+
+export const mediaTypes = {
+  image: 'application/vnd.oci.image.manifest.v1+json',
+  index: 'application/vnd.oci.image.index.v1+json',
+  dockerImage: 'application/vnd.docker.distribution.manifest.v2+json',
+  dockerList: 'application/vnd.docker.distribution.manifest.list.v2+json',
+} as const
+
+const images: readonly string[] = [mediaTypes.image, mediaTypes.dockerImage]
+const indexes: readonly string[] = [mediaTypes.index, mediaTypes.dockerList]
+
+export interface Descriptor {
+  readonly mediaType: string
+  readonly digest: string
+  readonly size: number
+  readonly platform: Readonly<Record<string, unknown>> | undefined
+}
+
+export interface CheckedManifest {
+  readonly mediaType: string
+  /** Digest of the manifest that it refers to; '' for none. */
+  readonly subject: string
+  /** As lists of referrers have it: an image without one is of the type of its configuration. */
+  readonly artifactType: string
+  /** JSON of an object; '' for none. */
+  readonly annotations: string
+  readonly config: Descriptor | undefined
+  readonly layers: readonly Descriptor[]
+  /** Of an index. */
+  readonly manifests: readonly Descriptor[]
+}
+
+/**
+ * Reads a manifest. Throws MANIFEST_INVALID for what is none, for one that says another media type than its request, and for one that
+ * two readers could take for two things (R32).
+ */
+export function checkManifest(bytes: Uint8Array, contentType: string | undefined): CheckedManifest {
+  const manifest = readObject(bytes)
+  const inside = manifest['mediaType']
+  const mediaType = contentType?.split(';')[0]?.trim().toLowerCase() ?? inside
+  if (inside !== undefined && inside !== mediaType)
+    throw invalid(`its mediaType is ${String(inside)}, and its Content-Type ${String(mediaType)}`)
+  const isIndex = indexes.includes(String(mediaType))
+  if (typeof mediaType !== 'string' || (!isIndex && !images.includes(mediaType)))
+    throw invalid(
+      `its media type must be one of ${[...images, ...indexes].join(', ')}, in Content-Type or mediaType`,
+    )
+  if (manifest['schemaVersion'] !== 2) throw invalid('its schemaVersion must be 2')
+  const foreign = (
+    isIndex ? ['config', 'layers', 'fsLayers', 'blobs'] : ['manifests', 'fsLayers', 'blobs']
+  ).find((member) => manifest[member] !== undefined)
+  if (foreign !== undefined) throw invalid(`${isIndex ? 'an index' : 'an image'} has no ${foreign}`)
+
+  const config = isIndex ? undefined : descriptor(manifest['config'], 'config')
+  const artifactType = textOr(manifest['artifactType'], 'artifactType')
+  return {
+    mediaType,
+    subject: manifest['subject'] === undefined ? '' : descriptor(manifest['subject'], 'subject').digest,
+    artifactType: artifactType === '' ? (config?.mediaType ?? '') : artifactType,
+    annotations: annotations(manifest['annotations']),
+    config,
+    layers: isIndex ? [] : descriptors(manifest['layers'], 'layers'),
+    manifests: isIndex ? descriptors(manifest['manifests'], 'manifests') : [],
+  }
+}
+
+/** Layers that their makers do not let others give out: they are had from elsewhere, and need not be here. */
+export function isDistributable({ mediaType }: Descriptor): boolean {
+  return !/^application\/vnd\.(docker\.image\.rootfs\.foreign\.|oci\.image\.layer\.nondistributable\.)/.test(
+    mediaType,
+  )
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+type Members = Readonly<Record<string, unknown>>
+
+function readObject(bytes: Uint8Array): Members {
+  let value: unknown
+  try {
+    value = JSON.parse(utf8.decode(bytes))
+  } catch {
+    throw invalid('it is not JSON')
+  }
+  return members(value) ?? fail('it is not a JSON object')
+}
+
+function members(value: unknown): Members | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined
+}
+
+function descriptors(value: unknown, field: string): Descriptor[] {
+  if (!Array.isArray(value)) throw invalid(`${field} must be a list`)
+  return value.map((entry, at) => descriptor(entry, `${field}[${at}]`))
+}
+
+function descriptor(value: unknown, field: string): Descriptor {
+  const { mediaType, digest, size, platform } = members(value) ?? fail(`${field} must be a descriptor`)
+  if (typeof mediaType !== 'string' || mediaType === '') throw invalid(`${field} has no mediaType`)
+  if (typeof digest !== 'string') throw invalid(`${field} has no digest`)
+  const wrong = checkDigest(digest)
+  if (wrong !== undefined) throw invalid(`the digest of ${field} ${wrong.description}`)
+  if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0)
+    throw invalid(`the size of ${field} must be a number of bytes`)
+  return { mediaType, digest, size, platform: members(platform) }
+}
+
+function textOr(value: unknown, field: string): string {
+  if (value === undefined) return ''
+  return typeof value === 'string' ? value : fail(`${field} must be a string`)
+}
+
+function annotations(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  const map = members(value) ?? fail('annotations must be an object')
+  if (!Object.values(map).every((text) => typeof text === 'string'))
+    throw invalid('annotations must be strings')
+  return JSON.stringify(map)
+}
+
+function fail(why: string): never {
+  throw invalid(why)
+}
+
+function invalid(why: string) {
+  return ociError('MANIFEST_INVALID', `the manifest is not valid: ${why}`)
+}

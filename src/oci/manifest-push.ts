@@ -1,0 +1,175 @@
+import { limits } from '../core/limits.ts'
+import { rootOf, type Uid } from '../core/uid.ts'
+import type { HttpReply } from '../http.ts'
+import { holdRepo } from '../registry/parent-repo.ts'
+import { checkTagName } from '../registry/tag-name.ts'
+import { holdTagNamed, writeTag } from '../registry/tags.ts'
+import type { Db, Tx } from '../storage/db.ts'
+import { type Changed, mutateBy } from '../storage/mutation.ts'
+import { runInTransaction, sqlText } from '../storage/sql-text.ts'
+import type { ManifestReferenceRow, ManifestRow } from '../storage/tables.ts'
+import { needs, requireAt } from './access.ts'
+import { CANONICAL, digestOf, requireSame } from './digests.ts'
+import { ociError } from './errors.ts'
+import { type CheckedManifest, checkManifest, type Descriptor, isDistributable } from './manifest-check.ts'
+import { readReference } from './manifests.ts'
+import { keepRepo, repoToPush } from './repos.ts'
+import { mutatorOf, type Registry, type Visit } from './visit.ts'
+
+/**
+ * Pushing a manifest: one transaction, in which everything that it needs is in the repo and stays there, the manifest is kept as it came,
+ * and its tag is made or moved.
+ */
+export async function putManifest(registry: Registry, visit: Visit, text: string): Promise<HttpReply> {
+  const { place, request, visitor } = visit
+  const reference = readReference(text)
+  const tags = 'tag' in reference ? [reference.tag] : visit.query.getAll('tag')
+  for (const tag of tags) {
+    const wrong = checkTagName(tag)
+    if (wrong !== undefined) throw ociError('MANIFEST_INVALID', `the tag ${wrong.description}`)
+  }
+  if (tags.length > 0) requireAt(visitor, place, needs.pushTag, 'push')
+  const content = await request.body(limits.manifestBytesMax)
+  const algorithm = 'digest' in reference ? reference.digest.algorithm : CANONICAL
+  const digest = digestOf(algorithm, content)
+  if ('digest' in reference) requireSame(reference.digest, digest)
+  const checked = checkManifest(content, request.headers['content-type'])
+  const repo = await repoToPush(registry, visit)
+  await storeManifest(registry, visit, { repo, digest, tags, content, checked })
+  return {
+    status: 201,
+    headers: {
+      location: `/v2/${place.name.text}/manifests/${digest}`,
+      'docker-content-digest': digest,
+      ...(checked.subject !== '' && { 'oci-subject': checked.subject }),
+      ...('digest' in reference && tags.length > 0 && { 'oci-tag': tags.join(', ') }),
+    },
+    body: undefined,
+  }
+}
+
+interface Pushed {
+  readonly repo: Uid
+  readonly digest: string
+  readonly tags: readonly string[]
+  readonly content: Uint8Array
+  readonly checked: CheckedManifest
+}
+
+function storeManifest({ store }: Registry, visit: Visit, pushed: Pushed): Promise<void> {
+  const { db } = store
+  const { repo, digest, tags, content, checked } = pushed
+  const by = mutatorOf(visit, 'PutManifest')
+  return mutateBy(store, by, async (tx): Promise<Changed<void>> => {
+    // Who writes a tag waits for others who do; manifests alone are pushed side by side.
+    if (tags.length > 0) await holdRepo(db, tx, repo)
+    else await keepRepo(db, tx, repo, visit.place)
+    const references = await present(db, tx, repo, checked)
+    const row: ManifestRow = {
+      root: rootOf(repo),
+      repo,
+      digest,
+      media_type: checked.mediaType,
+      size: content.length,
+      subject: checked.subject,
+      artifact_type: checked.artifactType,
+      annotations: checked.annotations,
+      created_ms: store.clock(),
+      content,
+    }
+    const isNew = await insertManifest(tx, row)
+    if (isNew) await insertReferences(tx, row, references)
+    let uid: string = repo
+    let unchanged = !isNew
+    for (const name of tags) {
+      const current = await holdTagNamed(db, tx, repo, name)
+      const { deprecated = 0, bundles = '[]' } = current ?? {}
+      const wanted = { digest, deprecated, bundles }
+      const tag = await writeTag(store, tx, by.grants, { repo, name, current, wanted })
+      if (!tag.unchanged) [uid, unchanged] = [tag.row.uid, false]
+    }
+    return { uid, answer: undefined, unchanged }
+  })
+}
+
+/** False where it is there already. Throws MANIFEST_INVALID where it is there as something else (R32). */
+async function insertManifest(tx: Tx, row: ManifestRow): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await tx
+    .insertInto('manifests')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['root', 'repo', 'digest']).doNothing())
+    .executeTakeFirst()
+  if (numInsertedOrUpdatedRows === 1n) return true
+  const known = await tx
+    .selectFrom('manifests')
+    .select('media_type')
+    .where('root', '=', row.root)
+    .where('repo', '=', row.repo)
+    .where('digest', '=', row.digest)
+    .executeTakeFirst()
+  if (known?.media_type !== row.media_type)
+    throw ociError('MANIFEST_INVALID', `the manifest is there with the media type ${known?.media_type}`)
+  return false
+}
+
+const ROWS_AT_ONCE = 200
+
+async function insertReferences(
+  tx: Tx,
+  { root, repo, digest: manifest }: ManifestRow,
+  references: ReadonlyMap<string, ManifestReferenceRow['kind']>,
+): Promise<void> {
+  const rows = [...references].map(([digest, kind]) => ({ root, repo, digest, manifest, kind }))
+  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
+    await tx
+      .insertInto('manifest_references')
+      .values(rows.slice(at, at + ROWS_AT_ONCE))
+      .execute()
+}
+
+/**
+ * What a manifest needs, all of which the repo has, kept until the transaction ends. Throws MANIFEST_BLOB_UNKNOWN for what it has not,
+ * and MANIFEST_INVALID for what is of another size than the manifest says.
+ */
+async function present(
+  db: Db,
+  tx: Tx,
+  repo: Uid,
+  { config, layers, manifests }: CheckedManifest,
+): Promise<Map<string, ManifestReferenceRow['kind']>> {
+  const blobs = [...(config === undefined ? [] : [config]), ...layers.filter(isDistributable)]
+  await requirePresent(db, tx, repo, 'repo_blobs', blobs)
+  await requirePresent(db, tx, repo, 'manifests', manifests)
+  return new Map([
+    ...blobs.map(({ digest }) => [digest, 'blob'] as const),
+    ...manifests.map(({ digest }) => [digest, 'manifest'] as const),
+  ])
+}
+
+async function requirePresent(
+  db: Db,
+  tx: Tx,
+  repo: Uid,
+  table: 'repo_blobs' | 'manifests',
+  wanted: readonly Descriptor[],
+): Promise<void> {
+  const digests = [...new Set(wanted.map(({ digest }) => digest))].sort()
+  const sizes = new Map<string, number>()
+  for (let at = 0; at < digests.length; at += ROWS_AT_ONCE) {
+    const sql = sqlText(db.engine)
+    const text = `select digest, size from ${table} where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)}
+      and digest in (${sql.bindAll(digests.slice(at, at + ROWS_AT_ONCE))}) order by digest${db.rules.lockForShare}`
+    for (const row of await runInTransaction<{ digest: string; size: number }>(tx, text, sql))
+      sizes.set(row.digest, Number(row.size))
+  }
+  for (const { digest, size } of wanted) {
+    const actual = sizes.get(digest)
+    if (actual === undefined)
+      throw ociError('MANIFEST_BLOB_UNKNOWN', `the manifest needs ${digest}, which the repo does not have`)
+    if (actual !== size)
+      throw ociError(
+        'MANIFEST_INVALID',
+        `the manifest gives ${digest} a size of ${size}, and it has ${actual}`,
+      )
+  }
+}

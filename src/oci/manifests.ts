@@ -1,0 +1,136 @@
+import { rootOf, type Uid } from '../core/uid.ts'
+import type { HttpReply } from '../http.ts'
+import { holdRepo } from '../registry/parent-repo.ts'
+import { checkTagName } from '../registry/tag-name.ts'
+import { holdTagNamed, removeTag } from '../registry/tags.ts'
+import type { Db, Tx } from '../storage/db.ts'
+import { mutateBy } from '../storage/mutation.ts'
+import { preparedRead } from '../storage/prepared.ts'
+import { lockResource } from '../storage/rows.ts'
+import { needs, requireAt } from './access.ts'
+import { isKnown } from './blobs.ts'
+import { type Digest, readDigest } from './digests.ts'
+import { ociError } from './errors.ts'
+import { mutatorOf, type Registry, repoOf, type Visit } from './visit.ts'
+
+/** Manifests of a repo, by digest or by tag: read and taken away. A pull of one reads one row, and no file. */
+
+const byDigest = preparedRead((db, { root, repo, digest }: { root: string; repo: string; digest: string }) =>
+  db
+    .selectFrom('manifests')
+    .select(['digest', 'media_type', 'content'])
+    .where('root', '=', root)
+    .where('repo', '=', repo)
+    .where('digest', '=', digest),
+)
+
+const byTag = preparedRead((db, { root, repo, tag }: { root: string; repo: string; tag: string }) =>
+  db
+    .selectFrom('tags')
+    .innerJoin('manifests as m', (join) =>
+      join
+        .onRef('m.root', '=', 'tags.root')
+        .onRef('m.repo', '=', 'tags.parent')
+        .onRef('m.digest', '=', 'tags.digest'),
+    )
+    .select(['m.digest', 'm.media_type', 'm.content'])
+    .where('tags.root', '=', root)
+    .where('tags.parent', '=', repo)
+    .where('tags.name', '=', tag),
+)
+
+/** What names a manifest in an address. */
+export type Reference = { readonly digest: Digest } | { readonly tag: string }
+
+/** Throws DIGEST_INVALID for what has a colon, as no tag has, and is no digest. */
+export function readReference(text: string): Reference {
+  if (text.includes(':')) return { digest: readDigest(text) }
+  return { tag: text }
+}
+
+export async function getManifest({ store }: Registry, visit: Visit, text: string): Promise<HttpReply> {
+  const { db } = store
+  const repo = repoOf(visit.place)
+  const at = { root: rootOf(repo), repo }
+  const reference = readReference(text)
+  const [row] =
+    'tag' in reference
+      ? checkTagName(reference.tag) === undefined
+        ? await byTag(db, { ...at, tag: reference.tag })
+        : []
+      : await byDigest(db, { ...at, digest: reference.digest.text })
+  if (row === undefined) throw manifestUnknown(text)
+  const headers = {
+    'content-type': row.media_type,
+    'docker-content-digest': row.digest,
+    etag: `"${row.digest}"`,
+    'cache-control': 'private, no-cache',
+    vary: 'authorization',
+  }
+  if (isKnown(visit.request, row.digest)) return { status: 304, headers, body: undefined }
+  return { status: 200, headers, body: row.content }
+}
+
+function manifestUnknown(reference: string) {
+  return ociError('MANIFEST_UNKNOWN', `the repo has no manifest ${reference}`)
+}
+
+/** By tag only the tag goes; by digest the manifest, with the tags that name it. */
+export async function deleteManifest(registry: Registry, visit: Visit, text: string): Promise<HttpReply> {
+  const repo = repoOf(visit.place)
+  const reference = readReference(text)
+  await ('tag' in reference
+    ? deleteTag(registry, visit, repo, reference.tag)
+    : deleteByDigest(registry, visit, repo, reference.digest.text))
+  return { status: 202, headers: {}, body: undefined }
+}
+
+function deleteTag({ store }: Registry, visit: Visit, repo: Uid, name: string): Promise<void> {
+  return mutateBy(store, mutatorOf(visit, 'DeleteTag'), async (tx) => {
+    await holdRepo(store.db, tx, repo)
+    const tag = await holdTagNamed(store.db, tx, repo, name)
+    if (tag === undefined) throw manifestUnknown(name)
+    await removeTag(store, tx, tag)
+    return { uid: tag.uid, answer: undefined }
+  })
+}
+
+function deleteByDigest({ store }: Registry, visit: Visit, repo: Uid, digest: string): Promise<void> {
+  return mutateBy(store, mutatorOf(visit, 'DeleteManifest'), async (tx) => {
+    await holdRepo(store.db, tx, repo)
+    const { numDeletedRows } = await tx
+      .deleteFrom('manifests')
+      .where('root', '=', rootOf(repo))
+      .where('repo', '=', repo)
+      .where('digest', '=', digest)
+      .executeTakeFirst()
+    if (numDeletedRows === 0n) throw manifestUnknown(digest)
+    await tx
+      .deleteFrom('manifest_references')
+      .where('root', '=', rootOf(repo))
+      .where('repo', '=', repo)
+      .where('manifest', '=', digest)
+      .execute()
+    const tags = await tagsOf(tx, repo, digest)
+    if (tags.length > 0) requireAt(visit.visitor, visit.place, needs.deleteTag, 'delete')
+    for (const { uid } of tags) {
+      const tag = await lockTag(store.db, tx, uid)
+      if (tag !== undefined) await removeTag(store, tx, tag)
+    }
+    return { uid: repo, answer: undefined }
+  })
+}
+
+function lockTag(db: Db, tx: Tx, uid: string) {
+  return lockResource(db, tx, 'tags', uid, 'update')
+}
+
+function tagsOf(tx: Tx, repo: Uid, digest: string) {
+  return tx
+    .selectFrom('tags')
+    .select('uid')
+    .where('root', '=', rootOf(repo))
+    .where('parent', '=', repo)
+    .where('digest', '=', digest)
+    .execute()
+}

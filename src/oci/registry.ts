@@ -1,0 +1,88 @@
+import { TagsService } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
+import type { Recorder } from '../audit/recorder.ts'
+import { authenticator } from '../auth/authenticate.ts'
+import type { ReadGrants } from '../auth/grants.ts'
+import type { BlobStore } from '../blobs/store.ts'
+import type { Addresses } from '../config.ts'
+import { ANONYMOUS } from '../core/anonymous.ts'
+import type { Uid } from '../core/uid.ts'
+import { RestCall } from '../gateway/rest.ts'
+import type { HttpHandler, HttpRequest } from '../http.ts'
+import type { RateLimits } from '../limits/rate-limits.ts'
+import type { Log } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import type { Store } from '../storage/store.ts'
+import type { AccessTokens } from '../sts/access-token.ts'
+import { type OciOptions, ociHandler } from './handler.ts'
+import { basicVisitor, type TokenOptions, tokenHandler } from './token.ts'
+import { uploadHashes } from './upload-hashes.ts'
+import { mutatorOf } from './visit.ts'
+
+/** The registry as the server sees it: which paths are its own, and what it shares with the API. */
+
+export interface RegistryOptions extends Pick<Addresses, 'baseUrl' | 'registryHost'> {
+  readonly store: Store
+  readonly blobs: BlobStore
+  readonly tokens: AccessTokens
+  readonly readGrants: ReadGrants
+  /** The addresses of the token service: a token for it may be exchanged for one of the registry. */
+  readonly issuerForms: readonly string[]
+  readonly exchange: TokenOptions['exchange']
+  readonly audit: Pick<Recorder, 'refused'>
+  readonly limits: RateLimits | undefined
+  readonly metrics: Pick<Metrics, 'call'>
+  readonly log: Log
+}
+
+const TOKEN_PATH = '/token'
+
+/** The handler of a path; undefined where it is not the registry's. */
+export function registryHandlers(options: RegistryOptions): (path: string) => HttpHandler | undefined {
+  const { store, blobs, tokens, readGrants, baseUrl, registryHost, limits, metrics, log } = options
+  const token: TokenOptions = {
+    ...store,
+    tokens,
+    readGrants,
+    service: registryHost,
+    audiences: [...new Set([registryHost, baseUrl, ...options.issuerForms])],
+    exchange: options.exchange,
+    admit: (request) => admit(request, true, undefined),
+    log,
+  }
+  /** Counted with the calls that the API has for the same. */
+  function admit(request: HttpRequest, reads: boolean, identity: string | undefined) {
+    const method = reads ? TagsService.method.listTags : TagsService.method.createTag
+    const incoming = new RestCall(request)
+    return identity === undefined
+      ? limits?.byAddress(method, incoming)
+      : limits?.byIdentity(method, incoming, identity)
+  }
+  const oci: OciOptions = {
+    registry: { store, blobs, hashes: uploadHashes() },
+    authenticate: authenticator(
+      { verify: tokens.verifyRegistry, isKeyPublished: tokens.isKeyPublished, clock: store.clock },
+      registryHost,
+    ),
+    readGrants,
+    tokenUrl: `${new URL(baseUrl).protocol}//${registryHost}${TOKEN_PATH}`,
+    service: registryHost,
+    basicVisitor: (request) => basicVisitor(token, request),
+    admit,
+    denied(request, visitor, operation, { code, message, about }) {
+      const { identity } = visitor.caller
+      if (identity === ANONYMOUS) return
+      const { method, requestId, address } = mutatorOf({ request, visitor }, operation)
+      const event = { timeMs: store.clock(), actor: identity, method, requestId, address }
+      options.audit.refused({ ...event, uid: (about || identity) as Uid }, { code, reason: message })
+    },
+    observe: (operation, code, ms) =>
+      metrics.call(`berth.registry.v1.Distribution/${operation}`, 'rest', code, ms),
+    log,
+  }
+  const distribution = ociHandler(oci)
+  const tokenEndpoint = tokenHandler(token)
+  return (path) => {
+    if (path === TOKEN_PATH) return tokenEndpoint
+    return path === '/v2' || path.startsWith('/v2/') ? distribution : undefined
+  }
+}

@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto'
+import type { Upload } from '../blobs/store.ts'
+import { rootOf, type Uid } from '../core/uid.ts'
+import { type Db, inTransaction, type Tx } from '../storage/db.ts'
+import { preparedRead } from '../storage/prepared.ts'
+import { runInTransaction, sqlText } from '../storage/sql-text.ts'
+import type { BlobRow } from '../storage/tables.ts'
+import type { Digest } from './digests.ts'
+import type { Registry } from './visit.ts'
+
+/**
+ * Which bytes are stored, and which repos have them. Bytes are shared by all repos and reached through a link alone (R31). A blob is
+ * stored anew under a new location, so that whoever takes away the old bytes never meets the new ones.
+ */
+
+interface InRepo {
+  readonly root: string
+  readonly repo: string
+  readonly digest: string
+}
+
+const linked = preparedRead((db, { root, repo, digest }: InRepo) =>
+  db
+    .selectFrom('repo_blobs as link')
+    .innerJoin('blobs', 'blobs.digest', 'link.digest')
+    .select(['blobs.size', 'blobs.location'])
+    .where('link.root', '=', root)
+    .where('link.repo', '=', repo)
+    .where('link.digest', '=', digest),
+)
+
+export interface LinkedBlob {
+  readonly size: number
+  readonly location: string
+}
+
+/** The blob of a repo; undefined where the repo has no link to it, whoever else has one. */
+export async function linkedBlob(db: Db, repo: Uid, digest: string): Promise<LinkedBlob | undefined> {
+  const [row] = await linked(db, { root: rootOf(repo), repo, digest })
+  return row && { size: Number(row.size), location: row.location }
+}
+
+/** The row of stored bytes, kept from being taken away until the transaction ends. */
+export async function holdBlob({ rules, engine }: Db, tx: Tx, digest: string): Promise<BlobRow | undefined> {
+  const sql = sqlText(engine)
+  const text = `select * from blobs where digest = ${sql.bind(digest)}${rules.lockForShare}`
+  const [row] = await runInTransaction<BlobRow>(tx, text, sql)
+  return row
+}
+
+/** Gives a repo, which is held, a link to bytes that are held. */
+export async function linkBlob(tx: Tx, repo: Uid, blob: BlobRow, nowMs: number): Promise<void> {
+  const { digest, size } = blob
+  await tx
+    .insertInto('repo_blobs')
+    .values({ root: rootOf(repo), repo, digest, size, linked_ms: nowMs })
+    .onConflict((conflict) => conflict.columns(['root', 'repo', 'digest']).doUpdateSet({ linked_ms: nowMs }))
+    .execute()
+}
+
+/**
+ * Makes an upload, whose bytes have this digest, a blob of a repo: durable when it fulfils. `link` makes the link, with whatever belongs
+ * into the same transaction.
+ */
+export async function keepUpload(
+  { store, blobs }: Pick<Registry, 'store' | 'blobs'>,
+  upload: Upload,
+  { text: digest, algorithm, hex }: Digest,
+  link: (tx: Tx, blob: BlobRow) => Promise<void>,
+): Promise<void> {
+  const { db, clock } = store
+  const isStored = await inTransaction(db, async (tx) => {
+    const blob = await holdBlob(db, tx, digest)
+    if (blob !== undefined) await link(tx, blob)
+    return blob !== undefined
+  })
+  if (isStored) return blobs.discard(upload)
+
+  const location = `${algorithm}/${hex.slice(0, 2)}/${hex}.${randomBytes(8).toString('hex')}`
+  await blobs.keep(upload, location)
+  let kept = ''
+  try {
+    await inTransaction(db, async (tx) => {
+      await tx
+        .insertInto('blobs')
+        .values({ digest, size: upload.size, location, created_ms: clock() })
+        .onConflict((conflict) => conflict.column('digest').doNothing())
+        .execute()
+      const blob = await holdBlob(db, tx, digest)
+      if (blob === undefined) throw new Error(`the blob ${digest} went away while it was being stored`)
+      await link(tx, blob)
+      kept = blob.location
+    })
+  } finally {
+    // Somebody else has stored the same bytes meanwhile, or nothing came of it.
+    if (kept !== location) await blobs.remove(location)
+  }
+}

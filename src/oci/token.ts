@@ -1,0 +1,253 @@
+import type { VerifyAccessToken } from '../auth/authenticate.ts'
+import type { ReadGrants } from '../auth/grants.ts'
+import type { Caller, RegistryScope } from '../core/call.ts'
+import { type CapabilitySet, intersect, noCapabilities, union } from '../core/capabilities.ts'
+import { ApiError, Code, internal, invalidArgument, unauthenticated } from '../core/errors.ts'
+import { limits } from '../core/limits.ts'
+import { parseUid, type Uid } from '../core/uid.ts'
+import type { HttpHandler, HttpRequest } from '../http.ts'
+import type { Db } from '../storage/db.ts'
+import type { AccessTokens } from '../sts/access-token.ts'
+import { type Action, anonymous, isInToken, needs, type Visitor, visitorFor } from './access.ts'
+import { ociErrorBody, ociStatus } from './errors.ts'
+import { findPlace, readName, scopeOf } from './names.ts'
+
+/**
+ * The token endpoint (Docker's token specification, and its OAuth form): credentials come in, and a short token goes out that holds for
+ * the repos that were asked for, as far as the identity may use them. What it opens is asked again whenever it is used.
+ */
+
+export interface TokenOptions {
+  readonly db: Db
+  readonly clock: () => number
+  readonly tokens: Pick<AccessTokens, 'issue' | 'verify'>
+  readonly readGrants: ReadGrants
+  /** The registry's host: what tokens of this endpoint are for. */
+  readonly service: string
+  /** What a token that is shown as a password may be for. */
+  readonly audiences: readonly string[]
+  /** Exchanges a token of somebody else, or a pull token, for one of ours. */
+  readonly exchange: (token: string, identity: Uid, request: HttpRequest) => Promise<string>
+  readonly admit: (request: HttpRequest) => Promise<void> | undefined
+  readonly log: { error(fields: object, message: string): void }
+}
+
+/** Who asks for a token, and until when what they showed is good. */
+interface Applicant extends Visitor {
+  readonly endsMs: number
+}
+
+/** User name that says: the password is a token of this server. */
+const TOKEN_USER = '_token'
+const FORM = 'application/x-www-form-urlencoded'
+const SECOND_MS = 1000
+
+export function tokenHandler(options: TokenOptions): HttpHandler {
+  return async (request) => {
+    try {
+      await options.admit(request)
+      return { status: 200, headers: jsonHeaders, body: JSON.stringify(await answer(options, request)) }
+    } catch (failure) {
+      const error = failure instanceof ApiError ? refusal(failure) : internal(request.id, failure)
+      if (error.code === Code.INTERNAL)
+        options.log.error({ requestId: request.id, err: error.cause }, 'a request failed unexpectedly')
+      const status = ociStatus(error)
+      const headers = {
+        ...jsonHeaders,
+        ...(status === 401 && { 'www-authenticate': `Basic realm="${options.service}"` }),
+      }
+      return { status, headers, body: ociErrorBody(error) }
+    }
+  }
+}
+
+const jsonHeaders = { 'content-type': 'application/json', 'cache-control': 'no-store', pragma: 'no-cache' }
+
+/** An identity that a token may not assume is a wrong password. */
+function refusal(error: ApiError): ApiError {
+  return error.code === Code.PERMISSION_DENIED
+    ? unauthenticated('the user name and password are not valid here', error)
+    : error
+}
+
+async function answer(options: TokenOptions, request: HttpRequest) {
+  const parameters = await parametersOf(request)
+  const applicant = await applicantFor(options, request, parameters)
+  const asked = scopesAsked(parameters)
+  const registryScopes: RegistryScope[] = []
+  for (const scope of asked) {
+    const granted = await grantedOf(options.db, applicant, scope)
+    if (granted.actions.length > 0) registryScopes.push(granted)
+  }
+  const { scopes, capabilities, session, organization, identity } = applicant.caller
+  const issuedMs = Math.floor(options.clock() / SECOND_MS) * SECOND_MS
+  const { token, expiresAtMs } = await options.tokens.issue({
+    identity,
+    audiences: [options.service],
+    registryScopes,
+    notAfterMs: applicant.endsMs,
+    ...(scopes && { scopes }),
+    ...(capabilities !== undefined && { capabilities }),
+    ...(session !== undefined && { session }),
+    ...(organization !== undefined && { organization }),
+  })
+  return {
+    token,
+    access_token: token,
+    token_type: 'Bearer',
+    expires_in: Math.floor((expiresAtMs - issuedMs) / SECOND_MS),
+    issued_at: new Date(issuedMs).toISOString().replace('.000', ''),
+    ...(registryScopes.length > 0 && { scope: registryScopes.map(textOf).join(' ') }),
+  }
+}
+
+function textOf({ type, name, actions }: RegistryScope): string {
+  return `${type}:${name}:${actions.join(',')}`
+}
+
+async function parametersOf(request: HttpRequest): Promise<URLSearchParams> {
+  if (request.method === 'GET') return new URLSearchParams(request.url.split('?', 2)[1] ?? '')
+  if (request.method !== 'POST')
+    throw new ApiError(Code.UNIMPLEMENTED, 'the token endpoint answers GET and POST', { httpStatus: 405 })
+  const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase()
+  if (type !== FORM) throw invalidArgument('', `a form must be sent as ${FORM}`)
+  const body = await request.body(limits.registryTokenBodyBytesMax)
+  return new URLSearchParams(Buffer.from(body).toString('utf8'))
+}
+
+/** A request may show its credentials as Basic, or in the form of the OAuth way. */
+function applicantFor(
+  options: TokenOptions,
+  request: HttpRequest,
+  parameters: URLSearchParams,
+): Promise<Applicant> {
+  const { authorization } = request.headers
+  if (authorization !== undefined) {
+    const basic = readBasic(authorization)
+    if (basic === undefined) throw unauthenticated('the Authorization header must be: Basic <credentials>')
+    return applicantWith(options, basic, request)
+  }
+  if (request.method === 'GET') return applicantWith(options, undefined, request)
+  switch (parameters.get('grant_type')) {
+    case 'password': {
+      const credentials = {
+        user: parameters.get('username') ?? '',
+        password: parameters.get('password') ?? '',
+      }
+      return applicantWith(options, credentials, request)
+    }
+    // What credential helpers give without a user name: a token of this server.
+    case 'refresh_token':
+      return applicantWith(
+        options,
+        { user: TOKEN_USER, password: parameters.get('refresh_token') ?? '' },
+        request,
+      )
+    case null:
+      return applicantWith(options, undefined, request)
+    default:
+      throw invalidArgument('grant_type', 'must be password or refresh_token')
+  }
+}
+
+interface Credentials {
+  readonly user: string
+  readonly password: string
+}
+
+function readBasic(authorization: string): Credentials | undefined {
+  const [, encoded] = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization) ?? []
+  if (encoded === undefined) return undefined
+  const text = Buffer.from(encoded, 'base64').toString('utf8')
+  const colon = text.indexOf(':')
+  return colon < 0 ? undefined : { user: text.slice(0, colon), password: text.slice(colon + 1) }
+}
+
+/** The visitor behind Basic credentials that are shown to the registry itself. Throws code 16. */
+export async function basicVisitor(options: TokenOptions, request: HttpRequest): Promise<Visitor> {
+  const credentials = readBasic(request.headers.authorization ?? '')
+  if (credentials === undefined)
+    throw unauthenticated('the Authorization header must be: Basic <credentials>')
+  try {
+    return await applicantWith(options, credentials, request)
+  } catch (error) {
+    throw error instanceof ApiError ? refusal(error) : error
+  }
+}
+
+async function applicantWith(
+  { tokens, audiences, exchange, readGrants }: TokenOptions,
+  credentials: Credentials | undefined,
+  request: HttpRequest,
+): Promise<Applicant> {
+  if (credentials === undefined || (credentials.user === '' && credentials.password === ''))
+    return { ...(await anonymous(readGrants)), endsMs: Number.POSITIVE_INFINITY }
+  const { user, password } = credentials
+  const identity = parseUid(user)
+  if (user !== TOKEN_USER && identity === undefined)
+    throw unauthenticated(`the user name must be ${TOKEN_USER}, or the uid of an identity`)
+  const token = identity === undefined ? password : await exchange(password, identity, request)
+  const { caller, endsMs } = await verified(tokens.verify, audiences, token)
+  return { ...(await visitorFor(readGrants, caller)), endsMs }
+}
+
+async function verified(
+  verify: VerifyAccessToken,
+  audiences: readonly string[],
+  token: string,
+): Promise<{ readonly caller: Caller; readonly endsMs: number }> {
+  if (token.length > limits.bearerTokenCharsMax) throw unauthenticated('the token is too long')
+  const result = await verify(token)
+  if (result instanceof Error) throw result
+  if (!result.audiences.some((audience) => audiences.includes(audience)))
+    throw unauthenticated(`the token is for another audience; ask for one with the audience ${audiences[0]}`)
+  return { caller: result.caller, endsMs: result.expiresAtMs }
+}
+
+/** `scope=repository:acme/nginx:pull,push`, as often as one likes, or several with spaces between. */
+function scopesAsked(parameters: URLSearchParams): RegistryScope[] {
+  const texts = parameters.getAll('scope').flatMap((text) => text.split(' ').filter((one) => one !== ''))
+  if (texts.length > limits.registryTokenScopesMax)
+    throw invalidArgument('scope', `must be at most ${limits.registryTokenScopesMax}`)
+  return texts.flatMap((text) => {
+    const [, type, name, actions] = /^([a-z]+)(?:\([a-z0-9]+\))?:(.+):([a-z*,]*)$/.exec(text) ?? []
+    if (type === undefined || name === undefined || actions === undefined) return []
+    return [{ type, name, actions: [...new Set(actions.split(','))] }]
+  })
+}
+
+/** Any of these lets an action into the token. */
+const actionNeeds: Readonly<Record<Action, CapabilitySet>> = {
+  pull: union(needs.pullBlob, needs.pullManifest, needs.listTags, needs.listReferrers),
+  push: needs.push,
+  delete: union(needs.deleteManifest, needs.deleteTag),
+}
+
+/** What of a scope the applicant may have: the same whether there is such a repo or not (R30). */
+async function grantedOf(
+  db: Db,
+  { caller, grants }: Applicant,
+  { type, name, actions }: RegistryScope,
+): Promise<RegistryScope> {
+  const nothing = { type, name, actions: [] }
+  if (type === 'registry') return name === 'catalog' ? { type, name, actions: ['*'] } : nothing
+  if (type !== 'repository') return nothing
+  const held = grants.at(await scopeNamed(db, name))
+  const granted = (Object.keys(actionNeeds) as Action[]).filter(
+    (action) =>
+      (actions.includes(action) || actions.includes('*')) &&
+      intersect(held, actionNeeds[action]) !== noCapabilities &&
+      isInToken(caller, name, action),
+  )
+  return { type, name, actions: granted }
+}
+
+async function scopeNamed(db: Db, name: string): Promise<string> {
+  try {
+    return scopeOf(await findPlace(db, readName(name)))
+  } catch (error) {
+    // What is no name is nobody's.
+    if (error instanceof ApiError && error.reason === 'NAME_INVALID') return ''
+    throw error
+  }
+}

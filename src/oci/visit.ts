@@ -1,0 +1,44 @@
+import type { BlobStore } from '../blobs/store.ts'
+import type { Uid } from '../core/uid.ts'
+import type { HttpRequest } from '../http.ts'
+import type { Mutator } from '../storage/mutation.ts'
+import type { Store } from '../storage/store.ts'
+import type { Visitor } from './access.ts'
+import { ociError } from './errors.ts'
+import type { Place, RepoName } from './names.ts'
+import type { UploadHashes } from './upload-hashes.ts'
+
+/** What the operations of the protocol work with. */
+export interface Registry {
+  readonly store: Store
+  readonly blobs: BlobStore
+  readonly hashes: UploadHashes
+}
+
+/** One request: who asks for what. */
+export interface Visit {
+  readonly request: HttpRequest
+  readonly query: URLSearchParams
+  readonly visitor: Visitor
+  readonly place: Place
+}
+
+/** In the words of the audit log. */
+export function mutatorOf(
+  { request, visitor }: Pick<Visit, 'request' | 'visitor'>,
+  operation: string,
+): Mutator {
+  const { caller, grants } = visitor
+  const method = `berth.registry.v1.Distribution/${operation}`
+  return { caller, grants, method, requestId: request.id, address: request.address }
+}
+
+/** Throws NAME_UNKNOWN: only for whoever holds what the operation needs, which was asked before. */
+export function repoOf({ repo, name }: Place): Uid {
+  if (repo === undefined) throw nameUnknown(name)
+  return repo
+}
+
+export function nameUnknown({ text }: RepoName) {
+  return ociError('NAME_UNKNOWN', `there is no repo ${text}`)
+}
