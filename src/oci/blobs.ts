@@ -60,7 +60,7 @@ export function isKnown({ headers }: HttpRequest, digest: string): boolean {
   return seen !== undefined && seen.length <= limits.etagHeaderCharsMax && lists(seen, `"${digest}"`) === true
 }
 
-/** RFC 9110, section 14.2: one range; several, and what is no range, are answered with everything. */
+/** RFC 9110, section 14.2: one range; several, and what cannot be read as one, are answered with everything. */
 function rangeOf(
   { headers }: HttpRequest,
   digest: string,
@@ -75,13 +75,12 @@ function rangeOf(
     return length === 0 ? 'unsatisfiable' : { start: size - length, end: size }
   }
   const [start, end] = [Number(first), last === '' ? size : Math.min(Number(last) + 1, size)]
-  if (last !== '' && Number(last) < start) return undefined
-  return start >= size ? 'unsatisfiable' : { start, end }
+  return start >= size || end <= start ? 'unsatisfiable' : { start, end }
 }
 
 /**
  * Links a blob of another repo, for who may pull it there. Undefined where that is not so, for whatever reason: the client pushes the
- * blob then, and has learned nothing.
+ * blob then, and has learned nothing. Throws UNAUTHORIZED where only the token is too narrow: the challenge asks for one that is not.
  */
 export async function mountBlob(registry: Registry, visit: Visit): Promise<HttpReply | undefined> {
   const { store } = registry
@@ -90,11 +89,11 @@ export async function mountBlob(registry: Registry, visit: Visit): Promise<HttpR
   const digest = readDigest(query.get('mount'))
   if (from === null) return undefined
   const source = await findPlace(store.db, readName(from))
-  const mayPull =
-    isInToken(visitor.caller, from, 'pull') &&
-    includesAll(visitor.grants.at(scopeOf(source)), needs.pullBlob) &&
-    source.repo !== undefined
-  if (!mayPull || (await linkedBlob(store.db, source.repo, digest.text)) === undefined) return undefined
+  const mayPull = includesAll(visitor.grants.at(scopeOf(source)), needs.pullBlob)
+  if (!mayPull || source.repo === undefined) return undefined
+  if (!isInToken(visitor.caller, from, 'pull'))
+    throw ociError('UNAUTHORIZED', `the token is not for pull of ${from}; ask for one that is`)
+  if ((await linkedBlob(store.db, source.repo, digest.text)) === undefined) return undefined
   const repo = await repoToPush(registry, visit)
   const mounted = await inTransaction(store.db, async (tx) => {
     await keepRepo(store.db, tx, repo, place)

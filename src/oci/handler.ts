@@ -164,7 +164,9 @@ async function answer(options: OciOptions, request: HttpRequest, seen: Seen): Pr
   const operation = operations[request.method]
   if (operation === undefined) throw wrongMethod(Object.keys(operations))
   seen.operation = operation.name
+  const from = route.kind === 'uploads' ? query.get('from') : null
   seen.scope = `repository:${name.text}:${scopeActions[operation.action]}`
+  if (from !== null) seen.scope += ` repository:${readName(from).text}:pull`
   await options.admit(request, operation.action === 'pull', undefined)
   const visitor = await visitorFrom(options, request, seen)
   const place = await findPlace(registry.store.db, name)

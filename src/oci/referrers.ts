@@ -1,12 +1,13 @@
 import { limits } from '../core/limits.ts'
-import { rootOf } from '../core/uid.ts'
+import { rootOf, type Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
+import type { Db } from '../storage/db.ts'
 import { runText, type SqlText, sqlText } from '../storage/sql-text.ts'
 import type { ManifestRow } from '../storage/tables.ts'
 import { readDigest } from './digests.ts'
 import { mediaTypes } from './manifest-check.ts'
 import { nextPage } from './tags.ts'
-import { type Registry, repoOf, type Visit } from './visit.ts'
+import type { Registry, Visit } from './visit.ts'
 
 type Referrer = Pick<ManifestRow, 'digest' | 'media_type' | 'size' | 'artifact_type' | 'annotations'>
 
@@ -17,15 +18,11 @@ export async function listReferrers(
   reference: string,
 ): Promise<HttpReply> {
   const { db } = store
-  const repo = repoOf(place)
+  const { repo } = place
   const { text: subject } = readDigest(reference)
   const artifactType = query.get('artifactType') ?? ''
-  const sql = sqlText(db.engine)
-  const text = `select digest, media_type, size, artifact_type, annotations from manifests
-    where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)} and subject = ${sql.bind(subject)}
-      and subject <> '' and digest > ${sql.bind(query.get('last') ?? '')} ${ofType(sql, artifactType)}
-    order by digest limit ${sql.bind(limits.registryListMax + 1)}`
-  const found = await runText<Referrer>(db, text, sql)
+  // Where there is no repo nothing refers to anything: clients take a 404 here for a registry that cannot tell.
+  const found = repo === undefined ? [] : await referrersOf(db, repo, subject, artifactType, query.get('last') ?? '')
   const entries: string[] = []
   let bytes = 0
   for (const row of found.slice(0, limits.registryListMax)) {
@@ -45,6 +42,15 @@ export async function listReferrers(
     },
     body: `{"schemaVersion":2,"mediaType":"${mediaTypes.index}","manifests":[${entries.join(',')}]}`,
   }
+}
+
+function referrersOf(db: Db, repo: Uid, subject: string, artifactType: string, after: string) {
+  const sql = sqlText(db.engine)
+  const text = `select digest, media_type, size, artifact_type, annotations from manifests
+    where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)} and subject = ${sql.bind(subject)}
+      and subject <> '' and digest > ${sql.bind(after)} ${ofType(sql, artifactType)}
+    order by digest limit ${sql.bind(limits.registryListMax + 1)}`
+  return runText<Referrer>(db, text, sql)
 }
 
 function ofType(sql: SqlText, artifactType: string): string {
