@@ -60,8 +60,9 @@ const names: Partial<Record<Code, OciCode>> = {
 
 /** `{ "errors": [{ "code", "message" }] }` */
 export function ociErrorBody(error: ApiError): string {
-  const { reason, message } = error
-  const code = Object.hasOwn(statuses, reason) ? reason : (names[error.code] ?? fallback(error))
+  const { reason, message, httpStatus } = error
+  const own = Object.hasOwn(statuses, reason) ? reason : undefined
+  const code = own ?? (httpStatus === 413 ? 'SIZE_INVALID' : (names[error.code] ?? fallback(error)))
   return JSON.stringify({ errors: [{ code, message }] })
 }
 

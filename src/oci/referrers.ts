@@ -22,7 +22,8 @@ export async function listReferrers(
   const { text: subject } = readDigest(reference)
   const artifactType = query.get('artifactType') ?? ''
   // Where there is no repo nothing refers to anything: clients take a 404 here for a registry that cannot tell.
-  const found = repo === undefined ? [] : await referrersOf(db, repo, subject, artifactType, query.get('last') ?? '')
+  const found =
+    repo === undefined ? [] : await referrersOf(db, repo, subject, artifactType, query.get('last') ?? '')
   const entries: string[] = []
   let bytes = 0
   for (const row of found.slice(0, limits.registryListMax)) {

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { limits } from '../../src/core/limits.ts'
+import { onEveryDatabase } from '../support/cast.ts'
+import {
+  assertRefusedAs,
+  digest,
+  type OciReply,
+  pushable,
+  pushImage,
+  putManifest,
+  registryOf,
+  testImage,
+  types,
+} from '../support/registry.ts'
+
+/** The path of the next page, below /v2/. */
+function nextOf({ headers }: OciReply): string | undefined {
+  return /^<\/v2\/([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1]
+}
+
+onEveryDatabase('registry: content discovery', (cast) => {
+  test('tags come in their order, a page at a time, each once (R28)', async () => {
+    const { owner, name } = await registryOf(cast())
+    const image = await pushImage(owner, name)
+    const tags = ['1', '10', '2', 'A', 'Z', '_', 'a', 'a-b', 'a.b', 'latest', 'sha256-1']
+    for (const tag of [...tags].reverse()) await putManifest(owner, name, tag, image)
+    const all = await owner.ask('GET', `${name}/tags/list`)
+    assert.deepEqual(all.json, { name, tags })
+    assert.equal(all.headers.get('link'), null)
+    for (const n of [1, 3, tags.length - 1]) {
+      const seen: string[] = []
+      let path: string | undefined = `${name}/tags/list?n=${n}`
+      while (path !== undefined) {
+        const page: OciReply = await owner.ask('GET', path)
+        assert.ok(page.json.tags.length <= n)
+        seen.push(...page.json.tags)
+        path = nextOf(page)
+      }
+      assert.deepEqual(seen, tags, String(n))
+    }
+    const list = async (query: string) => (await owner.ask('GET', `${name}/tags/list?${query}`)).json.tags
+    assert.deepEqual(await list('last=a'), tags.slice(7))
+    assert.deepEqual(await list('last=ab'), ['latest', 'sha256-1'], 'after a name that is no tag')
+    assert.deepEqual(await list('n=0'), [])
+    assert.ok(limits.registryListMax < 10 ** 12)
+    assert.deepEqual(await list(`n=${10 ** 12}`), tags, 'more than registryListMax')
+    assert.deepEqual(await list(`n=${'9'.repeat(400)}`), tags)
+    for (const n of ['-1', 'x', '1.5'])
+      assertRefusedAs(await owner.ask('GET', `${name}/tags/list?n=${n}`), 400, 'PAGINATION_NUMBER_INVALID')
+  })
+
+  test('referrers are had by what they refer to, by type too, before and after that is there', async () => {
+    const { owner, name } = await registryOf(cast())
+    const subject = testImage()
+    const referrers = (query = '') => owner.ask('GET', `${name}/referrers/${subject.digest}${query}`)
+    const nothing = await referrers()
+    assert.equal(nothing.status, 200)
+    assert.deepEqual(nothing.json, { schemaVersion: 2, mediaType: types.index, manifests: [] })
+
+    const annotations = { 'org.example.key': 'value' }
+    const signature = testImage({
+      subject: subject.descriptor,
+      artifactType: 'application/x.signature',
+      annotations,
+    })
+    const plain = testImage({ subject: subject.descriptor })
+    const index = pushable({
+      schemaVersion: 2,
+      mediaType: types.index,
+      artifactType: 'application/x.list',
+      manifests: [],
+      subject: subject.descriptor,
+    })
+    for (const image of [signature, plain]) {
+      await pushImage(owner, name, image)
+      const put = await putManifest(owner, name, image.digest, image)
+      assert.equal(put.headers.get('oci-subject'), subject.digest)
+    }
+    assert.equal((await putManifest(owner, name, index.digest, index)).status, 201)
+    await pushImage(owner, name, subject)
+    await pushImage(owner, name)
+
+    const wanted = [
+      { ...signature.descriptor, artifactType: 'application/x.signature', annotations },
+      { ...plain.descriptor, artifactType: types.config },
+      { ...index.descriptor, artifactType: 'application/x.list' },
+    ].sort((a, b) => (a.digest < b.digest ? -1 : 1))
+    const all = await referrers()
+    assert.equal(all.headers.get('content-type'), types.index)
+    assert.equal(all.headers.get('oci-filters-applied'), null)
+    assert.deepEqual(all.json.manifests, wanted)
+    const some = await referrers('?artifactType=application/x.signature')
+    assert.equal(some.headers.get('oci-filters-applied'), 'artifactType')
+    assert.deepEqual(
+      some.json.manifests.map((one: { digest: string }) => one.digest),
+      [signature.digest],
+    )
+    assert.deepEqual((await referrers('?artifactType=none')).json.manifests, [])
+    assertRefusedAs(await owner.ask('GET', `${name}/referrers/latest`), 400, 'DIGEST_INVALID')
+
+    await owner.ask('DELETE', `${name}/manifests/${signature.digest}`)
+    assert.equal((await referrers()).json.manifests.length, 2)
+  })
+
+  test('referrers of one manifest are told in answers that clients can read (referrersBytesMax)', async () => {
+    const { owner, name } = await registryOf(cast())
+    const subject = testImage()
+    const pushed: string[] = []
+    for (let at = 0; at < 3; at++) {
+      const annotations = { large: 'x'.repeat(limits.referrersBytesMax * 0.4), at: String(at) }
+      const index = pushable({
+        schemaVersion: 2,
+        mediaType: types.index,
+        artifactType: 'application/x.large',
+        manifests: [],
+        subject: subject.descriptor,
+        annotations,
+      })
+      assert.equal((await putManifest(owner, name, index.digest, index)).status, 201)
+      pushed.push(index.digest)
+    }
+    const seen: string[] = []
+    let path: string | undefined = `${name}/referrers/${subject.digest}?artifactType=application/x.large`
+    for (let pages = 0; path !== undefined; pages++) {
+      assert.ok(pages < 3)
+      const page: OciReply = await owner.ask('GET', path)
+      assert.ok(page.bytes.length < limits.referrersBytesMax + 1000)
+      seen.push(...page.json.manifests.map((one: { digest: string }) => one.digest))
+      path = nextOf(page)
+    }
+    assert.deepEqual(seen, pushed.sort())
+  })
+
+  test('the catalog has what the caller may list, and pages through it (R35)', async () => {
+    const { owner, root, member } = await registryOf(cast())
+    const names = ['a', 'b', 'c/d', 'c/e/f'].map((one) => `${root}/${one}`)
+    for (const name of names) await pushImage(owner, name)
+    const other = await registryOf(cast())
+    await pushImage(other.owner, other.name)
+    const all = await owner.ask('GET', '_catalog')
+    assert.deepEqual([...all.json.repositories].sort(), names)
+    const seen: string[] = []
+    let path: string | undefined = '_catalog?n=1'
+    while (path !== undefined) {
+      const page: OciReply = await owner.ask('GET', path)
+      seen.push(...page.json.repositories)
+      path = nextOf(page)
+    }
+    assert.deepEqual(seen, all.json.repositories)
+    const { body } = await cast().admin.get('iam/groups', { 'uidp.children_of': root })
+    const puller = await member('registry.pull', body.groups[0].uid)
+    assert.deepEqual([...(await puller.ask('GET', '_catalog')).json.repositories].sort(), names.slice(2))
+    assert.deepEqual((await owner.ask('GET', '_catalog?n=0')).json.repositories, [])
+    assertRefusedAs(await owner.ask('GET', '_catalog?n=x'), 400, 'PAGINATION_NUMBER_INVALID')
+  })
+
+  test('what lists is not there for other methods and paths', async () => {
+    const { owner, name } = await registryOf(cast())
+    await pushImage(owner, name)
+    for (const [method, path] of [
+      ['POST', `${name}/tags/list`],
+      ['DELETE', `${name}/tags/list`],
+      ['PUT', `${name}/referrers/${digest('x')}`],
+      ['PATCH', `${name}/manifests/latest`],
+      ['PUT', `${name}/blobs/${digest('x')}`],
+      ['GET', `${name}/blobs/uploads/`],
+      ['POST', '_catalog'],
+    ] as const)
+      assertRefusedAs(await owner.ask(method, path), 405, 'UNSUPPORTED', path)
+    for (const path of [`${name}/tags`, `${name}/other/${digest('x')}`, `${name}`])
+      assert.equal((await owner.ask('GET', path)).status, 404, path)
+  })
+})
