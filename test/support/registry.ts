@@ -40,7 +40,7 @@ export async function askAt(
   const response = await fetch(url, {
     method,
     headers: { ...(authorization !== undefined && { authorization }), ...headers },
-    ...(body !== undefined && { body: body as BodyInit }),
+    ...(body !== undefined && { body: body as NonNullable<RequestInit['body']> }),
     ...(body instanceof ReadableStream && { duplex: 'half' }),
   } as RequestInit)
   const bytes = Buffer.from(await response.arrayBuffer())
@@ -115,7 +115,7 @@ export function testImage(
 }
 
 /** A manifest as it is pushed, whatever is in it. */
-export function pushable(content: object & { readonly mediaType?: string }) {
+export function pushable(content: Readonly<Record<string, unknown>> & { readonly mediaType?: string }) {
   const manifest = Buffer.from(JSON.stringify(content))
   const { mediaType = types.image } = content
   return { manifest, mediaType, digest: digest(manifest), descriptor: descriptor(mediaType, manifest) }

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { fileBlobs } from './file-system.ts'
+import type { Upload } from './store.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'berth-blobs-'))
+after(() => rmSync(root, { recursive: true }))
+
+function store() {
+  const directory = join(root, randomBytes(4).toString('hex'), 'blobs')
+  return { blobs: fileBlobs(directory), directory }
+}
+
+const begun = (id = randomBytes(8).toString('hex')): Upload => ({ id, size: 0, state: '' })
+
+async function* pieces(...all: readonly Uint8Array[]) {
+  yield* all
+}
+
+async function read(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const all: Uint8Array[] = []
+  for await (const piece of bytes) all.push(piece)
+  return Buffer.concat(all)
+}
+
+test('an upload grows by what is appended, and is seen as a blob when it is kept, not before', async () => {
+  const { blobs, directory } = store()
+  const bytes = randomBytes(3_000_000)
+  let upload = begun()
+  for (const [from, to] of [
+    [0, 10],
+    [10, 2_500_000],
+    [2_500_000, 3_000_000],
+  ] as const)
+    upload = await blobs.append(upload, pieces(bytes.subarray(from, to)))
+  assert.equal(upload.size, bytes.length)
+  assert.ok((await read(blobs.uploaded(upload))).equals(bytes))
+  const location = 'sha256/ab/abcd.1'
+  assert.equal(existsSync(join(directory, location)), false)
+  await blobs.keep(upload, location)
+  assert.ok(readFileSync(join(directory, location)).equals(bytes))
+  assert.deepEqual(readdirSync(join(directory, 'uploads')), [])
+  for (const [start, end] of [
+    [0, 3_000_000],
+    [0, 1],
+    [1_000_000, 2_000_001],
+    [2_999_999, 3_000_000],
+    [5, 5],
+  ] as const)
+    assert.ok((await read(blobs.read(location, { start, end }))).equals(bytes.subarray(start, end)))
+})
+
+test('an append that fails leaves the upload as it was, and the next one begins there', async () => {
+  const { blobs } = store()
+  const first = await blobs.append(begun(), pieces(Buffer.from('abc')))
+  async function* broken() {
+    yield Buffer.alloc(2_000_000)
+    throw new Error('gone')
+  }
+  await assert.rejects(blobs.append(first, broken()), /gone/)
+  assert.equal((await read(blobs.uploaded(first))).toString(), 'abc')
+  const second = await blobs.append(first, pieces(Buffer.from('def')))
+  await blobs.keep(second, 'sha256/00/a.1')
+  assert.equal((await read(blobs.read('sha256/00/a.1', { start: 0, end: 6 }))).toString(), 'abcdef')
+})
+
+test('bytes that were stored anew have another location, and outlive the removal of the old ones', async () => {
+  const { blobs } = store()
+  const keep = async (location: string) =>
+    blobs.keep(await blobs.append(begun(), pieces(Buffer.from('same'))), location)
+  await keep('sha256/00/same.1')
+  await keep('sha256/00/same.2')
+  await blobs.remove('sha256/00/same.1')
+  await blobs.remove('sha256/00/same.1')
+  assert.equal((await read(blobs.read('sha256/00/same.2', { start: 0, end: 4 }))).toString(), 'same')
+  await assert.rejects(read(blobs.read('sha256/00/same.1', { start: 0, end: 4 })), /ENOENT/)
+})
+
+test('an upload that is discarded leaves nothing, and one of no bytes is a blob too', async () => {
+  const { blobs, directory } = store()
+  const upload = await blobs.append(begun(), pieces(Buffer.from('abc')))
+  await blobs.discard(upload)
+  await blobs.discard(upload)
+  assert.deepEqual(readdirSync(join(directory, 'uploads')), [])
+  await blobs.keep(begun(), 'sha256/e3/empty.1')
+  assert.equal((await read(blobs.read('sha256/e3/empty.1', { start: 0, end: 0 }))).length, 0)
+})
+
+test('a blob that is shorter than it should be is an error, not a short answer', async () => {
+  const { blobs } = store()
+  await blobs.keep(await blobs.append(begun(), pieces(Buffer.from('abc'))), 'sha256/00/short.1')
+  await assert.rejects(read(blobs.read('sha256/00/short.1', { start: 0, end: 5 })), /ends at 3, before 5/)
+})
+
+test('what is stored is for the user of the server alone', async () => {
+  const { blobs, directory } = store()
+  await blobs.keep(await blobs.append(begun(), pieces(Buffer.from('abc'))), 'sha256/00/mode.1')
+  const modeOf = (path: string) => statSync(join(directory, path)).mode & 0o777
+  assert.equal(modeOf('sha256/00/mode.1'), 0o600)
+  for (const path of ['.', 'uploads', 'sha256', 'sha256/00']) assert.equal(modeOf(path), 0o700)
+})

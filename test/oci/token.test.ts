@@ -1,0 +1,313 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { limits } from '../../src/core/limits.ts'
+import { type Cast, managedRole, onEveryDatabase } from '../support/cast.ts'
+import { exchange } from '../support/exchange.ts'
+import {
+  askAt,
+  assertRefusedAs,
+  basic,
+  digest,
+  hostOf,
+  ociClient,
+  pushImage,
+  registryOf,
+  testImage,
+} from '../support/registry.ts'
+
+const HOUR_MS = 60 * 60 * 1000
+
+onEveryDatabase('registry: tokens', (cast) => {
+  const passwordOf = (identity: string) =>
+    cast().berth.tokenOf(identity, { audiences: [hostOf(cast().berth)] })
+  const tokenAt = (query: string, authorization?: string) =>
+    askAt(`${cast().berth.url}/token?${query}`, 'GET', {}, authorization)
+  const post = (form: Record<string, string>, authorization?: string) =>
+    askAt(
+      `${cast().berth.url}/token`,
+      'POST',
+      {
+        body: new URLSearchParams(form).toString(),
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      },
+      authorization,
+    )
+
+  test('a token is had with a token as the password, and says what clients ask of it', async () => {
+    const { name, organization, owner } = await registryOf(cast())
+    const { berth } = cast()
+    await pushImage(owner, name, testImage(), 'v1')
+    const password = await passwordOf(organization.owner.uid)
+    const scope = `repository:${name}:pull`
+    const { status, headers, json } = await tokenAt(`service=x&scope=${scope}`, basic('_token', password))
+    assert.equal(status, 200)
+    assert.equal(headers.get('cache-control'), 'no-store')
+    assert.equal(json.token, json.access_token)
+    assert.equal(json.expires_in, limits.registryTokenLifetimeMs / 1000)
+    assert.match(json.issued_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+    assert.equal(json.scope, scope)
+    const claims = decodeJwt(json.token)
+    assert.deepEqual([claims.sub, claims.aud], [organization.owner.uid, hostOf(berth)])
+    assert.deepEqual(claims['access'], [{ type: 'repository', name, actions: ['pull'] }])
+    const client = ociClient(berth, `Bearer ${json.token}`)
+    assert.equal((await client.ask('GET', `${name}/manifests/v1`)).status, 200)
+    assert.equal((await client.ask('GET', '')).status, 200)
+  })
+
+  test('a token opens the repos and actions that it was asked for, and the registry alone', async () => {
+    const { name, organization, owner } = await registryOf(cast())
+    const { berth } = cast()
+    const image = await pushImage(owner, name, testImage(), 'v1')
+    await pushImage(owner, `${name}-2`, testImage(), 'v1')
+    const password = basic('_token', await passwordOf(organization.owner.uid))
+    const { json } = await tokenAt(`scope=repository:${name}:pull`, password)
+    const client = ociClient(berth, `Bearer ${json.token}`)
+    for (const [method, path, scope] of [
+      ['GET', `${name}-2/manifests/v1`, `repository:${name}-2:pull`],
+      ['POST', `${name}/blobs/uploads/`, `repository:${name}:pull,push`],
+      ['DELETE', `${name}/manifests/${image.digest}`, `repository:${name}:delete`],
+      // The same repo by another name is another scope.
+      ['GET', `${name.replace(organization.uid, organization.name)}/manifests/v1`, undefined],
+    ] as const) {
+      const refused = await client.ask(method, path)
+      assertRefusedAs(refused, 401, 'UNAUTHORIZED', path)
+      const challenge = refused.headers.get('www-authenticate') ?? ''
+      assert.equal(challenge.split('Bearer ').length, 2, 'one challenge')
+      assert.match(challenge, /,error="insufficient_scope"$/)
+      if (scope !== undefined) assert.ok(challenge.includes(`scope="${scope}"`), challenge)
+    }
+    for (const scopes of [
+      `scope=repository:${name}:pull&scope=repository:${name}-2:pull,push`,
+      `scope=repository:${name}:pull%20repository:${name}-2:pull,push`,
+    ])
+      assert.deepEqual(decodeJwt((await tokenAt(scopes, password)).json.token)['access'], [
+        { type: 'repository', name, actions: ['pull'] },
+        { type: 'repository', name: `${name}-2`, actions: ['pull', 'push'] },
+      ])
+    const every = decodeJwt((await tokenAt(`scope=repository:${name}:*`, password)).json.token)
+    assert.deepEqual(every['access'], [{ type: 'repository', name, actions: ['pull', 'push', 'delete'] }])
+    // It is no access token, nor to be had another one for.
+    assert.equal(decodeProtectedHeader(json.token).typ, 'registry+jwt')
+    const api = await fetch(`${berth.url}/iam/v2beta1/groups`, {
+      headers: { authorization: `Bearer ${json.token}` },
+    })
+    assert.equal(api.status, 401)
+    assert.equal((await exchange(berth.url, json.token, { aud: berth.url })).status, 401)
+    assertRefusedAs(await tokenAt('', basic('_token', json.token)), 401, 'UNAUTHORIZED')
+  })
+
+  test('a token is for no more than its holder may do', async () => {
+    const { name, member } = await registryOf(cast())
+    const puller = await member('registry.pull')
+    const scope = `scope=repository:${name}:pull,push,delete`
+    const asPuller = await tokenAt(scope, basic('_token', await passwordOf(puller.uid)))
+    assert.equal(asPuller.json.scope, `repository:${name}:pull`)
+    const stranger = (await registryOf(cast())).organization.owner.uid
+    const nothing = await tokenAt(scope, basic('_token', await passwordOf(stranger)))
+    assert.deepEqual(decodeJwt(nothing.json.token)['access'], [])
+    for (const odd of [
+      'scope=nonsense',
+      'scope=repository:UPPER:pull',
+      'scope=plugin:x:pull',
+      'scope=registry:catalog:*',
+    ])
+      assert.equal((await tokenAt(odd, basic('_token', await passwordOf(stranger)))).status, 200, odd)
+    const many = `scope=${`repository:${name}:pull `.repeat(limits.registryTokenScopesMax + 1).trim()}`
+    assert.equal((await tokenAt(many)).status, 400, 'registryTokenScopesMax')
+  })
+
+  test('the ways of the OAuth form', async () => {
+    const { name, organization } = await registryOf(cast())
+    const password = await passwordOf(organization.owner.uid)
+    const scope = `repository:${name}:pull`
+    for (const [form, authorization] of [
+      [{ grant_type: 'password', username: '_token', password, scope }],
+      [{ grant_type: 'refresh_token', refresh_token: password, scope }],
+      [{ scope }, basic('_token', password)],
+    ] as const) {
+      const { status, json } = await post(form, authorization)
+      assert.equal(status, 200)
+      assert.equal(json.scope, scope)
+    }
+    const nobody = await post({ scope })
+    assert.deepEqual(decodeJwt(nobody.json.token)['access'], [])
+    assert.equal((await post({ grant_type: 'other' })).status, 400)
+    const large = await post({ scope: 'x'.repeat(limits.registryTokenBodyBytesMax) })
+    assert.equal(large.status, 413, 'registryTokenBodyBytesMax')
+    const { url } = cast().berth
+    assert.equal((await askAt(`${url}/token`, 'POST', { body: '{}' })).status, 400)
+    assert.equal((await askAt(`${url}/token`, 'DELETE')).status, 405)
+  })
+
+  test('what is no password is refused, without a token in the answer', async () => {
+    const { organization } = await registryOf(cast())
+    const { berth } = cast()
+    const { uid } = organization.owner
+    const password = await passwordOf(uid)
+    for (const authorization of [
+      basic('_token', 'nonsense'),
+      basic('_token', ''),
+      basic('somebody', password),
+      basic(uid, 'nonsense'),
+      basic('0'.repeat(40), password),
+      basic('_token', await berth.tokenOf(uid, { audiences: ['https://elsewhere.example'] })),
+      basic('_token', await berth.tokenOf('0'.repeat(40), { audiences: [hostOf(berth)] })),
+      `Bearer ${password}`,
+      'Basic !',
+    ]) {
+      const reply = await tokenAt('', authorization)
+      assertRefusedAs(reply, 401, 'UNAUTHORIZED', authorization)
+      assert.match(reply.headers.get('www-authenticate') ?? '', /^Basic realm=/)
+    }
+  })
+
+  test('the registry takes its own audience only, as a bearer and as Basic', async () => {
+    const { name, organization, owner } = await registryOf(cast())
+    const { berth } = cast()
+    await pushImage(owner, name, testImage(), 'v1')
+    const { uid } = organization.owner
+    const path = `${name}/manifests/v1`
+    const direct = ociClient(berth, basic('_token', await passwordOf(uid)))
+    assert.equal((await direct.ask('GET', path)).status, 200)
+    assert.equal((await direct.ask('GET', '')).status, 200)
+    const forApi = ociClient(berth, `Bearer ${await berth.tokenOf(uid)}`)
+    const refused = await forApi.ask('GET', path)
+    assertRefusedAs(refused, 401, 'UNAUTHORIZED')
+    assert.match(refused.headers.get('www-authenticate') ?? '', /,error="invalid_token"$/)
+    assertRefusedAs(await ociClient(berth, basic('_token', 'no')).ask('GET', path), 401, 'UNAUTHORIZED')
+    assertRefusedAs(await ociClient(berth).ask('GET', ''), 401, 'UNAUTHORIZED')
+  })
+
+  test('what a token opens is asked when it is used', async () => {
+    const { name, member, owner, organization } = await registryOf(cast())
+    await pushImage(owner, name, testImage(), 'v1')
+    const puller = await organization.member('registry.pull')
+    const password = basic('_token', await passwordOf(puller.uid))
+    const { json } = await tokenAt(`scope=repository:${name}:pull`, password)
+    const client = ociClient(cast().berth, `Bearer ${json.token}`)
+    assert.equal((await client.ask('GET', `${name}/manifests/v1`)).status, 200)
+    await organization.owner.api.delete(`iam/roleBindings/${puller.binding}`)
+    assertRefusedAs(await client.ask('GET', `${name}/manifests/v1`), 403, 'DENIED')
+    const other = await member('registry.pull')
+    const gone = await tokenAt(`scope=repository:${name}:pull`, basic('_token', await passwordOf(other.uid)))
+    await organization.owner.api.delete(`iam/roleBindings/${(await bindingOf(other.uid)).uid}`)
+    await organization.owner.api.delete(`iam/identities/${other.uid}`)
+    const late = await ociClient(cast().berth, `Bearer ${gone.json.token}`).ask('GET', `${name}/manifests/v1`)
+    assertRefusedAs(late, 401, 'UNAUTHORIZED')
+
+    async function bindingOf(identity: string) {
+      const { body } = await organization.owner.api.get('iam/roleBindings', { identity })
+      return body.roleBindings.find((one: { identityUid: string }) => one.identityUid === identity)
+    }
+  })
+})
+
+/** An identity whose only key signs one token, as the command line makes pull tokens. */
+async function pullToken(cast: Cast, organization: string, days: number) {
+  const { publicKey, privateKey } = await generateKeyPair('RS256')
+  const issuer = 'https://pulltoken.example'
+  const subject = `pull-token-${randomBytes(8).toString('hex')}`
+  const { uid } = await cast.admin.made(`iam/identities/${organization}`, {
+    name: subject,
+    staticKeys: {
+      issuer,
+      subject,
+      issuerKeys: JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), alg: 'RS256', use: 'sig' }] }),
+      expirationTime: new Date(Date.now() + days * 24 * HOUR_MS).toISOString(),
+    },
+  })
+  await cast.admin.made(`iam/roleBindings/${organization}`, {
+    identityUid: uid,
+    roleUid: managedRole('registry.pull'),
+  })
+  const now = Math.floor(Date.now() / 1000)
+  const password = await new SignJWT({})
+    .setProtectedHeader({ alg: 'RS256', typ: 'JWT' })
+    .setIssuer(issuer)
+    .setSubject(subject)
+    .setAudience(cast.berth.url)
+    .setIssuedAt(now)
+    .setExpirationTime(now + days * 24 * 3600)
+    .sign(privateKey)
+  return { uid, password }
+}
+
+// Time passes for everybody here, so these have servers of their own.
+onEveryDatabase('registry: tokens in time', (cast) => {
+  test('a push that outlives its token is challenged, and goes on with another one', async () => {
+    const { name, organization } = await registryOf(cast())
+    const { berth } = cast()
+    const bytes = randomBytes(100)
+    const newClient = async () => {
+      const password = await berth.tokenOf(organization.owner.uid, { audiences: [hostOf(berth)] })
+      const query = `scope=repository:${name}:pull,push`
+      const { json } = await askAt(`${berth.url}/token?${query}`, 'GET', {}, basic('_token', password))
+      return ociClient(berth, `Bearer ${json.token}`)
+    }
+    const first = await newClient()
+    const path = ((await first.ask('POST', `${name}/blobs/uploads/`)).headers.get('location') ?? '').slice(4)
+    assert.equal((await first.ask('PATCH', path, { body: bytes.subarray(0, 60) })).status, 202)
+    berth.advance(limits.registryTokenLifetimeMs + 1000)
+    const late = await first.ask('PATCH', path, { body: bytes.subarray(60) })
+    assertRefusedAs(late, 401, 'UNAUTHORIZED')
+    assert.match(
+      late.headers.get('www-authenticate') ?? '',
+      new RegExp(`^Bearer realm=.*scope="repository:${name}:pull,push",error="invalid_token"$`),
+    )
+    const second = await newClient()
+    assert.equal((await second.ask('GET', path)).headers.get('range'), '0-59')
+    const rest = { body: bytes.subarray(60), headers: { 'content-range': '60-99' } }
+    assert.equal((await second.ask('PATCH', path, rest)).status, 202)
+    assert.equal((await second.ask('PUT', `${path}?digest=${digest(bytes)}`)).status, 201)
+  })
+
+  test('a pull token is the name of an identity and a password, for as long as its key is good', async () => {
+    const { name, owner, organization } = await registryOf(cast())
+    const { berth } = cast()
+    await pushImage(owner, name, testImage(), 'v1')
+    const { uid, password } = await pullToken(cast(), organization.uid, 30)
+    const scope = `repository:${name}:pull`
+    const pull = async () => {
+      const { status, json } = await askAt(
+        `${berth.url}/token?scope=${scope}`,
+        'GET',
+        {},
+        basic(uid, password),
+      )
+      if (status !== 200) return status
+      assert.equal(json.scope, scope)
+      return (await ociClient(berth, `Bearer ${json.token}`).ask('GET', `${name}/manifests/v1`)).status
+    }
+    assert.equal(await pull(), 200)
+    assert.equal(
+      (await ociClient(berth, basic(uid, password)).ask('GET', `${name}/manifests/v1`)).status,
+      200,
+    )
+    berth.advance(3 * 24 * HOUR_MS)
+    assert.equal(await pull(), 200)
+    berth.advance(28 * 24 * HOUR_MS)
+    assert.equal(await pull(), 401)
+  })
+})
+
+onEveryDatabase('registry: uploads in time', (cast) => {
+  test('an upload that nobody goes on with is over (uploadIdleMsMax)', async () => {
+    const { name, organization } = await registryOf(cast())
+    const { berth } = cast()
+    const client = async () =>
+      ociClient(
+        berth,
+        `Bearer ${await berth.tokenOf(organization.owner.uid, { audiences: [hostOf(berth)] })}`,
+      )
+    const begun = await (await client()).ask('POST', `${name}/blobs/uploads/`)
+    const path = (begun.headers.get('location') ?? '').slice(4)
+    berth.advance(limits.uploadIdleMsMax - 1000)
+    assert.equal((await (await client()).ask('PATCH', path, { body: 'x' })).status, 202)
+    berth.advance(limits.uploadIdleMsMax - 1000)
+    assert.equal((await (await client()).ask('GET', path)).status, 204)
+    berth.advance(2000)
+    assertRefusedAs(await (await client()).ask('GET', path), 404, 'BLOB_UPLOAD_UNKNOWN')
+  })
+})

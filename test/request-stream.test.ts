@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { limits } from '../src/core/limits.ts'
+import type { HttpHandler } from '../src/http.ts'
+import { http2Session, rawConnection, startPort } from './support/port.ts'
+
+/** Answers with how many bytes came, and their hash. */
+const swallowing: HttpHandler = async (request) => {
+  const hash = createHash('sha256')
+  let bytes = 0
+  for await (const chunk of request.stream()) {
+    bytes += chunk.length
+    hash.update(chunk)
+  }
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ bytes, hash: hash.digest('hex') }),
+  }
+}
+
+const body = (raw: string) => JSON.parse(raw.slice(raw.lastIndexOf('\r\n\r\n') + 4))
+
+describe('bodies that are streamed', () => {
+  test('come whole, over HTTP/1.1 and HTTP/2', async (t) => {
+    const server = await startPort(t, { http: swallowing })
+    const bytes = randomBytes(5_000_000)
+    const expected = { bytes: bytes.length, hash: createHash('sha256').update(bytes).digest('hex') }
+    const first = await fetch(server.url, { method: 'PATCH', body: bytes })
+    assert.deepEqual(await first.json(), expected)
+    const stream = http2Session(t, server.url).request({ ':path': '/', ':method': 'PATCH' })
+    stream.end(bytes)
+    const parts: Buffer[] = []
+    for await (const part of stream) parts.push(part)
+    assert.deepEqual(JSON.parse(Buffer.concat(parts).toString()), expected)
+    const none = await fetch(server.url, { method: 'PATCH' })
+    assert.equal(((await none.json()) as { bytes: number }).bytes, 0)
+  })
+
+  test('may take longer than other requests, as long as they come', async (t) => {
+    const server = await startPort(t, {
+      http: swallowing,
+      limits: {
+        headersTimeoutMs: 100,
+        requestTimeoutMs: 150,
+        streamedBodyWindowMs: 200,
+        streamedBodyWindowBytesMin: 10,
+      },
+    })
+    const { socket, received } = await rawConnection(t, server.port)
+    socket.write('PATCH / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: 120\r\n\r\n')
+    for (let at = 0; at < 12; at++) {
+      await pause(60)
+      socket.write('0123456789')
+    }
+    assert.equal(body(await received).bytes, 120)
+  })
+
+  test('end when next to nothing comes (streamedBodyWindowMs, streamedBodyWindowBytesMin)', async (t) => {
+    const failures: unknown[] = []
+    const telling: HttpHandler = async (request) => {
+      try {
+        return await swallowing(request)
+      } catch (error) {
+        failures.push(error)
+        throw error
+      }
+    }
+    const server = await startPort(t, {
+      http: telling,
+      limits: { streamedBodyWindowMs: 200, streamedBodyWindowBytesMin: 100 },
+    })
+    const { socket, received } = await rawConnection(t, server.port)
+    socket.write('PATCH / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n')
+    const drip = setInterval(() => socket.write('x'), 20)
+    t.after(() => clearInterval(drip))
+    assert.match(await received, /^HTTP\/1\.1 408 /)
+    assert.equal(failures.length, 1)
+    assert.ok(limits.streamedBodyWindowBytesMin > 0 && limits.streamedBodyWindowMs > 0)
+  })
+
+  test('fail when their client goes away', async (t) => {
+    const failed = Promise.withResolvers<unknown>()
+    const server = await startPort(t, {
+      http: (request) =>
+        Promise.resolve(swallowing(request)).catch((error) => {
+          failed.resolve(error)
+          throw error
+        }),
+    })
+    const { socket } = await rawConnection(t, server.port)
+    socket.write('PATCH / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\nxxx')
+    await pause(50)
+    socket.destroy()
+    assert.match(String(await failed.promise), /the client went away/)
+  })
+
+  test('wait for a reader: what nobody takes stays with the client', async (t) => {
+    let taken = 0
+    const server = await startPort(t, {
+      http: async (request) => {
+        for await (const chunk of request.stream()) {
+          taken += chunk.length
+          await pause(400)
+        }
+        return { status: 200, headers: {}, body: undefined }
+      },
+    })
+    const { socket } = await rawConnection(t, server.port)
+    const total = 64 * 1024 * 1024
+    socket.write(`PATCH / HTTP/1.1\r\nhost: a\r\ncontent-length: ${total}\r\n\r\n`)
+    let sent = 0
+    const chunk = Buffer.alloc(1024 * 1024)
+    const pump = () => {
+      while (sent < total && socket.write(chunk)) sent += chunk.length
+    }
+    socket.on('drain', pump)
+    pump()
+    await pause(600)
+    assert.ok(taken > 0)
+    assert.ok(sent < total / 2, `${sent} bytes left the client, ${taken} were taken`)
+  })
+
+  test('that are refused half-way are answered, and the connection is not kept', async (t) => {
+    const server = await startPort(t, {
+      http: async (request) => {
+        for await (const _ of request.stream()) break
+        return { status: 403, headers: {}, body: 'no' }
+      },
+    })
+    const { socket, received } = await rawConnection(t, server.port)
+    socket.write(`PATCH / HTTP/1.1\r\nhost: a\r\ncontent-length: 10000000\r\n\r\n${'x'.repeat(1000)}`)
+    const raw = await received
+    assert.match(raw, /^HTTP\/1\.1 403 /)
+    assert.match(raw, /connection: close/i)
+  })
+
+  test('begin when they are asked for', async (t) => {
+    const server = await startPort(t, { http: swallowing })
+    const { socket, until } = await rawConnection(t, server.port)
+    socket.write('PUT / HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\nexpect: 100-continue\r\n\r\n')
+    await until('100 Continue')
+    socket.write('abc')
+    assert.match(await until('"bytes":3'), /200 OK/)
+  })
+})
