@@ -1,5 +1,6 @@
 import { RelationshipType } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import { ANONYMOUS } from '../core/anonymous.ts'
+import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction } from '../storage/db.ts'
 import { insertResource, readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
@@ -13,8 +14,16 @@ export async function storeAnonymous({ db, clock }: Pick<Store, 'db' | 'clock'>)
   const deleted = db.kysely.selectFrom('tombstones').select('uid').where('uid', '=', ANONYMOUS)
   if ((await deleted.where('root', '=', ANONYMOUS).execute()).length > 0) return
   const now = clock()
-  await inTransaction(db, (tx) =>
-    insertResource(db, tx, 'identities', {
+  await inTransaction(db, async (tx) => {
+    await recordEvent(tx, {
+      timeMs: now,
+      actor: 'system',
+      method: 'berth serve',
+      uid: ANONYMOUS,
+      requestId: '',
+      address: '',
+    })
+    await insertResource(db, tx, 'identities', {
       root: ANONYMOUS,
       uid: ANONYMOUS,
       parent: '',
@@ -30,6 +39,6 @@ export async function storeAnonymous({ db, clock }: Pick<Store, 'db' | 'clock'>)
       last_seen_ms: now,
       created_ms: now,
       updated_ms: now,
-    }),
-  )
+    })
+  })
 }

@@ -78,6 +78,11 @@ function rangeOf(
   return start >= size || end <= start ? 'unsatisfiable' : { start, end }
 }
 
+/** Of the request that begins an upload. */
+export function parametersOf(query: URLSearchParams): { readonly from?: string } {
+  return Object.fromEntries(query)
+}
+
 /**
  * Links a blob of another repo, for who may pull it there. Undefined where that is not so, for whatever reason: the client pushes the
  * blob then, and has learned nothing. Throws UNAUTHORIZED where only the token is too narrow: the challenge asks for one that is not.
@@ -85,9 +90,9 @@ function rangeOf(
 export async function mountBlob(registry: Registry, visit: Visit): Promise<HttpReply | undefined> {
   const { store } = registry
   const { query, visitor, place } = visit
-  const from = query.get('from')
+  const { from } = parametersOf(query)
   const digest = readDigest(query.get('mount'))
-  if (from === null) return undefined
+  if (from === undefined) return undefined
   const source = await findPlace(store.db, readName(from))
   const mayPull = includesAll(visitor.grants.at(scopeOf(source)), needs.pullBlob)
   if (!mayPull || source.repo === undefined) return undefined

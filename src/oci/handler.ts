@@ -2,7 +2,7 @@ import { ANONYMOUS } from '../core/anonymous.ts'
 import { ApiError, Code, internal } from '../core/errors.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { type Action, needs, requireAt, type Visiting, type Visitor, visitorOf } from './access.ts'
-import { deleteBlob, getBlob, mountBlob } from './blobs.ts'
+import { deleteBlob, getBlob, mountBlob, parametersOf } from './blobs.ts'
 import { listCatalog } from './catalog.ts'
 import { ociError, ociErrorBody, ociStatus } from './errors.ts'
 import { putManifest } from './manifest-push.ts'
@@ -164,9 +164,9 @@ async function answer(options: OciOptions, request: HttpRequest, seen: Seen): Pr
   const operation = operations[request.method]
   if (operation === undefined) throw wrongMethod(Object.keys(operations))
   seen.operation = operation.name
-  const from = route.kind === 'uploads' ? query.get('from') : null
+  const { from } = route.kind === 'uploads' ? parametersOf(query) : {}
   seen.scope = `repository:${name.text}:${scopeActions[operation.action]}`
-  if (from !== null) seen.scope += ` repository:${readName(from).text}:pull`
+  if (from !== undefined) seen.scope += ` repository:${readName(from).text}:pull`
   await options.admit(request, operation.action === 'pull', undefined)
   const visitor = await visitorFrom(options, request, seen)
   const place = await findPlace(registry.store.db, name)

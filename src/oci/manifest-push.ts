@@ -7,7 +7,7 @@ import { holdTagNamed, writeTag } from '../registry/tags.ts'
 import type { Db, Tx } from '../storage/db.ts'
 import { type Changed, mutateBy } from '../storage/mutation.ts'
 import { runInTransaction, sqlText } from '../storage/sql-text.ts'
-import type { ManifestReferenceRow, ManifestRow } from '../storage/tables.ts'
+import type { ManifestRow } from '../storage/tables.ts'
 import { needs, requireAt } from './access.ts'
 import { CANONICAL, digestOf, requireSame } from './digests.ts'
 import { ociError } from './errors.ts'
@@ -47,6 +47,9 @@ export async function putManifest(registry: Registry, visit: Visit, text: string
     body: undefined,
   }
 }
+
+/** What a manifest needs something as. */
+type Kind = 'blob' | 'manifest'
 
 interface Pushed {
   readonly repo: Uid
@@ -117,7 +120,7 @@ const ROWS_AT_ONCE = 200
 async function insertReferences(
   tx: Tx,
   { root, repo, digest: manifest }: ManifestRow,
-  references: ReadonlyMap<string, ManifestReferenceRow['kind']>,
+  references: ReadonlyMap<string, Kind>,
 ): Promise<void> {
   const rows = [...references].map(([digest, kind]) => ({ root, repo, digest, manifest, kind }))
   for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
@@ -136,7 +139,7 @@ async function present(
   tx: Tx,
   repo: Uid,
   { config, layers, manifests }: CheckedManifest,
-): Promise<Map<string, ManifestReferenceRow['kind']>> {
+): Promise<Map<string, Kind>> {
   const blobs = [...(config === undefined ? [] : [config]), ...layers.filter(isDistributable)]
   await requirePresent(db, tx, repo, 'repo_blobs', blobs)
   await requirePresent(db, tx, repo, 'manifests', manifests)

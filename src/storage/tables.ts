@@ -495,7 +495,8 @@ export interface ManifestReferenceRow {
   digest: string
   /** Digest of the manifest that needs it. */
   manifest: string
-  kind: 'blob' | 'manifest'
+  /** `blob` or `manifest`. */
+  kind: string
 }
 
 /** A blob that is being pushed in several requests. */

@@ -168,8 +168,7 @@ async function assumeByToken(
     )
   }
   progress.verified(claims)
-  // Keys that are stored with an identity have an end of their own, and tokens are made with them once for all.
-  if (relationship.case !== 'staticKeys') judgeAge(claims, clock(), judge)
+  judgeAge(claims, relationship.case === 'staticKeys' ? undefined : clock(), judge)
   const bounds = isOwn ? await checkPlatformToken(subject, options.platform, judge) : undefined
   way.claims(claims, judge)
   if (provider !== undefined) judgeGroups(claims, provider, judge)
@@ -286,10 +285,11 @@ function judgeGroups({ payload }: SubjectClaims, provider: OrganizationProvider,
   })
 }
 
-function judgeAge({ issuedAtMs }: SubjectClaims, now: number, judge: Judge): void {
+/** `now` is undefined for keys that are stored with an identity: they have an end of their own, and sign one token once for all. */
+function judgeAge({ issuedAtMs }: SubjectClaims, now: number | undefined, judge: Judge): void {
   judge({
     name: 'age',
-    holds: issuedAtMs === undefined || now - issuedAtMs <= limits.subjectTokenAgeMsMax,
+    holds: now === undefined || issuedAtMs === undefined || now - issuedAtMs <= limits.subjectTokenAgeMsMax,
     fault: 'token',
     why: 'the token was issued more than 24 hours ago',
     detail: () => ({ expected: 'issued at most 24 hours ago', actual: '', hint: 'get a new one' }),
