@@ -123,7 +123,7 @@ const commonHeaders = {
 export function ociHandler(options: OciOptions): HttpHandler {
   return async (request) => {
     const startMs = performance.now()
-    const seen: Seen = { operation: 'Unknown', scope: undefined, visitor: undefined }
+    const seen: Seen = { operation: 'Unknown', reads: true, scope: undefined, visitor: undefined }
     let code: Code = Code.OK
     let reply: HttpReply
     try {
@@ -148,6 +148,8 @@ export function ociHandler(options: OciOptions): HttpHandler {
 /** What is known of a request when it fails. */
 interface Seen {
   operation: string
+  /** Whether it counts as a read. */
+  reads: boolean
   /** What a token for it would have to be for. */
   scope: string | undefined
   visitor: Visitor | undefined
@@ -167,7 +169,8 @@ async function answer(options: OciOptions, request: HttpRequest, seen: Seen): Pr
   const { from } = route.kind === 'uploads' ? parametersOf(query) : {}
   seen.scope = `repository:${name.text}:${scopeActions[operation.action]}`
   if (from !== undefined) seen.scope += ` repository:${readName(from).text}:pull`
-  await options.admit(request, operation.action === 'pull', undefined)
+  seen.reads = operation.action === 'pull'
+  await options.admit(request, seen.reads, undefined)
   const visitor = await visitorFrom(options, request, seen)
   const place = await findPlace(registry.store.db, name)
   requireAt(visitor, place, operation.needed, operation.action)
@@ -185,7 +188,7 @@ async function answerAtAll(
   if (request.method !== 'GET') throw wrongMethod(['GET'])
   seen.operation = kind === 'base' ? 'CheckVersion' : 'ListCatalog'
   if (kind === 'catalog') seen.scope = 'registry:catalog:*'
-  await options.admit(request, true, undefined)
+  await options.admit(request, seen.reads, undefined)
   const visitor = await visitorFrom(options, request, seen)
   // This is where clients learn how to sign in, so nobody gets by without a token, not even one for everybody.
   if (request.headers.authorization === undefined) throw ociError('UNAUTHORIZED', 'a token is needed')
@@ -206,7 +209,7 @@ async function visitorFrom(options: OciOptions, request: HttpRequest, seen: Seen
   const visitor = isBasic ? await options.basicVisitor(request) : await visitorOf(options, authorization)
   seen.visitor = visitor
   const { identity } = visitor.caller
-  if (identity !== ANONYMOUS) await options.admit(request, seen.operation.startsWith('Get'), identity)
+  if (identity !== ANONYMOUS) await options.admit(request, seen.reads, identity)
   return visitor
 }
 

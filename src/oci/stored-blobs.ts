@@ -29,7 +29,11 @@ const linked = preparedRead((db, { root, repo, digest }: InRepo) =>
     .where('link.digest', '=', digest),
 )
 
-export interface LinkedBlob {
+const stored = preparedRead((db, { digest }: { readonly digest: string }) =>
+  db.selectFrom('blobs').select('size').where('digest', '=', digest),
+)
+
+interface LinkedBlob {
   readonly size: number
   readonly location: string
 }
@@ -69,12 +73,15 @@ export async function keepUpload(
   link: (tx: Tx, blob: BlobRow) => Promise<void>,
 ): Promise<void> {
   const { db, clock } = store
-  const isStored = await inTransaction(db, async (tx) => {
-    const blob = await holdBlob(db, tx, digest)
-    if (blob !== undefined) await link(tx, blob)
-    return blob !== undefined
-  })
-  if (isStored) return blobs.discard(upload)
+  const [known] = await stored(db, { digest })
+  const isLinked =
+    known !== undefined &&
+    (await inTransaction(db, async (tx) => {
+      const blob = await holdBlob(db, tx, digest)
+      if (blob !== undefined) await link(tx, blob)
+      return blob !== undefined
+    }))
+  if (isLinked) return blobs.discard(upload)
 
   const location = `${algorithm}/${hex.slice(0, 2)}/${hex}.${randomBytes(8).toString('hex')}`
   await blobs.keep(upload, location)

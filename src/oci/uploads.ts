@@ -198,14 +198,20 @@ async function write(
   }
   const written = { ...row, size: end.size, state: end.state, writer }
   const keepsClaim = holdOn && broken === undefined
+  // The request that finishes an upload seldom brings more of it.
+  if (keepsClaim && end.size === row.size) return remembered()
   const isOurs = await save(store.db, written, {
     expiresMs: store.clock() + limits.uploadIdleMsMax,
     writer: keepsClaim ? writer : '',
   })
   if (broken !== undefined) throw broken
   if (!isOurs) throw busy()
-  if (hash !== undefined) hashes.put(row.id, end.size, hash)
-  return written
+  return remembered()
+
+  function remembered() {
+    if (hash !== undefined) hashes.put(row.id, end.size, hash)
+    return written
+  }
 }
 
 /** Throws BLOB_UPLOAD_INVALID while another request writes the upload. */
