@@ -157,6 +157,9 @@ interface Seen {
 
 async function answer(options: OciOptions, request: HttpRequest, seen: Seen): Promise<HttpReply> {
   const { registry } = options
+  // PostgreSQL stores no such character, so nothing has it in its name.
+  if (request.url.includes('%00'))
+    throw ociError('NAME_INVALID', 'nothing here has a zero character in its name')
   const [path = '', search = ''] = request.url.split('?', 2)
   const route = readRoute(path)
   const query = new URLSearchParams(search)

@@ -56,7 +56,8 @@ export function checkManifest(bytes: Uint8Array, contentType: string | undefined
   if (foreign !== undefined) throw invalid(`${isIndex ? 'an index' : 'an image'} has no ${foreign}`)
 
   const config = isIndex ? undefined : descriptor(manifest['config'], 'config')
-  const artifactType = textOr(manifest['artifactType'], 'artifactType')
+  const { artifactType: ownType = '' } = manifest
+  const artifactType = typeText(ownType, 'artifactType')
   return {
     mediaType,
     subject: manifest['subject'] === undefined ? '' : descriptor(manifest['subject'], 'subject').digest,
@@ -100,18 +101,20 @@ function descriptors(value: unknown, field: string): Descriptor[] {
 
 function descriptor(value: unknown, field: string): Descriptor {
   const { mediaType, digest, size, platform } = members(value) ?? fail(`${field} must be a descriptor`)
-  if (typeof mediaType !== 'string' || mediaType === '') throw invalid(`${field} has no mediaType`)
+  if (mediaType === undefined || mediaType === '') throw invalid(`${field} has no mediaType`)
   if (typeof digest !== 'string') throw invalid(`${field} has no digest`)
   const wrong = checkDigest(digest)
   if (wrong !== undefined) throw invalid(`the digest of ${field} ${wrong.description}`)
   if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0)
     throw invalid(`the size of ${field} must be a number of bytes`)
-  return { mediaType, digest, size, platform: members(platform) }
+  return { mediaType: typeText(mediaType, `${field}.mediaType`), digest, size, platform: members(platform) }
 }
 
-function textOr(value: unknown, field: string): string {
-  if (value === undefined) return ''
-  return typeof value === 'string' ? value : fail(`${field} must be a string`)
+/** A media type, whatever it is. */
+function typeText(value: unknown, field: string): string {
+  return typeof value === 'string' && /^\P{Cc}*$/u.test(value)
+    ? value
+    : fail(`${field} must be text without control characters`)
 }
 
 function annotations(value: unknown): string {

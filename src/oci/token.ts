@@ -8,6 +8,7 @@ import { parseUid, type Uid } from '../core/uid.ts'
 import type { HttpHandler, HttpRequest } from '../http.ts'
 import type { Db } from '../storage/db.ts'
 import type { AccessTokens } from '../sts/access-token.ts'
+import { refuseTooLong } from '../sts/token-request.ts'
 import { type Action, anonymous, isInToken, needs, type Visitor, visitorFor } from './access.ts'
 import { ociErrorBody, ociStatus } from './errors.ts'
 import { findPlace, readName, scopeOf } from './names.ts'
@@ -91,6 +92,7 @@ async function answer(options: TokenOptions, request: HttpRequest) {
     ...(session !== undefined && { session }),
     ...(organization !== undefined && { organization }),
   })
+  refuseTooLong(token)
   return {
     token,
     access_token: token,

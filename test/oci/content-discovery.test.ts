@@ -168,6 +168,8 @@ onEveryDatabase('registry: content discovery', (cast) => {
       ['POST', '_catalog'],
     ] as const)
       assertRefusedAs(await owner.ask(method, path), 405, 'UNSUPPORTED', path)
+    for (const path of ['tags/list?last=%00', 'manifests/%00', 'blobs/uploads/%00'])
+      assertRefusedAs(await owner.ask('GET', `${name}/${path}`), 400, 'NAME_INVALID', path)
     for (const path of [`${name}/tags`, `${name}/other/${digest('x')}`, `${name}`])
       assert.equal((await owner.ask('GET', path)).status, 404, path)
   })

@@ -277,6 +277,8 @@ onEveryDatabase('registry: push', (cast) => {
       ],
       ['annotations that are no text', { ...valid, annotations: { a: 1 } }],
       ['a subject that is none', { ...valid, subject: 'sha256:0' }],
+      ['a type with a zero character', { ...valid, artifactType: 'a\u0000' }],
+      ['a type that is no text', { ...valid, artifactType: 5 }],
       ['a list', []],
       ['no object', null],
     ]

@@ -99,7 +99,7 @@ onEveryDatabase('registry: tokens', (cast) => {
   })
 
   test('a token is for no more than its holder may do', async () => {
-    const { name, member } = await registryOf(cast())
+    const { name, member, organization } = await registryOf(cast())
     const puller = await member('registry.pull')
     const scope = `scope=repository:${name}:pull,push,delete`
     const asPuller = await tokenAt(scope, basic('_token', await passwordOf(puller.uid)))
@@ -114,6 +114,13 @@ onEveryDatabase('registry: tokens', (cast) => {
       'scope=registry:catalog:*',
     ])
       assert.equal((await tokenAt(odd, basic('_token', await passwordOf(stranger)))).status, 200, odd)
+    const long = (at: number) => `repository:${organization.uid}/${'x'.repeat(150)}${at}:pull,push,delete`
+    const lengthy = Array.from({ length: limits.registryTokenScopesMax }, (_, at) => long(at)).join(' ')
+    const tooLong = await tokenAt(
+      new URLSearchParams({ scope: lengthy }).toString(),
+      basic('_token', await passwordOf(organization.owner.uid)),
+    )
+    assert.equal(tooLong.status, 400, 'bearerTokenCharsMax')
     const many = `scope=${`repository:${name}:pull `.repeat(limits.registryTokenScopesMax + 1).trim()}`
     assert.equal((await tokenAt(many)).status, 400, 'registryTokenScopesMax')
   })
