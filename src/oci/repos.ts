@@ -44,7 +44,7 @@ export async function repoToPush(registry: Registry, visit: Visit): Promise<Uid>
           )
         }
         const uid = store.uids.below(parent.uid as Uid)
-        await addRepo(store, tx, uid, create(RepoSchema, { name: name.repo }))
+        await addRepo(store, tx, uid, create(RepoSchema, { name: name.repo }), store.clock())
         return { uid, answer: uid }
       },
     )

@@ -138,7 +138,7 @@ export function reposService(store: Store, { registryHost }: { readonly registry
           refuseIfAny(...checkRepo(nothing, asked), ...violations)
           requireCustomAssembly(nothing, next)
           const description = next.description === '' ? origin.description : next.description
-          const row = await addRepo(store, tx, uid, { ...next, description })
+          const row = await addRepo(store, tx, uid, { ...next, description }, now)
           return { uid: row.uid, answer: toRepo(row) }
         },
         () => nameTaken(store, call, group, repo.name),
@@ -191,8 +191,13 @@ export function reposService(store: Store, { registryHost }: { readonly registry
 }
 
 /** Makes a repo in a group that is held. A name that is taken is a unique violation. */
-export async function addRepo({ db, clock }: Store, tx: Tx, uid: Uid, repo: Repo): Promise<RepoRow> {
-  const now = clock()
+export async function addRepo(
+  { db }: Pick<Store, 'db'>,
+  tx: Tx,
+  uid: Uid,
+  repo: Repo,
+  now: number,
+): Promise<RepoRow> {
   const row: RepoRow = {
     root: rootOf(uid),
     uid,
