@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
-import type { limits } from './core/limits.ts'
+import { limits as allLimits } from './core/limits.ts'
 import { errorBody, httpStatusOfError } from './gateway/error-body.ts'
 import { type TransportLog, toApiError } from './gateway/status.ts'
 import type { AddressOf, HttpHandler, WholeBody, WholeReply } from './http.ts'
@@ -10,7 +10,7 @@ import type { AddressOf, HttpHandler, WholeBody, WholeReply } from './http.ts'
 /** The limits of core/limits.ts that the port enforces. */
 export type PortLimits = Readonly<
   Record<
-    keyof typeof limits &
+    keyof typeof allLimits &
       (
         | 'headerBytesMax'
         | 'apiBodyBytesMax'
@@ -102,11 +102,12 @@ export function hasNoContentLength(status: number): boolean {
 }
 
 /**
- * RFC 9113, section 8.1: after a whole reply, NO_ERROR asks the client to send no more of its request. On a stream
- * whose request has ended this does nothing.
+ * RFC 9113, section 8.1: after a whole reply, NO_ERROR asks the client to send no more of its request. On a stream whose request has
+ * ended this does nothing. A reset can overtake the reply that says why, so what the client still sends is swallowed for a moment.
  */
 export function refuseRest(stream: ServerHttp2Stream): void {
   if (stream.readableEnded || stream.destroyed) return
   stream.resume()
-  stream.close(constants.NGHTTP2_NO_ERROR)
+  const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), allLimits.lingerMs)
+  stream.once('close', () => clearTimeout(timer))
 }

@@ -137,6 +137,22 @@ describe('bodies that are streamed', () => {
     assert.match(raw, /connection: close/i)
   })
 
+  test('that are refused over HTTP/2 do not outrun the answer', async (t) => {
+    const server = await startPort(t, { http: () => ({ status: 401, headers: {}, body: 'no' }) })
+    const session = http2Session(t, server.url)
+    for (let round = 0; round < 10; round++) {
+      const stream = session.request({ ':path': '/', ':method': 'PATCH' })
+      stream.on('error', () => {})
+      stream.write(Buffer.alloc(1_000_000))
+      const status = await new Promise((resolve) => {
+        stream.on('response', (headers) => resolve(headers[':status']))
+        stream.on('close', () => resolve('closed without an answer'))
+      })
+      assert.equal(status, 401)
+      stream.close()
+    }
+  })
+
   test('begin when they are asked for', async (t) => {
     const server = await startPort(t, { http: swallowing })
     const { socket, until } = await rawConnection(t, server.port)
