@@ -22,7 +22,7 @@ import {
   whereOf,
   wholeOrganization,
 } from './list-sql.ts'
-import { alongPostings, countPosted, isPosting, rarest } from './postings.ts'
+import { alongPostings, countPosted, isNone, isPosting, rarest } from './postings.ts'
 import { someRoots } from './roots.ts'
 import { runLongText, runText, runTextOnce, sqlText } from './sql-text.ts'
 import type { Store } from './store.ts'
@@ -286,15 +286,18 @@ async function estimateRows(
 }
 
 async function countRows(db: Db, question: Question, scanned: number): Promise<number> {
-  const { rare } = question
+  const { collection, conditions, rare } = question
   const sql = sqlText(db.engine)
-  const onlyPostings = question.conditions.length === 1 && question.conditions[0] === rare
+  const [only] = conditions
   const counts = split(db, question.branches).map((branches) => {
     const [branch] = branches
+    const isAlone = conditions.length === 1 && branch !== undefined && branches.length === 1
     // Nothing but the postings has to be looked at when there is no other filter.
-    return rare !== undefined && onlyPostings && branch !== undefined && branches.length === 1
-      ? countPosted(sql, rare, branch)
-      : `(select count(*) from ${question.collection} where ${whereOf(sql, { ...question, few: rare }, branches)})`
+    if (isAlone && rare !== undefined && only === rare) return countPosted(sql, rare, branch)
+    // Who has none is whoever is not among those who have one.
+    if (isAlone && only !== undefined && isNone(only) && isCounted(collection) && 'range' in branch)
+      return `(${rangeCount(sql, collection, branch.range)} - ${countPosted(sql, only, branch)})`
+    return `(select count(*) from ${question.collection} where ${whereOf(sql, { ...question, few: rare }, branches)})`
   })
   const text = `select ${counts.join(' + ')} as n`
   const [row] = await runTextOnce<{ n: number }>(db, text, sql, { long: scanned > db.sizes.rowsInlineMax })

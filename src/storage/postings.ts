@@ -27,6 +27,11 @@ export function isPosting(condition: object): condition is PostingCondition {
   return 'keys' in condition || 'part' in condition
 }
 
+/** That an advisory has none of some values. */
+export function isNone(condition: object): condition is Posted {
+  return 'keys' in condition && 'none' in condition
+}
+
 const ROOT_CHARS = 40
 
 /** The part of a uid after its root, which postings have: the root stands before it already. */
@@ -51,7 +56,7 @@ export function postedIn(sql: SqlText, condition: PostingCondition, branch: Bran
     and p.root = s.root and p.value = s.value and ${rangeOf(sql, branch, 's')}`
 }
 
-/** How many advisories of a branch pass, in parentheses. */
+/** How many advisories of a branch pass, in parentheses; of `none`, how many do not. */
 export function countPosted(sql: SqlText, condition: PostingCondition, branch: Branch): string {
   // An advisory has a value once, but may have several of those that are looked for.
   const isOnce = 'keys' in condition && condition.keys.length === 1

@@ -1,7 +1,7 @@
 import { deflateSync, inflateSync } from 'node:zlib'
 import { limits } from '../core/limits.ts'
 import { rangeBelow, rootOf, type Uid } from '../core/uid.ts'
-import { countDeleted, countInserted } from '../storage/counts.ts'
+import { countAllInserted, countDeleted } from '../storage/counts.ts'
 import type { Db, Tx } from '../storage/db.ts'
 import { pathBelowRoot, postedIn } from '../storage/postings.ts'
 import { refuseBeyondLimit } from '../storage/rows.ts'
@@ -320,13 +320,13 @@ async function replaceRows(
   const keyOf = ({ root, uid }: AdvisoryRow) => ({ root, uid })
   await deleteRows(db, tx, 'advisories', wasLive.map(keyOf))
   await deleteRows(db, tx, 'withdrawn_advisories', wasWithdrawn.map(keyOf))
-  await insertRows(db, tx, 'advisories', live)
-  await insertRows(db, tx, 'withdrawn_advisories', withdrawn)
-
   const lived = new Set(wasLive.map(({ uid }) => uid))
   const lives = new Set(live.map(({ uid }) => uid))
-  for (const { uid } of live) if (!lived.has(uid)) await countInserted(db, tx, 'advisories', uid)
   for (const { uid } of wasLive) if (!lives.has(uid)) await countDeleted(db, tx, 'advisories', uid)
+  await insertRows(db, tx, 'advisories', live)
+  await insertRows(db, tx, 'withdrawn_advisories', withdrawn)
+  const come = live.map(({ uid }) => uid).filter((uid) => !lived.has(uid))
+  await countAllInserted(db, tx, 'advisories', come)
   const [one] = live
   if (one !== undefined && live.length > wasLive.length)
     await refuseBeyondLimit(db, tx, 'advisories', one.root)
