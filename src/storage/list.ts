@@ -112,7 +112,8 @@ export async function listPage<C extends Listed>(
 
   if (branches.length === 0) return { rows: [], nextPageToken: '', totalCount: 0n, skipped }
   const estimate = isRare ? { rows: rare.rows, exact: undefined } : await estimateRows(db, question)
-  const total = cursor?.totalCount ?? estimate.exact ?? (await countRows(db, question, estimate.rows))
+  const known = estimate.exact ?? (conditions.length === 1 ? rare?.total : undefined)
+  const total = cursor?.totalCount ?? known ?? (await countRows(db, question, estimate.rows))
   const rows = await pageRows<Tables[C]>(db, question, {
     cursor,
     skip,
@@ -131,9 +132,7 @@ export async function listPage<C extends Listed>(
             skip: request.skip,
             skipped,
             // Where only a scan can count, the pages that follow repeat the first one's total.
-            ...(estimate.exact === undefined && estimate.rows > db.sizes.rowsInlineMax
-              ? { totalCount: total }
-              : {}),
+            ...(known === undefined && estimate.rows > db.sizes.rowsInlineMax ? { totalCount: total } : {}),
           },
           asked,
         )

@@ -60,6 +60,15 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     .modifyEnd(keyOnly)
     .execute()
   await db.schema
+    .createTable('advisory_posting_counts')
+    .addColumn('root', text, (c) => c.notNull())
+    .addColumn('value', bytes, (c) => c.notNull())
+    .addColumn('parent', text, (c) => c.notNull())
+    .addColumn('n', int, (c) => c.notNull())
+    .addPrimaryKeyConstraint('advisory_posting_counts_pk', ['root', 'value', 'parent'])
+    .modifyEnd(keyOnly)
+    .execute()
+  await db.schema
     .createTable('advisory_suffixes')
     .addColumn('root', text, (c) => c.notNull())
     .addColumn('suffix', text, (c) => c.notNull())
