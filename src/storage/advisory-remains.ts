@@ -9,6 +9,7 @@ export async function deleteAdvisoryRemains(tx: Tx, group: string): Promise<void
     'advisory_documents',
     'advisory_sources',
     'advisory_scores',
+    'advisory_part_counts',
   ] as const)
     await tx.deleteFrom(table).where('root', '=', root).where('parent', '=', group).execute()
   await tx.deleteFrom('advisory_groups').where('root', '=', root).where('uid', '=', group).execute()

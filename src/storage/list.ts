@@ -22,7 +22,16 @@ import {
   whereOf,
   wholeOrganization,
 } from './list-sql.ts'
-import { alongPostings, countPosted, isNone, isPosting, rarest } from './postings.ts'
+import { countOfPart } from './part-counts.ts'
+import {
+  alongPostings,
+  countPosted,
+  isKept,
+  isNone,
+  isPosting,
+  type PostingCondition,
+  rarest,
+} from './postings.ts'
 import { someRoots } from './roots.ts'
 import { runLongText, runText, runTextOnce, sqlText } from './sql-text.ts'
 import type { Store } from './store.ts'
@@ -112,7 +121,11 @@ export async function listPage<C extends Listed>(
 
   if (branches.length === 0) return { rows: [], nextPageToken: '', totalCount: 0n, skipped }
   const estimate = isRare ? { rows: rare.rows, exact: undefined } : await estimateRows(db, question)
-  const known = estimate.exact ?? (conditions.length === 1 ? rare?.total : undefined)
+  const known =
+    estimate.exact ??
+    (conditions.length === 1 && rare !== undefined && !isRare
+      ? (rare.total ?? (await countOfMany(db, rare.condition, branches)))
+      : undefined)
   const total = cursor?.totalCount ?? known ?? (await countRows(db, question, estimate.rows))
   const rows = await pageRows<Tables[C]>(db, question, {
     cursor,
@@ -144,6 +157,11 @@ async function rarestFilter(db: Db, conditions: readonly Filter[], branches: rea
   const postings = conditions.filter(isPosting)
   if (branches.length > db.sizes.branchesMax) return undefined
   return rarest(db, postings, branches, db.sizes.rowsInlineMax)
+}
+
+/** How many advisories pass a filter that many pass, where nobody has to count. */
+function countOfMany(db: Db, condition: PostingCondition, branches: readonly Branch[]) {
+  return 'part' in condition ? countOfPart(db, condition, branches) : undefined
 }
 
 /** Who asks what: the text that a page token is bound to. */
@@ -288,6 +306,12 @@ async function countRows(db: Db, question: Question, scanned: number): Promise<n
   const { collection, conditions, rare } = question
   const sql = sqlText(db.engine)
   const [only] = conditions
+  const isShort =
+    conditions.length === 1 &&
+    only !== undefined &&
+    isPosting(only) &&
+    question.branches.length <= db.sizes.branchesMax &&
+    question.branches.every((branch) => isKept(only, branch))
   const counts = split(db, question.branches).map((branches) => {
     const [branch] = branches
     const isAlone = conditions.length === 1 && branch !== undefined && branches.length === 1
@@ -299,7 +323,9 @@ async function countRows(db: Db, question: Question, scanned: number): Promise<n
     return `(select count(*) from ${question.collection} where ${whereOf(sql, { ...question, few: rare }, branches)})`
   })
   const text = `select ${counts.join(' + ')} as n`
-  const [row] = await runTextOnce<{ n: number }>(db, text, sql, { long: scanned > db.sizes.rowsInlineMax })
+  const [row] = await runTextOnce<{ n: number }>(db, text, sql, {
+    long: !isShort && scanned > db.sizes.rowsInlineMax,
+  })
   return Number(row?.n ?? 0)
 }
 

@@ -60,8 +60,8 @@ export function countPosted(sql: SqlText, condition: PostingCondition, branch: B
   return `(select count(${isOnce ? '*' : 'distinct uid'}) from (${postedIn(sql, condition, branch)}) as posted)`
 }
 
-/** Whether the number of advisories of a branch that pass is kept. */
-function isKept(
+/** Whether the number of advisories of a branch that pass is kept; of `none`, of those that do not. */
+export function isKept(
   condition: PostingCondition,
   branch: Branch,
 ): condition is Posted & { readonly counted: readonly string[] } {

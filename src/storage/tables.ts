@@ -357,6 +357,17 @@ export interface AdvisoryPostingCountRow {
   n: number
 }
 
+/** How many advisories of a group have a part of a text that many have. */
+export interface AdvisoryPartCountRow {
+  root: string
+  parent: string
+  /** In lower case. */
+  part: string
+  n: number
+  /** Of a part that was counted later it is higher. */
+  number: number
+}
+
 /** The ends of the values that a free-text query finds, in lower case: a part of a value begins one of them. */
 export interface AdvisorySuffixRow {
   root: string
@@ -488,6 +499,7 @@ export interface Tables {
   withdrawn_advisories: WithdrawnAdvisoryRow
   advisory_postings: AdvisoryPostingRow
   advisory_posting_counts: AdvisoryPostingCountRow
+  advisory_part_counts: AdvisoryPartCountRow
   advisory_suffixes: AdvisorySuffixRow
   advisory_documents: AdvisoryDocumentRow
   advisory_groups: AdvisoryGroupRow

@@ -3,6 +3,7 @@ import { limits } from '../core/limits.ts'
 import { pathBelowRoot, rangeBelow, rootOf, type Uid } from '../core/uid.ts'
 import { countAllInserted, countDeleted } from '../storage/counts.ts'
 import type { Db, Tx } from '../storage/db.ts'
+import { recountParts } from '../storage/part-counts.ts'
 import { type CountedChange, countPostings } from '../storage/posting-counts.ts'
 import { postedIn } from '../storage/postings.ts'
 import { refuseBeyondLimit } from '../storage/rows.ts'
@@ -343,6 +344,7 @@ async function replaceRows(
   const added = [...fresh].filter(([key]) => !old.has(key)).map(([, posting]) => posting)
   await insertRows(db, tx, 'advisory_postings', added)
   await countPostings(db, tx, [...countedIn(wasLive, -1), ...countedIn(live, 1)])
+  await recountParts(db, tx, wasLive, live)
   if (one !== undefined) await addSearchedTexts(db, tx, one.root, live.map(toAdvisory))
 }
 

@@ -69,6 +69,17 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     .modifyEnd(keyOnly)
     .execute()
   await db.schema
+    .createTable('advisory_part_counts')
+    .addColumn('root', text, (c) => c.notNull())
+    .addColumn('parent', text, (c) => c.notNull())
+    .addColumn('part', text, (c) => c.notNull())
+    .addColumn('n', int, (c) => c.notNull())
+    .addColumn('number', int, (c) => c.notNull())
+    .addPrimaryKeyConstraint('advisory_part_counts_pk', ['root', 'parent', 'part'])
+    .modifyEnd(keyOnly)
+    .execute()
+  await index('advisory_part_counts', 'by_number', ['root', 'number']).execute()
+  await db.schema
     .createTable('advisory_suffixes')
     .addColumn('root', text, (c) => c.notNull())
     .addColumn('suffix', text, (c) => c.notNull())
