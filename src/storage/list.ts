@@ -121,10 +121,11 @@ export async function listPage<C extends Listed>(
 
   if (branches.length === 0) return { rows: [], nextPageToken: '', totalCount: 0n, skipped }
   const estimate = isRare ? { rows: rare.rows, exact: undefined } : await estimateRows(db, question)
+  const isAlone = conditions.length === 1 && rare !== undefined
   const known =
     estimate.exact ??
-    (conditions.length === 1 && rare !== undefined && !isRare
-      ? (rare.total ?? (await countOfMany(db, rare.condition, branches)))
+    (isAlone
+      ? (rare.total ?? (isRare ? undefined : await countOfMany(db, rare.condition, branches)))
       : undefined)
   const total = cursor?.totalCount ?? known ?? (await countRows(db, question, estimate.rows))
   const rows = await pageRows<Tables[C]>(db, question, {
@@ -369,8 +370,9 @@ async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<
   // Rows that are only passed over need not be fetched: the indexes hold all that the order needs.
   const deep = isCounted(collection) && offset > db.sizes.rowsInlineMax
   const columns = deep ? [...new Set(['root', 'uid', ...order.map((key) => key.column)])].join(', ') : '*'
-  const along = inUidOrder && question.few === undefined ? alongPostings(question.rare, branches) : undefined
-  if (along !== undefined) {
+  const along = inUidOrder ? alongPostings(question.rare, branches) : undefined
+  // What is in several parts is put in order and freed of repetitions; few rows are rather looked up.
+  if (along !== undefined && (question.few === undefined || along.length === 1)) {
     const keys = `path${descending ? ' desc' : ''}`
     const parts = along.map((from) => {
       return `select * from (select advisories.* from ${from(sql)}${othersText(sql, conditions, question.rare)}
@@ -379,7 +381,9 @@ async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<
     const text = `select * from (${parts.join(' union ')}) as parts order by ${orderText(order, { oneRoot: false, sorted: false })}
       limit ${sql.bind(page.limit)} offset ${sql.bind(offset)}`
     // Where another filter holds for few of them, many are gone along.
-    return conditions.length > 1 ? await runLongText<Row>(db, text, sql) : await runText<Row>(db, text, sql)
+    return conditions.length > 1 && question.few === undefined
+      ? await runLongText<Row>(db, text, sql)
+      : await runText<Row>(db, text, sql)
   }
   const groups = split(db, branches)
   const parts = groups.map((part) => {

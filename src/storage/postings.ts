@@ -55,9 +55,13 @@ export function postedIn(sql: SqlText, condition: PostingCondition, branch: Bran
 /** How many advisories of a branch pass, in parentheses; of `none`, how many do not. */
 export function countPosted(sql: SqlText, condition: PostingCondition, branch: Branch): string {
   if (isKept(condition, branch)) return sumOfPostings(sql, condition, branch)
-  // An advisory has a value once, but may have several of those that are looked for.
-  const isOnce = 'keys' in condition && condition.keys.length === 1
-  return `(select count(${isOnce ? '*' : 'distinct uid'}) from (${postedIn(sql, condition, branch)}) as posted)`
+  const counted = isOnce(condition) ? '*' : 'distinct uid'
+  return `(select count(${counted}) from (${postedIn(sql, condition, branch)}) as posted)`
+}
+
+/** An advisory has a value once, but may have several of those that are looked for. */
+function isOnce(condition: PostingCondition): boolean {
+  return 'keys' in condition && condition.keys.length === 1
 }
 
 /** Whether the number of advisories of a branch that pass is kept; of `none`, of those that do not. */
@@ -151,7 +155,8 @@ export async function rarest(
   const [row] = await runText<Record<string, number>>(db, `select ${columns}`, sql)
   const found = able.map((condition, at) => {
     const rows = Number(row?.[`n${at}`] ?? 0)
-    return { condition, rows, total: known(condition) ? rows : undefined }
+    const isWhole = known(condition) || (rows <= max && isOnce(condition))
+    return { condition, rows, total: isWhole ? rows : undefined }
   })
   return found.reduce((a, b) => (b.rows < a.rows ? b : a))
 }

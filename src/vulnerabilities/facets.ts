@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { DescEnum } from '@bufbuild/protobuf'
 import {
   type Advisory,
@@ -40,7 +40,7 @@ const HASH_BYTES = 15
  * that is several properties at once lie together, and fewer pages are written.
  */
 export function postingKey(facet: number, value: string): Buffer {
-  const digest = createHash('sha256').update(value).digest()
+  const digest = hash('sha256', value, 'buffer')
   return Buffer.concat([digest.subarray(0, HASH_BYTES), Buffer.of(facet)])
 }
 
@@ -107,8 +107,16 @@ export function countedValuesOf(advisory: Advisory, origin: string): Buffer[] {
   ]
 }
 
+/** Of all sets that there are: as many as enumerations of few members have. */
+const setKeys = new Map<string, Buffer>()
+
 function setKey(facet: number, members: readonly number[]): Buffer {
-  return postingKey(facet, [...new Set(members)].sort((a, b) => a - b).join(' '))
+  const text = [...new Set(members)].sort((a, b) => a - b).join(' ')
+  const known = setKeys.get(`${facet} ${text}`)
+  if (known !== undefined) return known
+  const key = postingKey(facet, text)
+  setKeys.set(`${facet} ${text}`, key)
+  return key
 }
 
 /**
