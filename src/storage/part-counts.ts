@@ -27,7 +27,7 @@ export async function countOfPart(
     const alone = await countAlone(db, condition, branches)
     return groups.reduce((sum, { n }) => sum + Number(n), alone)
   }
-  const found = await countByGroup(db, condition, branches)
+  const found = await countByGroup(db, condition, groups, branches)
   await remember(db, condition, groups, found)
   return [...found.values()].reduce((sum, n) => sum + n, 0)
 }
@@ -53,11 +53,16 @@ function groupsIn(db: Db, { part }: TextPart, branches: readonly Branch[]): Prom
   return runLongText<Group>(db, each.join(' union all '), sql)
 }
 
-/** Of the advisories that are branches by themselves. */
-async function countAlone(db: Db, condition: TextPart, branches: readonly Branch[]): Promise<number> {
-  const uids = branches.flatMap((branch) =>
+/** What branches begin with: a group, or an advisory that is a branch by itself. */
+function aloneIn(branches: readonly Branch[]): string[] {
+  return branches.flatMap((branch) =>
     'range' in branch && /\/[^/]+$/.test(branch.range.from) ? [branch.range.from] : [],
   )
+}
+
+/** Of the advisories that are branches by themselves. */
+async function countAlone(db: Db, condition: TextPart, branches: readonly Branch[]): Promise<number> {
+  const uids = aloneIn(branches)
   if (uids.length === 0) return 0
   const sql = sqlText(db.engine)
   const each = uids.map(
@@ -74,12 +79,22 @@ const SEGMENT_CHARS = 17
 async function countByGroup(
   db: Db,
   condition: TextPart,
+  groups: readonly Group[],
   branches: readonly Branch[],
 ): Promise<ReadonlyMap<string, number>> {
   const sql = sqlText(db.engine)
-  const each = branches.map((branch) => postedIn(sql, condition, branch)).join(' union all ')
-  const text = `select substr(uid, 1, length(uid) - ${SEGMENT_CHARS}) as parent, count(distinct uid) as n
-    from (${each}) as posted group by 1`
+  const each = branches
+    .map((branch) => postedIn(sql, condition, branch, 'p.root, p.path'))
+    .join(' union all ')
+  const [only] = groups
+  // Half the time, and the usual case.
+  if (only !== undefined && groups.length === 1 && aloneIn(branches).length === 0) {
+    const text = `select count(distinct path) as n from (${each}) as posted`
+    const [row] = await runLongText<{ n: number }>(db, text, sql)
+    return new Map([[only.uid, Number(row?.n)]])
+  }
+  const text = `select root || substr(path, 1, length(path) - ${SEGMENT_CHARS}) as parent, count(*) as n
+    from (select distinct root, path from (${each}) as posted) as found group by 1`
   const rows = await runLongText<{ parent: string; n: number }>(db, text, sql)
   return new Map(rows.map(({ parent, n }) => [parent, Number(n)]))
 }

@@ -40,14 +40,22 @@ const LAST = '\u{10ffff}'
 
 const bindKey = (sql: SqlText, key: string) => sql.bind(Buffer.from(key, 'hex'))
 
-/** The postings of a branch that pass, as a SELECT of root and uid; some more than once. Not for `none`. */
-export function postedIn(sql: SqlText, condition: PostingCondition, branch: Branch): string {
+/** Columns of a posting, as a list of them is joined with advisories, and as they are. */
+type PostedColumns = 'p.root, p.root || p.path as uid' | 'p.root, p.path'
+
+/** The postings of a branch that pass, as a SELECT; some more than once. Not for `none`. */
+export function postedIn(
+  sql: SqlText,
+  condition: PostingCondition,
+  branch: Branch,
+  columns: PostedColumns = 'p.root, p.root || p.path as uid',
+): string {
   if ('keys' in condition) {
     const keys = condition.keys.map((key) => bindKey(sql, key)).join(', ')
     // The text is bound in the order in which it is read.
-    return `select p.root, p.root || p.path as uid from advisory_postings as p where p.value in (${keys}) and ${rangeOf(sql, branch)}`
+    return `select ${columns} from advisory_postings as p where p.value in (${keys}) and ${rangeOf(sql, branch)}`
   }
-  return `select p.root, p.root || p.path as uid from advisory_suffixes as s cross join advisory_postings as p
+  return `select ${columns} from advisory_suffixes as s cross join advisory_postings as p
     where s.suffix >= ${sql.bind(condition.part)} and s.suffix < ${sql.bind(condition.part + LAST)}
     and p.root = s.root and p.value = s.value and ${rangeOf(sql, branch, 's')}`
 }
