@@ -22,7 +22,7 @@ import {
   whereOf,
   wholeOrganization,
 } from './list-sql.ts'
-import { countOfPart } from './part-counts.ts'
+import { countOfPart, rememberedCount } from './part-counts.ts'
 import {
   alongPostings,
   countPosted,
@@ -157,6 +157,11 @@ export async function listPage<C extends Listed>(
 async function rarestFilter(db: Db, conditions: readonly Filter[], branches: readonly Branch[]) {
   const postings = conditions.filter(isPosting)
   if (branches.length > db.sizes.branchesMax) return undefined
+  const [only] = postings
+  if (conditions.length === 1 && only !== undefined && 'part' in only) {
+    const rows = await rememberedCount(db, only, branches)
+    if (rows !== undefined && rows > db.sizes.rowsInlineMax) return { condition: only, rows, total: rows }
+  }
   return rarest(db, postings, branches, db.sizes.rowsInlineMax)
 }
 
@@ -371,15 +376,20 @@ async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<
   const deep = isCounted(collection) && offset > db.sizes.rowsInlineMax
   const columns = deep ? [...new Set(['root', 'uid', ...order.map((key) => key.column)])].join(', ') : '*'
   const along = inUidOrder ? alongPostings(question.rare, branches) : undefined
-  // What is in several parts is put in order and freed of repetitions; few rows are rather looked up.
+  // Few rows of several parts are rather looked up.
   if (along !== undefined && (question.few === undefined || along.length === 1)) {
     const keys = `path${descending ? ' desc' : ''}`
+    // What several parts have is put in order and freed of repetitions by its uids alone.
+    const isOne = along.length === 1
     const parts = along.map((from) => {
-      return `select * from (select advisories.* from ${from(sql)}${othersText(sql, conditions, question.rare)}
+      return `select * from (select advisories.${isOne ? '*' : 'root, advisories.uid'} from ${from(sql)}${othersText(sql, conditions, question.rare)}
         order by p.${keys} limit ${sql.bind(page.limit + offset)}) as part`
     })
-    const text = `select * from (${parts.join(' union ')}) as parts order by ${orderText(order, { oneRoot: false, sorted: false })}
+    const all = `select * from (${parts.join(' union ')}) as parts order by ${orderText(order, { oneRoot: false, sorted: false })}
       limit ${sql.bind(page.limit)} offset ${sql.bind(offset)}`
+    const text = isOne
+      ? all
+      : `select advisories.* from (${all}) as found join advisories using (root, uid) order by ${orderText(order, { oneRoot: false, sorted: false, of: 'found' })}`
     // Where another filter holds for few of them, many are gone along.
     return conditions.length > 1 && question.few === undefined
       ? await runLongText<Row>(db, text, sql)

@@ -4,7 +4,7 @@ import type { Branch } from './list-sql.ts'
 import { isOfGroups } from './posting-counts.ts'
 import { isPosted, postedIn, type TextPart } from './postings.ts'
 import { addToRows, insertRows } from './rows-at-once.ts'
-import { runInTransaction, runLongText, sqlText } from './sql-text.ts'
+import { runInTransaction, runLongText, runText, sqlText } from './sql-text.ts'
 import type { AdvisoryPartCountRow, AdvisoryRow } from './tables.ts'
 
 /**
@@ -15,21 +15,36 @@ import type { AdvisoryPartCountRow, AdvisoryRow } from './tables.ts'
 /** Parts of one organization: an import looks for each of them in what it changes. The oldest go first. */
 const PARTS_MAX = 200
 
-/** How many advisories of some branches have a part. Undefined where groups do not tell. */
+/** How many advisories of some branches have a part, if that is remembered. */
+export async function rememberedCount(
+  db: Db,
+  condition: TextPart,
+  branches: readonly Branch[],
+): Promise<number | undefined> {
+  if (!isTold(branches)) return undefined
+  const groups = await groupsIn(db, condition, branches)
+  if (groups.some(({ n }) => n === null)) return undefined
+  const alone = await countAlone(db, condition, branches)
+  return groups.reduce((sum, { n }) => sum + Number(n), alone)
+}
+
+/** Counts how many advisories of some branches have a part, and remembers it. Undefined where groups do not tell. */
 export async function countOfPart(
   db: Db,
   condition: TextPart,
   branches: readonly Branch[],
 ): Promise<number | undefined> {
-  if (!branches.every((branch) => 'range' in branch && isOfGroups(branch))) return undefined
+  if (!isTold(branches)) return undefined
+  // Before the count: what is imported meanwhile changes the revisions.
   const groups = await groupsIn(db, condition, branches)
-  if (groups.every(({ n }) => n !== null)) {
-    const alone = await countAlone(db, condition, branches)
-    return groups.reduce((sum, { n }) => sum + Number(n), alone)
-  }
   const found = await countByGroup(db, condition, groups, branches)
   await remember(db, condition, groups, found)
   return [...found.values()].reduce((sum, n) => sum + n, 0)
+}
+
+/** Whether groups tell what lies in branches. */
+function isTold(branches: readonly Branch[]): boolean {
+  return branches.every((branch) => 'range' in branch && isOfGroups(branch))
 }
 
 interface Group {
@@ -41,7 +56,7 @@ interface Group {
 }
 
 /** The groups with advisories. */
-function groupsIn(db: Db, { part }: TextPart, branches: readonly Branch[]): Promise<Group[]> {
+function groupsIn(db: Db, { part }: TextPart, branches: readonly Branch[]): Promise<Group[]> | Group[] {
   const sql = sqlText(db.engine)
   const each = branches.map((branch) => {
     const columns = `select g.root, g.uid, g.revision, c.n from advisory_groups as g left join advisory_part_counts as c
@@ -50,7 +65,7 @@ function groupsIn(db: Db, { part }: TextPart, branches: readonly Branch[]): Prom
     const { from, to } = branch.range
     return `${columns} where g.root = ${sql.bind(rootOf(from))} and g.uid >= ${sql.bind(from.replace(/\/$/, ''))} and g.uid < ${sql.bind(to)}`
   })
-  return runLongText<Group>(db, each.join(' union all '), sql)
+  return runText<Group>(db, each.join(' union all '), sql)
 }
 
 /** What branches begin with: a group, or an advisory that is a branch by itself. */
@@ -69,7 +84,7 @@ async function countAlone(db: Db, condition: TextPart, branches: readonly Branch
     (uid) =>
       `(select count(*) from advisories where root = ${sql.bind(rootOf(uid))} and uid = ${sql.bind(uid)} and ${isPosted(sql, condition)})`,
   )
-  const [row] = await runLongText<{ n: number }>(db, `select ${each.join(' + ')} as n`, sql)
+  const [row] = await runText<{ n: number }>(db, `select ${each.join(' + ')} as n`, sql)
   return Number(row?.n)
 }
 

@@ -107,16 +107,8 @@ export function countedValuesOf(advisory: Advisory, origin: string): Buffer[] {
   ]
 }
 
-/** Of all sets that there are: as many as enumerations of few members have. */
-const setKeys = new Map<string, Buffer>()
-
 function setKey(facet: number, members: readonly number[]): Buffer {
-  const text = [...new Set(members)].sort((a, b) => a - b).join(' ')
-  const known = setKeys.get(`${facet} ${text}`)
-  if (known !== undefined) return known
-  const key = postingKey(facet, text)
-  setKeys.set(`${facet} ${text}`, key)
-  return key
+  return postingKey(facet, [...new Set(members)].sort((a, b) => a - b).join(' '))
 }
 
 /**
@@ -131,12 +123,24 @@ export function countedKeys(facet: number, values: readonly string[]): Buffer[] 
   return undefined
 }
 
-/** All sets of the members of an enumeration that have one of some. */
+interface KeptSet {
+  readonly members: readonly string[]
+  readonly key: Buffer
+}
+
+/** All sets of the members of an enumeration; there are some hundreds. */
+const setsOf = new Map<number, readonly KeptSet[]>()
+
+/** The sets that have one of some members. */
 function setsWith(facet: number, { values: all }: DescEnum, wanted: readonly string[]): Buffer[] {
-  const sets: number[][] = [[]]
-  for (const { number } of all) sets.push(...sets.map((set) => [...set, number]))
-  const having = sets.filter((set) => set.some((member) => wanted.includes(String(member))))
-  return having.map((set) => setKey(facet, set))
+  let sets = setsOf.get(facet)
+  if (sets === undefined) {
+    const found: number[][] = [[]]
+    for (const { number } of all) found.push(...found.map((set) => [...set, number]))
+    sets = found.map((set) => ({ members: set.map(String), key: setKey(facet, set) }))
+    setsOf.set(facet, sets)
+  }
+  return sets.filter(({ members }) => members.some((member) => wanted.includes(member))).map(({ key }) => key)
 }
 
 /** A text that a query looks through, in lower case, with its posting. */

@@ -156,6 +156,9 @@ async function assertWholeDocuments(db: Kysely<Tables>): Promise<void> {
     numbers.map(({ value, parent, n }) => `${textOf(value, parent)} ${n}`).sort(),
     [...counted].map(([text, all]) => `${text} ${all.length}`).sort(),
   )
+  // Of every part that somebody looked for.
+  for (const { parent, part, n } of await db.selectFrom('advisory_part_counts').selectAll().execute())
+    assert.equal(Number(n), live.filter((row) => row.parent === parent && row.search.includes(part)).length)
   const { n } = await db
     .selectFrom('counts')
     .where('collection', '=', 'advisories')
