@@ -15,15 +15,36 @@ export async function insertRows<T extends keyof Tables & string>(
   rows: readonly Tables[NoInfer<T>][],
   { ifAbsent = false }: { readonly ifAbsent?: boolean } = {},
 ): Promise<void> {
+  await insertWith(db, tx, table, rows, ifAbsent ? ' on conflict do nothing' : '')
+}
+
+async function insertWith(
+  db: Db,
+  tx: Tx,
+  table: string,
+  rows: readonly object[],
+  end: string,
+): Promise<void> {
   const [first] = rows
   if (first === undefined) return
   const columns = Object.keys(first)
-  const end = ifAbsent ? ' on conflict do nothing' : ''
   for (const some of parts(rows, columns.length)) {
     const sql = sqlText(db.engine)
     const values = some.map((row) => `(${bindRow(sql, row, columns)})`).join(', ')
     await runInTransaction(tx, `insert into ${table} (${columns.join(', ')}) values ${values}${end}`, sql)
   }
+}
+
+/** Adds to a number of rows, which are made where they are not there. */
+export async function addToRows<T extends keyof Tables & string>(
+  db: Db,
+  tx: Tx,
+  table: T,
+  rows: readonly Tables[NoInfer<T>][],
+  { key, number }: { readonly key: readonly string[]; readonly number: string },
+): Promise<void> {
+  const end = ` on conflict (${key.join(', ')}) do update set ${number} = ${table}.${number} + excluded.${number}`
+  await insertWith(db, tx, table, rows, end)
 }
 
 /** Those of some keys that a table has; every key has the same columns. */

@@ -347,6 +347,27 @@ export interface AdvisoryPostingRow {
   path: string
 }
 
+/** How many advisories of a group have a value, for values that many have. */
+export interface AdvisoryPostingCountRow {
+  root: string
+  /** As in a posting, or all values of a property together. */
+  value: Uint8Array
+  /** The group's uid without the root. */
+  parent: string
+  n: number
+}
+
+/** How many advisories of a group have a part of a text that many have. */
+export interface AdvisoryPartCountRow {
+  root: string
+  parent: string
+  /** In lower case. */
+  part: string
+  n: number
+  /** Of a part that was counted later it is higher. */
+  number: number
+}
+
 /** The ends of the values that a free-text query finds, in lower case: a part of a value begins one of them. */
 export interface AdvisorySuffixRow {
   root: string
@@ -477,6 +498,8 @@ export interface Tables {
   advisories: AdvisoryRow
   withdrawn_advisories: WithdrawnAdvisoryRow
   advisory_postings: AdvisoryPostingRow
+  advisory_posting_counts: AdvisoryPostingCountRow
+  advisory_part_counts: AdvisoryPartCountRow
   advisory_suffixes: AdvisorySuffixRow
   advisory_documents: AdvisoryDocumentRow
   advisory_groups: AdvisoryGroupRow

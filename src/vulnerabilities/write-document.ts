@@ -1,9 +1,11 @@
 import { deflateSync, inflateSync } from 'node:zlib'
 import { limits } from '../core/limits.ts'
-import { rangeBelow, rootOf, type Uid } from '../core/uid.ts'
-import { countDeleted, countInserted } from '../storage/counts.ts'
+import { pathBelowRoot, rangeBelow, rootOf, type Uid } from '../core/uid.ts'
+import { countAllInserted, countDeleted } from '../storage/counts.ts'
 import type { Db, Tx } from '../storage/db.ts'
-import { pathBelowRoot, postedIn } from '../storage/postings.ts'
+import { recountParts } from '../storage/part-counts.ts'
+import { type CountedChange, countPostings } from '../storage/posting-counts.ts'
+import { postedIn } from '../storage/postings.ts'
 import { refuseBeyondLimit } from '../storage/rows.ts'
 import { deleteRows, insertRows } from '../storage/rows-at-once.ts'
 import { runInTransaction, sqlText } from '../storage/sql-text.ts'
@@ -15,7 +17,7 @@ import type {
   WithdrawnAdvisoryRow,
 } from '../storage/tables.ts'
 import type { AdvisoryDocument, AdvisoryRecord, EventRecord } from './advisory-record.ts'
-import { facets, postingKey, postingsOf } from './facets.ts'
+import { countedValuesOf, facets, postingKey, postingsOf } from './facets.ts'
 import { readDocument } from './formats/read-document.ts'
 import { addSearchedTexts } from './searched-texts.ts'
 import { recordHash, rowOf, toAdvisory } from './stored-advisory.ts'
@@ -320,13 +322,13 @@ async function replaceRows(
   const keyOf = ({ root, uid }: AdvisoryRow) => ({ root, uid })
   await deleteRows(db, tx, 'advisories', wasLive.map(keyOf))
   await deleteRows(db, tx, 'withdrawn_advisories', wasWithdrawn.map(keyOf))
-  await insertRows(db, tx, 'advisories', live)
-  await insertRows(db, tx, 'withdrawn_advisories', withdrawn)
-
   const lived = new Set(wasLive.map(({ uid }) => uid))
   const lives = new Set(live.map(({ uid }) => uid))
-  for (const { uid } of live) if (!lived.has(uid)) await countInserted(db, tx, 'advisories', uid)
   for (const { uid } of wasLive) if (!lives.has(uid)) await countDeleted(db, tx, 'advisories', uid)
+  await insertRows(db, tx, 'advisories', live)
+  await insertRows(db, tx, 'withdrawn_advisories', withdrawn)
+  const come = live.map(({ uid }) => uid).filter((uid) => !lived.has(uid))
+  await countAllInserted(db, tx, 'advisories', come)
   const [one] = live
   if (one !== undefined && live.length > wasLive.length)
     await refuseBeyondLimit(db, tx, 'advisories', one.root)
@@ -341,7 +343,16 @@ async function replaceRows(
   )
   const added = [...fresh].filter(([key]) => !old.has(key)).map(([, posting]) => posting)
   await insertRows(db, tx, 'advisory_postings', added)
+  await countPostings(db, tx, [...countedIn(wasLive, -1), ...countedIn(live, 1)])
+  await recountParts(db, tx, wasLive, live)
   if (one !== undefined) await addSearchedTexts(db, tx, one.root, live.map(toAdvisory))
+}
+
+function countedIn(rows: readonly AdvisoryRow[], by: 1 | -1): CountedChange[] {
+  return rows.flatMap((row) => {
+    const values = countedValuesOf(toAdvisory(row), row.origin)
+    return values.map((value) => ({ uid: row.uid, value, by }))
+  })
 }
 
 function postingsBy(rows: readonly AdvisoryRow[]) {

@@ -7,7 +7,7 @@ import {
 import type { Uid } from '../../src/core/uid.ts'
 import { inTransaction } from '../../src/storage/db.ts'
 import type { Store } from '../../src/storage/store.ts'
-import { holdAdvisories } from '../../src/vulnerabilities/advisory-groups.ts'
+import { advisoriesChanged, holdAdvisories } from '../../src/vulnerabilities/advisory-groups.ts'
 import type {
   AdvisoryDocument,
   AdvisoryRecord,
@@ -82,11 +82,13 @@ export function write(store: Store, parent: string, document: AdvisoryDocument):
   const content = Buffer.from(JSON.stringify(document))
   return inTransaction(store.db, async (tx) => {
     await holdAdvisories(tx, parent as Uid)
-    return writeDocument(store, tx, parent as Uid, {
+    const written = await writeDocument(store, tx, parent as Uid, {
       document,
       name: document.id,
       contentHash: content,
       packed: content,
     })
+    await advisoriesChanged(tx, parent as Uid, store.clock())
+    return written
   })
 }
