@@ -133,6 +133,10 @@ export async function listPage<C extends Listed>(
     skip,
     limit: size + 1,
     scanned: estimate.rows,
+    passedOver:
+      isNoneAlone(conditions) && branches.length <= db.sizes.branchesMax
+        ? estimate.rows - total
+        : estimate.rows,
   })
 
   const page = rows.slice(0, size)
@@ -335,11 +339,19 @@ async function countRows(db: Db, question: Question, scanned: number): Promise<n
   return Number(row?.n ?? 0)
 }
 
+/** Whether all that there is passes, but for those who have some values. */
+function isNoneAlone(conditions: readonly Filter[]): boolean {
+  const [only] = conditions
+  return conditions.length === 1 && only !== undefined && isNone(only)
+}
+
 interface PageOf {
   readonly cursor: Cursor | undefined
   readonly skip: number
   readonly limit: number
   readonly scanned: number
+  /** At most so many rows do not pass. */
+  readonly passedOver: number
 }
 
 async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<Row[]> {
@@ -416,7 +428,7 @@ async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<
   const long =
     deep ||
     (page.scanned > db.sizes.rowsInlineMax &&
-      (conditions.length > 0 ||
+      ((conditions.length > 0 && page.passedOver > db.sizes.rowsInlineMax) ||
         branches.length > db.sizes.branchesMax ||
         !(inUidOrder || wholeOrganization(branches))))
   return long ? await runLongText<Row>(db, text, sql) : await runText<Row>(db, text, sql)
