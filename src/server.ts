@@ -17,7 +17,7 @@ import { type Call, type Incoming, implement } from './core/call.ts'
 import { ApiError, Code } from './core/errors.ts'
 import { fullNameOf } from './core/method-name.ts'
 import { isWithin } from './core/uid.ts'
-import { contractFiles, healthAndReflection } from './gateway/contract.ts'
+import { contractFiles, currentFiles, healthAndReflection, versionOneFiles } from './gateway/contract.ts'
 import { withCors } from './gateway/cors.ts'
 import { waist } from './gateway/dispatch.ts'
 import { errorBody } from './gateway/error-body.ts'
@@ -65,6 +65,7 @@ import { explainService } from './sts/explain.ts'
 import type { Outbound } from './sts/outbound.ts'
 import type { SigningKeys } from './sts/signing-keys.ts'
 import type { KeySource } from './trust/key-set.ts'
+import { versionOne } from './v1/services.ts'
 import { advisoriesService } from './vulnerabilities/advisories.ts'
 import type { DocumentReader } from './vulnerabilities/document-reader.ts'
 import { advisoryDocumentsService } from './vulnerabilities/documents.ts'
@@ -224,6 +225,7 @@ export function createServer(deps: ServerDeps): BerthServer {
   const { dispatch, authenticate, admit } = waist<AccessRule>({
     methods,
     services: implementations,
+    translations: versionOne,
     ruleOf: accessRule,
     isOpen: (rule) => rule.kind === 'open',
     authenticate: authenticator({ ...tokens, clock: store.clock }, addresses.baseUrl),
@@ -243,6 +245,7 @@ export function createServer(deps: ServerDeps): BerthServer {
   const rest = restHandler({
     dispatch,
     services,
+    versionOne: versionOneFiles.flatMap((file) => file.services),
     errorDomain,
     log,
     precheck: authenticate,
@@ -264,7 +267,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     deps.corsOrigins.length === 0 ? handler : withCors(handler, deps.corsOrigins)
   const auditLog = forPages(exporting)
   const feeds = forPages(publishing)
-  const reference = referenceHandler({ ...addresses, ...deps, files: contractFiles })
+  const reference = referenceHandler({ ...addresses, ...deps, files: currentFiles })
   const signIn = signInHandler({
     ...deps,
     clients: oauthClients(deps.oauthClients),

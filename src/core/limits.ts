@@ -34,6 +34,8 @@ export const limits = {
   feedMaxAgeMs: MINUTE_MS,
   /** Values of `uidp.ids` in one request. */
   filterIdsMax: 1000,
+  /** Results of a list of version 1, which knows no pages. */
+  wholeListMax: 50_000,
 
   // Fields.
   descriptionCharsMax: 512,

@@ -6,6 +6,7 @@ import { file_berth_vulnerabilities_v1_documents } from '#gen/berth/vulnerabilit
 import { file_berth_vulnerabilities_v1_feeds } from '#gen/berth/vulnerabilities/v1/feeds_pb.js'
 import { file_berth_vulnerabilities_v1_publications } from '#gen/berth/vulnerabilities/v1/publications_pb.js'
 import { file_chainguard_platform_auth_auth } from '#gen/chainguard/platform/auth/auth_pb.js'
+import { file_chainguard_platform_iam_groups } from '#gen/chainguard/platform/iam/groups_pb.js'
 import { file_chainguard_platform_iam_v2beta1_account_associations } from '#gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
 import { file_chainguard_platform_iam_v2beta1_external_group_role_mappings } from '#gen/chainguard/platform/iam/v2beta1/external_group_role_mappings_pb.js'
 import { file_chainguard_platform_iam_v2beta1_group_invites } from '#gen/chainguard/platform/iam/v2beta1/group_invites_pb.js'
@@ -25,7 +26,7 @@ import { file_grpc_reflection_v1_reflection } from '#gen/grpc/reflection/v1/refl
 import { file_grpc_reflection_v1alpha_reflection } from '#gen/grpc/reflection/v1alpha/reflection_pb.js'
 
 /** The files whose services are the product, in the order in which they are documented. */
-export const contractFiles: readonly DescFile[] = [
+export const currentFiles: readonly DescFile[] = [
   file_chainguard_platform_iam_v2beta1_groups,
   file_chainguard_platform_iam_v2beta1_identities,
   file_chainguard_platform_iam_v2beta1_roles,
@@ -48,6 +49,12 @@ export const contractFiles: readonly DescFile[] = [
   file_berth_sts_v1_explain,
   file_berth_audit_v1_audit,
 ]
+
+/** The files of version 1, whose services show the same resources in older words. */
+export const versionOneFiles: readonly DescFile[] = [file_chainguard_platform_iam_groups]
+
+/** Every file of the contract. */
+export const contractFiles: readonly DescFile[] = [...currentFiles, ...versionOneFiles]
 
 /** The standard services of gRPC, which have no REST binding and no access rule. */
 export const healthAndReflection: readonly DescFile[] = [
