@@ -65,7 +65,9 @@ import { explainService } from './sts/explain.ts'
 import type { Outbound } from './sts/outbound.ts'
 import type { SigningKeys } from './sts/signing-keys.ts'
 import type { KeySource } from './trust/key-set.ts'
+import { registryService, registryTranslation } from './v1/registry.ts'
 import { versionOne } from './v1/services.ts'
+import { subscriptionsService } from './v1/subscriptions.ts'
 import { advisoriesService } from './vulnerabilities/advisories.ts'
 import type { DocumentReader } from './vulnerabilities/document-reader.ts'
 import { advisoryDocumentsService } from './vulnerabilities/documents.ts'
@@ -175,6 +177,8 @@ export function createServer(deps: ServerDeps): BerthServer {
     accountAssociationsService(store, deps.probes),
     reposService(store, addresses),
     tagsService(store),
+    registryService(store, addresses),
+    subscriptionsService,
     imagesService(store),
     advisoriesService(store),
     advisoryDocumentsService(store, deps.documents),
@@ -225,7 +229,7 @@ export function createServer(deps: ServerDeps): BerthServer {
   const { dispatch, authenticate, admit } = waist<AccessRule>({
     methods,
     services: implementations,
-    translations: versionOne,
+    translations: [...versionOne, registryTranslation(store)],
     ruleOf: accessRule,
     isOpen: (rule) => rule.kind === 'open',
     authenticate: authenticator({ ...tokens, clock: store.clock }, addresses.baseUrl),

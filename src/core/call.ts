@@ -81,7 +81,7 @@ export type Ask = <I extends DescMessage, O extends DescMessage>(
  */
 export type Translator = (request: Message, ask: Ask, access: Pick<Access, 'grants'>) => Promise<Message>
 
-/** A service and its translators; a method left out answers UNIMPLEMENTED. */
+/** A service and its translators; a method left out is answered like any other, by a handler or with UNIMPLEMENTED. */
 export interface ServiceTranslation {
   readonly service: DescService
   readonly translators: Readonly<Record<string, Translator | undefined>>

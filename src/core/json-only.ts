@@ -14,4 +14,6 @@ const both = {
 /** By type of message, then by name. One that a message lacks is left out. */
 export const jsonOnlyFields: Readonly<Record<string, Readonly<Record<string, JsonOnlyKind>> | undefined>> = {
   'chainguard.platform.iam.Group': both,
+  'chainguard.platform.registry.Repo': both,
+  'chainguard.platform.registry.Tag': { updatedAt: both.updatedAt },
 }

@@ -36,6 +36,13 @@ export const limits = {
   filterIdsMax: 1000,
   /** Results of a list of version 1, which knows no pages. */
   wholeListMax: 50_000,
+  /** Pages of repos in one such list. */
+  listedReadmesBytesMax: 32 * MIB,
+  /** Digests of a tag that one answer tells of. */
+  tagHistoryMax: 1000,
+  /** Helm charts that deploy a repo, and each part of what names one. */
+  deploymentChartsMax: 100,
+  chartFieldCharsMax: 1024,
 
   // Fields.
   descriptionCharsMax: 512,

@@ -6,6 +6,7 @@ import { file_berth_vulnerabilities_v1_documents } from '#gen/berth/vulnerabilit
 import { file_berth_vulnerabilities_v1_feeds } from '#gen/berth/vulnerabilities/v1/feeds_pb.js'
 import { file_berth_vulnerabilities_v1_publications } from '#gen/berth/vulnerabilities/v1/publications_pb.js'
 import { file_chainguard_platform_auth_auth } from '#gen/chainguard/platform/auth/auth_pb.js'
+import { file_chainguard_platform_events_subscriptions } from '#gen/chainguard/platform/events/subscriptions_pb.js'
 import { file_chainguard_platform_iam_groups } from '#gen/chainguard/platform/iam/groups_pb.js'
 import { file_chainguard_platform_iam_v2beta1_account_associations } from '#gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
 import { file_chainguard_platform_iam_v2beta1_external_group_role_mappings } from '#gen/chainguard/platform/iam/v2beta1/external_group_role_mappings_pb.js'
@@ -17,6 +18,7 @@ import { file_chainguard_platform_iam_v2beta1_role_bindings } from '#gen/chaingu
 import { file_chainguard_platform_iam_v2beta1_roles } from '#gen/chainguard/platform/iam/v2beta1/roles_pb.js'
 import { file_chainguard_platform_oidc_sts } from '#gen/chainguard/platform/oidc/sts_pb.js'
 import { file_chainguard_platform_ping_v2beta1_ping } from '#gen/chainguard/platform/ping/v2beta1/ping_pb.js'
+import { file_chainguard_platform_registry_registry } from '#gen/chainguard/platform/registry/registry_pb.js'
 import { file_chainguard_platform_registry_v2beta1_images } from '#gen/chainguard/platform/registry/v2beta1/images_pb.js'
 import { file_chainguard_platform_registry_v2beta1_repos } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
 import { file_chainguard_platform_registry_v2beta1_tags } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
@@ -51,7 +53,11 @@ export const currentFiles: readonly DescFile[] = [
 ]
 
 /** The files of version 1, whose services show the same resources in older words. */
-export const versionOneFiles: readonly DescFile[] = [file_chainguard_platform_iam_groups]
+export const versionOneFiles: readonly DescFile[] = [
+  file_chainguard_platform_iam_groups,
+  file_chainguard_platform_registry_registry,
+  file_chainguard_platform_events_subscriptions,
+]
 
 /** Every file of the contract. */
 export const contractFiles: readonly DescFile[] = [...currentFiles, ...versionOneFiles]

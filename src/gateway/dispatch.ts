@@ -67,8 +67,10 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
   }
   const translators = new Map<DescMethod, Translator>()
   for (const { service, translators: byName } of options.translations ?? []) {
-    for (const method of service.methods)
-      translators.set(method, byName[method.localName] ?? notOffered(method))
+    for (const method of service.methods) {
+      const translate = byName[method.localName]
+      if (translate !== undefined) translators.set(method, translate)
+    }
   }
   const entries = new Map(
     options.methods.map((method) => [

@@ -61,7 +61,7 @@ export interface RepoOptions {
 }
 
 /** What comes of a repo, with its row. */
-interface ChangedRepo extends Changed<Repo> {
+export interface ChangedRepo extends Changed<Repo> {
   readonly row: RepoRow
 }
 

@@ -42,12 +42,13 @@ import { checkDigest, checkTagName, formsOf, listedForms } from './tag-name.ts'
  * whatever its name (R20).
  */
 
-const TYPE = 'registry.chainguard.dev/Tag'
+/** What tags are called in errors. */
+export const TAG_TYPE = 'registry.chainguard.dev/Tag'
 
 const KIND: Kind<'tags', typeof TagSchema> = {
   collection: 'tags',
   schema: TagSchema,
-  type: TYPE,
+  type: TAG_TYPE,
   toMessage: toTag,
 }
 
@@ -76,7 +77,7 @@ export function tagsService(store: Store) {
     async getTag(_request, call) {
       const { scope } = allowed(call)
       const row = await readResource(db, 'tags', scope)
-      if (row === undefined) throw notFound(TYPE, scope)
+      if (row === undefined) throw notFound(TAG_TYPE, scope)
       return toTag(row)
     },
 
@@ -206,7 +207,11 @@ function conditionsOf(request: ListTagsRequest): Condition[] {
   const conditions: Condition[] = []
   const { updatedSince } = request
   if (updatedSince !== undefined)
-    conditions.push({ column: 'updated_ms', comparison: '>', value: sinceMs(updatedSince) })
+    conditions.push({
+      column: 'updated_ms',
+      comparison: '>',
+      value: instantMs(updatedSince, 'updated_since'),
+    })
   const values = listedForms(request)
   if (values !== undefined) conditions.push({ column: 'forms', values })
   return conditions
@@ -215,11 +220,11 @@ function conditionsOf(request: ListTagsRequest): Condition[] {
 const EARLIEST_MS = Date.parse('0001-01-01T00:00:00.000Z')
 const LATEST_MS = Date.parse('9999-12-31T23:59:59.999Z')
 
-/** The millisecond that an instant lies in: what changed in a later one changed after the instant. */
-function sinceMs(instant: Timestamp): number {
+/** The millisecond that an instant lies in: what changed in a later one changed after the instant. Throws code 3. */
+export function instantMs(instant: Timestamp, field: string): number {
   const ms = timestampMs(instant)
   if (instant.nanos < 0 || instant.nanos > 999_999_999 || ms < EARLIEST_MS || ms > LATEST_MS)
-    throw invalidArgument('updated_since', 'must be a time in the years 1 to 9999')
+    throw invalidArgument(field, 'must be a time in the years 1 to 9999')
   return ms
 }
 

@@ -35,16 +35,19 @@ export function translation<S extends DescService>(
 ): ServiceTranslation {
   const inItsWords = ([name, translate]: [string, Translator]): [string, Translator] => [
     name,
-    async (...given) => {
-      try {
-        return await translate(...given)
-      } catch (failure) {
-        throw failure instanceof ApiError ? withFields(failure, spelled) : failure
-      }
-    },
+    (...given) => inWords(spelled, () => translate(...given)),
   ]
   const entries = Object.entries(translators as unknown as Record<string, Translator>)
   return { service, translators: Object.fromEntries(entries.map(inItsWords)) }
+}
+
+/** Work whose errors name fields in the words of version 1. */
+export async function inWords<T>(spelled: (field: string) => string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (failure) {
+    throw failure instanceof ApiError ? withFields(failure, spelled) : failure
+  }
 }
 
 /** What lists of newer services have in common. */
