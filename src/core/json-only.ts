@@ -14,6 +14,11 @@ const both = {
 /** By type of message, then by name. One that a message lacks is left out. */
 export const jsonOnlyFields: Readonly<Record<string, Readonly<Record<string, JsonOnlyKind>> | undefined>> = {
   'chainguard.platform.iam.Group': both,
+  'chainguard.platform.iam.Role': both,
+  'chainguard.platform.iam.RoleBinding': { createdAt: 'google.protobuf.Timestamp' },
+  'chainguard.platform.iam.IdentityProvider': both,
+  'chainguard.platform.iam.AccountAssociations': { id: 'string', ...both },
+  'chainguard.platform.iam.GroupInvite': { createdAt: 'google.protobuf.Timestamp' },
   'chainguard.platform.registry.Repo': both,
   'chainguard.platform.registry.Tag': { updatedAt: both.updatedAt },
 }

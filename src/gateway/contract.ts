@@ -7,7 +7,13 @@ import { file_berth_vulnerabilities_v1_feeds } from '#gen/berth/vulnerabilities/
 import { file_berth_vulnerabilities_v1_publications } from '#gen/berth/vulnerabilities/v1/publications_pb.js'
 import { file_chainguard_platform_auth_auth } from '#gen/chainguard/platform/auth/auth_pb.js'
 import { file_chainguard_platform_events_subscriptions } from '#gen/chainguard/platform/events/subscriptions_pb.js'
+import { file_chainguard_platform_iam_account_associations } from '#gen/chainguard/platform/iam/account_associations_pb.js'
+import { file_chainguard_platform_iam_group_invites } from '#gen/chainguard/platform/iam/group_invites_pb.js'
 import { file_chainguard_platform_iam_groups } from '#gen/chainguard/platform/iam/groups_pb.js'
+import { file_chainguard_platform_iam_identities } from '#gen/chainguard/platform/iam/identities_pb.js'
+import { file_chainguard_platform_iam_identity_providers } from '#gen/chainguard/platform/iam/identity_providers_pb.js'
+import { file_chainguard_platform_iam_role_bindings } from '#gen/chainguard/platform/iam/role_bindings_pb.js'
+import { file_chainguard_platform_iam_roles } from '#gen/chainguard/platform/iam/roles_pb.js'
 import { file_chainguard_platform_iam_v2beta1_account_associations } from '#gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
 import { file_chainguard_platform_iam_v2beta1_external_group_role_mappings } from '#gen/chainguard/platform/iam/v2beta1/external_group_role_mappings_pb.js'
 import { file_chainguard_platform_iam_v2beta1_group_invites } from '#gen/chainguard/platform/iam/v2beta1/group_invites_pb.js'
@@ -55,6 +61,12 @@ export const currentFiles: readonly DescFile[] = [
 /** The files of version 1, whose services show the same resources in older words. */
 export const versionOneFiles: readonly DescFile[] = [
   file_chainguard_platform_iam_groups,
+  file_chainguard_platform_iam_identities,
+  file_chainguard_platform_iam_roles,
+  file_chainguard_platform_iam_role_bindings,
+  file_chainguard_platform_iam_identity_providers,
+  file_chainguard_platform_iam_account_associations,
+  file_chainguard_platform_iam_group_invites,
   file_chainguard_platform_registry_registry,
   file_chainguard_platform_events_subscriptions,
 ]

@@ -12,12 +12,12 @@ import {
   GroupSchema as NewGroupSchema,
 } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { isPlatformAdministrator } from '../core/allowed.ts'
-import { narrowed, nothing, translation, wholeList } from './translation.ts'
+import { narrowed, nothing, respelled, translation, wholeList } from './translation.ts'
 import { wording } from './wording.ts'
 
 /** Groups of version 1. */
 
-const group = wording(
+export const group = wording(
   GroupSchema,
   NewGroupSchema,
   [['id', 'uid'], 'name', 'description', 'resourceLimits', 'verified', 'kind', 'status'],
@@ -36,7 +36,7 @@ const {
   checkEligibility,
 } = GroupsService.method
 
-const spelled = (field: string) => (field === 'groupUid' ? 'groupId' : group.spelled(field))
+const spelled = respelled({ groupUid: 'groupId' }, group)
 
 export const groups = translation(Groups, spelled, {
   async list({ id, uidp, name }, ask) {

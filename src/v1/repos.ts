@@ -28,7 +28,7 @@ import { type Changed, mutate } from '../storage/mutation.ts'
 import { lockResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import { repoWords } from './repo-words.ts'
-import { inWords, narrowed, nothing, type Translators, wholeList } from './translation.ts'
+import { inWords, narrowed, nothing, respelled, type Translators, wholeList } from './translation.ts'
 
 /**
  * Repos of version 1. There the page that introduces a repo is a field of it, and a create may find the repo there already: both are
@@ -37,11 +37,7 @@ import { inWords, narrowed, nothing, type Translators, wholeList } from './trans
 
 type Names = 'createRepo' | 'updateRepo' | 'getRepoCountBySource'
 
-/** Fields that newer errors name. */
-function spelled(field: string): string {
-  if (field === 'parent') return 'parentId'
-  return field === 'content' ? 'readme' : repoWords.spelled(field)
-}
+const spelled = respelled({ parent: 'parentId', content: 'readme' }, repoWords)
 
 const { listRepos, deleteRepo } = ReposService.method
 

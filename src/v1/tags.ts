@@ -21,7 +21,7 @@ import { summaryOf } from '../registry/tag-summary.ts'
 import { instantMs, putTag, replaceTag, TAG_TYPE } from '../registry/tags.ts'
 import { readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
-import { inWords, narrowed, nothing, type Translators, wholeList } from './translation.ts'
+import { inWords, narrowed, nothing, respelled, type Translators, wholeList } from './translation.ts'
 import { wording } from './wording.ts'
 
 /**
@@ -43,8 +43,7 @@ function notBefore(instant: Timestamp, field: string): number {
   return instantMs(instant, field) + (instant.nanos % 1_000_000 === 0 ? 0 : 1)
 }
 
-/** Fields that newer errors name. */
-const spelled = (field: string) => (field === 'parent' ? 'repoId' : tagWords.spelled(field))
+const spelled = respelled({ parent: 'repoId' }, tagWords)
 
 const { listTags, deleteTag } = TagsService.method
 

@@ -12,6 +12,7 @@ import type { Ask, ServiceTranslation, Translator } from '../core/call.ts'
 import { ApiError, failedPrecondition, withFields } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { parseUid } from '../core/uid.ts'
+import { type Wording, wording } from './wording.ts'
 
 /**
  * Version 1 of the API on top of the newer services: a method puts its request into newer words, asks the newer method as the
@@ -48,6 +49,30 @@ export async function inWords<T>(spelled: (field: string) => string, work: () =>
   } catch (failure) {
     throw failure instanceof ApiError ? withFields(failure, spelled) : failure
   }
+}
+
+/** The words of a resource, and those of requests, which come first. */
+export function respelled(
+  requests: Readonly<Record<string, string>>,
+  { spelled }: Pick<Wording<DescMessage, DescMessage>, 'spelled'>,
+): (field: string) => string {
+  return (field) => requests[field] ?? spelled(field)
+}
+
+/**
+ * The translator of a method that is there in both versions, with other names for some fields: `renamed` has the newer names of those,
+ * of the request or of the answer.
+ */
+export function asked<I extends DescMessage, O extends DescMessage>(
+  { input, output }: DescMethodUnary<I, O>,
+  newer: DescMethodUnary,
+  renamed: Readonly<Record<string, string>>,
+): (request: MessageShape<I>, ask: Ask) => Promise<MessageShape<O>> {
+  const pairs = ({ fields }: DescMessage) =>
+    fields.map(({ localName }) => [localName, renamed[localName] ?? localName] as const)
+  const request = wording(input, newer.input, pairs(input))
+  const answer = wording(output, newer.output, pairs(output))
+  return async (given, ask) => answer.toOld(await ask(newer, request.toNew(given)))
 }
 
 /** What lists of newer services have in common. */
