@@ -65,6 +65,7 @@ import { explainService } from './sts/explain.ts'
 import type { Outbound } from './sts/outbound.ts'
 import type { SigningKeys } from './sts/signing-keys.ts'
 import type { KeySource } from './trust/key-set.ts'
+import { type Deprecation, deprecationHeaders } from './v1/deprecation.ts'
 import { registryService, registryTranslation } from './v1/registry.ts'
 import { versionOne } from './v1/services.ts'
 import { subscriptionsService } from './v1/subscriptions.ts'
@@ -107,6 +108,8 @@ export interface ServerDeps {
   /** Undefined: nobody is limited. */
   readonly limits: RateLimits | undefined
   readonly addressOf: AddressOf
+  /** Undefined: nobody says that version 1 will end. */
+  readonly deprecation: Deprecation | undefined
   readonly metrics: Metrics
   readonly log: Log
 }
@@ -140,6 +143,9 @@ export function createServer(deps: ServerDeps): BerthServer {
 
   const services = contractFiles.flatMap((file) => file.services)
   const methods = services.flatMap((service) => service.methods)
+  const servicesOfOne = new Set(versionOneFiles.flatMap((file) => file.services))
+  const deprecated = deps.deprecation && deprecationHeaders(deps.deprecation)
+  const headersOf = ({ parent }: DescMethod) => (servicesOfOne.has(parent) ? deprecated : undefined)
   const proven = (identity: string, call: Call) => deps.limits?.byIdentity(call.method, call, identity)
   const refused = (identity: string, { code, message }: ApiError, call: Call) =>
     audit.refused(event(call, call.method, identity, identity), { code, reason: message })
@@ -240,8 +246,11 @@ export function createServer(deps: ServerDeps): BerthServer {
       const uid = deniedAt(scopeAsked(accessRule(method), request), about) || identity
       audit.refused(event(incoming, method, identity, uid), { code, reason: message })
     },
-    observe: (method: DescMethod, { protocol }, code, ms) =>
-      metrics.call(fullNameOf(method), protocol, code, ms),
+    observe: (method: DescMethod, { protocol }, code, ms, identity) => {
+      const name = fullNameOf(method)
+      metrics.call(name, protocol, code, ms)
+      if (identity !== undefined && servicesOfOne.has(method.parent)) metrics.versionOneCall(name, identity)
+    },
   })
 
   const health = healthService(services.map((service) => service.typeName))
@@ -249,7 +258,8 @@ export function createServer(deps: ServerDeps): BerthServer {
   const rest = restHandler({
     dispatch,
     services,
-    versionOne: versionOneFiles.flatMap((file) => file.services),
+    versionOne: [...servicesOfOne],
+    headersOf,
     errorDomain,
     log,
     precheck: authenticate,
@@ -307,6 +317,7 @@ export function createServer(deps: ServerDeps): BerthServer {
       dispatch,
       services,
       namesOf,
+      headersOf,
       streaming: [
         ...health.methods,
         ...reflectionMethods(

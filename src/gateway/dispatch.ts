@@ -45,8 +45,14 @@ export interface WaistOptions<Rule> {
     caller: Caller,
     why: ApiError,
   ) => void
-  /** Told of each call that ended, with its RPC code and how long it took. */
-  readonly observe: (method: DescMethod, incoming: Incoming, code: Code, ms: number) => void
+  /** Told of each call that ended, with its RPC code, how long it took and, where it is known, the identity that called. */
+  readonly observe: (
+    method: DescMethod,
+    incoming: Incoming,
+    code: Code,
+    ms: number,
+    identity: string | undefined,
+  ) => void
 }
 
 export interface Waist {
@@ -106,7 +112,12 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
   const admitOpen = (method: DescMethod, incoming: Incoming) =>
     limits !== undefined && isFirstLook(incoming) ? limits.byAddress(method, incoming) : undefined
 
-  const call = async (method: DescMethod, request: Message, incoming: Incoming): Promise<Message> => {
+  const call = async (
+    method: DescMethod,
+    request: Message,
+    incoming: Incoming,
+    who: { identity: string | undefined },
+  ): Promise<Message> => {
     const entry = entries.get(method)
     if (entry === undefined) throw unimplemented(`${method.name} is not a method of this server`)
     const { rule, handler, translate } = entry
@@ -117,6 +128,7 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
     }
     const identified = identify(method, incoming)
     const caller = identified instanceof Promise ? await identified : identified
+    who.identity = caller.identity
     const found = options.readGrants(caller)
     const grants = found instanceof Promise ? await found : found
     if (grants === undefined) throw goneWith(caller)
@@ -146,14 +158,15 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
   return {
     async dispatch(method, request, incoming) {
       const startMs = performance.now()
+      const who = { identity: undefined }
       try {
-        const reply = await call(method, request, incoming)
-        options.observe(method, incoming, Code.OK, performance.now() - startMs)
+        const reply = await call(method, request, incoming, who)
+        options.observe(method, incoming, Code.OK, performance.now() - startMs, who.identity)
         return reply
       } catch (failure) {
         // What is no ApiError is a bug: the codec logs it and answers with code 13.
         const code = failure instanceof ApiError ? failure.code : Code.INTERNAL
-        options.observe(method, incoming, code, performance.now() - startMs)
+        options.observe(method, incoming, code, performance.now() - startMs, who.identity)
         throw failure
       }
     },

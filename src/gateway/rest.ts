@@ -17,6 +17,8 @@ export interface RestOptions {
   /** Their google.api.http options are the routes. */
   readonly services: readonly DescService[]
   /** Those of them that speak JSON as version 1 of the API does. */
+  /** What every answer of a method has in its headers, an error too; lower-case names. */
+  readonly headersOf?: HeadersOf | undefined
   readonly versionOne?: readonly DescService[]
   /** `domain` of the ErrorInfo in every error, and the realm of the challenge. */
   readonly errorDomain: string
@@ -57,6 +59,9 @@ export class RestCall implements Incoming {
   }
 }
 
+/** Lower-case names. */
+export type HeadersOf = (method: DescMethod) => Readonly<Record<string, string>> | undefined
+
 /** `/iam/v2/groups` is `/iam/v2beta1/groups`. */
 const versionAliases = { v2beta1: 'v2' }
 
@@ -94,6 +99,7 @@ export function restHandler(options: RestOptions): HttpHandler {
 
     const endpoint = endpoints.get(found.route)!
     const incoming = new RestCall(request)
+    incoming.replyHeaders = options.headersOf?.(endpoint.method)
     let decoded: DecodedRequest | undefined
     const fail = (error: unknown): HttpReply =>
       told(errorReply(inCallersWords(error, endpoint, decoded), request, options), incoming)
