@@ -17,7 +17,7 @@ import { type Call, type Incoming, implement } from './core/call.ts'
 import { ApiError, Code } from './core/errors.ts'
 import { fullNameOf } from './core/method-name.ts'
 import { isWithin } from './core/uid.ts'
-import { contractFiles, currentFiles, healthAndReflection, versionOneFiles } from './gateway/contract.ts'
+import { contractFiles, healthAndReflection, versionOneFiles } from './gateway/contract.ts'
 import { withCors } from './gateway/cors.ts'
 import { waist } from './gateway/dispatch.ts'
 import { errorBody } from './gateway/error-body.ts'
@@ -281,7 +281,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     deps.corsOrigins.length === 0 ? handler : withCors(handler, deps.corsOrigins)
   const auditLog = forPages(exporting)
   const feeds = forPages(publishing)
-  const reference = referenceHandler({ ...addresses, ...deps, files: currentFiles })
+  const reference = referenceHandler({ ...addresses, ...deps, files: contractFiles })
   const signIn = signInHandler({
     ...deps,
     clients: oauthClients(deps.oauthClients),

@@ -71,6 +71,11 @@ export const versionOneFiles: readonly DescFile[] = [
   file_chainguard_platform_events_subscriptions,
 ]
 
+/** Whether a service, a message or an enum is one of version 1. */
+export function isVersionOne({ file }: { readonly file: DescFile }): boolean {
+  return versionOneFiles.includes(file)
+}
+
 /** Every file of the contract. */
 export const contractFiles: readonly DescFile[] = [...currentFiles, ...versionOneFiles]
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import { currentFiles } from '../../src/gateway/contract.ts'
+import { contractFiles } from '../../src/gateway/contract.ts'
 import { type Lookup, type Route, routeLookup } from '../../src/gateway/routes.ts'
 import { readComments } from '../../src/reference/comments.ts'
 import { describeApi, type OpenApi, type Reference } from '../../src/reference/openapi.ts'
@@ -11,7 +11,7 @@ import { describeApi, type OpenApi, type Reference } from '../../src/reference/o
 /** The description that a server at `baseUrl` gives of itself. */
 export function describedApi(baseUrl: string, version: string): Reference {
   const errorDomain = new URL(baseUrl).hostname
-  return describeApi({ files: currentFiles, comments: readComments(), baseUrl, errorDomain, version })
+  return describeApi({ files: contractFiles, comments: readComments(), baseUrl, errorDomain, version })
 }
 
 /** Checks values against schemas of one document, which it compiles as they are asked for. */

@@ -226,5 +226,56 @@ export async function makeTenant(
     'Images.GetArchitectures': () => ({ repoUid: repo, digest }),
     'Images.GetSize': () => ({ repoUid: repo, digest }),
   }
-  return { organization, uids, requestOf: (method) => requests[shortName(method)]?.() }
+  const replaced = (id: string, more: object = {}) =>
+    named({ id, description: `${mark} ${newName()}`, ...more })
+  const amazon = { account: '123456789012' }
+  const older: typeof requests = {
+    'v1.Groups.Create': () => ({ parent: organization, group: named() }),
+    'v1.Groups.Update': () => replaced(group),
+    'v1.Groups.Delete': async () => ({ id: await makeGroup(berth, organization, newName()) }),
+    'v1.Groups.RequestGroupAccess': () => ({ groupId: organization }),
+    'v1.Identities.Create': () => ({ parentId: organization, identity: named({ relationship: claimMatch }) }),
+    'v1.Identities.Update': () => replaced(identity, { relationship: claimMatch }),
+    'v1.Identities.Lookup': () => ({ issuer: 'https://ci.example.com', subject: 'x' }),
+    'v1.Identities.Delete': async () => ({ id: await newIdentity() }),
+    'v1.Roles.Create': () => ({ parentId: organization, role: named({ capabilities: ['groups.list'] }) }),
+    'v1.Roles.Update': () => replaced(role, { capabilities: ['groups.list'] }),
+    'v1.Roles.Delete': async () => ({
+      id: await makeRole(berth, organization, ['groups.list'], newName()),
+    }),
+    'v1.RoleBindings.Create': async () => ({
+      parent: organization,
+      roleBinding: { identity: await newIdentity(), role },
+    }),
+    'v1.RoleBindings.CreateBatch': async () => ({
+      parent: organization,
+      roleBindings: [{ identity: await newIdentity(), role }],
+    }),
+    'v1.RoleBindings.Update': () => ({ id: uids.binding, identity, role }),
+    'v1.RoleBindings.Delete': async () => ({
+      id: await bind(berth, organization, await newIdentity(), role),
+    }),
+    'v1.IdentityProviders.Create': () => ({
+      parentId: organization,
+      identityProvider: named({ defaultRole: role, configuration }),
+    }),
+    'v1.IdentityProviders.Update': () => replaced(provider, { defaultRole: role, configuration }),
+    'v1.IdentityProviders.Delete': async () => ({ id: await newProvider() }),
+    'v1.GroupAccountAssociations.Create': async () => ({
+      group: await makeGroup(berth, organization, newName()),
+      ...named({ amazon }),
+    }),
+    'v1.GroupAccountAssociations.Update': () => ({ group: uids.association, ...named({ amazon }) }),
+    'v1.GroupAccountAssociations.Delete': async () => ({
+      group: await newAssociation(await makeGroup(berth, organization, newName())),
+    }),
+    'v1.GroupAccountAssociations.Check': () => ({ group: uids.association, accountType: 3 }),
+    'v1.GroupInvites.Create': () => ({ group: organization, role, ttl: { seconds: 3600n } }),
+    'v1.GroupInvites.Delete': async () => ({ id: (await newInvite()).uid }),
+  }
+  return {
+    organization,
+    uids,
+    requestOf: (method) => (requests[shortName(method)] ?? older[shortName(method)])?.(),
+  }
 }
