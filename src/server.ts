@@ -17,7 +17,7 @@ import { type Call, type Incoming, implement } from './core/call.ts'
 import { ApiError, Code } from './core/errors.ts'
 import { fullNameOf } from './core/method-name.ts'
 import { isWithin } from './core/uid.ts'
-import { contractFiles, healthAndReflection, versionOneFiles } from './gateway/contract.ts'
+import { contractFiles, healthAndReflection, isVersionOne, versionOneFiles } from './gateway/contract.ts'
 import { withCors } from './gateway/cors.ts'
 import { waist } from './gateway/dispatch.ts'
 import { errorBody } from './gateway/error-body.ts'
@@ -143,9 +143,8 @@ export function createServer(deps: ServerDeps): BerthServer {
 
   const services = contractFiles.flatMap((file) => file.services)
   const methods = services.flatMap((service) => service.methods)
-  const servicesOfOne = new Set(versionOneFiles.flatMap((file) => file.services))
   const deprecated = deps.deprecation && deprecationHeaders(deps.deprecation)
-  const headersOf = ({ parent }: DescMethod) => (servicesOfOne.has(parent) ? deprecated : undefined)
+  const headersOf = ({ parent }: DescMethod) => (isVersionOne(parent) ? deprecated : undefined)
   const proven = (identity: string, call: Call) => deps.limits?.byIdentity(call.method, call, identity)
   const refused = (identity: string, { code, message }: ApiError, call: Call) =>
     audit.refused(event(call, call.method, identity, identity), { code, reason: message })
@@ -249,7 +248,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     observe: (method: DescMethod, { protocol }, code, ms, identity) => {
       const name = fullNameOf(method)
       metrics.call(name, protocol, code, ms)
-      if (identity !== undefined && servicesOfOne.has(method.parent)) metrics.versionOneCall(name, identity)
+      if (identity !== undefined && isVersionOne(method.parent)) metrics.versionOneCall(name, identity)
     },
   })
 
@@ -258,7 +257,7 @@ export function createServer(deps: ServerDeps): BerthServer {
   const rest = restHandler({
     dispatch,
     services,
-    versionOne: [...servicesOfOne],
+    versionOne: versionOneFiles.flatMap((file) => file.services),
     headersOf,
     errorDomain,
     log,

@@ -117,7 +117,7 @@ export function schemaBook(comments: Comments, inWords: (text: string) => string
       .filter((field) => use !== 'answer' || isShown(field))
     const isOld = isVersionOne(desc)
     const needed = fields.filter((field) =>
-      isOld && use === 'answer' ? field.oneof === undefined : isNeeded(field, use),
+      isOld && use === 'answer' ? isWrittenOut(field) : isNeeded(field, use),
     )
     return {
       type: 'object',
@@ -187,6 +187,11 @@ export function schemaBook(comments: Comments, inWords: (text: string) => string
     }))
 
   return { message, value, describe, components: () => Object.fromEntries(components) }
+}
+
+/** Version 1 writes everything out but what nobody has said of what may be left open. */
+function isWrittenOut({ fieldKind, oneof, presence }: DescField): boolean {
+  return oneof === undefined && (fieldKind === 'message' || presence === FeatureSet_FieldPresence.IMPLICIT)
 }
 
 /** Version 1 writes a message out that is not set. */

@@ -2,8 +2,6 @@ import {
   ApkoConfig_Accounts_GroupSchema,
   ApkoConfig_Accounts_UserSchema,
   ApkoConfig_AccountsSchema,
-} from '#gen/chainguard/platform/registry/apko_pb.js'
-import {
   CatalogTierSchema,
   CustomOverlaySchema,
   RepoSchema,

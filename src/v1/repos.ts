@@ -16,16 +16,17 @@ import { accessRule } from '../auth/authorize.ts'
 import { accessOf, allowed, requireCapabilities } from '../core/allowed.ts'
 import type { Call, Handlers } from '../core/call.ts'
 import type { CapabilitySet } from '../core/capabilities.ts'
-import { ApiError, Code, type FieldViolation, failedPrecondition } from '../core/errors.ts'
+import { ApiError, Code, type FieldViolation, failedPrecondition, notFound } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { updated } from '../core/message.ts'
 import { parentOf, rootOf, type Uid } from '../core/uid.ts'
+import { REPO_TYPE } from '../registry/parent-repo.ts'
 import { changeReadme, checkReadme, readmesOf } from '../registry/readme.ts'
 import { countCopies } from '../registry/repo-source.ts'
 import { type ChangedRepo, nameTaken, type RepoOptions, repoChanges } from '../registry/repos.ts'
 import type { Tx } from '../storage/db.ts'
 import { type Changed, mutate } from '../storage/mutation.ts'
-import { lockResource } from '../storage/rows.ts'
+import { lockResource, readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import { repoWords } from './repo-words.ts'
 import { inWords, narrowed, nothing, respelled, type Translators, wholeList } from './translation.ts'
@@ -148,8 +149,10 @@ export function repoHandlers(
       }),
 
     async getRepoCountBySource(_request, call) {
-      const { grants } = accessOf(call)
-      return create(RepoCountSchema, { count: BigInt(await countCopies(store, grants, allowed(call).scope)) })
+      const { scope } = allowed(call)
+      if ((await readResource(store.db, 'repos', scope)) === undefined) throw notFound(REPO_TYPE, scope)
+      const count = await countCopies(store, accessOf(call).grants, scope)
+      return create(RepoCountSchema, { count: BigInt(count) })
     },
   }
 }

@@ -49,6 +49,9 @@ export async function makeTenant(
     await make(berth, `/registry/v2beta1/repos/${organization}`, { name: newName(), description: mark })
   ).uid
   const provider = await newProvider()
+  const newRepo = async () =>
+    (await make(berth, `/registry/v2beta1/repos/${organization}`, { name: newName(), description: mark }))
+      .uid as string
   const newTag = async () =>
     (await make(berth, `/registry/v2beta1/tags/${repo}`, { name: newName(), digest })).uid as string
   const newMapping = async () => {
@@ -208,9 +211,7 @@ export async function makeTenant(
     'Repos.GetRepo': () => ({ uid: repo }),
     'Repos.CreateRepo': () => ({ parent: organization, repo: named() }),
     'Repos.UpdateRepo': () => masked('repo', repo),
-    'Repos.DeleteRepo': async () => ({
-      uid: (await make(berth, `/registry/v2beta1/repos/${organization}`, named())).uid,
-    }),
+    'Repos.DeleteRepo': async () => ({ uid: await newRepo() }),
     'Repos.GetRepoReadme': () => ({ uid: repo }),
     'Repos.UpdateRepoReadme': () => ({ repoReadme: { uid: repo, content: `# ${mark}` } }),
     'Tags.GetTag': () => ({ uid: uids.tag }),
@@ -228,6 +229,7 @@ export async function makeTenant(
   }
   const replaced = (id: string, more: object = {}) =>
     named({ id, description: `${mark} ${newName()}`, ...more })
+  const charts = [{ repo: 'oci://charts.example.com/web' }]
   const amazon = { account: '123456789012' }
   const older: typeof requests = {
     'v1.Groups.Create': () => ({ parent: organization, group: named() }),
@@ -272,6 +274,43 @@ export async function makeTenant(
     'v1.GroupAccountAssociations.Check': () => ({ group: uids.association, accountType: 3 }),
     'v1.GroupInvites.Create': () => ({ group: organization, role, ttl: { seconds: 3600n } }),
     'v1.GroupInvites.Delete': async () => ({ id: (await newInvite()).uid }),
+    'v1.Registry.CreateRepo': () => ({ parentId: organization, repo: named() }),
+    // The operator alone writes its page, which a caller who leaves it out would clear.
+    'v1.Registry.UpdateRepo': async () => replaced(await newRepo()),
+    'v1.Registry.DeleteRepo': async () => ({ id: await newRepo() }),
+    'v1.Registry.CreateTag': () => ({ repoId: repo, tag: named() }),
+    'v1.Registry.UpdateTag': async () => {
+      const { uid, name } = await make(berth, `/registry/v2beta1/tags/${repo}`, named({ digest }))
+      return { id: uid, name }
+    },
+    'v1.Registry.DeleteTag': async () => ({ id: await newTag() }),
+    'v1.Registry.GetRepoCountBySource': () => ({ id: repo }),
+    'v1.Registry.GetRepoTagsSummary': () => ({ repoId: repo }),
+    'v1.Registry.ListTagHistory': () => ({ parentId: uids.tag }),
+    'v1.Registry.GetPackageVersionMetadata': () => ({ package: 'go' }),
+    'v1.Registry.CreateDeployment': async () => ({ parentId: await newRepo(), charts }),
+    'v1.Registry.UpdateDeployment': async () => ({ repoId: await newRepo() }),
+    'v1.Registry.GetDeployment': async () => {
+      const repoId = await newRepo()
+      await call('POST', `${berth.url}/registry/v1/repos/${repoId}/deployment`, {
+        token: berth.token,
+        body: { charts },
+      })
+      return { repoId }
+    },
+    'v1.Registry.UpdateRegistrySettings': () => ({ registryId: organization, uniqueTags: true }),
+    ...Object.fromEntries(
+      [
+        'GetSbom',
+        'GetHelm',
+        'GetChart',
+        'GetImageConfig',
+        'GetArchs',
+        'GetSize',
+        'GetRawSbom',
+        'GetVulnReport',
+      ].map((name) => [`v1.Registry.${name}`, () => ({ repoId: repo, digest })]),
+    ),
   }
   return {
     organization,

@@ -5,7 +5,6 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
-import type { ApkoConfig_Accounts } from "./apko_pb.js";
 import type { UIDPFilter } from "../../../platform/common/v1/uidp.platform_pb.js";
 import type { Sbom2Schema, VulnReportSchema } from "../tenant/reports_pb.js";
 
@@ -284,6 +283,143 @@ export declare type CustomOverlay_Certificates_AdditionalEntry = Message<"chaing
  * Use `create(CustomOverlay_Certificates_AdditionalEntrySchema)` to create a new message.
  */
 export declare const CustomOverlay_Certificates_AdditionalEntrySchema: GenMessage<CustomOverlay_Certificates_AdditionalEntry>;
+
+/**
+ * How an image is built, as version 1 shows it.
+ *
+ * @generated from message chainguard.platform.registry.ApkoConfig
+ */
+export declare type ApkoConfig = Message<"chainguard.platform.registry.ApkoConfig"> & {
+};
+
+/**
+ * Describes the message chainguard.platform.registry.ApkoConfig.
+ * Use `create(ApkoConfigSchema)` to create a new message.
+ */
+export declare const ApkoConfigSchema: GenMessage<ApkoConfig>;
+
+/**
+ * Users and groups of an image.
+ *
+ * @generated from message chainguard.platform.registry.ApkoConfig.Accounts
+ */
+export declare type ApkoConfig_Accounts = Message<"chainguard.platform.registry.ApkoConfig.Accounts"> & {
+  /**
+   * Groups to add.
+   *
+   * @generated from field: repeated chainguard.platform.registry.ApkoConfig.Accounts.Group groups = 1;
+   */
+  groups: ApkoConfig_Accounts_Group[];
+
+  /**
+   * Users to add.
+   *
+   * @generated from field: repeated chainguard.platform.registry.ApkoConfig.Accounts.User users = 2;
+   */
+  users: ApkoConfig_Accounts_User[];
+
+  /**
+   * User that the image runs as.
+   *
+   * @generated from field: string run_as = 3;
+   */
+  runAs: string;
+};
+
+/**
+ * Describes the message chainguard.platform.registry.ApkoConfig.Accounts.
+ * Use `create(ApkoConfig_AccountsSchema)` to create a new message.
+ */
+export declare const ApkoConfig_AccountsSchema: GenMessage<ApkoConfig_Accounts>;
+
+/**
+ * A group inside the image.
+ *
+ * @generated from message chainguard.platform.registry.ApkoConfig.Accounts.Group
+ */
+export declare type ApkoConfig_Accounts_Group = Message<"chainguard.platform.registry.ApkoConfig.Accounts.Group"> & {
+  /**
+   * Numeric group id.
+   *
+   * @generated from field: uint32 gid = 1;
+   */
+  gid: number;
+
+  /**
+   * Name of the group.
+   *
+   * @generated from field: string group_name = 2;
+   */
+  groupName: string;
+
+  /**
+   * Login names of its members.
+   *
+   * @generated from field: repeated string members = 3;
+   */
+  members: string[];
+};
+
+/**
+ * Describes the message chainguard.platform.registry.ApkoConfig.Accounts.Group.
+ * Use `create(ApkoConfig_Accounts_GroupSchema)` to create a new message.
+ */
+export declare const ApkoConfig_Accounts_GroupSchema: GenMessage<ApkoConfig_Accounts_Group>;
+
+/**
+ * A user inside the image.
+ *
+ * @generated from message chainguard.platform.registry.ApkoConfig.Accounts.User
+ */
+export declare type ApkoConfig_Accounts_User = Message<"chainguard.platform.registry.ApkoConfig.Accounts.User"> & {
+  /**
+   * Numeric user id.
+   *
+   * @generated from field: uint32 uid = 1;
+   */
+  uid: number;
+
+  /**
+   * Login name.
+   *
+   * @generated from field: string user_name = 2;
+   */
+  userName: string;
+
+  /**
+   * Numeric id of the primary group.
+   *
+   * @generated from field: optional uint32 gid = 3;
+   */
+  gid?: number | undefined;
+
+  /**
+   * Name of the primary group.
+   *
+   * @generated from field: string group_name = 4;
+   */
+  groupName: string;
+
+  /**
+   * Login shell, as a path.
+   *
+   * @generated from field: string shell = 5;
+   */
+  shell: string;
+
+  /**
+   * Home directory, as a path.
+   *
+   * @generated from field: string home_dir = 6;
+   */
+  homeDir: string;
+};
+
+/**
+ * Describes the message chainguard.platform.registry.ApkoConfig.Accounts.User.
+ * Use `create(ApkoConfig_Accounts_UserSchema)` to create a new message.
+ */
+export declare const ApkoConfig_Accounts_UserSchema: GenMessage<ApkoConfig_Accounts_User>;
 
 /**
  * Packages of an image and their sources.
