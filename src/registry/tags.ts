@@ -139,7 +139,7 @@ export function putTag(
 export function replaceTag(store: Store, call: Call, uid: string, tag: Tag): Promise<Tag> {
   return mutate(store, call, async (tx) => {
     const { row } = await holdForChange(store.db, tx, call, KIND, uid)
-    const renamed = { field: 'name', description: `must be ${row.name}: a tag keeps its name` }
+    const renamed = { field: 'name', description: 'must be the name that it has: a tag keeps it' }
     refuseIfAny(tag.name === row.name ? undefined : renamed, ...checkContent(tag, true))
     return changed(store, tx, row, tag)
   })
