@@ -18,7 +18,7 @@ import { timestampOf, updated } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { parentOf, rootOf, type Uid } from '../core/uid.ts'
 import { holdGroup } from '../iam/parent-group.ts'
-import type { Tx } from '../storage/db.ts'
+import type { Reader, Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { type Changed, mutate } from '../storage/mutation.ts'
 import { deleteRepoRemains } from '../storage/registry-remains.ts'
@@ -39,6 +39,7 @@ import { checkBundles } from './bundles.ts'
 import { checkCustomOverlay } from './custom-overlay.ts'
 import { REPO_TYPE } from './parent-repo.ts'
 import { readmeHandlers } from './readme.ts'
+import { copySettings } from './registry-settings.ts'
 import { findSource, holdCopies } from './repo-source.ts'
 import { checkTagName } from './tag-name.ts'
 import { hasTags } from './tags.ts'
@@ -52,7 +53,7 @@ const KIND: Kind<'repos', typeof RepoSchema> = {
   collection: 'repos',
   schema: RepoSchema,
   type: REPO_TYPE,
-  toMessage: toRepo,
+  toMessage: shownRepo,
 }
 
 /** `registryHost`: where images are pulled from, e.g. `cr.example.com`. */
@@ -136,7 +137,7 @@ export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoCh
         updated_ms: now,
       }
       await insertResource(db, tx, 'repos', row)
-      return { uid, row, answer: toRepo(row) }
+      return { uid, row, answer: await shownRepo(row, tx) }
     },
 
     async change(tx, call, uid, ask) {
@@ -157,7 +158,7 @@ export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoCh
       await updateResource(tx, 'repos', uid, changed)
       await spreadCatalogue(store, tx, uid, next)
       const after = { ...row, ...changed }
-      return { uid, row: after, answer: toRepo(after) }
+      return { uid, row: after, answer: await shownRepo(after, tx) }
     },
   }
 }
@@ -178,7 +179,7 @@ export function reposService(store: Store, options: RepoOptions) {
       })
       return {
         $typeName: 'chainguard.platform.registry.v2beta1.ListReposResponse' as const,
-        repos: rows.map(toRepo),
+        repos: await shownRepos(db.kysely, rows),
         ...page,
       }
     },
@@ -187,7 +188,7 @@ export function reposService(store: Store, options: RepoOptions) {
       const { scope } = allowed(call)
       const row = await readResource(db, 'repos', scope)
       if (row === undefined) throw notFound(REPO_TYPE, scope)
-      return toRepo(row)
+      return shownRepo(row, db.kysely)
     },
 
     createRepo({ repo = create(RepoSchema) }, call) {
@@ -231,6 +232,25 @@ export function reposService(store: Store, options: RepoOptions) {
   })
 }
 
+/** Repos as answers show them: of a copy, with what its organization wants of copies. */
+async function shownRepos(reader: Reader, rows: readonly RepoRow[]): Promise<Repo[]> {
+  const copies = rows.filter(({ source }) => source !== '').map(({ uid }) => uid)
+  const settingsOf = await copySettings(reader, copies)
+  return rows.map((row) => {
+    const repo = toRepo(row)
+    const { syncConfig } = repo
+    return syncConfig === undefined
+      ? repo
+      : { ...repo, syncConfig: { ...syncConfig, ...settingsOf(row.uid) } }
+  })
+}
+
+async function shownRepo(row: RepoRow, reader: Reader): Promise<Repo> {
+  const [repo] = await shownRepos(reader, [row])
+  return repo ?? toRepo(row)
+}
+
+/** A repo as it is stored. */
 function toRepo(row: RepoRow): Repo {
   return {
     ...fromBinary(RepoSchema, row.configuration),

@@ -9,12 +9,13 @@ import type { Call, Handlers } from '../core/call.ts'
 import { invalidArgument, notFound } from '../core/errors.ts'
 import { rootOf } from '../core/uid.ts'
 import { GROUP_TYPE, holdGroup } from '../iam/parent-group.ts'
+import { copySettings } from '../registry/registry-settings.ts'
 import type { Reader } from '../storage/db.ts'
 import { mutate } from '../storage/mutation.ts'
 import { readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 
-/** How an organization wants its images copied. One that has never said so wants nothing special. */
+/** How version 1 reads and writes what an organization wants of its copies. */
 
 type Names = 'getRegistrySettings' | 'updateRegistrySettings'
 
@@ -55,14 +56,10 @@ function organizationOf(call: Call): string {
 }
 
 async function read(reader: Reader, organization: string): Promise<RegistrySettings> {
-  const row = await reader
-    .selectFrom('registry_settings')
-    .selectAll()
-    .where('root', '=', organization)
-    .executeTakeFirst()
+  const { uniqueTags, gracePeriod } = (await copySettings(reader, [organization]))(organization)
   return create(RegistrySettingsSchema, {
     registryId: organization,
-    uniqueTags: row?.unique_tags === 1,
-    eolGracePeriod: row?.grace_period === 1,
+    uniqueTags,
+    eolGracePeriod: gracePeriod,
   })
 }

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { DescMethod } from '@bufbuild/protobuf'
 import { Registry } from '#gen/chainguard/platform/registry/registry_pb.js'
+import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { TagsService } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
+import { accessRule } from '../../src/auth/authorize.ts'
 import { limits } from '../../src/core/limits.ts'
 import { assertRefused, badField, denied, missing, newName, onEveryDatabase, taken } from '../support/cast.ts'
 import { versionOneOf } from '../support/version-one.ts'
@@ -93,7 +97,7 @@ onEveryDatabase('the registry of version 1', (cast) => {
   })
 
   test('an organization may say how its images are copied', async () => {
-    const { uid: root, operator, owned, viewer, repo } = await newRepo()
+    const { uid: root, operator, owned, owner, viewer, repo } = await newRepo()
     const path = `registry/settings/${root}`
     const nothing = { registryId: root, uniqueTags: false, eolGracePeriod: false }
     assert.deepEqual((await owned.get(path)).body, nothing)
@@ -106,10 +110,22 @@ onEveryDatabase('the registry of version 1', (cast) => {
     const wanted = { registryId: root, uniqueTags: true, eolGracePeriod: true }
     assert.deepEqual((await operator.put(path, { ...wanted, registryId: 'x' })).body, wanted)
     assert.deepEqual((await owned.get(path)).body, wanted)
+    // Copies say so, in either version.
+    const copying = { name: newName('copy'), sync_config: { source: repo } }
+    const { body: copy } = await operator.post(`registry/repos/${root}`, copying)
+    assert.deepEqual([copy.sync_config.uniqueTags, copy.sync_config.gracePeriod], [true, true])
+    const { sync_config } = (await owner.api.get(`registry/repos/${copy.id}`)).body
+    assert.deepEqual([sync_config.uniqueTags, sync_config.gracePeriod], [true, true])
+    await cast().writesNothing(async () => {
+      assert.deepEqual((await owned.put(`registry/repos/${copy.id}`, copying)).body, copy)
+    })
     assert.deepEqual((await operator.put(path, { uniqueTags: true })).body, {
       ...wanted,
       eolGracePeriod: false,
     })
+    const later = (await owned.get(`registry/repos?id=${copy.id}`)).body.items[0].sync_config
+    assert.deepEqual([later.uniqueTags, later.gracePeriod], [true, false])
+    await operator.delete(`registry/repos/${copy.id}`)
     await owned.delete(`registry/repos/${repo}`)
     for (const { uid } of (await cast().admin.get('iam/roleBindings', { 'uidp.children_of': root })).body
       .roleBindings)
@@ -162,4 +178,21 @@ onEveryDatabase('the registry of version 1', (cast) => {
     )
     assertRefused(await stranger.delete(`events/subscriptions/${none}`), denied)
   })
+})
+
+test('the registry of version 1 asks for the rights that the newer services ask for', () => {
+  const pairs = [
+    [Registry.method.createRepo, ReposService.method.createRepo],
+    [Registry.method.updateRepo, ReposService.method.updateRepo],
+    [Registry.method.listRepos, ReposService.method.listRepos],
+    [Registry.method.deleteRepo, ReposService.method.deleteRepo],
+    [Registry.method.createTag, TagsService.method.createTag],
+    [Registry.method.listTags, TagsService.method.listTags],
+    [Registry.method.deleteTag, TagsService.method.deleteTag],
+  ] as const
+  const asked = (method: DescMethod) => {
+    const rule = accessRule(method)
+    return [rule.kind, 'capabilities' in rule ? rule.capabilities : undefined]
+  }
+  for (const [old, next] of pairs) assert.deepEqual(asked(old), asked(next), String(old))
 })
