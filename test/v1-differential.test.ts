@@ -8,5 +8,5 @@ const seed = Number(process.env['BERTH_TEST_SEED'] ?? randomInt(2 ** 31))
 
 onEveryDatabase('version 1 and version 2', (cast) => {
   test('show the same after any writes through either, over REST and over gRPC', () =>
-    differ(cast(), seed, 40))
+    differ(cast(), seed, 25))
 })
