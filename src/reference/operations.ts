@@ -123,7 +123,9 @@ function variableNames(routes: readonly Route[]): Map<Route, readonly string[]> 
     ),
   )
   const entries = [...byShape.values()].flatMap((same) => {
-    const names = ownNames(same.find(({ httpMethod }) => httpMethod === 'GET') ?? same[0]!)
+    // In version 1, which has no Get, the name that its PUT has.
+    const named = ['GET', 'PUT'].flatMap((verb) => same.find(({ httpMethod }) => httpMethod === verb) ?? [])
+    const names = ownNames(named[0] ?? same[0]!)
     return same.map((route) => [route, names] as const)
   })
   return new Map(entries)
