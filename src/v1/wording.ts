@@ -112,7 +112,7 @@ export function inner<Old extends DescMessage, New extends DescMessage>(
 }
 
 /** Each element of a list. */
-function each({ toNew, toOld, spelled }: Conversion): Conversion {
+export function each({ toNew, toOld, spelled }: Conversion): Conversion {
   return {
     toNew: (old) => (old as unknown[]).map(toNew),
     toOld: (next) => (next as unknown[]).map(toOld),
