@@ -26,6 +26,9 @@ import { IdentitiesService } from '#gen/chainguard/platform/iam/v2beta1/identiti
 import { IdentityProvidersService } from '#gen/chainguard/platform/iam/v2beta1/identity_providers_pb.js'
 import { RoleBindingsService } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
 import { RolesService } from '#gen/chainguard/platform/iam/v2beta1/roles_pb.js'
+import { Registry } from '#gen/chainguard/platform/registry/registry_pb.js'
+import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { TagsService } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
 import { type Cast, managedRole, type Organization } from './cast.ts'
 import type { GrpcFailure } from './grpc.ts'
 import { call } from './rest.ts'
@@ -64,6 +67,8 @@ interface Kind {
     readonly path: string
     readonly id: string
     readonly body?: string
+    /** What its methods are called after, where several resources share a service. */
+    readonly resource?: string
   }
   readonly next: {
     readonly service: DescService
@@ -75,7 +80,13 @@ interface Kind {
   readonly make: (world: World) => Json | undefined
   /** Where it is created. */
   readonly at: (world: World) => string
-  readonly only?: 'v2 updates'
+  readonly only?: 'v1 updates' | 'v2 updates'
+  /** Default: `iam`. */
+  readonly domain?: 'registry'
+  /** What an update leaves as it is. */
+  readonly kept?: string
+  /** What lets version 2 list everything. */
+  readonly everything?: JsonObject
 }
 
 const renamed = (pairs: Readonly<Record<string, string>>): Words => {
@@ -90,6 +101,10 @@ const unfriendly = new Map([...friendly].map(([wire, name]) => [name, wire]))
 const capabilities: Words = {
   toNew: (names) => (names as string[]).map((name) => unfriendly.get(name) ?? name),
   toOld: (wires) => (wires as string[]).map((wire) => friendly.get(wire) ?? wire),
+}
+const tier: Words = {
+  toNew: (old) => `CATALOG_TIER_${old === 'UNKNOWN' ? 'UNSPECIFIED' : String(old)}`,
+  toOld: (next) => String(next).replace('CATALOG_TIER_', '').replace('UNSPECIFIED', 'UNKNOWN'),
 }
 const same = (...names: string[]): Table => names.map((name) => [name, name])
 const times: Table = [
@@ -245,6 +260,45 @@ const kinds: readonly Kind[] = [
     }),
     only: 'v2 updates',
   },
+  {
+    name: 'repos',
+    domain: 'registry',
+    fields: [
+      ['id', 'uid'],
+      ...same('name', 'description', 'bundles', 'aliases', 'activeTags', 'createTime'),
+      ['catalogTier', 'catalogTier', tier],
+    ],
+    restOnly: times,
+    written: same('name', 'description'),
+    old: { service: Registry, path: 'repos', id: 'id', body: 'repo', resource: 'Repo' },
+    next: { service: ReposService, path: 'repos', resource: 'repo', plural: 'repos' },
+    at: (world) => world.some('groups')?.['uid'] as string,
+    make: (world) => world.named(),
+  },
+  {
+    name: 'tags',
+    domain: 'registry',
+    fields: [
+      ['id', 'uid'],
+      ...same('name', 'digest', 'deprecated', 'bundles'),
+      ['lastUpdated', 'updateTime'],
+    ],
+    restOnly: [['updatedAt', 'updateTime']],
+    written: same('name', 'digest', 'deprecated', 'bundles'),
+    old: { service: Registry, path: 'tags', id: 'id', body: 'tag', resource: 'Tag' },
+    next: { service: TagsService, path: 'tags', resource: 'tag', plural: 'tags' },
+    at: (world) => world.some('repos')?.['uid'] as string,
+    make: (world) => ({
+      // Few, so that some are there already; some of the forms that lists of version 2 leave out.
+      name: `tag-${world.below(4)}${world.pick(['', '-20260101', '-r1'])}`,
+      ...(world.chance(0.8) && { digest: `sha256:${`${world.below(3)}`.repeat(64)}` }),
+      ...(world.chance(0.3) && { deprecated: true }),
+      ...(world.chance(0.3) && { bundles: ['fips'] }),
+    }),
+    only: 'v1 updates',
+    kept: 'name',
+    everything: { includeReferrers: true, includeDates: true, includeEpochs: true },
+  },
 ]
 
 /** The state that every face shows, and where chance comes from. */
@@ -383,7 +437,8 @@ async function write(way: Way, world: World): Promise<string> {
   }
   const made = kind.make(world)
   if (made === undefined) return `nothing to make ${kind.name} of`
-  const by = kind.only === 'v2 updates' ? (face.replace('v1', 'v2') as Face) : face
+  if (kind.kept !== undefined) made[kind.kept] = existing?.[kind.kept]
+  const by = kind.only === undefined ? face : (face.replace(/^v./, kind.only.slice(0, 2)) as Face)
   const { code, answer } = await send(way, by, kind, 'update', uid, made)
   if (code === 0) showsWhatWasAsked(by, kind, made, answer)
   return `${by} updates in ${kind.name} ${uid} ${JSON.stringify(made)}: ${code}`
@@ -441,13 +496,18 @@ async function sendOld(
   uid: string,
   made: Json,
 ): Promise<Outcome> {
-  const { service, path, id, body: bodyField } = kind.old
+  const { service, path, id, body: bodyField, resource = '' } = kind.old
   const body = inOldWords(kind, made)
   if (face === 'v1 REST') {
     const verb = { create: 'POST', update: 'PUT', delete: 'DELETE' }[action]
-    return rest(way, verb, `/iam/v1/${path}/${uid}`, action === 'delete' ? undefined : body)
+    return rest(
+      way,
+      verb,
+      `/${kind.domain ?? 'iam'}/v1/${path}/${uid}`,
+      action === 'delete' ? undefined : body,
+    )
   }
-  const method = methodOf(service, action)
+  const method = methodOf(service, action + resource)
   const parent = method.input.fields[0]!.jsonName
   const create = bodyField === undefined ? { [parent]: uid, ...body } : { [parent]: uid, [bodyField]: body }
   const request = { create, update: { [id]: uid, ...body }, delete: { [id]: uid } }[action]
@@ -468,7 +528,12 @@ async function sendNew(
   if (face === 'v2 REST') {
     const verb = { create: 'POST', update: 'PATCH', delete: 'DELETE' }[action]
     const query = action === 'update' ? `?updateMask=${mask.join(',')}` : ''
-    return rest(way, verb, `/iam/v2beta1/${path}/${uid}${query}`, action === 'delete' ? undefined : made)
+    return rest(
+      way,
+      verb,
+      `/${kind.domain ?? 'iam'}/v2beta1/${path}/${uid}${query}`,
+      action === 'delete' ? undefined : made,
+    )
   }
   const method = methodOf(service, `${action}${resource[0]!.toUpperCase()}${resource.slice(1)}`)
   const request = {
@@ -579,17 +644,24 @@ function bindingsAgree(shown: ReadonlyMap<string, Record<Face, Json[]>>): void {
 async function listsOf(way: Way, world: World, kind: Kind): Promise<Record<Face, Json[]>> {
   const { old, next } = kind
   const filter = { descendantsOf: world.root }
+  const oldList = `list${old.resource === undefined ? '' : `${old.resource}s`}`
+  const all = Object.keys(kind.everything ?? {}).map((name) => `${name}=true&`)
   // The organization itself is not below itself.
-  const takesFilter = old.service.method['list']!.input.fields.some(({ name }) => name === 'uidp')
+  const takesFilter = methodOf(old.service, oldList).input.fields.some(({ name }) => name === 'uidp')
   const withFilter = takesFilter && kind.name !== 'groups'
   const query = withFilter ? `?uidp.descendants_of=${world.root}` : ''
   const newQuery = withFilter ? `uidp.descendants_of=${world.root}&` : ''
   const list = `list${next.plural[0]!.toUpperCase()}${next.plural.slice(1)}`
   const [v1Rest, v1Grpc, v2Rest, v2Grpc] = await Promise.all([
-    rest(way, 'GET', `/iam/v1/${old.path}${query}`),
-    grpc(way, methodOf(old.service, 'list'), withFilter ? { uidp: filter } : {}),
-    rest(way, 'GET', `/iam/v2beta1/${next.path}?${newQuery}order_by=uid&page_size=200`),
+    rest(way, 'GET', `/${kind.domain ?? 'iam'}/v1/${old.path}${query}`),
+    grpc(way, methodOf(old.service, oldList), withFilter ? { uidp: filter } : {}),
+    rest(
+      way,
+      'GET',
+      `/${kind.domain ?? 'iam'}/v2beta1/${next.path}?${all.join('')}${newQuery}order_by=uid&page_size=200`,
+    ),
     grpc(way, methodOf(next.service, list), {
+      ...kind.everything,
       ...(withFilter && { uidp: filter }),
       orderBy: 'uid',
       pageSize: 200,
@@ -613,9 +685,11 @@ async function singleReads(way: Way, kind: Kind, one: Json): Promise<void> {
   const uid = one['uid'] as string
   const get = `get${next.resource[0]!.toUpperCase()}${next.resource.slice(1)}`
   const [v1Rest, v1Grpc, v2Rest, v2Grpc] = await Promise.all([
-    rest(way, 'GET', `/iam/v1/${old.path}?${old.id}=${uid}`),
-    grpc(way, methodOf(old.service, 'list'), { [old.id]: uid }),
-    rest(way, 'GET', `/iam/v2beta1/${next.path}/${uid}`),
+    rest(way, 'GET', `/${kind.domain ?? 'iam'}/v1/${old.path}?${old.id}=${uid}`),
+    grpc(way, methodOf(old.service, `list${old.resource === undefined ? '' : `${old.resource}s`}`), {
+      [old.id]: uid,
+    }),
+    rest(way, 'GET', `/${kind.domain ?? 'iam'}/v2beta1/${next.path}/${uid}`),
     grpc(way, methodOf(next.service, get), { uid }),
   ])
   // Only a Get looks up what has become of a token for provisioning.

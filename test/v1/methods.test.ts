@@ -15,6 +15,10 @@ import { requestAt } from '../support/methods.ts'
 
 const internal = 'internal to the public service'
 const noScim = 'does not offer'
+const noManifests = 'keeps no manifests'
+const noBuilds = 'builds no images'
+const noCopies = 'copies no images'
+const noEvents = 'sends no events'
 
 /** By service and method: path of the first binding, and what refuses it. */
 const table: readonly (readonly [service: string, method: string, binding: string, refusal?: string])[] = [
@@ -76,20 +80,74 @@ const table: readonly (readonly [service: string, method: string, binding: strin
   ['GroupInvites', 'CreateWithGroup', '', internal],
   ['GroupInvites', 'List', 'get /iam/v1/group_invites'],
   ['GroupInvites', 'Delete', 'delete /iam/v1/group_invites/{id=**}'],
+  ['Registry', 'CreateRepo', 'post /registry/v1/repos/{parent_id=**}'],
+  ['Registry', 'UpdateRepo', 'put /registry/v1/repos/{id=**}'],
+  ['Registry', 'ListRepos', 'get /registry/v1/repos'],
+  ['Registry', 'DeleteRepo', 'delete /registry/v1/repos/{id=**}'],
+  ['Registry', 'CreateTag', 'post /registry/v1/tags/{repo_id=**}'],
+  ['Registry', 'UpdateTag', 'put /registry/v1/tags/{id=**}'],
+  ['Registry', 'DeleteTag', 'delete /registry/v1/tags/{id=**}'],
+  ['Registry', 'ListTags', 'get /registry/v1/tags'],
+  ['Registry', 'GetRepoCountBySource', 'get /registry/v1/repocountbysource/{id=**}'],
+  ['Registry', 'GetRepoTagsSummary', 'get /registry/v1/repotagssummary/{repo_id=**}'],
+  ['Registry', 'ListEolTags', 'get /registry/v1/eoltags'],
+  ['Registry', 'ListTagHistory', 'get /registry/v1/tags/{parent_id=**}/history'],
+  ['Registry', 'GetPackageVersionMetadata', 'get /registry/v1/versions/{package=**}'],
+  ['Registry', 'CreateDeployment', 'post /registry/v1/repos/{parent_id=**}/deployment'],
+  ['Registry', 'UpdateDeployment', 'put /registry/v1/repos/{repo_id=**}/deployment'],
+  ['Registry', 'GetDeployment', 'get /registry/v1/repos/{repo_id=**}/deployment'],
+  ['Registry', 'GetRegistrySettings', 'get /registry/v1/settings/{registry_id=**}'],
+  ['Registry', 'UpdateRegistrySettings', 'put /registry/v1/settings/{registry_id=**}'],
+  ['Registry', 'GetSbom', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/sbom', noManifests],
+  ['Registry', 'GetHelm', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/helm', noManifests],
+  ['Registry', 'GetChart', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/chart', noManifests],
+  [
+    'Registry',
+    'ListChartsByImageRepo',
+    'get /registry/v1/repos/{repo_id=**}/chart-image-bindings',
+    noManifests,
+  ],
+  [
+    'Registry',
+    'GetImageConfig',
+    'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/imageconfig',
+    noManifests,
+  ],
+  [
+    'Registry',
+    'GetArchs',
+    'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/architectures',
+    noManifests,
+  ],
+  ['Registry', 'GetSize', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/size', noManifests],
+  ['Registry', 'GetRawSbom', 'get /registry/v1/repos/{repo_id=**}/digest/{digest=*}/rawsbom', noManifests],
+  [
+    'Registry',
+    'GetVulnReport',
+    'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/vulnreport',
+    noManifests,
+  ],
+  ['Registry', 'ListManifestMetadata', 'get /registry/v1/repos/{repo_id=**}/manifestmetdata', noManifests],
+  ['Registry', 'GetManifestDigestCount', 'get /registry/v1/digestcount/{parent_id=**}', noManifests],
+  ['Registry', 'ListBuildReports', 'get /registry/v1/buildreports', noBuilds],
+  ['Registry', 'GetBuildStatus', 'get /registry/v1/buildstatus', noBuilds],
+  ['Registry', 'GetUpdateStatus', 'get /registry/v1/repos/{repo_id=**}:updatestatus', noCopies],
+  ['Registry', 'GetSyncStatus', 'get /registry/v1/repos/{repo_id=**}:syncstatus', noCopies],
+  ['Registry', 'ListSyncStatuses', 'get /registry/v1/syncstatuses', noCopies],
+  ['Subscriptions', 'Create', 'post /events/v1/subscriptions/{parent_id=**}', noEvents],
+  ['Subscriptions', 'List', 'get /events/v1/subscriptions'],
+  ['Subscriptions', 'Delete', 'delete /events/v1/subscriptions/{id=**}'],
 ]
 
-const inIam = versionOneFiles.filter(({ proto }) => proto.package === 'chainguard.platform.iam')
-const methods = inIam.flatMap((file) => file.services).flatMap((service) => service.methods)
+const methods = versionOneFiles.flatMap((file) => file.services).flatMap((service) => service.methods)
 
 test('the methods and their paths are the public ones', () => {
   const served = methods.map((method) => {
     const { pattern } = getOption(method, http)
     const binding = pattern.case === undefined ? '' : `${pattern.case} ${String(pattern.value)}`
-    return `${method.parent.typeName}.${method.name} ${binding}`
+    return `${method.parent.name}.${method.name} ${binding}`
   })
-  const known = table.map(
-    ([service, method, binding]) => `chainguard.platform.iam.${service}.${method} ${binding}`,
-  )
+  const known = table.map(([service, method, binding]) => `${service}.${method} ${binding}`)
   assert.deepEqual(served.sort(), known.sort())
 })
 
