@@ -17,7 +17,7 @@ import { type Call, type Incoming, implement } from './core/call.ts'
 import { ApiError, Code } from './core/errors.ts'
 import { fullNameOf } from './core/method-name.ts'
 import { isWithin } from './core/uid.ts'
-import { contractFiles, healthAndReflection } from './gateway/contract.ts'
+import { contractFiles, healthAndReflection, isVersionOne, versionOneFiles } from './gateway/contract.ts'
 import { withCors } from './gateway/cors.ts'
 import { waist } from './gateway/dispatch.ts'
 import { errorBody } from './gateway/error-body.ts'
@@ -65,6 +65,10 @@ import { explainService } from './sts/explain.ts'
 import type { Outbound } from './sts/outbound.ts'
 import type { SigningKeys } from './sts/signing-keys.ts'
 import type { KeySource } from './trust/key-set.ts'
+import { type Deprecation, deprecationHeaders } from './v1/deprecation.ts'
+import { registryService, registryTranslation } from './v1/registry.ts'
+import { versionOne } from './v1/services.ts'
+import { subscriptionsService } from './v1/subscriptions.ts'
 import { advisoriesService } from './vulnerabilities/advisories.ts'
 import type { DocumentReader } from './vulnerabilities/document-reader.ts'
 import { advisoryDocumentsService } from './vulnerabilities/documents.ts'
@@ -104,6 +108,8 @@ export interface ServerDeps {
   /** Undefined: nobody is limited. */
   readonly limits: RateLimits | undefined
   readonly addressOf: AddressOf
+  /** Undefined: nobody says that version 1 will end. */
+  readonly deprecation: Deprecation | undefined
   readonly metrics: Metrics
   readonly log: Log
 }
@@ -137,6 +143,8 @@ export function createServer(deps: ServerDeps): BerthServer {
 
   const services = contractFiles.flatMap((file) => file.services)
   const methods = services.flatMap((service) => service.methods)
+  const deprecated = deps.deprecation && deprecationHeaders(deps.deprecation)
+  const headersOf = ({ parent }: DescMethod) => (isVersionOne(parent) ? deprecated : undefined)
   const proven = (identity: string, call: Call) => deps.limits?.byIdentity(call.method, call, identity)
   const refused = (identity: string, { code, message }: ApiError, call: Call) =>
     audit.refused(event(call, call.method, identity, identity), { code, reason: message })
@@ -174,6 +182,8 @@ export function createServer(deps: ServerDeps): BerthServer {
     accountAssociationsService(store, deps.probes),
     reposService(store, addresses),
     tagsService(store),
+    registryService(store, addresses),
+    subscriptionsService,
     imagesService(store),
     advisoriesService(store),
     advisoryDocumentsService(store, deps.documents),
@@ -224,6 +234,7 @@ export function createServer(deps: ServerDeps): BerthServer {
   const { dispatch, authenticate, admit } = waist<AccessRule>({
     methods,
     services: implementations,
+    translations: [...versionOne, registryTranslation(store)],
     ruleOf: accessRule,
     isOpen: (rule) => rule.kind === 'open',
     authenticate: authenticator({ ...tokens, clock: store.clock }, addresses.baseUrl),
@@ -234,8 +245,11 @@ export function createServer(deps: ServerDeps): BerthServer {
       const uid = deniedAt(scopeAsked(accessRule(method), request), about) || identity
       audit.refused(event(incoming, method, identity, uid), { code, reason: message })
     },
-    observe: (method: DescMethod, { protocol }, code, ms) =>
-      metrics.call(fullNameOf(method), protocol, code, ms),
+    observe: (method: DescMethod, { protocol }, code, ms, identity) => {
+      const name = fullNameOf(method)
+      metrics.call(name, protocol, code, ms)
+      if (identity !== undefined && isVersionOne(method.parent)) metrics.versionOneCall(name, identity)
+    },
   })
 
   const health = healthService(services.map((service) => service.typeName))
@@ -243,6 +257,8 @@ export function createServer(deps: ServerDeps): BerthServer {
   const rest = restHandler({
     dispatch,
     services,
+    versionOne: versionOneFiles.flatMap((file) => file.services),
+    headersOf,
     errorDomain,
     log,
     precheck: authenticate,
@@ -300,6 +316,7 @@ export function createServer(deps: ServerDeps): BerthServer {
       dispatch,
       services,
       namesOf,
+      headersOf,
       streaming: [
         ...health.methods,
         ...reflectionMethods(

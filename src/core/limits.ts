@@ -34,6 +34,17 @@ export const limits = {
   feedMaxAgeMs: MINUTE_MS,
   /** Values of `uidp.ids` in one request. */
   filterIdsMax: 1000,
+  /** Results of a list of version 1, which knows no pages. */
+  wholeListMax: 50_000,
+  /** Pages of repos in one such list. */
+  listedReadmesBytesMax: 32 * MIB,
+  /** Identities and methods that the metric of calls of version 1 tells apart; the rest count as one identity. */
+  versionOneSeriesMax: 5000,
+  /** Digests of a tag that one answer tells of. */
+  tagHistoryMax: 1000,
+  /** Helm charts that deploy a repo, and each part of what names one. */
+  deploymentChartsMax: 100,
+  chartFieldCharsMax: 1024,
 
   // Fields.
   descriptionCharsMax: 512,

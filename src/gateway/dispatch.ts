@@ -1,6 +1,16 @@
-import type { DescMethod, Message } from '@bufbuild/protobuf'
+import { create, type DescMethod, type Message } from '@bufbuild/protobuf'
 import type { Access, Grants } from '../core/allowed.ts'
-import type { Call, Caller, Dispatch, Handler, Incoming, ServiceImplementation } from '../core/call.ts'
+import type {
+  Ask,
+  Call,
+  Caller,
+  Dispatch,
+  Handler,
+  Incoming,
+  ServiceImplementation,
+  ServiceTranslation,
+  Translator,
+} from '../core/call.ts'
 import { ApiError, Code, unauthenticated, unimplemented } from '../core/errors.ts'
 
 /**
@@ -12,6 +22,8 @@ export interface WaistOptions<Rule> {
   /** Every method of the contract; one without a handler among `services` answers UNIMPLEMENTED to callers who may call it. */
   readonly methods: readonly DescMethod[]
   readonly services: readonly ServiceImplementation[]
+  /** Services that ask those above: they authenticate and count like every method, and have no rule of their own. */
+  readonly translations?: readonly ServiceTranslation[]
   /** Reads who may call a method from its options; throws for a method without any, so the server does not start. */
   readonly ruleOf: (method: DescMethod) => Rule
   readonly isOpen: (rule: Rule) => boolean
@@ -33,8 +45,14 @@ export interface WaistOptions<Rule> {
     caller: Caller,
     why: ApiError,
   ) => void
-  /** Told of each call that ended, with its RPC code and how long it took. */
-  readonly observe: (method: DescMethod, incoming: Incoming, code: Code, ms: number) => void
+  /** Told of each call that ended, with its RPC code, how long it took and, where it is known, the identity that called. */
+  readonly observe: (
+    method: DescMethod,
+    incoming: Incoming,
+    code: Code,
+    ms: number,
+    identity: string | undefined,
+  ) => void
 }
 
 export interface Waist {
@@ -53,10 +71,17 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
       if (handler !== undefined) handlers.set(method, handler)
     }
   }
+  const translators = new Map<DescMethod, Translator>()
+  for (const { service, translators: byName } of options.translations ?? []) {
+    for (const method of service.methods) {
+      const translate = byName[method.localName]
+      if (translate !== undefined) translators.set(method, translate)
+    }
+  }
   const entries = new Map(
     options.methods.map((method) => [
       method,
-      { rule: options.ruleOf(method), handler: handlers.get(method) },
+      { rule: options.ruleOf(method), handler: handlers.get(method), translate: translators.get(method) },
     ]),
   )
 
@@ -87,45 +112,61 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
   const admitOpen = (method: DescMethod, incoming: Incoming) =>
     limits !== undefined && isFirstLook(incoming) ? limits.byAddress(method, incoming) : undefined
 
-  const call = async (method: DescMethod, request: Message, incoming: Incoming): Promise<Message> => {
+  const call = async (
+    method: DescMethod,
+    request: Message,
+    incoming: Incoming,
+    who: { identity: string | undefined },
+  ): Promise<Message> => {
     const entry = entries.get(method)
     if (entry === undefined) throw unimplemented(`${method.name} is not a method of this server`)
-    const { rule, handler } = entry
-    let access: Access | undefined
+    const { rule, handler, translate } = entry
     if (options.isOpen(rule)) {
       const admitting = admitOpen(method, incoming)
       if (admitting !== undefined) await admitting
-    } else {
-      const known = identify(method, incoming)
-      const caller = known instanceof Promise ? await known : known
-      const found = options.readGrants(caller)
-      const grants = found instanceof Promise ? await found : found
-      if (grants === undefined) throw goneWith(caller)
-      access = options.authorize(rule, request, caller, grants)
+      return (handler ?? notOffered(method))(request, new HandledCall(incoming, method, request, undefined))
     }
-    if (handler === undefined) throw unimplemented(`this server does not offer ${method.name} yet`)
-    return handler(request, new HandledCall(incoming, method, request, access))
+    const identified = identify(method, incoming)
+    const caller = identified instanceof Promise ? await identified : identified
+    who.identity = caller.identity
+    const found = options.readGrants(caller)
+    const grants = found instanceof Promise ? await found : found
+    if (grants === undefined) throw goneWith(caller)
+    const known: Known = { caller, grants }
+    if (translate === undefined) return judged(method, request, incoming, known)
+    const ask: Ask = (asked, init) =>
+      judged(asked, create(asked.input, init), incoming, known) as ReturnType<Ask> as never
+    return translate(request, ask, known)
   }
 
-  /** Open methods have no caller; whoever is refused there is for their handlers to know. */
-  const tellDenied = async (method: DescMethod, request: Message, incoming: Incoming, why: ApiError) => {
-    const rule = entries.get(method)?.rule
-    if (options.denied === undefined || rule === undefined || options.isOpen(rule)) return
-    options.denied(method, request, incoming, await options.authenticate(incoming.authorization), why)
+  /** Authorizes a known caller and calls the handler. */
+  const judged = async (method: DescMethod, request: Message, incoming: Incoming, known: Known) => {
+    const { rule, handler } = entries.get(method)!
+    try {
+      const access = options.authorize(rule, request, known.caller, known.grants)
+      return await (handler ?? notOffered(method))(
+        request,
+        new HandledCall(incoming, method, request, access),
+      )
+    } catch (failure) {
+      if (failure instanceof ApiError && failure.code === Code.PERMISSION_DENIED)
+        options.denied?.(method, request, incoming, known.caller, failure)
+      throw failure
+    }
   }
 
   return {
     async dispatch(method, request, incoming) {
       const startMs = performance.now()
+      const who = { identity: undefined }
       try {
-        const reply = await call(method, request, incoming)
-        options.observe(method, incoming, Code.OK, performance.now() - startMs)
+        const reply = await call(method, request, incoming, who)
+        options.observe(method, incoming, Code.OK, performance.now() - startMs, who.identity)
         return reply
       } catch (failure) {
         // What is no ApiError is a bug: the codec logs it and answers with code 13.
         const code = failure instanceof ApiError ? failure.code : Code.INTERNAL
-        options.observe(method, incoming, code, performance.now() - startMs)
-        if (code === Code.PERMISSION_DENIED) await tellDenied(method, request, incoming, failure as ApiError)
+        options.observe(method, incoming, code, performance.now() - startMs, who.identity)
         throw failure
       }
     },
@@ -142,6 +183,18 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
       admitted.add(incoming)
       return limits?.byAddress(method, incoming)
     },
+  }
+}
+
+/** Who calls, and what they hold. */
+interface Known {
+  readonly caller: Caller
+  readonly grants: Grants
+}
+
+function notOffered({ name }: DescMethod): () => never {
+  return () => {
+    throw unimplemented(`this server does not offer ${name} yet`)
   }
 }
 

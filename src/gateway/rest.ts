@@ -1,6 +1,6 @@
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf'
 import type { Dispatch, Incoming } from '../core/call.ts'
-import { ApiError, Code, internal, invalidArgument, invalidArguments } from '../core/errors.ts'
+import { ApiError, Code, internal, invalidArgument, withFields } from '../core/errors.ts'
 import { etagOf, lists } from '../core/etag.ts'
 import { limits } from '../core/limits.ts'
 import { requestBytesMax } from '../core/request-size.ts'
@@ -16,6 +16,10 @@ export interface RestOptions {
   readonly dispatch: Dispatch
   /** Their google.api.http options are the routes. */
   readonly services: readonly DescService[]
+  /** Those of them that speak JSON as version 1 of the API does. */
+  /** What every answer of a method has in its headers, an error too; lower-case names. */
+  readonly headersOf?: HeadersOf | undefined
+  readonly versionOne?: readonly DescService[]
   /** `domain` of the ErrorInfo in every error, and the realm of the challenge. */
   readonly errorDomain: string
   readonly log: { error(fields: object, message: string): void }
@@ -55,6 +59,9 @@ export class RestCall implements Incoming {
   }
 }
 
+/** Lower-case names. */
+export type HeadersOf = (method: DescMethod) => Readonly<Record<string, string>> | undefined
+
 /** `/iam/v2/groups` is `/iam/v2beta1/groups`. */
 const versionAliases = { v2beta1: 'v2' }
 
@@ -73,10 +80,16 @@ const emptyReply: HttpReply = Object.freeze({
  * do not fit their messages.
  */
 export function restHandler(options: RestOptions): HttpHandler {
-  const { dispatch, services, precheck, cors, handlerTimeoutMs = limits.handlerTimeoutMs } = options
+  const { dispatch, services, versionOne = [], precheck, cors } = options
+  const { handlerTimeoutMs = limits.handlerTimeoutMs } = options
   const routes = routesOf(services)
   const lookup = routeLookup(routes, versionAliases)
-  const endpoints = new Map<Route, Endpoint>(routes.map((route) => [route, compileEndpoint(route)]))
+  const endpoints = new Map<Route, Endpoint>(
+    routes.map((route) => {
+      const dialect = versionOne.includes(route.method.parent) ? 'version 1' : 'current'
+      return [route, compileEndpoint(route, dialect)]
+    }),
+  )
 
   const handler: HttpHandler = (request) => {
     const { url } = request
@@ -86,6 +99,7 @@ export function restHandler(options: RestOptions): HttpHandler {
 
     const endpoint = endpoints.get(found.route)!
     const incoming = new RestCall(request)
+    incoming.replyHeaders = options.headersOf?.(endpoint.method)
     let decoded: DecodedRequest | undefined
     const fail = (error: unknown): HttpReply =>
       told(errorReply(inCallersWords(error, endpoint, decoded), request, options), incoming)
@@ -208,23 +222,7 @@ function challenge(realm: string, presented: boolean): string {
 /** The same error with the fields of its violations as this caller spelled them. */
 function inCallersWords(error: unknown, endpoint: Endpoint, decoded: DecodedRequest | undefined): unknown {
   if (!(error instanceof ApiError) || decoded === undefined) return error
-  const bad = error.details.find((detail) => detail.kind === 'BadRequest')
-  if (bad === undefined || bad.fieldViolations.length === 0) return error
-  const fieldViolations = bad.fieldViolations.map(({ field, description }) => ({
-    field: spelled(field, endpoint, decoded.json),
-    description,
-  }))
-  if (fieldViolations.every(({ field }, index) => field === bad.fieldViolations[index]!.field)) return error
-  const { code, reason, cause, httpStatus } = error
-  const usual = error.message === invalidArguments(bad.fieldViolations).message
-  return new ApiError(code, usual ? invalidArguments(fieldViolations).message : error.message, {
-    reason,
-    details: error.details.map((detail) =>
-      detail === bad ? { kind: 'BadRequest', fieldViolations } : detail,
-    ),
-    cause,
-    ...(httpStatus === undefined ? {} : { httpStatus }),
-  })
+  return withFields(error, (field) => spelled(field, endpoint, decoded.json))
 }
 
 function spelled(field: string, endpoint: Endpoint, json: unknown): string {

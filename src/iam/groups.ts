@@ -26,6 +26,7 @@ import { deleteAdvisoryRemains } from '../storage/advisory-remains.ts'
 import type { Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
+import { deleteRegistrySettings } from '../storage/registry-remains.ts'
 import { deleteLimits } from '../storage/resource-limits.ts'
 import { organizationNamed } from '../storage/roots.ts'
 import {
@@ -164,6 +165,7 @@ export function groupsService(store: Store, { openOrganizations, blockedEmailDom
           await tx.deleteFrom('organization_names').where('uid', '=', scope).execute()
           await tx.deleteFrom('access_requests').where('root', '=', scope).execute()
           await deleteLimits(tx, scope)
+          await deleteRegistrySettings(tx, scope)
         }
         for (const uid of await expiredInvites(tx, scope)) await deleteResource(db, tx, 'group_invites', uid)
         await deleteAdvisoryRemains(tx, scope)

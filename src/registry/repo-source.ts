@@ -1,5 +1,5 @@
 import { Capability } from '#gen/capabilities/capabilities_pb.js'
-import { accessOf } from '../core/allowed.ts'
+import { accessOf, type Grants } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
 import { includesAll, setOf } from '../core/capabilities.ts'
 import { checkName } from '../core/fields.ts'
@@ -7,6 +7,7 @@ import { parseUid, rootOf } from '../core/uid.ts'
 import type { Db, Reader, Tx } from '../storage/db.ts'
 import { organizationNamed } from '../storage/roots.ts'
 import { runInTransaction, sqlText } from '../storage/sql-text.ts'
+import type { Store } from '../storage/store.ts'
 import type { RepoRow } from '../storage/tables.ts'
 
 /** Which repo another one copies. */
@@ -58,8 +59,18 @@ export function holdCopies(db: Db, tx: Tx, source: string): Promise<RepoRow[]> {
   return runInTransaction<RepoRow>(tx, text, sql)
 }
 
+/** How many repos copy this one, of those that a caller may see. */
+export async function countCopies(
+  { db }: Pick<Store, 'db'>,
+  grants: Grants,
+  source: string,
+): Promise<number> {
+  const copies = await db.kysely.selectFrom('repos').select('uid').where('source', '=', source).execute()
+  return copies.filter(({ uid }) => includesAll(grants.at(uid), mayList)).length
+}
+
 /** The row of a uid, inside a transaction too. */
-export function repoByUid(reader: Reader, uid: string): Promise<RepoRow | undefined> {
+function repoByUid(reader: Reader, uid: string): Promise<RepoRow | undefined> {
   return reader
     .selectFrom('repos')
     .selectAll()

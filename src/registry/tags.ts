@@ -8,9 +8,9 @@ import {
   TagsService,
 } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
 import { accessOf, allowed, requireCapabilities } from '../core/allowed.ts'
-import { implement } from '../core/call.ts'
+import { type Call, implement } from '../core/call.ts'
 import { setOf } from '../core/capabilities.ts'
-import { invalidArgument, notFound } from '../core/errors.ts'
+import { type FieldViolation, invalidArgument, notFound } from '../core/errors.ts'
 import { requireMatch } from '../core/etag.ts'
 import { refuseIfAny } from '../core/fields.ts'
 import { timestampMs, timestampOf } from '../core/message.ts'
@@ -19,7 +19,7 @@ import { rootOf, type Uid } from '../core/uid.ts'
 import type { Db, Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import type { Condition } from '../storage/list-sql.ts'
-import { mutate } from '../storage/mutation.ts'
+import { type Changed, mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
   holdForChange,
@@ -34,6 +34,7 @@ import type { Store } from '../storage/store.ts'
 import type { TagRow } from '../storage/tables.ts'
 import { checkBundles } from './bundles.ts'
 import { holdRepo } from './parent-repo.ts'
+import { deleteHistory, recordDigest } from './tag-history.ts'
 import { checkDigest, checkTagName, formsOf, listedForms } from './tag-name.ts'
 
 /**
@@ -41,19 +42,20 @@ import { checkDigest, checkTagName, formsOf, listedForms } from './tag-name.ts'
  * whatever its name (R20).
  */
 
-const TYPE = 'registry.chainguard.dev/Tag'
+/** What tags are called in errors. */
+export const TAG_TYPE = 'registry.chainguard.dev/Tag'
 
 const KIND: Kind<'tags', typeof TagSchema> = {
   collection: 'tags',
   schema: TagSchema,
-  type: TYPE,
+  type: TAG_TYPE,
   toMessage: toTag,
 }
 
 const { updated_at, update_time, updateTime } = timeSortFields
 
 export function tagsService(store: Store) {
-  const { db, clock, uids } = store
+  const { db } = store
 
   return implement(TagsService, {
     async listTags(request, call) {
@@ -75,60 +77,104 @@ export function tagsService(store: Store) {
     async getTag(_request, call) {
       const { scope } = allowed(call)
       const row = await readResource(db, 'tags', scope)
-      if (row === undefined) throw notFound(TYPE, scope)
+      if (row === undefined) throw notFound(TAG_TYPE, scope)
       return toTag(row)
     },
 
-    async createTag({ tag = create(TagSchema) }, call) {
-      const repo = allowed(call).scope as Uid
-      return mutate(store, call, async (tx) => {
-        await holdRepo(db, tx, repo)
-        refuseIfAny(checkTagName(tag.name), checkDigest(tag.digest), checkBundles(tag.bundles))
-        const wanted = {
-          digest: tag.digest,
-          deprecated: tag.deprecated ? 1 : 0,
-          bundles: JSON.stringify(tag.bundles),
-        }
-        const current = await holdTagNamed(db, tx, repo, tag.name)
-        // There is no other method that moves a tag.
-        requireMatch(call, TagSchema, current && toTag(current), current?.uid ?? tag.name)
-        if (current === undefined) {
-          const now = clock()
-          const row: TagRow = {
-            root: rootOf(repo),
-            uid: uids.below(repo),
-            parent: repo,
-            name: tag.name,
-            forms: formsOf(tag.name),
-            ...wanted,
-            created_ms: now,
-            updated_ms: now,
-          }
-          await insertResource(db, tx, 'tags', row)
-          return { uid: row.uid, answer: toTag(row) }
-        }
-        if (
-          current.digest === wanted.digest &&
-          current.deprecated === wanted.deprecated &&
-          current.bundles === wanted.bundles
-        )
-          return { uid: current.uid, answer: toTag(current), unchanged: true }
-        requireCapabilities(accessOf(call).grants, repo, mayUpdate, 'change a tag that is there already')
-        const changed = { ...wanted, updated_ms: nextUpdate(store, current) }
-        await updateResource(tx, 'tags', current.uid, changed)
-        return { uid: current.uid, answer: toTag({ ...current, ...changed }) }
-      })
-    },
+    createTag: ({ tag = create(TagSchema) }, call) => putTag(store, call, allowed(call).scope as Uid, tag),
 
     async deleteTag(_request, call) {
       const { scope } = allowed(call)
       return mutate(store, call, async (tx) => {
         await holdForChange(db, tx, call, KIND, scope)
+        await deleteHistory(tx, scope)
         await deleteResource(db, tx, 'tags', scope)
         return { uid: scope, answer: create(EmptySchema) }
       })
     },
   })
+}
+
+/**
+ * Makes a tag in a repo, or makes the tag of that name what is given. Since version 2 a tag points at something; the first version
+ * also makes tags for what is yet to come (`mayBeEmpty`).
+ */
+export function putTag(
+  store: Store,
+  call: Call,
+  repo: Uid,
+  tag: Tag,
+  { mayBeEmpty = false }: { readonly mayBeEmpty?: boolean } = {},
+): Promise<Tag> {
+  const { db, clock, uids } = store
+  return mutate(store, call, async (tx) => {
+    await holdRepo(db, tx, repo)
+    refuseIfAny(checkTagName(tag.name), ...checkContent(tag, mayBeEmpty))
+    const current = await holdTagNamed(db, tx, repo, tag.name)
+    // In version 2 there is no other method that moves a tag.
+    requireMatch(call, TagSchema, current && toTag(current), current?.uid ?? tag.name)
+    if (current !== undefined) {
+      return changed(store, tx, current, tag, () =>
+        requireCapabilities(accessOf(call).grants, repo, mayUpdate, 'change a tag that is there already'),
+      )
+    }
+    const now = clock()
+    const row: TagRow = {
+      root: rootOf(repo),
+      uid: uids.below(repo),
+      parent: repo,
+      name: tag.name,
+      forms: formsOf(tag.name),
+      ...contentColumns(tag),
+      created_ms: now,
+      updated_ms: now,
+    }
+    await insertResource(db, tx, 'tags', row)
+    await recordDigest(tx, { uid: row.uid, since_ms: now, digest: row.digest })
+    return { uid: row.uid, answer: toTag(row) }
+  })
+}
+
+/** Makes a tag what is given, as the first version does: it may come to point at nothing, and keeps its name. */
+export function replaceTag(store: Store, call: Call, uid: string, tag: Tag): Promise<Tag> {
+  return mutate(store, call, async (tx) => {
+    const { row } = await holdForChange(store.db, tx, call, KIND, uid)
+    const renamed = { field: 'name', description: 'must be the name that it has: a tag keeps it' }
+    refuseIfAny(tag.name === row.name ? undefined : renamed, ...checkContent(tag, true))
+    return changed(store, tx, row, tag)
+  })
+}
+
+/** Changes a tag that is held, where there is anything to change and nobody objects. */
+async function changed(
+  store: Store,
+  tx: Tx,
+  current: TagRow,
+  tag: Tag,
+  object: () => void = () => undefined,
+): Promise<Changed<Tag>> {
+  const { uid } = current
+  const wanted = contentColumns(tag)
+  if (
+    current.digest === wanted.digest &&
+    current.deprecated === wanted.deprecated &&
+    current.bundles === wanted.bundles
+  )
+    return { uid, answer: toTag(current), unchanged: true }
+  object()
+  const next = { ...wanted, updated_ms: nextUpdate(store, current) }
+  await updateResource(tx, 'tags', uid, next)
+  if (current.digest !== next.digest)
+    await recordDigest(tx, { uid, since_ms: next.updated_ms, digest: next.digest })
+  return { uid, answer: toTag({ ...current, ...next }) }
+}
+
+function checkContent({ digest, bundles }: Tag, mayBeEmpty: boolean): (FieldViolation | undefined)[] {
+  return [digest === '' && mayBeEmpty ? undefined : checkDigest(digest), checkBundles(bundles)]
+}
+
+function contentColumns({ digest, deprecated, bundles }: Tag) {
+  return { digest, deprecated: deprecated ? 1 : 0, bundles: JSON.stringify(bundles) }
 }
 
 const mayUpdate = setOf([Capability.CAP_TAG_UPDATE])
@@ -145,7 +191,7 @@ async function holdTagNamed(db: Db, tx: Tx, repo: string, name: string): Promise
   return found && lockResource(db, tx, 'tags', found.uid, 'update')
 }
 
-function toTag(row: TagRow): Tag {
+export function toTag(row: TagRow): Tag {
   return {
     $typeName: 'chainguard.platform.registry.v2beta1.Tag',
     uid: row.uid,
@@ -161,7 +207,11 @@ function conditionsOf(request: ListTagsRequest): Condition[] {
   const conditions: Condition[] = []
   const { updatedSince } = request
   if (updatedSince !== undefined)
-    conditions.push({ column: 'updated_ms', comparison: '>', value: sinceMs(updatedSince) })
+    conditions.push({
+      column: 'updated_ms',
+      comparison: '>',
+      value: instantMs(updatedSince, 'updated_since'),
+    })
   const values = listedForms(request)
   if (values !== undefined) conditions.push({ column: 'forms', values })
   return conditions
@@ -170,11 +220,11 @@ function conditionsOf(request: ListTagsRequest): Condition[] {
 const EARLIEST_MS = Date.parse('0001-01-01T00:00:00.000Z')
 const LATEST_MS = Date.parse('9999-12-31T23:59:59.999Z')
 
-/** The millisecond that an instant lies in: what changed in a later one changed after the instant. */
-function sinceMs(instant: Timestamp): number {
+/** The millisecond that an instant lies in: what changed in a later one changed after the instant. Throws code 3. */
+export function instantMs(instant: Timestamp, field: string): number {
   const ms = timestampMs(instant)
   if (instant.nanos < 0 || instant.nanos > 999_999_999 || ms < EARLIEST_MS || ms > LATEST_MS)
-    throw invalidArgument('updated_since', 'must be a time in the years 1 to 9999')
+    throw invalidArgument(field, 'must be a time in the years 1 to 9999')
   return ms
 }
 

@@ -116,6 +116,7 @@ export interface TagRow {
   /** The repo. */
   parent: string
   name: string
+  /** '' for a tag that points at nothing yet, which only version 1 makes. */
   digest: string
   /** Which of the forms that lists leave out by default the name has, as bits: 1 referrer, 2 date, 4 epoch. */
   forms: number
@@ -124,6 +125,31 @@ export interface TagRow {
   bundles: string
   created_ms: number
   updated_ms: number
+}
+
+/** That a tag pointed at a digest since a time, until the next one. */
+export interface TagDigestRow {
+  root: string
+  /** The tag's. */
+  uid: string
+  since_ms: number
+  /** '' for nothing. */
+  digest: string
+}
+
+export interface DeploymentRow {
+  root: string
+  /** The repo's. */
+  uid: string
+  /** A Deployment message with the charts alone. */
+  content: Uint8Array
+}
+
+/** How an organization wants its images copied. */
+export interface RegistrySettingsRow {
+  root: string
+  unique_tags: number
+  grace_period: number
 }
 
 export interface RepoReadmeRow {
@@ -494,7 +520,10 @@ export interface Tables {
   account_associations: AccountAssociationRow
   group_invites: GroupInviteRow
   tags: TagRow
+  tag_digests: TagDigestRow
   repo_readmes: RepoReadmeRow
+  deployments: DeploymentRow
+  registry_settings: RegistrySettingsRow
   advisories: AdvisoryRow
   withdrawn_advisories: WithdrawnAdvisoryRow
   advisory_postings: AdvisoryPostingRow

@@ -1,0 +1,130 @@
+import { create } from '@bufbuild/protobuf'
+import type { Group } from '#gen/chainguard/platform/iam/groups_pb.js'
+import {
+  type RoleBinding,
+  RoleBindingBatchSchema,
+  RoleBindingList_BindingSchema,
+  RoleBindingListSchema,
+  RoleBindingSchema,
+  RoleBindings,
+} from '#gen/chainguard/platform/iam/role_bindings_pb.js'
+import type { Role } from '#gen/chainguard/platform/iam/roles_pb.js'
+import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import {
+  type RoleBinding as NewRoleBinding,
+  RoleBindingSchema as NewRoleBindingSchema,
+  RoleBindingsService,
+} from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
+import { RolesService } from '#gen/chainguard/platform/iam/v2beta1/roles_pb.js'
+import type { Ask } from '../core/call.ts'
+import { limits } from '../core/limits.ts'
+import { group } from './groups.ts'
+import { role } from './roles.ts'
+import { narrowed, nothing, respelled, translation, wholeList } from './translation.ts'
+import { wording } from './wording.ts'
+
+/** Role bindings of version 1. Its lists show whole groups and roles where newer ones only name them. */
+
+const binding = wording(
+  RoleBindingSchema,
+  NewRoleBindingSchema,
+  [
+    ['id', 'uid'],
+    ['identity', 'identityUid'],
+    ['role', 'roleUid'],
+  ],
+  { jsonOnly: { createdAt: 'createTime' }, without: ['group'] },
+)
+
+/** The newer answer names the group, which requests do not. */
+const toOld = (made: NewRoleBinding): RoleBinding => ({
+  ...binding.toOld(made),
+  group: made.group?.uid ?? '',
+})
+
+const { listRoleBindings, createRoleBinding, batchCreateRoleBindings, updateRoleBinding, deleteRoleBinding } =
+  RoleBindingsService.method
+
+/** `requests[1].roleBinding.roleUid` of a batch is `roleBindings[1].role`. */
+const spelledOne = respelled({}, binding)
+const spelled = (field: string) => {
+  const [, at, inside] = /^requests((?:\[\d+\])?)(?:\.roleBinding\.(.*))?$/.exec(field) ?? []
+  if (at === undefined) return spelledOne(field)
+  return `roleBindings${at}${inside === undefined ? '' : `.${spelledOne(inside)}`}`
+}
+
+export const roleBindings = translation(RoleBindings, spelled, {
+  async list({ id, uidp }, ask) {
+    const within = narrowed(uidp, { id })
+    if (within === nothing) return create(RoleBindingListSchema)
+    const found = await wholeList(ask, listRoleBindings, { uidp: within }, (page) => page.roleBindings)
+    const groups = await groupsAmong(ask, found)
+    const roles = await rolesAmong(ask, found)
+    const items = found.map((one) => {
+      const { uid, identity, identityUid, createTime } = one
+      return create(RoleBindingList_BindingSchema, {
+        id: uid,
+        ...(one.group && { group: groups.get(one.group.uid) ?? named(one.group) }),
+        identity: identityUid,
+        ...(one.role && { role: roles.get(one.role.uid) ?? named(one.role) }),
+        ...(identity && {
+          email: identity.email,
+          claimMatchIssuer: identity.issuer,
+          claimMatchSubject: identity.subject,
+        }),
+        ...(createTime && { createdAt: createTime }),
+      })
+    })
+    return create(RoleBindingListSchema, { items })
+  },
+
+  async create({ parent, roleBinding: made = create(RoleBindingSchema) }, ask) {
+    return toOld(await ask(createRoleBinding, { parent, roleBinding: binding.toNew(made) }))
+  },
+
+  async createBatch({ parent, roleBindings: all }, ask) {
+    const requests = all.map((one) => ({ roleBinding: binding.toNew(one) }))
+    const made = await ask(batchCreateRoleBindings, { parent, requests })
+    return create(RoleBindingBatchSchema, { roleBindings: made.roleBindings.map(toOld) })
+  },
+
+  async update(request, ask) {
+    const changed = { roleBinding: binding.toNew(request), updateMask: { paths: [...binding.paths] } }
+    return toOld(await ask(updateRoleBinding, changed))
+  },
+
+  delete: ({ id }, ask) => ask(deleteRoleBinding, { uid: id }),
+})
+
+/** What is known of a group or a role that the caller may not read. */
+function named({ uid, name, description }: NonNullable<NewRoleBinding['group' | 'role']>) {
+  return { id: uid, name, description }
+}
+
+/** The groups of bindings, as far as the caller may read them. */
+async function groupsAmong(ask: Ask, bindings: readonly NewRoleBinding[]): Promise<Map<string, Group>> {
+  const known = new Map<string, Group>()
+  for (const uidp of filtersFor(bindings.map((one) => one.group?.uid))) {
+    const found = await wholeList(ask, GroupsService.method.listGroups, { uidp }, (page) => page.groups)
+    for (const one of found) known.set(one.uid, group.toOld(one))
+  }
+  return known
+}
+
+/** The roles of bindings, as far as the caller may read them. */
+async function rolesAmong(ask: Ask, bindings: readonly NewRoleBinding[]): Promise<Map<string, Role>> {
+  const known = new Map<string, Role>()
+  for (const uidp of filtersFor(bindings.map((one) => one.role?.uid))) {
+    const found = await wholeList(ask, RolesService.method.listRoles, { uidp }, (page) => page.roles)
+    for (const one of found) known.set(one.uid, role.toOld(one))
+  }
+  return known
+}
+
+function filtersFor(uids: readonly (string | undefined)[]): { ids: string[] }[] {
+  const all = [...new Set(uids)].filter((uid) => uid !== undefined && uid !== '') as string[]
+  const filters = []
+  for (let at = 0; at < all.length; at += limits.filterIdsMax)
+    filters.push({ ids: all.slice(at, at + limits.filterIdsMax) })
+  return filters
+}

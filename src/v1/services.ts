@@ -1,0 +1,19 @@
+import type { ServiceTranslation } from '../core/call.ts'
+import { accountAssociations } from './account-associations.ts'
+import { groupInvites } from './group-invites.ts'
+import { groups } from './groups.ts'
+import { identities } from './identities.ts'
+import { identityProviders } from './identity-providers.ts'
+import { roleBindings } from './role-bindings.ts'
+import { roles } from './roles.ts'
+
+/** Version 1 of the API: every service of it that this server translates. */
+export const versionOne: readonly ServiceTranslation[] = [
+  groups,
+  identities,
+  roles,
+  roleBindings,
+  identityProviders,
+  accountAssociations,
+  groupInvites,
+]

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { GroupsService, type ListGroupsRequest } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { UIDPFilterSchema } from '#gen/platform/common/v1/uidp.platform_pb.js'
+import type { Ask } from '../core/call.ts'
+import { ApiError, Code } from '../core/errors.ts'
+import { limits } from '../core/limits.ts'
+import { narrowed, nothing, wholeList } from './translation.ts'
+
+const { listGroups } = GroupsService.method
+
+/** A list of so many groups, and how often it was asked. */
+function listOf(total: number, told = total) {
+  const asked: ListGroupsRequest[] = []
+  const ask = (async (method: typeof listGroups, init: Partial<ListGroupsRequest>) => {
+    const request = create(method.input, init as never)
+    asked.push(request)
+    const from = Number(request.pageToken || '0')
+    const to = Math.min(from + request.pageSize, total)
+    const groups = Array.from({ length: to - from }, (_, at) => ({ uid: String(from + at) }))
+    const next = to < total ? { nextPageToken: String(to) } : {}
+    return create(method.output, { groups, totalCount: BigInt(told), ...next })
+  }) as unknown as Ask
+  return { asked, list: () => wholeList(ask, listGroups, { name: 'x' }, (page) => page.groups) }
+}
+
+test('a whole list is as many of the largest pages as it takes, in the order of uids', async () => {
+  const { asked, list } = listOf(2 * limits.pageSizeMax + 1)
+  assert.deepEqual(
+    (await list()).map(({ uid }) => uid),
+    Array.from({ length: 2 * limits.pageSizeMax + 1 }, (_, at) => String(at)),
+  )
+  assert.equal(asked.length, 3)
+  assert.ok(asked.every(({ name, orderBy }) => name === 'x' && orderBy === 'uid'))
+  assert.deepEqual(await listOf(0).list(), [])
+})
+
+test('beyond wholeListMax a list is refused, at once where its total says so, and names the one that has pages', async () => {
+  const refusal = (error: unknown) =>
+    error instanceof ApiError &&
+    error.code === Code.FAILED_PRECONDITION &&
+    /more than 50000 .*v2beta1\.GroupsService\/ListGroups/.test(error.message)
+  assert.equal((await listOf(limits.wholeListMax).list()).length, limits.wholeListMax)
+  const long = listOf(limits.wholeListMax + 1)
+  await assert.rejects(long.list(), refusal)
+  assert.equal(long.asked.length, 1)
+  // It may grow while it is read.
+  await assert.rejects(listOf(limits.wholeListMax + 1, 1).list(), refusal)
+})
+
+test('an identifier and a parent narrow a filter; what is no uid, or contradicts it, matches nothing', () => {
+  const [one, other] = ['a'.repeat(40), 'b'.repeat(40)]
+  const filter = (init: object) => create(UIDPFilterSchema, init)
+  for (const [given, to, expected] of [
+    [undefined, {}, filter({})],
+    [filter({ descendantsOf: one }), { id: '' }, filter({ descendantsOf: one })],
+    [undefined, { id: one }, filter({ ids: [one] })],
+    [filter({ ids: [one, other] }), { id: one }, filter({ ids: [one] })],
+    [filter({ ids: [other] }), { id: one }, nothing],
+    [undefined, { id: 'x' }, nothing],
+    [undefined, { parent: '/' }, filter({ childrenOf: '/' })],
+    [undefined, { parent: one }, filter({ childrenOf: one })],
+    [filter({ childrenOf: other }), { parent: one }, nothing],
+    [undefined, { parent: 'x' }, nothing],
+  ] as const)
+    assert.deepEqual(narrowed(given, to), expected)
+})

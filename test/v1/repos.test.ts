@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CatalogTier, Registry } from '#gen/chainguard/platform/registry/registry_pb.js'
+import { limits } from '../../src/core/limits.ts'
+import { assertRefused, badField, denied, missing, newName, onEveryDatabase, taken } from '../support/cast.ts'
+import { versionOneOf } from '../support/version-one.ts'
+
+/** Repos of version 1, in their exact shape. */
+
+const TYPE = 'registry.chainguard.dev/Repo'
+const readme = '# nginx\n\nA *web* server.\n'
+
+onEveryDatabase('repos of version 1', (cast) => {
+  const newTeam = async () => {
+    const organization = await cast().organization()
+    const operator = versionOneOf(cast(), cast().admin)
+    return { ...organization, operator, owned: versionOneOf(cast(), organization.owner.api) }
+  }
+
+  test('are created, listed, replaced and deleted in the shape of version 1', async () => {
+    const { uid: root, owned, owner } = await newTeam()
+    const name = newName('repo')
+    const made = await owned.post(`registry/repos/${root}`, { name, description: 'one', nobodyKnows: 1 })
+    assert.equal(made.status, 200, made.text)
+    const { id, createdAt, updatedAt } = made.body
+    const expected = {
+      id,
+      name,
+      catalogTier: 'UNKNOWN',
+      bundles: [],
+      readme: '',
+      sync_config: null,
+      customOverlay: null,
+      aliases: [],
+      createTime: createdAt,
+      activeTags: [],
+      description: 'one',
+      createdAt,
+      updatedAt,
+    }
+    assert.deepEqual(made.body, expected)
+    const newer = (await owner.api.get(`registry/repos/${id}`)).body
+    assert.deepEqual([newer.uid, newer.createTime, newer.updateTime], [id, createdAt, updatedAt])
+    const listed = await owned.get(`registry/repos?id=${id}&page_size=x`)
+    assert.deepEqual(listed.body, { items: [expected] })
+    for (const query of ['id=nothing', `id=${root}/0123456789abcdef`, `id=${id}&name=another`])
+      assert.deepEqual((await owned.get(`registry/repos?${query}`)).body, { items: [] }, query)
+    const renamed = newName('renamed')
+    const replaced = await owned.put(`registry/repos/${id}`, {
+      id: 'another',
+      name: renamed,
+      createTime: null,
+    })
+    assert.deepEqual(
+      [replaced.body.id, replaced.body.name, replaced.body.description, replaced.body.createTime],
+      [id, renamed, '', createdAt],
+    )
+    assert.ok(replaced.body.updatedAt > updatedAt)
+    assertRefused(await owned.put(`registry/repos/${id}`, { description: 'x' }), badField('name'))
+    const deleted = await owned.delete(`registry/repos/${id}`)
+    assert.deepEqual([deleted.status, deleted.text], [200, '{}'])
+    assertRefused(await owned.delete(`registry/repos/${id}`), missing(TYPE, id))
+    assertRefused(await owned.put(`registry/repos/${id}`, { name }), missing(TYPE, id))
+  })
+
+  test('a create finds a repo of its name and replaces it, unless that is forbidden', async () => {
+    const { uid: root, owned, operator, member } = await newTeam()
+    const name = newName('repo')
+    const path = `registry/repos/${root}`
+    const { body: first } = await owned.post(path, { name, description: 'one' })
+    assertRefused(await owned.post(`${path}?prevent_existing=true`, { name }), taken(TYPE, first.id))
+    assertRefused(await owned.post(`${path}?preventExisting=true`, { name }), taken(TYPE, first.id))
+    const { body: second } = await owned.post(path, { name, description: 'two' })
+    assert.deepEqual([second.id, second.description], [first.id, 'two'])
+    await cast().writesNothing(async () => {
+      assert.deepEqual((await owned.post(path, { name, description: 'two' })).body, second)
+    })
+    // Who may only create may say again what is there, and change nothing.
+    const role = await cast().admin.made(`iam/roles/${root}`, {
+      name: newName('creator'),
+      capabilities: ['CAP_REPO_CREATE', 'CAP_REPO_LIST'],
+    })
+    const creator = versionOneOf(cast(), (await member(role.uid)).api)
+    assert.equal((await creator.post(path, { name, description: 'two' })).status, 200)
+    await cast().writesNothing(async () => {
+      assertRefused(await creator.post(path, { name, description: 'three' }), denied)
+    })
+    // Together, one of them makes it and all of them answer.
+    const together = newName('together')
+    const replies = await Promise.all(
+      Array.from({ length: 4 }, () => operator.post(path, { name: together, readme })),
+    )
+    assert.deepEqual(
+      replies.map(({ status, body }) => [status, body.id, body.readme]),
+      replies.map(() => [200, replies[0]?.body.id, readme]),
+    )
+  })
+
+  test('the page that introduces a repo is a field of it', async () => {
+    const { uid: root, owned, operator, owner } = await newTeam()
+    const name = newName('repo')
+    const { body } = await operator.post(`registry/repos/${root}`, { name, readme })
+    assert.equal(body.readme, readme)
+    const pageOf = async (id: string) => (await owner.api.get(`registry/repos/${id}/readme`)).body.content
+    assert.equal(await pageOf(body.id), readme)
+    assert.equal((await owned.get(`registry/repos?id=${body.id}`)).body.items[0].readme, readme)
+    const path = `registry/repos/${body.id}`
+    // The operator alone writes it: a caller who leaves it out would reset it.
+    await cast().writesNothing(async () => {
+      assertRefused(await owned.put(path, { name, description: 'x' }), denied)
+      assertRefused(await owned.post(`registry/repos/${root}`, { name: newName('other'), readme }), denied)
+      // Both change, or neither does.
+      const unsafe = '<script>alert(1)</script>'
+      assertRefused(await operator.put(path, { name, description: 'x', readme: unsafe }), badField('readme'))
+    })
+    const kept = await owned.put(path, { name, description: 'x', readme })
+    assert.deepEqual([kept.status, kept.body.description, kept.body.readme], [200, 'x', readme])
+    assert.equal((await operator.put(path, { name })).body.readme, '')
+    assert.equal(await pageOf(body.id), '')
+  })
+
+  test('a repo that copies another one shows what that one has, and nobody need say it again', async () => {
+    const { uid: root, owned, operator } = await newTeam()
+    const catalogue = {
+      catalogTier: 'FIPS',
+      bundles: ['fips'],
+      aliases: ['web:1'],
+      activeTags: ['1.27'],
+      readme,
+    }
+    const { body: source } = await operator.post(`registry/repos/${root}`, {
+      name: newName('from'),
+      ...catalogue,
+    })
+    const name = newName('copy')
+    const sync = { sync_config: { source: source.id, syncApks: true } }
+    const { body: copy } = await operator.post(`registry/repos/${root}`, { name, ...sync })
+    const inherited = ({ catalogTier, bundles, aliases, activeTags, readme }: Record<string, unknown>) => ({
+      catalogTier,
+      bundles,
+      aliases,
+      activeTags,
+      readme,
+    })
+    assert.deepEqual(inherited(copy), catalogue)
+    const { expiration } = copy.sync_config
+    assert.deepEqual(copy.sync_config, {
+      source: source.id,
+      uniqueTags: false,
+      expiration,
+      google: '',
+      amazon: '',
+      azure: '',
+      syncApks: false,
+      apkoOverlay: '',
+      gracePeriod: false,
+    })
+    const path = `registry/repos/${copy.id}`
+    const accounts = {
+      groups: [{ gid: 7, groupName: 'web', members: ['nginx'] }],
+      users: [
+        { uid: 65532, userName: 'nginx', gid: 7, groupName: 'web', shell: '/bin/sh', homeDir: '/home' },
+      ],
+      runAs: 'nginx',
+    }
+    const customOverlay = {
+      contents: { packages: ['curl'], runtimeRepositories: ['https://apk.example'], runtimeKeyring: [] },
+      environment: { LANG: 'C' },
+      annotations: { 'com.example.team': 'web' },
+      accounts,
+      certificates: { additional: [], providers: ['ca-certificates'] },
+    }
+    const changed = await owned.put(path, { name, ...sync, customOverlay })
+    assert.equal(changed.status, 200, changed.text)
+    assert.deepEqual(inherited(changed.body), catalogue)
+    assert.deepEqual(changed.body.customOverlay, customOverlay)
+    assert.equal(changed.body.sync_config.expiration, expiration)
+    assert.deepEqual((await owned.get(`registry/repos?id=${copy.id}`)).body.items, [changed.body])
+    assertRefused(await operator.put(path, { name, ...sync, bundles: ['base'] }), badField('bundles'))
+    assertRefused(await operator.put(path, { name, ...sync, readme: 'another' }), badField('readme'))
+    const large = { ...customOverlay, accounts: { users: [{ userName: 'x', uid: 4294967295 }] } }
+    assertRefused(
+      await owned.put(path, { name, ...sync, customOverlay: large }),
+      badField('customOverlay.accounts.users[0].uid'),
+    )
+    const nameless = { ...customOverlay, accounts: { users: [{ userName: '7' }] } }
+    assertRefused(
+      await owned.put(path, { name, ...sync, customOverlay: nameless }),
+      badField('customOverlay.accounts.users[0].userName'),
+    )
+    const count = async (api: typeof owned, id: string) => api.get(`registry/repocountbysource/${id}`)
+    assert.deepEqual((await count(owned, source.id)).body, { count: '1' })
+    const elsewhere = await newTeam()
+    const other = await operator.post(`registry/repos/${elsewhere.uid}`, { name, ...sync })
+    assert.equal(other.status, 200, other.text)
+    assert.deepEqual((await count(owned, source.id)).body, { count: '1' })
+    assert.deepEqual((await count(operator, source.id)).body, { count: '2' })
+    assertRefused(await count(elsewhere.owned, source.id), denied)
+  })
+
+  test('classes of images have numbers of their own', async () => {
+    const { uid: root, operator } = await newTeam()
+    const { grpc, admin } = cast()
+    const { createRepo, listRepos } = Registry.method
+    const name = newName('repo')
+    const made = await grpc.call(
+      createRepo,
+      { parentId: root, repo: { name, catalogTier: CatalogTier.DEVTOOLS } },
+      admin,
+    )
+    assert.equal(made.catalogTier, 8)
+    assert.equal((await admin.get(`registry/repos/${made.id}`)).body.catalogTier, 'CATALOG_TIER_DEVTOOLS')
+    const { items } = await grpc.call(listRepos, { name, uidp: { childrenOf: root } }, admin)
+    assert.deepEqual(items, [made])
+    const path = `registry/repos/${root}`
+    assert.equal(
+      (await operator.post(path, { name: newName('repo'), catalogTier: 9 })).body.catalogTier,
+      'COMMERCIAL',
+    )
+    // Numbers that are of version 2 alone, or of nobody any more.
+    for (const catalogTier of [1, 3, 10])
+      assertRefused(
+        await operator.post(path, { name: newName('repo'), catalogTier }),
+        badField('catalogTier'),
+      )
+  })
+
+  test('the pages of a list have a limit together', async () => {
+    const { uid: root, operator, owned } = await newTeam()
+    const { kysely } = cast().berth.berth.installation.store.db
+    const { body } = await operator.post(`registry/repos/${root}`, { name: newName('repo'), readme })
+    const listed = `registry/repos?uidp.children_of=${root}`
+    assert.equal((await owned.get(listed)).status, 200)
+    await kysely
+      .updateTable('repo_readmes')
+      .set({ content: 'x'.repeat(limits.listedReadmesBytesMax + 1) })
+      .where('uid', '=', body.id)
+      .execute()
+    const refused = await owned.get(listed)
+    assert.equal(refused.body.details[1].violations[0].type, 'LIST_TOO_LONG', refused.text.slice(0, 300))
+  })
+})
