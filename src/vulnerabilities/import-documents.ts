@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { deflate, gunzip, inflate } from 'node:zlib'
+import { ApiError, Code } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import type { Uid } from '../core/uid.ts'
 import { holdGroup } from '../iam/parent-group.ts'
 import { type AuditEvent, recordEvent } from '../storage/audit-events.ts'
-import { inTransaction, type Tx } from '../storage/db.ts'
+import { type Db, inTransaction, type Tx } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
 import { advisoriesChanged, holdAdvisories } from './advisory-groups.ts'
 import type { Format, Rejection, Unmapped } from './advisory-record.ts'
@@ -64,7 +65,11 @@ export async function importDocument(
   try {
     written = await inTransaction(db, work)
   } catch (error) {
-    if (!(error instanceof DryRun)) throw error
+    if (!(error instanceof DryRun)) {
+      const reason = reasonOf(db, error)
+      if (reason === undefined) throw error
+      return { rejection: { line: 0, reason } }
+    }
     written = error.written
   }
   const events: Record<string, number> = {}
@@ -97,6 +102,12 @@ export async function removeDocuments({ store, parent, format, ids, event }: Rem
     removed.withdrawn += written.withdrawn
   }
   return removed
+}
+
+/** Why the database does not take a document; undefined for what is no fault of the document, and holds for the next one too. */
+function reasonOf({ rules }: Db, error: unknown): string | undefined {
+  if (error instanceof ApiError) return error.code === Code.RESOURCE_EXHAUSTED ? error.message : undefined
+  return rules.isUnstorable(error) ? 'has something that the database does not take' : undefined
 }
 
 /** Undoes a transaction that did everything. */

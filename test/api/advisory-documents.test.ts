@@ -3,6 +3,10 @@ import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { AdvisoryDocumentsService } from '#gen/berth/vulnerabilities/v1/documents_pb.js'
 import { limits } from '../../src/core/limits.ts'
+import type { Uid } from '../../src/core/uid.ts'
+import type { AdvisoryDocument } from '../../src/vulnerabilities/advisory-record.ts'
+import { readDocument } from '../../src/vulnerabilities/formats/read-document.ts'
+import { importDocument } from '../../src/vulnerabilities/import-documents.ts'
 import { assertRefused, badField, denied, missing, onEveryDatabase } from '../support/cast.ts'
 
 /** biome-ignore lint/suspicious/noExplicitAny: JSON of the API. */
@@ -101,6 +105,67 @@ onEveryDatabase('advisory documents', (cast) => {
     )
     for (const { accepted, reason } of answers) assert.equal(reason === '', accepted, reason)
     assert.equal((await list()).totalCount, '2')
+  })
+
+  test('names are as long as they may be in any script, and longer ones stop none of the other documents', async () => {
+    const { send, list } = await newGroup()
+    const { advisoryThingBytesMax, advisoryAliasBytesMax, advisoryDocumentIdBytesMax } = limits
+    const long = (bytes: number) =>
+      Array.from({ length: bytes / 3 }, () =>
+        String.fromCodePoint(0x4e00 + Math.floor(Math.random() * 0x5000)),
+      ).join('')
+    const openvex = (id: string, name: string, alias: string) => ({
+      name: 'vex.json',
+      content: base64(
+        JSON.stringify({
+          '@context': 'https://openvex.dev/ns/v0.2.0',
+          '@id': id,
+          timestamp: '2024-01-01T00:00:00Z',
+          statements: [
+            {
+              vulnerability: { name: `A${alias}` },
+              products: [{ '@id': name, subcomponents: [{ '@id': name }] }],
+              status: 'fixed',
+            },
+          ],
+        }),
+      ),
+    })
+    const answers = await send([
+      openvex('1', long(advisoryThingBytesMax + 300), ''),
+      openvex(long(advisoryDocumentIdBytesMax), long(advisoryThingBytesMax), long(advisoryAliasBytesMax - 1)),
+      { name: 'a.yaml', content: base64(wolfi('a', first)) },
+    ])
+    assert.deepEqual(
+      answers.map(({ accepted, line, created, reason }) => [accepted, line, created, reason]),
+      [
+        [false, 1, 0, 'statements[0].products[0].@id gives a name of more than 512 bytes'],
+        [true, 0, 1, ''],
+        [true, 0, 1, ''],
+      ],
+    )
+    assert.equal((await list()).totalCount, '2')
+  })
+
+  test('what the database does not take is a rejection like any other', async () => {
+    const { uid } = await newGroup()
+    const { document } = readDocument('a', '', Buffer.from(wolfi('a', first))) as {
+      document: AdvisoryDocument
+    }
+    const twice = { ...document, advisories: [...document.advisories, ...document.advisories] }
+    const imported = await importDocument(
+      { name: 'a', format: '', content: Buffer.from('{}') },
+      {
+        store: cast().berth.berth.installation.store,
+        reader: { read: async () => ({ document: twice }), close: async () => {} },
+        parent: uid as Uid,
+        dryRun: false,
+        event: { actor: 'a', method: 'b', requestId: 'c', address: 'd' },
+      },
+    )
+    assert.deepEqual(imported, {
+      rejection: { line: 0, reason: 'has something that the database does not take' },
+    })
   })
 
   test('what no field has is kept with the document and told of', async () => {

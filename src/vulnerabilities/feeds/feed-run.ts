@@ -1,3 +1,4 @@
+import { ApiError } from '../../core/errors.ts'
 import type { Uid } from '../../core/uid.ts'
 import type { Store } from '../../storage/store.ts'
 import type { AdvisoryFeedRow } from '../../storage/tables.ts'
@@ -24,6 +25,8 @@ export interface RunningFeed {
   /** Throws when the run is to end. Asked before every document. */
   readonly goOn: () => Promise<void>
   readonly signal: AbortSignal
+  /** Hears what no feed is to blame for. */
+  readonly onError: (error: unknown, feed?: string) => void
 }
 
 /** Why a run failed that did fetch something. */
@@ -66,15 +69,20 @@ export async function runFeed(feed: AdvisoryFeedRow, running: RunningFeed): Prom
 }
 
 async function importOne(
-  { parent, format }: AdvisoryFeedRow,
+  { uid, parent, format }: AdvisoryFeedRow,
   { name, content }: { readonly name: string; readonly content: Uint8Array },
-  { store, reader, requestId, summary }: RunningFeed,
+  { store, reader, requestId, summary, onError }: RunningFeed,
 ): Promise<void> {
   const event = { actor: 'system', method: METHOD, requestId, address: '' }
   const imported = await importDocument(
     { name, format: format as Format | '', content },
     { store, reader, parent: parent as Uid, dryRun: false, event },
-  )
+  ).catch((error: unknown) => {
+    // The database is away, or the group: the next document would find the same.
+    if (error instanceof ApiError) throw error
+    onError(error, uid)
+    return { rejection: { line: 0, reason: 'the server could not take it; its log tells why' } }
+  })
   if ('rejection' in imported) summary.reject({ name, format, ...imported.rejection })
   else summary.take(imported)
 }
