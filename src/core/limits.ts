@@ -108,6 +108,9 @@ export const limits = {
   /** Reading one document takes no longer, and no more memory. */
   documentReadingMsMax: 30 * SECOND_MS,
   documentReadingMemoryMib: 1024,
+  /** Documents that tell of the same advisories as one that comes in, and advisories of theirs that stay in memory. */
+  documentsReadAgainMax: 100,
+  recordsRememberedMax: 50_000,
   /** Files in an archive of documents, what they unpack to in all, and how many times more that is than the archive. */
   archiveEntriesMax: 1_000_000,
   archiveBytesMax: 32 * GIB,

@@ -63,6 +63,7 @@ export function advisoryDocumentsService(store: Store, reader: DocumentReader) {
       const some = found.slice(0, max)
       const removed = await removeDocuments({
         store,
+        reader,
         parent,
         format: format as Format,
         ids: some,

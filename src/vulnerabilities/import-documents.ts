@@ -1,17 +1,20 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
-import { deflate, gunzip, inflate } from 'node:zlib'
+import { deflate, gunzip } from 'node:zlib'
 import { ApiError, Code } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import type { Uid } from '../core/uid.ts'
 import { holdGroup } from '../iam/parent-group.ts'
 import { type AuditEvent, recordEvent } from '../storage/audit-events.ts'
-import { type Db, inTransaction, type Tx } from '../storage/db.ts'
+import type { Db, Tx } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
 import { advisoriesChanged, holdAdvisories } from './advisory-groups.ts'
-import type { Format, Rejection, Unmapped } from './advisory-record.ts'
+import type { AdvisoryDocument, Format, Rejection, Unmapped } from './advisory-record.ts'
 import type { DocumentReader } from './document-reader.ts'
+import { type RecordsOf, withKeptDocuments } from './kept-documents.ts'
 import { removeDocument, type WrittenDocument, writeDocument } from './write-document.ts'
+
+export { unpackedDocument } from './kept-documents.ts'
 
 /** One document after the other into a group: each in one transaction of its own, with its audit event. */
 
@@ -50,11 +53,12 @@ export async function importDocument(
   const { db, clock } = store
   const contentHash = documentHash(bytes.content)
   const packed = await deflateInThread(bytes.content)
-  const work = async (tx: Tx) => {
+  const work = async (tx: Tx, recordsOf: RecordsOf) => {
     await holdGroup(db, tx, parent)
     await holdAdvisories(tx, parent)
-    const written = await writeDocument(store, tx, parent, { document, name, contentHash, packed })
-    if (written.created + written.updated + written.withdrawn + written.scored > 0) {
+    const incoming = { document, name, contentHash, packed }
+    const written = await writeDocument(store, tx, parent, incoming, recordsOf)
+    if (hasChanged(document, written)) {
       await advisoriesChanged(tx, parent, clock())
       await recordEvent(tx, { ...event, timeMs: clock(), uid: parent })
     }
@@ -63,7 +67,7 @@ export async function importDocument(
   }
   let written: WrittenDocument
   try {
-    written = await inTransaction(db, work)
+    written = await withKeptDocuments({ db, reader, parent }, work)
   } catch (error) {
     if (!(error instanceof DryRun)) {
       const reason = reasonOf(db, error)
@@ -78,20 +82,28 @@ export async function importDocument(
   return { ...written, format: document.format, events, unmapped: document.unmapped }
 }
 
-export interface RemoveOptions extends Omit<ImportOptions, 'reader' | 'dryRun'> {
+/** What a security database has and others tell of was never there; what others cover, was. */
+function hasChanged(
+  { format }: AdvisoryDocument,
+  { created, updated, withdrawn, scored, covered }: WrittenDocument,
+): boolean {
+  return created + updated + withdrawn + scored > 0 || (format !== 'secdb' && covered > 0)
+}
+
+export interface RemoveOptions extends Omit<ImportOptions, 'dryRun'> {
   readonly format: Format
   readonly ids: readonly string[]
 }
 
 /** Takes documents away, one after the other: how many were there, and how many advisories went with them. */
-export async function removeDocuments({ store, parent, format, ids, event }: RemoveOptions) {
+export async function removeDocuments({ store, reader, parent, format, ids, event }: RemoveOptions) {
   const { db, clock } = store
   const removed = { documents: 0, withdrawn: 0 }
   for (const id of ids) {
-    const written = await inTransaction(db, async (tx) => {
+    const written = await withKeptDocuments({ db, reader, parent }, async (tx, recordsOf) => {
       await holdGroup(db, tx, parent)
       await holdAdvisories(tx, parent)
-      const result = await removeDocument(store, tx, parent, { format, id })
+      const result = await removeDocument(store, tx, parent, { format, id }, recordsOf)
       if (result === undefined) return undefined
       await advisoriesChanged(tx, parent, clock())
       await recordEvent(tx, { ...event, timeMs: clock(), uid: parent })
@@ -124,15 +136,8 @@ const GZIP = Buffer.from([0x1f, 0x8b])
 const gunzipInThread = promisify(gunzip)
 const deflateInThread = promisify(deflate)
 
-const inflateInThread = promisify(inflate)
-
-/** A document as it was read, from its row. */
-export function unpackedDocument(packed: Uint8Array): Promise<Uint8Array> {
-  return inflateInThread(packed, { maxOutputLength: limits.advisoryDocumentBytesMax })
-}
-
 /** Grows when something else is made of the same document: it is then read again although its bytes are the same. */
-const READING = 1
+const READING = 2
 
 /** Tells whether a document was read before: the same for the same bytes. */
 export function documentHash(content: Uint8Array | string): Uint8Array {

@@ -168,6 +168,102 @@ onEveryDatabase('advisory documents', (cast) => {
     })
   })
 
+  test('a newer document of Wolfi may have fewer events, or more aliases; an older one of others is told of', async () => {
+    const { send, list } = await newGroup()
+    const sent = async (text: string) => (await send([{ name: 'git.yaml', content: base64(text) }]))[0]
+    const document = wolfi('git', first, second)
+    await sent(document)
+    const wrong = document.replace(
+      '  - id: CGA-5',
+      `      - timestamp: 2030-01-01T00:00:00Z
+        type: fix-not-planned
+        data:
+          note: wrong
+  - id: CGA-5`,
+    )
+    assert.equal((await sent(wrong)).updated, 1)
+    assert.equal((await sent(document)).updated, 1)
+    assert.equal(
+      (await sent(document.replace('- CVE-2024-1000', '- CVE-2024-1000\n      - CVE-2024-9999'))).updated,
+      1,
+    )
+    assert.equal((await list({ aliases: 'CVE-2024-9999' })).totalCount, '1')
+
+    const osv = (year: number) => ({
+      name: 'a.json',
+      content: base64(
+        JSON.stringify({
+          id: 'OSV-1',
+          modified: `${year}-01-02T03:04:05Z`,
+          affected: [{ package: { ecosystem: 'npm', name: `${year}` } }],
+        }),
+      ),
+    })
+    const answers = await send([osv(2024), osv(2023), osv(2024)])
+    assert.deepEqual(
+      answers.map(({ created, unchanged, older }) => [created, unchanged, older]),
+      [
+        [1, 0, 0],
+        [0, 0, 1],
+        [0, 1, 0],
+      ],
+    )
+  })
+
+  test('documents about one thing are read again, and the entries of a database that others covered come back', async () => {
+    const { send, list, api, path } = await newGroup()
+    const vex = (id: string, more: object) => ({
+      name: `${id}.json`,
+      content: base64(
+        JSON.stringify({
+          '@context': 'https://openvex.dev/ns/v0.2.0',
+          '@id': id,
+          timestamp: '2024-01-01T00:00:00Z',
+          statements: [
+            {
+              vulnerability: { name: 'CVE-2024-7777', ...more },
+              products: ['pkg:apk/wolfi/git'],
+              status: 'fixed',
+            },
+          ],
+        }),
+      ),
+    })
+    const secdb = {
+      name: 'security.json',
+      content: base64(
+        JSON.stringify({
+          urlprefix: 'https://packages.wolfi.dev',
+          reponame: 'os',
+          packages: [
+            {
+              pkg: {
+                name: 'git',
+                secfixes: { '1.0-r0': ['CVE-2024-7777', 'CVE-2024-1000', 'CVE-1999-1000'] },
+              },
+            },
+          ],
+        }),
+      ),
+    }
+    await send([vex('1', { aliases: ['A-1'] }), vex('2', { aliases: ['A-2'] })])
+    assert.equal((await list({ aliases: 'A-1' })).advisories[0].aliases.length, 3)
+    await send([{ name: 'git.yaml', content: base64(wolfi('git', first)) }])
+    assert.deepEqual([(await send([secdb]))[0].created, (await send([secdb]))[0].covered], [1, 2])
+    for (const [format, id] of [
+      ['wolfi', 'git'],
+      ['openvex', '1'],
+      ['openvex', '2'],
+    ])
+      await api.post(`${path}:deleteDocuments`, { format, ids: [id] })
+    const { advisories } = await list()
+    assert.deepEqual(advisories.flatMap(({ aliases }: Json) => aliases).sort(), [
+      'CVE-1999-1000',
+      'CVE-2024-1000',
+      'CVE-2024-7777',
+    ])
+  })
+
   test('what no field has is kept with the document and told of', async () => {
     const { send, list, api } = await newGroup()
     const record = {
