@@ -1,3 +1,4 @@
+import { giveTurn } from '../core/turns.ts'
 import { pathBelowRoot, rootOf, type Uid } from '../core/uid.ts'
 import { countAllInserted, countDeleted } from '../storage/counts.ts'
 import type { Db, Tx } from '../storage/db.ts'
@@ -201,7 +202,9 @@ export async function inParts<T>(
   read: (some: readonly string[]) => Promise<T[]>,
 ): Promise<T[]> {
   const found: T[] = []
-  for (let at = 0; at < keys.length; at += KEYS_AT_ONCE)
+  for (let at = 0; at < keys.length; at += KEYS_AT_ONCE) {
+    await giveTurn()
     found.push(...(await read(keys.slice(at, at + KEYS_AT_ONCE))))
+  }
   return found
 }

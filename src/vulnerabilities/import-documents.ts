@@ -14,8 +14,6 @@ import type { DocumentReader } from './document-reader.ts'
 import { type RecordsOf, withKeptDocuments } from './kept-documents.ts'
 import { removeDocument, type WrittenDocument, writeDocument } from './write-document.ts'
 
-export { unpackedDocument } from './kept-documents.ts'
-
 /** One document after the other into a group: each in one transaction of its own, with its audit event. */
 
 export interface IncomingDocument {
