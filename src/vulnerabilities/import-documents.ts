@@ -12,7 +12,7 @@ import { advisoriesChanged, holdAdvisories } from './advisory-groups.ts'
 import type { AdvisoryDocument, Format, Rejection, Unmapped } from './advisory-record.ts'
 import type { DocumentReader } from './document-reader.ts'
 import { type RecordsOf, withKeptDocuments } from './kept-documents.ts'
-import { removeDocument, type WrittenDocument, writeDocument } from './write-document.ts'
+import { NotTaken, removeDocument, type WrittenDocument, writeDocument } from './write-document.ts'
 
 /** One document after the other into a group: each in one transaction of its own, with its audit event. */
 
@@ -37,11 +37,13 @@ export interface ImportOptions {
   readonly parent: Uid
   readonly dryRun: boolean
   readonly event: Omit<AuditEvent, 'timeMs' | 'uid'>
+  /** Throws where the document is not to be written any more. Nobody else imports into the group meanwhile. */
+  readonly check?: (tx: Tx) => Promise<void>
 }
 
 export async function importDocument(
   { name, format, content }: IncomingDocument,
-  { store, reader, parent, dryRun, event }: ImportOptions,
+  { store, reader, parent, dryRun, event, check }: ImportOptions,
 ): Promise<ImportedDocument> {
   const bytes = await unpacked(content)
   if ('rejection' in bytes) return bytes
@@ -54,6 +56,7 @@ export async function importDocument(
   const work = async (tx: Tx, recordsOf: RecordsOf) => {
     await holdGroup(db, tx, parent)
     await holdAdvisories(tx, parent)
+    await check?.(tx)
     const incoming = { document, name, contentHash, packed }
     const written = await writeDocument(store, tx, parent, incoming, recordsOf)
     if (hasChanged(document, written)) {
@@ -88,7 +91,7 @@ function hasChanged(
   return created + updated + withdrawn + scored > 0 || (format !== 'secdb' && covered > 0)
 }
 
-export interface RemoveOptions extends Omit<ImportOptions, 'dryRun'> {
+export interface RemoveOptions extends Omit<ImportOptions, 'dryRun' | 'check'> {
   readonly format: Format
   readonly ids: readonly string[]
 }
@@ -116,6 +119,7 @@ export async function removeDocuments({ store, reader, parent, format, ids, even
 
 /** Why the database does not take a document; undefined for what is no fault of the document, and holds for the next one too. */
 function reasonOf({ rules }: Db, error: unknown): string | undefined {
+  if (error instanceof NotTaken) return error.message
   if (error instanceof ApiError) return error.code === Code.RESOURCE_EXHAUSTED ? error.message : undefined
   return rules.isUnstorable(error) ? 'has something that the database does not take' : undefined
 }

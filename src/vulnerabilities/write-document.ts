@@ -45,6 +45,32 @@ const nothing: WrittenDocument = {
   older: 0,
 }
 
+/** Why a document is not taken although it could be read. */
+export class NotTaken extends Error {}
+
+/**
+ * Documents of Wolfi's form are named by their package, so two trees of them have documents of one name, and each import would undo the
+ * other one. Those of one tree may move, and then have ids in common.
+ */
+function refuseOtherTree(
+  knownName: string,
+  knownKeys: readonly string[],
+  name: string,
+  { format, id, advisories }: AdvisoryDocument,
+): void {
+  if (format !== 'wolfi' || knownKeys.length === 0 || advisories.length === 0) return
+  const known = new Set(knownKeys)
+  if (folderOf(knownName) === folderOf(name) || advisories.some(({ key }) => known.has(key))) return
+  throw new NotTaken(
+    `is about ${id} like ${knownName}, which is there, and has none of its ids: import it into another group, or delete the other one first`,
+  )
+}
+
+/** Of a path, an address, or an entry of an archive: `all.zip:git.yaml`. */
+function folderOf(name: string): string {
+  return name.replace(/[^/:\\]*$/, '')
+}
+
 /** Of one group. Its caller holds the group, and lets nobody else import into it. */
 export async function writeDocument(
   store: Pick<Store, 'db' | 'clock' | 'uids'>,
@@ -64,6 +90,7 @@ export async function writeDocument(
   }
   if (revisionMs < (known?.revision_ms ?? 0)) return { ...nothing, older: 1 }
 
+  if (known !== undefined) refuseOtherTree(known.name, before, name, document)
   const written = await replaceContents(store, tx, place, before, { revisionMs, records, scores }, recordsOf)
   await deleteDocumentRow(tx, place)
   const row: AdvisoryDocumentRow = {
@@ -228,7 +255,7 @@ type Place = Pick<AdvisoryDocumentRow, 'root' | 'parent' | 'format' | 'id'>
 function readKnown(tx: Tx, { root, parent, format, id }: Place) {
   return tx
     .selectFrom('advisory_documents')
-    .select(['content_hash', 'revision_ms', 'keys'])
+    .select(['name', 'content_hash', 'revision_ms', 'keys'])
     .where('root', '=', root)
     .where('parent', '=', parent)
     .where('format', '=', format)

@@ -264,6 +264,25 @@ onEveryDatabase('advisory documents', (cast) => {
     ])
   })
 
+  test('of two trees of Wolfi documents in one group the second is refused; one tree may move', async () => {
+    const { send, list } = await newGroup()
+    const sent = async (name: string, text: string) => (await send([{ name, content: base64(text) }]))[0]
+    const there = 'https://a.example/wolfi.zip:git.advisories.yaml'
+    assert.equal((await sent(there, wolfi('git', first))).created, 1)
+    const other = await sent('https://b.example/other.zip:git.advisories.yaml', wolfi('git', second))
+    assert.deepEqual(
+      [other.accepted, other.reason],
+      [
+        false,
+        `is about git like ${there}, which is there, and has none of its ids: import it into another group, or delete the other one first`,
+      ],
+    )
+    assert.equal((await sent('moved/git.advisories.yaml', wolfi('git', first, second))).created, 1)
+    assert.equal((await sent('moved/git.advisories.yaml', wolfi('git', second))).withdrawn, 1)
+    assert.equal((await sent('moved/git.advisories.yaml', wolfi('git', first))).updated, 1)
+    assert.equal((await list()).totalCount, '1')
+  })
+
   test('what no field has is kept with the document and told of', async () => {
     const { send, list, api } = await newGroup()
     const record = {
