@@ -1,4 +1,5 @@
 import { PackageURL } from 'packageurl-js'
+import { giveTurn } from '../core/turns.ts'
 import { rangeBelow, rootOf, type Uid } from '../core/uid.ts'
 import type { Db, Tx } from '../storage/db.ts'
 import { postedIn } from '../storage/postings.ts'
@@ -120,5 +121,10 @@ export async function relatives(
     const text = `select * from advisories where (root, uid) in (${posted}) and parent = ${sql.bind(parent)}`
     return runInTransaction<AdvisoryRow>(tx, text, sql)
   })
-  return rows.map(tellerOf)
+  const tellers: Teller[] = []
+  for (const row of rows) {
+    await giveTurn()
+    tellers.push(tellerOf(row))
+  }
+  return tellers
 }
