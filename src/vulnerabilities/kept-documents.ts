@@ -23,7 +23,7 @@ export type KeptDocument = Pick<
 export type RecordsOf = (document: KeptDocument) => readonly AdvisoryRecord[] | undefined
 
 /** Ends a transaction. */
-export class Unread extends Error {
+class Unread extends Error {
   readonly documents: readonly KeptDocument[]
 
   constructor(documents: readonly KeptDocument[]) {
