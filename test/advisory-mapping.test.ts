@@ -583,7 +583,7 @@ test('csaf: remediations, for products and groups of them, are notes, and a refu
 })
 
 test('the keys of records with long names stay short and different', () => {
-  const long = (end: string) => `pkg:generic/${'a'.repeat(900)}${end}`
+  const long = (end: string) => `pkg:generic/a@${'a'.repeat(900)}${end}`
   const keys = ['1', '2'].map((end) => {
     const [record] = mustRead(
       'made',
@@ -596,7 +596,7 @@ test('the keys of records with long names stay short and different', () => {
     return record?.key ?? ''
   })
   assert.ok(
-    keys.every((key) => key.length === limits.advisoryKeyCharsMax),
+    keys.every((key) => key.length === limits.advisoryKeyBytesMax),
     keys.join(),
   )
   assert.notEqual(keys[0], keys[1])

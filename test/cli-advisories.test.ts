@@ -99,7 +99,7 @@ describe('advisories on the command line', () => {
     const { events, unmapped, ...counts } = report.formats.osv
     assert.deepEqual(counts, {
       ...{ documents: 1101, rejected: 0, created: 1101, updated: 0, unchanged: 0 },
-      ...{ withdrawn: 0, covered: 0, scored: 1 },
+      ...{ withdrawn: 0, covered: 0, scored: 1, older: 0 },
     })
     assert.deepEqual(events, { detection: 1101 })
     assert.equal(unmapped.summary, 1100)

@@ -2049,6 +2049,8 @@ export interface ImportCounts {
   readonly scored: number
   /** The first documents that were not taken, with line and reason. */
   readonly rejections: readonly ImportedDocument[]
+  /** Documents of which a newer version is there: they changed nothing. */
+  readonly older: number
 }
 
 /** What became of a document. */
@@ -2079,6 +2081,8 @@ export interface ImportedDocument {
   readonly events: Readonly<Record<string, number>>
   /** What the schema has no field for. It is kept with the document. */
   readonly unmapped: readonly UnmappedField[]
+  /** 1 for a document of which a newer version is there: it changed nothing. */
+  readonly older: number
 }
 
 /** Request of ListAccountAssociations. Filters that are set must all hold. */

@@ -119,6 +119,9 @@ export const limits = {
   /** Reading one document takes no longer, and no more memory. */
   documentReadingMsMax: 30 * SECOND_MS,
   documentReadingMemoryMib: 1024,
+  /** Documents that tell of the same advisories as one that comes in, and advisories of theirs that stay in memory. */
+  documentsReadAgainMax: 100,
+  recordsRememberedMax: 50_000,
   /** Files in an archive of documents, what they unpack to in all, and how many times more that is than the archive. */
   archiveEntriesMax: 1_000_000,
   archiveBytesMax: 32 * GIB,
@@ -176,8 +179,14 @@ export const limits = {
   advisoryNoteCharsMax: 64 * KIB,
   /** Products of CSAF that are components of components. */
   advisoryProductChainMax: 16,
-  /** Name of a record in its group: part of an index key. */
-  advisoryKeyCharsMax: KIB,
+  /** Parts of index keys, of which PostgreSQL takes some 2700 bytes together: the name of a record in its group, and of a document. */
+  advisoryKeyBytesMax: 768,
+  advisoryDocumentIdBytesMax: 512,
+  /** Names of packages and components, and of vulnerabilities: found by every part of them. Published ones have up to 100 bytes. */
+  advisoryThingBytesMax: 512,
+  advisoryAliasBytesMax: 256,
+  /** What finds the names of one document by their parts. */
+  advisoryDocumentEndsBytesMax: 128 * MIB,
   /** Different paths of what a document says and the schema has no field for. */
   advisoryUnmappedPathsMax: 500,
 

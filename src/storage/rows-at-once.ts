@@ -1,3 +1,4 @@
+import { giveTurn } from '../core/turns.ts'
 import type { Db, Tx } from './db.ts'
 import { runInTransaction, type SqlText, type SqlValue, sqlText } from './sql-text.ts'
 import type { Tables } from './tables.ts'
@@ -31,6 +32,7 @@ async function insertWith(
   for (const some of parts(rows, columns.length)) {
     const sql = sqlText(db.engine)
     const values = some.map((row) => `(${bindRow(sql, row, columns)})`).join(', ')
+    await giveTurn()
     await runInTransaction(tx, `insert into ${table} (${columns.join(', ')}) values ${values}${end}`, sql)
   }
 }
@@ -60,6 +62,7 @@ export async function presentKeys<T extends keyof Tables & string, K extends key
   const found: Pick<Tables[T], K>[] = []
   for (const some of parts(keys, columns.length)) {
     const sql = sqlText(db.engine)
+    await giveTurn()
     const text = `select ${columns.join(', ')} from ${table} where ${isOneOf(sql, some, columns)}`
     found.push(...(await runInTransaction<Pick<Tables[T], K>>(tx, text, sql)))
   }
@@ -78,6 +81,7 @@ export async function deleteRows<T extends keyof Tables & string>(
   const columns = Object.keys(first)
   for (const some of parts(keys, columns.length)) {
     const sql = sqlText(db.engine)
+    await giveTurn()
     await runInTransaction(tx, `delete from ${table} where ${isOneOf(sql, some, columns)}`, sql)
   }
 }

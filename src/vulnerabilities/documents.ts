@@ -20,12 +20,8 @@ import type { AdvisoryDocumentRow, AdvisoryRow } from '../storage/tables.ts'
 import { ADVISORY_TYPE, readWithdrawn } from './advisories.ts'
 import { type Format, formats, type Unmapped } from './advisory-record.ts'
 import type { DocumentReader } from './document-reader.ts'
-import {
-  type ImportedDocument,
-  importDocument,
-  removeDocuments,
-  unpackedDocument,
-} from './import-documents.ts'
+import { type ImportedDocument, importDocument, removeDocuments } from './import-documents.ts'
+import { unpackedDocument } from './kept-documents.ts'
 
 /** Documents of advisories over the API. */
 export function advisoryDocumentsService(store: Store, reader: DocumentReader) {
@@ -63,6 +59,7 @@ export function advisoryDocumentsService(store: Store, reader: DocumentReader) {
       const some = found.slice(0, max)
       const removed = await removeDocuments({
         store,
+        reader,
         parent,
         format: format as Format,
         ids: some,

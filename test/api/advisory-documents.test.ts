@@ -3,6 +3,10 @@ import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { AdvisoryDocumentsService } from '#gen/berth/vulnerabilities/v1/documents_pb.js'
 import { limits } from '../../src/core/limits.ts'
+import type { Uid } from '../../src/core/uid.ts'
+import type { AdvisoryDocument } from '../../src/vulnerabilities/advisory-record.ts'
+import { readDocument } from '../../src/vulnerabilities/formats/read-document.ts'
+import { importDocument } from '../../src/vulnerabilities/import-documents.ts'
 import { assertRefused, badField, denied, missing, onEveryDatabase } from '../support/cast.ts'
 
 /** biome-ignore lint/suspicious/noExplicitAny: JSON of the API. */
@@ -101,6 +105,182 @@ onEveryDatabase('advisory documents', (cast) => {
     )
     for (const { accepted, reason } of answers) assert.equal(reason === '', accepted, reason)
     assert.equal((await list()).totalCount, '2')
+  })
+
+  test('names are as long as they may be in any script, and longer ones stop none of the other documents', async () => {
+    const { send, list } = await newGroup()
+    const { advisoryThingBytesMax, advisoryAliasBytesMax, advisoryDocumentIdBytesMax } = limits
+    const long = (bytes: number) =>
+      Array.from({ length: bytes / 3 }, () =>
+        String.fromCodePoint(0x4e00 + Math.floor(Math.random() * 0x5000)),
+      ).join('')
+    const openvex = (id: string, name: string, alias: string) => ({
+      name: 'vex.json',
+      content: base64(
+        JSON.stringify({
+          '@context': 'https://openvex.dev/ns/v0.2.0',
+          '@id': id,
+          timestamp: '2024-01-01T00:00:00Z',
+          statements: [
+            {
+              vulnerability: { name: `A${alias}` },
+              products: [{ '@id': name, subcomponents: [{ '@id': name }] }],
+              status: 'fixed',
+            },
+          ],
+        }),
+      ),
+    })
+    const answers = await send([
+      openvex('1', long(advisoryThingBytesMax + 300), ''),
+      openvex(long(advisoryDocumentIdBytesMax), long(advisoryThingBytesMax), long(advisoryAliasBytesMax - 1)),
+      { name: 'a.yaml', content: base64(wolfi('a', first)) },
+    ])
+    assert.deepEqual(
+      answers.map(({ accepted, line, created, reason }) => [accepted, line, created, reason]),
+      [
+        [false, 1, 0, 'statements[0].products[0].@id gives a name of more than 512 bytes'],
+        [true, 0, 1, ''],
+        [true, 0, 1, ''],
+      ],
+    )
+    assert.equal((await list()).totalCount, '2')
+  })
+
+  test('what the database does not take is a rejection like any other', async () => {
+    const { uid } = await newGroup()
+    const { document } = readDocument('a', '', Buffer.from(wolfi('a', first))) as {
+      document: AdvisoryDocument
+    }
+    const twice = { ...document, advisories: [...document.advisories, ...document.advisories] }
+    const imported = await importDocument(
+      { name: 'a', format: '', content: Buffer.from('{}') },
+      {
+        store: cast().berth.berth.installation.store,
+        reader: { read: async () => ({ document: twice }), close: async () => {} },
+        parent: uid as Uid,
+        dryRun: false,
+        event: { actor: 'a', method: 'b', requestId: 'c', address: 'd' },
+      },
+    )
+    assert.deepEqual(imported, {
+      rejection: { line: 0, reason: 'has something that the database does not take' },
+    })
+  })
+
+  test('a newer document of Wolfi may have fewer events, or more aliases; an older one of others is told of', async () => {
+    const { send, list } = await newGroup()
+    const sent = async (text: string) => (await send([{ name: 'git.yaml', content: base64(text) }]))[0]
+    const document = wolfi('git', first, second)
+    await sent(document)
+    const wrong = document.replace(
+      '  - id: CGA-5',
+      `      - timestamp: 2030-01-01T00:00:00Z
+        type: fix-not-planned
+        data:
+          note: wrong
+  - id: CGA-5`,
+    )
+    assert.equal((await sent(wrong)).updated, 1)
+    assert.equal((await sent(document)).updated, 1)
+    assert.equal(
+      (await sent(document.replace('- CVE-2024-1000', '- CVE-2024-1000\n      - CVE-2024-9999'))).updated,
+      1,
+    )
+    assert.equal((await list({ aliases: 'CVE-2024-9999' })).totalCount, '1')
+
+    const osv = (year: number) => ({
+      name: 'a.json',
+      content: base64(
+        JSON.stringify({
+          id: 'OSV-1',
+          modified: `${year}-01-02T03:04:05Z`,
+          affected: [{ package: { ecosystem: 'npm', name: `${year}` } }],
+        }),
+      ),
+    })
+    const answers = await send([osv(2024), osv(2023), osv(2024)])
+    assert.deepEqual(
+      answers.map(({ created, unchanged, older }) => [created, unchanged, older]),
+      [
+        [1, 0, 0],
+        [0, 0, 1],
+        [0, 1, 0],
+      ],
+    )
+  })
+
+  test('documents about one thing are read again, and the entries of a database that others covered come back', async () => {
+    const { send, list, api, path } = await newGroup()
+    const vex = (id: string, more: object) => ({
+      name: `${id}.json`,
+      content: base64(
+        JSON.stringify({
+          '@context': 'https://openvex.dev/ns/v0.2.0',
+          '@id': id,
+          timestamp: '2024-01-01T00:00:00Z',
+          statements: [
+            {
+              vulnerability: { name: 'CVE-2024-7777', ...more },
+              products: ['pkg:apk/wolfi/git'],
+              status: 'fixed',
+            },
+          ],
+        }),
+      ),
+    })
+    const secdb = {
+      name: 'security.json',
+      content: base64(
+        JSON.stringify({
+          urlprefix: 'https://packages.wolfi.dev',
+          reponame: 'os',
+          packages: [
+            {
+              pkg: {
+                name: 'git',
+                secfixes: { '1.0-r0': ['CVE-2024-7777', 'CVE-2024-1000', 'CVE-1999-1000'] },
+              },
+            },
+          ],
+        }),
+      ),
+    }
+    await send([vex('1', { aliases: ['A-1'] }), vex('2', { aliases: ['A-2'] })])
+    assert.equal((await list({ aliases: 'A-1' })).advisories[0].aliases.length, 3)
+    await send([{ name: 'git.yaml', content: base64(wolfi('git', first)) }])
+    assert.deepEqual([(await send([secdb]))[0].created, (await send([secdb]))[0].covered], [1, 2])
+    for (const [format, id] of [
+      ['wolfi', 'git'],
+      ['openvex', '1'],
+      ['openvex', '2'],
+    ])
+      await api.post(`${path}:deleteDocuments`, { format, ids: [id] })
+    const { advisories } = await list()
+    assert.deepEqual(advisories.flatMap(({ aliases }: Json) => aliases).sort(), [
+      'CVE-1999-1000',
+      'CVE-2024-1000',
+      'CVE-2024-7777',
+    ])
+  })
+
+  test('of two trees of Wolfi documents in one group the second is refused; one tree may move', async () => {
+    const { send, list } = await newGroup()
+    const sent = async (name: string, text: string) => (await send([{ name, content: base64(text) }]))[0]
+    const there = 'https://a.example/wolfi.zip:git.advisories.yaml'
+    assert.equal((await sent(there, wolfi('git', first))).created, 1)
+    const other = await sent('https://b.example/other.zip:git.advisories.yaml', wolfi('git', second))
+    assert.deepEqual(
+      [other.accepted, other.reason],
+      [
+        false,
+        `is about git like ${there}, which is there, and has none of its ids: import it into another group, or delete the other one first`,
+      ],
+    )
+    assert.equal((await sent('moved/git.advisories.yaml', wolfi('git', first, second))).created, 1)
+    assert.equal((await sent('moved/git.advisories.yaml', wolfi('git', second))).withdrawn, 1)
+    assert.equal((await sent('moved/git.advisories.yaml', wolfi('git', first))).updated, 1)
+    assert.equal((await list()).totalCount, '1')
   })
 
   test('what no field has is kept with the document and told of', async () => {

@@ -195,6 +195,13 @@ export declare type ImportedDocument = Message<"berth.vulnerabilities.v1.Importe
    * @generated from field: repeated berth.vulnerabilities.v1.UnmappedField unmapped = 13;
    */
   unmapped: UnmappedField[];
+
+  /**
+   * 1 for a document of which a newer version is there: it changed nothing.
+   *
+   * @generated from field: int32 older = 14;
+   */
+  older: number;
 };
 
 /**
