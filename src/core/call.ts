@@ -24,6 +24,8 @@ export interface Incoming {
   readonly idempotencyKey: string | undefined
   /** Aborted when the caller went away or its deadline passed; absent where a codec cannot tell. */
   readonly signal?: AbortSignal | undefined
+  /** The codec sends answers in parts (parts.ts), each as soon as it is there; others are given them joined. */
+  readonly takesParts?: boolean
   /** Headers or metadata that the answer is to have, an error too; lower-case names. */
   replyHeaders?: Readonly<Record<string, string>> | undefined
 }

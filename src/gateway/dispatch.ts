@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { create, type DescMethod, type Message } from '@bufbuild/protobuf'
 import type { Access, Grants } from '../core/allowed.ts'
 import type {
@@ -11,7 +12,8 @@ import type {
   ServiceTranslation,
   Translator,
 } from '../core/call.ts'
-import { ApiError, Code, unauthenticated, unimplemented } from '../core/errors.ts'
+import { ApiError, aborted, Code, unauthenticated, unimplemented } from '../core/errors.ts'
+import { joined } from '../core/parts.ts'
 
 /**
  * The waist. REST and gRPC turn bytes into a message and call `dispatch`; it authenticates, authorizes and calls the handler,
@@ -134,9 +136,26 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
     if (grants === undefined) throw goneWith(caller)
     const known: Known = { caller, grants }
     if (translate === undefined) return judged(method, request, incoming, known)
-    const ask: Ask = (asked, init) =>
-      judged(asked, create(asked.input, init), incoming, known) as ReturnType<Ask> as never
-    return translate(request, ask, known)
+    let answered = false
+    const ask: Ask = async (asked, init) => {
+      // A client may take its time over the parts of an answer, and lose what it may read meanwhile.
+      const asking = answered ? await knownAgain(incoming, known) : known
+      return judged(asked, create(asked.input, init), incoming, asking) as ReturnType<Ask> as never
+    }
+    const answer = await translate(request, ask, known)
+    if (incoming.takesParts !== true) return joined(answer, () => incoming.signal)
+    answered = true
+    return answer
+  }
+
+  /** Parts that were read with different rights would be a list of something that nobody may see, and look whole. */
+  const knownAgain = async ({ authorization }: Incoming, before: Known): Promise<Known> => {
+    const caller = await options.authenticate(authorization)
+    const grants = await options.readGrants(caller)
+    if (grants === undefined) throw goneWith(caller)
+    if (!isDeepStrictEqual(grants.holdings, before.grants.holdings))
+      throw aborted('what the caller may do has changed since the answer began')
+    return { caller, grants }
   }
 
   /** Authorizes a known caller and calls the handler. */

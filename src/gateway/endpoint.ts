@@ -1,5 +1,6 @@
 import { create, type DescField, type DescMessage, type DescMethod, type Message } from '@bufbuild/protobuf'
 import { answersVersion, standardMethod } from '../core/standard-method.ts'
+import { type ListWriter, listWriter } from './json-list.ts'
 import { jsonListReader, jsonReader, presentPaths } from './json-reader.ts'
 import { type Dialect, type JsonWriter, jsonWriter } from './json-writer.ts'
 import { assign, queryReader, readValue } from './query-reader.ts'
@@ -31,6 +32,8 @@ export interface Endpoint {
   readonly body: DescMessage | undefined
   /** Undefined when the reply is google.protobuf.Empty, which is sent as no bytes at all; version 1 sends `{}`. */
   readonly write: JsonWriter | undefined
+  /** Writes a reply that comes in parts. */
+  readonly writeParts: ListWriter | undefined
   /** The reply is one resource as it is now, which has an entity tag; `isGet`: asked for by a plain Get. */
   readonly hasVersion: boolean
   readonly isGet: boolean
@@ -96,6 +99,7 @@ export function compileEndpoint(route: Route, dialect: Dialect = 'current'): End
       method.output.typeName === 'google.protobuf.Empty' && dialect === 'current'
         ? undefined
         : jsonWriter(method.output, dialect),
+    writeParts: listWriter(method.output, dialect),
     hasVersion: answersVersion(method),
     isGet: standardMethod(method) === 'get',
   }

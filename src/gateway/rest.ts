@@ -3,6 +3,7 @@ import type { Dispatch, Incoming } from '../core/call.ts'
 import { ApiError, Code, internal, invalidArgument, withFields } from '../core/errors.ts'
 import { etagOf, lists } from '../core/etag.ts'
 import { limits } from '../core/limits.ts'
+import { nextPart } from '../core/parts.ts'
 import { requestBytesMax } from '../core/request-size.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { withCors } from './cors.ts'
@@ -34,6 +35,7 @@ export interface RestOptions {
 /** What `dispatch` learns of a request. A class, because accessors in object literals are slow. */
 export class RestCall implements Incoming {
   readonly protocol = 'rest'
+  readonly takesParts = true
   readonly requestId: string
   readonly authorization: string | undefined
   replyHeaders: Incoming['replyHeaders'] = undefined
@@ -107,7 +109,7 @@ export function restHandler(options: RestOptions): HttpHandler {
       decoded = endpoint.decode({ values: found.values, query: mark < 0 ? '' : url.slice(mark + 1), body })
       const reply = dispatch(endpoint.method, decoded.message, incoming)
       return inTime(reply, handlerTimeoutMs).then((message) =>
-        told(render(endpoint, message, request), incoming),
+        told(render(endpoint, message, request, handlerTimeoutMs), incoming),
       )
     }
     const run = (): Promise<HttpReply> =>
@@ -148,11 +150,17 @@ export function told(reply: HttpReply, { replyHeaders }: Incoming): HttpReply {
 }
 
 function render(
-  { method, write, isGet, hasVersion }: Endpoint,
+  { method, write, writeParts, isGet, hasVersion }: Endpoint,
   message: Message,
   request: HttpRequest,
+  partTimeoutMs: number,
 ): HttpReply {
   if (write === undefined) return emptyReply
+  if (writeParts !== undefined && nextPart(message) !== undefined) {
+    // Each part has the time of a call; how long all of them take is up to the client.
+    const body = writeParts(message, (next) => inTime(next(), partTimeoutMs))
+    return { status: 200, headers: jsonHeaders, body }
+  }
   if (!hasVersion) return { status: 200, headers: jsonHeaders, body: write(message) }
   const etag = etagOf(method.output, message)
   const headers = { ...jsonHeaders, etag }

@@ -35,8 +35,9 @@ export const accountAssociations = translation(GroupAccountAssociations, spelled
     const within = narrowed(undefined, { id: group })
     if (within === nothing) return create(AccountAssociationsListSchema)
     const query = { uidp: within, name }
-    const found = await wholeList(ask, listAccountAssociations, query, (page) => page.accountAssociations)
-    return create(AccountAssociationsListSchema, { items: found.map(association.toOld) })
+    return wholeList(ask, listAccountAssociations, query, (page) =>
+      create(AccountAssociationsListSchema, { items: page.accountAssociations.map(association.toOld) }),
+    )
   },
 
   async create(request, ask) {

@@ -57,8 +57,9 @@ export const groupInvites = translation(GroupInvites, respelled({ parent: 'group
     if (within === nothing || (group !== '' && parseUid(group) === undefined))
       return create(GroupInviteListSchema)
     const query = { uidp: { ...within, descendantsOf: group }, keyId }
-    const found = await wholeList(ask, listGroupInvites, query, (page) => page.groupInvites)
-    return create(GroupInviteListSchema, { items: found.map(stored.toOld) })
+    return wholeList(ask, listGroupInvites, query, (page) =>
+      create(GroupInviteListSchema, { items: page.groupInvites.map(stored.toOld) }),
+    )
   },
 
   async create(request, ask) {

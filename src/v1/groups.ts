@@ -42,8 +42,9 @@ export const groups = translation(Groups, spelled, {
   async list({ id, uidp, name }, ask) {
     const within = narrowed(uidp, { id })
     if (within === nothing) return create(GroupListSchema)
-    const found = await wholeList(ask, listGroups, { uidp: within, name }, (page) => page.groups)
-    return create(GroupListSchema, { items: found.map(group.toOld) })
+    return wholeList(ask, listGroups, { uidp: within, name }, (page) =>
+      create(GroupListSchema, { items: page.groups.map(group.toOld) }),
+    )
   },
 
   async create({ parent, group: { name = '', description = '' } = {} as never }, ask) {

@@ -40,8 +40,9 @@ export const identities = translation(Identities, respelled({ parent: 'parentId'
   async list({ id, uidp }, ask) {
     const within = narrowed(uidp, { id })
     if (within === nothing) return create(IdentityListSchema)
-    const found = await wholeList(ask, listIdentities, { uidp: within }, (page) => page.identities)
-    return create(IdentityListSchema, { items: found.map(identity.toOld) })
+    return wholeList(ask, listIdentities, { uidp: within }, (page) =>
+      create(IdentityListSchema, { items: page.identities.map(identity.toOld) }),
+    )
   },
 
   async create({ parentId, identity: made = create(IdentitySchema) }, ask) {

@@ -47,8 +47,9 @@ export const identityProviders = translation(IdentityProviders, spelled, {
     const within = narrowed(uidp, { id })
     if (within === nothing) return create(IdentityProviderListSchema)
     const query = { uidp: within, name }
-    const found = await wholeList(ask, listIdentityProviders, query, (page) => page.identityProviders)
-    return create(IdentityProviderListSchema, { items: found.map(provider.toOld) })
+    return wholeList(ask, listIdentityProviders, query, (page) =>
+      create(IdentityProviderListSchema, { items: page.identityProviders.map(provider.toOld) }),
+    )
   },
 
   async create({ parentId, identityProvider: made = create(IdentityProviderSchema) }, ask) {

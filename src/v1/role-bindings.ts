@@ -57,25 +57,26 @@ export const roleBindings = translation(RoleBindings, spelled, {
   async list({ id, uidp }, ask) {
     const within = narrowed(uidp, { id })
     if (within === nothing) return create(RoleBindingListSchema)
-    const found = await wholeList(ask, listRoleBindings, { uidp: within }, (page) => page.roleBindings)
-    const groups = await groupsAmong(ask, found)
-    const roles = await rolesAmong(ask, found)
-    const items = found.map((one) => {
-      const { uid, identity, identityUid, createTime } = one
-      return create(RoleBindingList_BindingSchema, {
-        id: uid,
-        ...(one.group && { group: groups.get(one.group.uid) ?? named(one.group) }),
-        identity: identityUid,
-        ...(one.role && { role: roles.get(one.role.uid) ?? named(one.role) }),
-        ...(identity && {
-          email: identity.email,
-          claimMatchIssuer: identity.issuer,
-          claimMatchSubject: identity.subject,
-        }),
-        ...(createTime && { createdAt: createTime }),
+    return wholeList(ask, listRoleBindings, { uidp: within }, async ({ roleBindings: found }) => {
+      const groups = await groupsAmong(ask, found)
+      const roles = await rolesAmong(ask, found)
+      const items = found.map((one) => {
+        const { uid, identity, identityUid, createTime } = one
+        return create(RoleBindingList_BindingSchema, {
+          id: uid,
+          ...(one.group && { group: groups.get(one.group.uid) ?? named(one.group) }),
+          identity: identityUid,
+          ...(one.role && { role: roles.get(one.role.uid) ?? named(one.role) }),
+          ...(identity && {
+            email: identity.email,
+            claimMatchIssuer: identity.issuer,
+            claimMatchSubject: identity.subject,
+          }),
+          ...(createTime && { createdAt: createTime }),
+        })
       })
+      return create(RoleBindingListSchema, { items })
     })
-    return create(RoleBindingListSchema, { items })
   },
 
   async create({ parent, roleBinding: made = create(RoleBindingSchema) }, ask) {
@@ -101,30 +102,24 @@ function named({ uid, name, description }: NonNullable<NewRoleBinding['group' | 
   return { id: uid, name, description }
 }
 
-/** The groups of bindings, as far as the caller may read them. */
+/** The groups of a page of bindings, as far as the caller may read them. */
 async function groupsAmong(ask: Ask, bindings: readonly NewRoleBinding[]): Promise<Map<string, Group>> {
-  const known = new Map<string, Group>()
-  for (const uidp of filtersFor(bindings.map((one) => one.group?.uid))) {
-    const found = await wholeList(ask, GroupsService.method.listGroups, { uidp }, (page) => page.groups)
-    for (const one of found) known.set(one.uid, group.toOld(one))
-  }
-  return known
+  const asked = theirs(bindings.map((one) => one.group?.uid))
+  if (asked === undefined) return new Map()
+  const { groups } = await ask(GroupsService.method.listGroups, asked)
+  return new Map(groups.map((one) => [one.uid, group.toOld(one)]))
 }
 
-/** The roles of bindings, as far as the caller may read them. */
+/** The roles of a page of bindings, as far as the caller may read them. */
 async function rolesAmong(ask: Ask, bindings: readonly NewRoleBinding[]): Promise<Map<string, Role>> {
-  const known = new Map<string, Role>()
-  for (const uidp of filtersFor(bindings.map((one) => one.role?.uid))) {
-    const found = await wholeList(ask, RolesService.method.listRoles, { uidp }, (page) => page.roles)
-    for (const one of found) known.set(one.uid, role.toOld(one))
-  }
-  return known
+  const asked = theirs(bindings.map((one) => one.role?.uid))
+  if (asked === undefined) return new Map()
+  const { roles } = await ask(RolesService.method.listRoles, asked)
+  return new Map(roles.map((one) => [one.uid, role.toOld(one)]))
 }
 
-function filtersFor(uids: readonly (string | undefined)[]): { ids: string[] }[] {
-  const all = [...new Set(uids)].filter((uid) => uid !== undefined && uid !== '') as string[]
-  const filters = []
-  for (let at = 0; at < all.length; at += limits.filterIdsMax)
-    filters.push({ ids: all.slice(at, at + limits.filterIdsMax) })
-  return filters
+/** The list of what is named; a page names no more than a page holds. Undefined where nothing is, which as a filter would be all. */
+function theirs(uids: readonly (string | undefined)[]) {
+  const ids = [...new Set(uids)].filter((uid) => uid !== undefined && uid !== '') as string[]
+  return ids.length === 0 ? undefined : { uidp: { ids }, pageSize: limits.pageSizeMax }
 }

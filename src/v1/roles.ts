@@ -20,8 +20,9 @@ export const roles = translation(Roles, respelled({ parent: 'parentId' }, role),
   async list({ id, name, parent, uidp }, ask) {
     const within = narrowed(uidp, { id, parent })
     if (within === nothing) return create(RoleListSchema)
-    const found = await wholeList(ask, listRoles, { uidp: within, name }, (page) => page.roles)
-    return create(RoleListSchema, { items: found.map(role.toOld) })
+    return wholeList(ask, listRoles, { uidp: within, name }, (page) =>
+      create(RoleListSchema, { items: page.roles.map(role.toOld) }),
+    )
   },
 
   async create({ parentId, role: made = create(RoleSchema) }, ask) {

@@ -11,6 +11,7 @@ import type { Access } from '../core/allowed.ts'
 import type { Ask, ServiceTranslation, Translator } from '../core/call.ts'
 import { ApiError, failedPrecondition, withFields } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
+import { followed, type Listing } from '../core/parts.ts'
 import { parseUid } from '../core/uid.ts'
 import { type Wording, wording } from './wording.ts'
 
@@ -82,29 +83,30 @@ type PageRequest<I extends DescMessage> = Omit<
 >
 
 /**
- * Everything that a list of a newer service has, in the order of uids: version 1 knows no pages. Throws code 9 where that is more
- * than one answer should hold.
+ * Everything that a list of a newer service has, in the order of uids: version 1 knows no pages. Each page is a part of the answer,
+ * which `answer` makes of it. Throws code 9, mostly before there is any part, where one answer should not hold that much.
  */
-export async function wholeList<I extends DescMessage, O extends DescMessage, Item>(
+export function wholeList<I extends DescMessage, O extends DescMessage, L extends Listing>(
   ask: Ask,
   method: DescMethodUnary<I, O>,
   request: PageRequest<I>,
-  itemsOf: (page: MessageShape<O>) => readonly Item[],
-): Promise<Item[]> {
-  const found: Item[] = []
-  let pageToken = ''
-  do {
+  answer: (page: MessageShape<O>) => L | Promise<L>,
+): Promise<L> {
+  const partAt = async (pageToken: string, before: number): Promise<L> => {
     const paging = { pageSize: limits.pageSizeMax, orderBy: 'uid', pageToken }
     const page = await ask(method, { ...request, ...paging } as unknown as MessageInitShape<I>)
     const { nextPageToken, totalCount = 0n } = page as unknown as {
       nextPageToken: string
       totalCount?: bigint
     }
-    found.push(...itemsOf(page))
-    if (totalCount > limits.wholeListMax || found.length > limits.wholeListMax) throw tooLong(method)
-    pageToken = nextPageToken
-  } while (pageToken !== '')
-  return found
+    if (totalCount > limits.wholeListMax) throw tooLong(method)
+    const part = await answer(page)
+    const found = before + part.items.length
+    // It may grow while it is read.
+    if (found > limits.wholeListMax) throw tooLong(method)
+    return nextPageToken === '' ? part : followed(part, () => partAt(nextPageToken, found))
+  }
+  return partAt('', 0)
 }
 
 function tooLong({ parent, name }: DescMethodUnary): ApiError {

@@ -585,8 +585,8 @@ export declare const Identities: GenService<{
     output: typeof IdentityListSchema;
   },
   /**
-   * Finds the identity that tokens with exactly this issuer and subject assume. Fails with NOT_FOUND when
-   * there is none that the caller may read.
+   * Tells the identifier that belongs to a person's issuer and subject, whether or not they have signed in
+   * before. The rest of the identity is set only where there is one that the caller may read.
    *
    * @generated from rpc chainguard.platform.iam.Identities.Lookup
    */
