@@ -40,9 +40,9 @@ function wordsOf(type: EventRecord['type']): string[] {
   }
 }
 
-/** The fields of a record that say something, its events as lines. */
+/** The fields of a record that say something, its events as lines, without what OSV alone has (advisory-osv-carried.test.ts). */
 function told(record: AdvisoryRecord | undefined): Record<string, unknown> {
-  const { events = [], ...fields } = record ?? {}
+  const { events = [], osv: _, ...fields } = record ?? {}
   const said = Object.entries(fields).filter(
     ([, value]) => value !== '' && value !== undefined && String(value) !== '',
   )

@@ -40,7 +40,7 @@ const MANIFEST = 'openvex/.well-known/vex-repository.json'
 
 const method = AdvisoryPublicationsService.method.getAdvisoryPublication
 /** Part of every name and tag: changes when the same advisories are published in another way. */
-const FORM = 1
+const FORM = 2
 
 /** What lies under a path. */
 type Asked = { readonly group: Uid; readonly path: string } & (

@@ -19,7 +19,7 @@ export interface Bundle {
 
 /** By advisory id, with severities and with those that were taken back. `id`: only this one. */
 export function byAdvisoryId(reads: Reads, group: Uid, id?: string): AsyncGenerator<Bundle> {
-  const rows = (table: Table) => sorted(reads, group, { table, keys: ['advisory_id'], only: id })
+  const rows = (table: Table) => sorted(reads, group, { table, keys: ['advisory_id'], only: id, also: 'osv' })
   return bundles(merged(rows('advisories'), rows('withdrawn_advisories')), (all) =>
     addSeverities(
       reads,
@@ -68,6 +68,8 @@ interface Order {
   readonly where?: string
   /** Where to begin. Not for later pages, which would all be looked for from there. */
   readonly begin?: string
+  /** A column that only this order needs. */
+  readonly also?: 'osv'
   /** The only value of the first key. */
   readonly only?: string | undefined
 }
@@ -91,11 +93,11 @@ const columns = [
 async function* sorted(
   reads: Reads,
   group: Uid,
-  { table, keys, where = 'true', begin = 'true', only }: Order,
+  { table, keys, where = 'true', begin = 'true', only, also }: Order,
 ): AsyncGenerator<Keyed[]> {
   const [first] = keys
   const order = [...keys, 'uid']
-  const selected = table === 'advisories' ? columns : `${columns}, deleted_ms`
+  const selected = [columns, also ?? [], table === 'advisories' ? [] : 'deleted_ms'].flat().join(', ')
   for (let last: PublishedRow | undefined; ; ) {
     const sql = sqlText(reads.engine)
     let text = `select ${selected} from ${table} where root = ${sql.bind(rootOf(group))} and ${where}`
