@@ -23,7 +23,7 @@ const SCHEMA_VERSION = '1.7.0'
 
 /** `advisories`: all that have one id, at least one. */
 export function osvRecord(advisories: readonly PublishedAdvisory[], distribution: Distribution): JsonObject {
-  const affected = inOrder(advisories, distribution)
+  const { affected, modified } = inOrder(advisories, distribution)
   const all = affected.map(({ advisory }) => advisory)
   const isOneSeverity = new Set(affected.map(({ severity }) => JSON.stringify(severity))).size === 1
   const shared = isOneSeverity ? (affected[0]?.severity ?? []) : []
@@ -36,7 +36,7 @@ export function osvRecord(advisories: readonly PublishedAdvisory[], distribution
   return {
     schema_version: SCHEMA_VERSION,
     id,
-    modified: instantOfMs(Math.max(...advisories.map(modifiedMs))),
+    modified: instantOfMs(modified),
     published: instantOfMs(
       Math.min(...all.map(({ createTime }) => (createTime ? timestampMs(createTime) : 0))),
     ),
@@ -57,13 +57,21 @@ export function osvRecord(advisories: readonly PublishedAdvisory[], distribution
 /** What is affected, in an order that does not depend on where it is kept. The same advisory of two groups is one. */
 function inOrder(advisories: readonly PublishedAdvisory[], distribution: Distribution) {
   const affected = advisories.map((one) => {
-    const carried = one.osv && unpackedOsv(one.osv)
+    const carried = carriedBy(one)
     const entries = entriesOf(one, carried, distribution)
     const severity = severityOf(one.advisory, carried)
-    return { advisory: one.advisory, carried, severity, entries, text: JSON.stringify([entries, severity]) }
+    const text = JSON.stringify([entries, severity])
+    return { advisory: one.advisory, carried, severity, entries, text, modifiedMs: modifiedMs(one, carried) }
   })
   const distinct = [...new Map(affected.map((one) => [one.text, one])).values()]
-  return distinct.sort((one, other) => (one.text < other.text ? -1 : 1))
+  return {
+    affected: distinct.sort((one, other) => (one.text < other.text ? -1 : 1)),
+    modified: Math.max(...affected.map((one) => one.modifiedMs)),
+  }
+}
+
+function carriedBy({ osv }: PublishedAdvisory): CarriedOsv | undefined {
+  return osv === undefined ? undefined : unpackedOsv(osv)
 }
 
 /** What the newest of the records says of all that it affects. */
@@ -80,9 +88,12 @@ function of(fields: JsonObject, ...names: readonly string[]): JsonObject {
   )
 }
 
-/** When a record last changed, which is what the list of records is ordered by. */
-export function modifiedMs({ advisory: { updateTime } }: PublishedAdvisory): number {
-  return updateTime === undefined ? 0 : timestampMs(updateTime)
+/** When a record last changed, its severity included, which is what the list of records is ordered by. */
+export function modifiedMs(one: PublishedAdvisory, carried = carriedBy(one)): number {
+  const { updateTime } = one.advisory
+  // One that was published before had its severity from elsewhere there.
+  const ownMs = Date.parse(String(carried?.record['modified'] ?? ''))
+  return Math.max(updateTime === undefined ? 0 : timestampMs(updateTime), one.scoredMs ?? 0, ownMs || 0)
 }
 
 const severityTypes = new Map([

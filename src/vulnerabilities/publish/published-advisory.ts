@@ -18,6 +18,8 @@ export interface PublishedAdvisory {
   readonly componentProduct: string
   /** What OSV says beyond that, packed; only where it is published as OSV. */
   readonly osv?: Uint8Array
+  /** When a document that says how severe its vulnerability is was last read; 0 for none, or where nobody asks. */
+  scoredMs?: number
 }
 
 /** What is read of a row; `deleted_ms` of those that were taken back. */

@@ -2,7 +2,7 @@ import type { UidRange } from '../../core/uid.ts'
 import { rangeBelow, rootOf, type Uid } from '../../core/uid.ts'
 import type { Reads } from '../../storage/snapshot.ts'
 import { runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
-import { addSeverities } from '../scores.ts'
+import { addSeverities, scoredTimes } from '../scores.ts'
 import { type PublishedAdvisory, type PublishedRow, publishedAdvisory } from './published-advisory.ts'
 
 /**
@@ -20,12 +20,18 @@ export interface Bundle {
 /** By advisory id, with severities and with those that were taken back. `id`: only this one. */
 export function byAdvisoryId(reads: Reads, group: Uid, id?: string): AsyncGenerator<Bundle> {
   const rows = (table: Table) => sorted(reads, group, { table, keys: ['advisory_id'], only: id, also: 'osv' })
-  return bundles(merged(rows('advisories'), rows('withdrawn_advisories')), (all) =>
-    addSeverities(
-      reads,
-      all.map(({ advisory }) => advisory),
-    ),
+  return bundles(merged(rows('advisories'), rows('withdrawn_advisories')), (all) => addScores(reads, all))
+}
+
+/** Severities, and when they changed. */
+async function addScores(reads: Reads, page: readonly PublishedAdvisory[]): Promise<void> {
+  const advisories = page.map(({ advisory }) => advisory)
+  await addSeverities(reads, advisories)
+  const own = page.flatMap(({ advisory, osv }) =>
+    osv === undefined || osv.length === 0 ? [] : [[advisory.uid, advisory.legacyAdvisoryId ?? ''] as const],
   )
+  const times = await scoredTimes(reads, advisories, new Map(own))
+  for (const one of page) one.scoredMs = times.get(one.advisory.uid) ?? 0
 }
 
 /** By the package that artifacts were built from. */
@@ -50,6 +56,16 @@ export async function hasArtifact(reads: Reads, group: Uid, name: string): Promi
   const text = `select 1 from advisories where root = ${sql.bind(rootOf(group))} and artifact_name = ${sql.bind(name)}
     ${below(sql, group)} limit 1`
   return (await runText(reads, text, sql)).length > 0
+}
+
+/** Whether there is an advisory of an id, or was. */
+export async function hasRecord(reads: Reads, group: Uid, id: string): Promise<boolean> {
+  const sql = sqlText(reads.engine)
+  const parts = (['advisories', 'withdrawn_advisories'] as const).map(
+    (table) => `exists (select 1 from ${table} where root = ${sql.bind(rootOf(group))}
+      and advisory_id = ${sql.bind(id)} ${below(sql, group)})`,
+  )
+  return (await runText(reads, `select 1 where ${parts.join(' or ')}`, sql)).length > 0
 }
 
 type Table = 'advisories' | 'withdrawn_advisories'
