@@ -174,6 +174,8 @@ export const limits = {
   /** Events and aliases of one advisory: records of whole kernels name the most. */
   advisoryEventsMax: 1000,
   advisoryAliasesMax: 2000,
+  /** What an OSV record says of one package beyond the fields of advisories, as JSON. */
+  advisoryCarriedCharsMax: 4 * MIB,
   /** Names, versions, paths and ids, and of everything that people say about them. */
   advisoryNameCharsMax: KIB,
   advisoryNoteCharsMax: 64 * KIB,

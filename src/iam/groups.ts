@@ -158,7 +158,13 @@ export function groupsService(store: Store, { openOrganizations, blockedEmailDom
         const { row } = await holdForChange(db, tx, call, KIND, scope)
         const left = await contentsOf(store, tx, scope)
         if (left.length > 0) {
-          throw failedPrecondition('RESOURCE_NOT_EMPTY', `group ${scope} still contains ${left.join(', ')}`)
+          const still = `group ${scope} still contains ${left.join(', ')}`
+          // Nobody deletes advisories by themselves.
+          const hint = `; they go with their documents: berth advisories documents delete --all --parent ${scope}`
+          throw failedPrecondition(
+            'RESOURCE_NOT_EMPTY',
+            left.includes(contents.advisories) ? still + hint : still,
+          )
         }
         if (row.parent === '') {
           await unbindCreators(store, tx, scope)

@@ -114,7 +114,7 @@ export async function listPage<C extends Listed>(
   }
 
   const asked = askedQuestion(call, request, spec)
-  const cursor = cursorOf(pageTokens, request, asked)
+  const cursor = cursorIn(pageTokens, request.pageToken, asked)
   // Decision 4: a token remembers the skip it was issued under, so a client may repeat its request with the token alone added.
   const skip = cursor !== undefined && cursor.skip === request.skip ? 0 : request.skip
   const skipped = Math.min((cursor?.skipped ?? 0) + skip, 2 ** 31 - 1)
@@ -176,14 +176,8 @@ function countOfMany(db: Db, condition: PostingCondition, branches: readonly Bra
 
 /** Who asks what: the text that a page token is bound to. */
 function askedQuestion(call: Call, request: ListRequest, spec: ListSpec<Listed>): string {
-  const caller = call.access?.caller
   return JSON.stringify([
-    call.method.parent.typeName,
-    call.method.name,
-    caller?.identity,
-    caller?.scopes,
-    ...(caller?.organization === undefined ? [] : [caller.organization]),
-    caller?.capabilities?.toString(),
+    ...whoAsks(call),
     request.orderBy,
     request.uidp ?? null,
     spec.equals ?? null,
@@ -191,9 +185,23 @@ function askedQuestion(call: Call, request: ListRequest, spec: ListSpec<Listed>)
   ])
 }
 
-function cursorOf(pageTokens: PageTokens, request: ListRequest, asked: string): Cursor | undefined {
-  if (request.pageToken === '') return undefined
-  const cursor = pageTokens.read(request.pageToken, asked)
+/** What the page tokens of every method are bound to. */
+export function whoAsks(call: Call): readonly unknown[] {
+  const caller = call.access?.caller
+  return [
+    call.method.parent.typeName,
+    call.method.name,
+    caller?.identity,
+    caller?.scopes,
+    ...(caller?.organization === undefined ? [] : [caller.organization]),
+    caller?.capabilities?.toString(),
+  ]
+}
+
+/** Undefined for the first page. Throws code 3 for a token that is not of this question. */
+export function cursorIn(pageTokens: PageTokens, pageToken: string, asked: string): Cursor | undefined {
+  if (pageToken === '') return undefined
+  const cursor = pageTokens.read(pageToken, asked)
   if (cursor === 'forged') {
     throw invalidArgument(
       'page_token',

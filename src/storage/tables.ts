@@ -357,6 +357,8 @@ export interface AdvisoryRow {
   updated_ms: number
   /** The texts that a free-text query looks through, in lower case. */
   search: string
+  /** What OSV says beyond these columns, as vulnerabilities/carried-osv.ts packs it; empty for nothing. */
+  osv: Uint8Array
 }
 
 /** An advisory that was taken back. */

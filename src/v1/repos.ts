@@ -50,20 +50,14 @@ export function repoTranslators({
       inWords(spelled, async () => {
         const within = narrowed(uidp, { id })
         if (within === nothing) return create(RepoListSchema)
-        const found = await wholeList(ask, listRepos, { uidp: within, name }, (page) => page.repos)
-        const items: Repo[] = []
         let bytes = 0
-        for (let at = 0; at < found.length; at += limits.pageSizeMax) {
-          const repos = found.slice(at, at + limits.pageSizeMax)
+        return wholeList(ask, listRepos, { uidp: within, name }, async ({ repos }) => {
           // Whoever may list a repo may read its page.
           const readmes = await readmesOf(db.kysely, repos.map(showing))
-          repos.forEach((repo, index) => {
-            items.push(shown(repo, readmes[index]))
-            bytes += Buffer.byteLength(readmes[index]?.content ?? '')
-          })
+          for (const readme of readmes) bytes += Buffer.byteLength(readme?.content ?? '')
           if (bytes > limits.listedReadmesBytesMax) throw tooLong()
-        }
-        return create(RepoListSchema, { items })
+          return create(RepoListSchema, { items: repos.map((repo, at) => shown(repo, readmes[at])) })
+        })
       }),
 
     deleteRepo: ({ id }, ask) => inWords(spelled, () => ask(deleteRepo, { uid: id })),

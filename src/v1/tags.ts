@@ -71,8 +71,9 @@ export const tagTranslators: Required<Pick<Translators<typeof Registry>, 'listTa
         ...(updatedSince && { updatedSince }),
         ...included(exclusions),
       }
-      const found = await wholeList(ask, listTags, asked, (page) => page.tags)
-      return create(TagListSchema, { items: found.map(tagWords.toOld) })
+      return wholeList(ask, listTags, asked, (page) =>
+        create(TagListSchema, { items: page.tags.map(tagWords.toOld) }),
+      )
     }),
 
   deleteTag: ({ id }, ask) => inWords(spelled, () => ask(deleteTag, { uid: id })),

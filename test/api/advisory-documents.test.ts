@@ -297,8 +297,10 @@ onEveryDatabase('advisory documents', (cast) => {
       JSON.stringify(made),
     )
     const [advisory] = (await list()).advisories
-    const { body } = await api.get(`vulnerabilities/advisories/${advisory.uid}/sources`)
-    const [{ content, importTime, ...source }] = body.sources
+    const sources = `vulnerabilities/advisories/${advisory.uid}/sources`
+    const { body } = await api.get(sources)
+    const [{ content: none, importTime, ...source }] = body.sources
+    assert.deepEqual([none, body.nextPageToken], ['', ''])
     assert.deepEqual(source, {
       format: 'osv',
       id: 'OSV-1',
@@ -306,8 +308,86 @@ onEveryDatabase('advisory documents', (cast) => {
       revisionTime: '2024-01-02T03:04:05.000Z',
       unmapped: made.unmapped,
     })
-    assert.deepEqual(JSON.parse(Buffer.from(content, 'base64').toString()), record)
     assert.ok(Date.parse(importTime) > 0)
+    assertRefused(await api.get(sources, { content: 'true' }), badField('content'))
+    assertRefused(await api.get(sources, { content: 'true', format: 'osv' }), badField('content'))
+    const whole = (await api.get(sources, { content: 'true', format: 'osv', id: 'OSV-1' })).body
+    const [{ content }] = whole.sources
+    assert.deepEqual(JSON.parse(Buffer.from(content, 'base64').toString()), record)
+    assert.deepEqual((await api.get(sources, { format: 'csaf' })).body.sources, [])
+  })
+
+  test('the documents of a group are told of page by page, and the sources of an advisory likewise', async () => {
+    const { send, list, path, api, member } = await newGroup()
+    const osv = (id: string) => {
+      const record = { id, modified: '2024-01-02T03:04:05Z', affected: [] }
+      return { name: `${id}.json`, content: base64(JSON.stringify(record)) }
+    }
+    const statement = (at: string) => {
+      const vulnerability = { name: 'CVE-2024-1000' }
+      const one = { vulnerability, products: [{ '@id': 'pkg:apk/wolfi/git' }], status: 'fixed' }
+      const document = { '@context': 'https://openvex.dev/ns/v0.2.0', '@id': at, author: 'A', version: 1 }
+      const text = JSON.stringify({ ...document, timestamp: '2024-01-01T00:00:00Z', statements: [one] })
+      return { name: `${at}.json`, content: base64(text) }
+    }
+    const vex = ['urn:1', 'urn:2', 'urn:3']
+    const made = await send([
+      { name: 'git.yaml', content: base64(wolfi('git', first)) },
+      ...['OSV-2', 'OSV-1', 'OSV-3'].map(osv),
+      ...vex.map(statement),
+    ])
+    assert.ok(
+      made.every(({ accepted }: Json) => accepted),
+      JSON.stringify(made),
+    )
+    const pagesOf = async (of: string, field: string, query: Record<string, string> = {}) => {
+      const pages: string[][] = []
+      for (let pageToken = ''; ; ) {
+        const { body } = await api.get(of, { ...query, ...(pageToken !== '' && { pageToken }) })
+        pages.push(body[field].map(({ format, id }: Json) => `${format} ${id}`))
+        pageToken = body.nextPageToken
+        if (pageToken === '') return pages
+      }
+    }
+    const documents = `${path}/documents`
+    const all = [
+      'openvex urn:1',
+      'openvex urn:2',
+      'openvex urn:3',
+      'osv OSV-1',
+      'osv OSV-2',
+      'osv OSV-3',
+      'wolfi git',
+    ]
+    assert.deepEqual(await pagesOf(documents, 'documents'), [all])
+    const pages = await pagesOf(documents, 'documents', { pageSize: '3' })
+    assert.deepEqual(pages, [all.slice(0, 3), all.slice(3, 6), all.slice(6)])
+    assert.deepEqual(await pagesOf(documents, 'documents', { format: 'osv' }), [all.slice(3, 6)])
+    assert.deepEqual(await pagesOf(documents, 'documents', { id: 'git' }), [all.slice(6)])
+    assert.deepEqual(await pagesOf(documents, 'documents', { format: 'wolfi', id: 'x' }), [[]])
+
+    const listed = (await list()).advisories
+    const sourcesOf = await Promise.all(
+      listed.map(({ uid: one }: Json) =>
+        pagesOf(`vulnerabilities/advisories/${one}/sources`, 'sources', { pageSize: '2' }),
+      ),
+    )
+    assert.ok(
+      sourcesOf.some((found) => JSON.stringify(found) === JSON.stringify([all.slice(0, 2), all.slice(2, 3)])),
+      JSON.stringify(sourcesOf),
+    )
+
+    const { nextPageToken } = (await api.get(documents, { pageSize: '1' })).body
+    assertRefused(
+      await api.get(documents, { format: 'osv', pageToken: nextPageToken }),
+      badField('page_token'),
+    )
+    const viewer = await member('viewer')
+    assertRefused(await viewer.api.get(documents, { pageToken: nextPageToken }), badField('page_token'))
+    assert.equal((await viewer.api.get(documents)).body.documents.length, all.length)
+    assertRefused(await api.get(documents, { pageSize: '-1' }), badField('page_size'))
+    assertRefused(await api.get(documents, { format: 'xml' }), badField('format'))
+    assert.equal((await (await cast().organization()).owner.api.get(documents)).status, 403)
   })
 
   test('documents are taken away with what only they tell of; then the group can go', async () => {
@@ -322,6 +402,10 @@ onEveryDatabase('advisory documents', (cast) => {
       code: 9,
       violation: 'RESOURCE_NOT_EMPTY',
     })
+    assert.match(
+      (await admin.delete(`iam/groups/${uid}`)).body.message,
+      /advisories; they go with their documents: berth advisories documents delete --all --parent [0-9a-f/]+$/,
+    )
     const away = (body: Json) => api.post(`${path}:deleteDocuments`, body)
     assertRefused(await away({ format: 'x' }), badField('format'))
     assert.deepEqual((await away({ format: 'wolfi', ids: ['git', 'nothing'] })).body, {

@@ -106,6 +106,7 @@ export function rowOf(
         record_hash: new Uint8Array(0),
         content: new Uint8Array(0),
         search: name,
+        osv: new Uint8Array(0),
       }
     case 'advisory_feeds':
       return {

@@ -122,6 +122,7 @@ export async function makeTenant(
     'Identities.LookupIdentity': () => ({ issuer: 'https://ci.example.com', subject: 'x' }),
     'Identities.UpdateIdentityMetadata': () => ({ identityMetadata: { jobTitle: 'engineer' } }),
     'Advisories.GetAdvisory': () => ({ uid: uids.advisory }),
+    'AdvisoryDocuments.GetAdvisoryDocuments': () => ({ parent: organization }),
     'AdvisoryDocuments.GetAdvisorySources': () => ({ uid: uids.advisory }),
     'AdvisoryFeeds.GetAdvisoryFeed': () => ({ uid: uids.feed }),
     'AdvisoryFeeds.CreateAdvisoryFeed': () => ({

@@ -30,6 +30,7 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
       .addColumn('created_ms', int, (c) => c.notNull())
       .addColumn('updated_ms', int, (c) => c.notNull())
       .addColumn('search', text, (c) => c.notNull())
+      .addColumn('osv', bytes, (c) => c.notNull())
       .addPrimaryKeyConstraint(`${name}_pk`, ['root', 'uid'])
   const index = (name: string, suffix: string, columns: string[]) =>
     db.schema.createIndex(`${name}_${suffix}`).on(name).columns(columns)
