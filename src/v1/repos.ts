@@ -15,19 +15,20 @@ import {
 import { accessRule } from '../auth/authorize.ts'
 import { accessOf, allowed, requireCapabilities } from '../core/allowed.ts'
 import type { Call, Handlers } from '../core/call.ts'
-import type { CapabilitySet } from '../core/capabilities.ts'
+import { type CapabilitySet, includesAll } from '../core/capabilities.ts'
 import { ApiError, Code, type FieldViolation, failedPrecondition, notFound } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { updated } from '../core/message.ts'
 import { parentOf, rootOf, type Uid } from '../core/uid.ts'
 import { REPO_TYPE } from '../registry/parent-repo.ts'
-import { changeReadme, checkReadme, readmesOf } from '../registry/readme.ts'
+import { changeReadme, checkNewReadme, readmesOf } from '../registry/readme.ts'
 import { countCopies } from '../registry/repo-source.ts'
 import { type ChangedRepo, nameTaken, type RepoOptions, repoChanges } from '../registry/repos.ts'
 import type { Tx } from '../storage/db.ts'
 import { type Changed, mutate } from '../storage/mutation.ts'
-import { lockResource, readResource } from '../storage/rows.ts'
+import { findUid, lockResource, readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
+import type { RepoRow } from '../storage/tables.ts'
 import { repoWords } from './repo-words.ts'
 import { inWords, narrowed, nothing, respelled, type Translators, wholeList } from './translation.ts'
 
@@ -96,6 +97,18 @@ export function repoHandlers(
     }
   }
 
+  /** A page is read only for those who may write one: it takes long, and the others are told so in the transaction. */
+  const pageOf = async (
+    call: Call,
+    scope: string,
+    { readme: content }: Repo,
+    shown: () => Promise<RepoRow | undefined>,
+  ): Promise<Page> => {
+    if (content === '' || !includesAll(accessOf(call).grants.at(scope), mayWritePages))
+      return { content, unsafe: undefined }
+    return { content, unsafe: await checkNewReadme(store.db.kysely, await shown(), content) }
+  }
+
   const upsert = async (call: Call, asked: NewRepo, page: Page, preventExisting: boolean) => {
     const group = allowed(call).scope as Uid
     return mutate(
@@ -117,7 +130,15 @@ export function repoHandlers(
   return {
     createRepo: ({ repo = create(RepoSchema), preventExisting }, call) =>
       inWords(spelled, async () => {
-        const page = await pageOf(repo)
+        const group = allowed(call).scope
+        const page = await pageOf(call, group, repo, async () => {
+          const uid = await findUid(store.db, 'repos', {
+            root: rootOf(group),
+            parent: group,
+            name: repo.name,
+          })
+          return uid === undefined ? undefined : readResource(store.db, 'repos', uid)
+        })
         const asked = updated(NewRepoSchema, create(NewRepoSchema), newRepo(repo), ['*'])
         try {
           return await upsert(call, asked, page, preventExisting)
@@ -132,7 +153,7 @@ export function repoHandlers(
     updateRepo: (repo, call) =>
       inWords(spelled, async () => {
         const { scope } = allowed(call)
-        const page = await pageOf(repo)
+        const page = await pageOf(call, scope, repo, () => readResource(store.db, 'repos', scope))
         const asked = newRepo(repo)
         return mutate(
           store,
@@ -171,10 +192,6 @@ function asksFor(name: 'updateRepo' | 'updateRepoReadme'): CapabilitySet {
 interface Page {
   readonly content: string
   readonly unsafe: FieldViolation | undefined
-}
-
-async function pageOf({ readme }: Repo): Promise<Page> {
-  return { content: readme, unsafe: await checkReadme(readme) }
 }
 
 function newRepo(repo: Repo): NewRepo {

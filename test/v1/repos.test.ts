@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CatalogTier, Registry } from '#gen/chainguard/platform/registry/registry_pb.js'
 import { limits } from '../../src/core/limits.ts'
+import { checkReadme } from '../../src/registry/readme.ts'
 import { assertRefused, badField, denied, missing, newName, onEveryDatabase, taken } from '../support/cast.ts'
 import { versionOneOf } from '../support/version-one.ts'
 
@@ -117,6 +118,36 @@ onEveryDatabase('repos of version 1', (cast) => {
     assert.deepEqual([kept.status, kept.body.description, kept.body.readme], [200, 'x', readme])
     assert.equal((await operator.put(path, { name })).body.readme, '')
     assert.equal(await pageOf(body.id), '')
+  })
+
+  test('a page is read for those alone who may write it, and not again when it is there', async () => {
+    const { uid: root, owned, operator } = await newTeam()
+    const name = newName('repo')
+    // Among the slowest of its length.
+    const slow = '- x\n'.repeat(limits.readmeBytesMax / 4)
+    const timed = async <T>(work: () => Promise<T>) => {
+      const start = performance.now()
+      return { result: await work(), ms: performance.now() - start }
+    }
+    await checkReadme(slow)
+    const { ms: reading } = await timed(() => checkReadme(slow))
+    const { body } = await operator.post(`registry/repos/${root}`, { name, readme: slow })
+    assert.equal(body.readme, slow)
+    const path = `registry/repos/${body.id}`
+    for (const ask of [
+      () => owned.post(`registry/repos/${root}`, { name, readme: `${slow.slice(4)}y` }),
+      () => owned.post(`registry/repos/${root}`, { name: newName('other'), readme: slow }),
+      () => owned.put(path, { name, readme: `${slow.slice(4)}y` }),
+    ]) {
+      const { result, ms } = await timed(ask)
+      assertRefused(result, denied)
+      assert.ok(ms < reading / 2, `${ms} of ${reading} ms`)
+    }
+    const { result: same, ms } = await timed(() =>
+      operator.put(path, { name, readme: slow, description: 'x' }),
+    )
+    assert.deepEqual([same.status, same.body.description], [200, 'x'])
+    assert.ok(ms < reading / 2, `${ms} of ${reading} ms`)
   })
 
   test('a repo that copies another one shows what that one has, and nobody need say it again', async () => {
