@@ -10,7 +10,7 @@ import {
 } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
 import { accessOf, allowed, nameFor, requireCapabilities } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
-import { setOf } from '../core/capabilities.ts'
+import { includesAll, setOf } from '../core/capabilities.ts'
 import { alreadyExists, type FieldViolation, failedPrecondition, notFound } from '../core/errors.ts'
 import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
@@ -390,6 +390,11 @@ function requireCustomAssembly(current: Repo, next: Repo): void {
 }
 
 const operatorOnly = setOf([Capability.CAP_REPO_INTERNAL_ADMIN])
+
+/** Whether a caller may change what only the operator writes. */
+export function mayConfigure(call: Call, scope: string): boolean {
+  return includesAll(accessOf(call).grants.at(scope), operatorOnly)
+}
 
 /** Throws code 7 when a caller who is not the operator would change what only the operator writes. */
 function requireOperator(call: Call, scope: string, current: Repo, next: Repo): void {

@@ -23,7 +23,13 @@ import { parentOf, rootOf, type Uid } from '../core/uid.ts'
 import { REPO_TYPE } from '../registry/parent-repo.ts'
 import { changeReadme, checkNewReadme, readmesOf } from '../registry/readme.ts'
 import { countCopies } from '../registry/repo-source.ts'
-import { type ChangedRepo, nameTaken, type RepoOptions, repoChanges } from '../registry/repos.ts'
+import {
+  type ChangedRepo,
+  mayConfigure,
+  nameTaken,
+  type RepoOptions,
+  repoChanges,
+} from '../registry/repos.ts'
 import type { Tx } from '../storage/db.ts'
 import { type Changed, mutate } from '../storage/mutation.ts'
 import { findUid, lockResource, readResource } from '../storage/rows.ts'
@@ -85,9 +91,12 @@ export function repoHandlers(
     page: Page,
   ): Promise<Changed<Repo>> => {
     const readme = await changeReadme(tx, row, page.unsafe, (current) => {
+      const { grants } = accessOf(call)
+      if (page.content === current.content) return current
       // A repo that copies another one has the page of that one, unless it says otherwise.
-      if (page.content === current.content || (page.content === '' && row.source !== '')) return current
-      requireCapabilities(accessOf(call).grants, row.uid, mayWritePages, 'write the page of a repo')
+      const mayBeEmpty = row.source === '' && includesAll(grants.at(row.uid), mayWritePages)
+      if (page.content === '' && !mayBeEmpty) return current
+      requireCapabilities(grants, row.uid, mayWritePages, 'write the page of a repo')
       return { ...current, content: page.content }
     })
     return {
@@ -117,7 +126,7 @@ export function repoHandlers(
       async (tx) => {
         const there = preventExisting ? undefined : await holdRepoNamed(store, tx, group, asked.name)
         if (there === undefined) return withPage(tx, call, await changes.add(tx, call, group, asked), page)
-        const changed = await changes.change(tx, call, there, (current) => whole(current, asked))
+        const changed = await changes.change(tx, call, there, (current) => whole(call, current, asked))
         const answer = await withPage(tx, call, changed, page)
         if (answer.unchanged !== true)
           requireCapabilities(accessOf(call).grants, there, mayUpdate, 'change a repo that is there already')
@@ -162,7 +171,7 @@ export function repoHandlers(
             withPage(
               tx,
               call,
-              await changes.change(tx, call, scope, (current) => whole(current, asked)),
+              await changes.change(tx, call, scope, (current) => whole(call, current, asked)),
               page,
             ),
           () => nameTaken(store, call, parentOf(scope), asked.name),
@@ -200,18 +209,32 @@ function newRepo(repo: Repo): NewRepo {
 
 /**
  * What a repo becomes when all of it is replaced. A repo that copies another one has nothing of its own in the catalogue, and a
- * caller who says nothing there leaves it at that.
+ * caller who may not write there has nothing to say: what they leave empty stays.
  */
-function whole(current: NewRepo, asked: NewRepo): NewRepo {
+function whole(call: Call, current: NewRepo, asked: NewRepo): NewRepo {
   const next = updated(NewRepoSchema, current, asked, ['*'])
-  if (current.syncConfig === undefined || next.syncConfig === undefined) return next
+  const kept = !mayConfigure(call, current.uid)
+  if (!kept && (current.syncConfig === undefined || next.syncConfig === undefined)) return next
   const { catalogTier, bundles, aliases, activeTags } = current
+  const syncConfig = kept ? keptSync(current, next) : next.syncConfig
   return {
     ...next,
     catalogTier: next.catalogTier || catalogTier,
     bundles: next.bundles.length === 0 ? bundles : next.bundles,
     aliases: next.aliases.length === 0 ? aliases : next.aliases,
     activeTags: next.activeTags.length === 0 ? activeTags : next.activeTags,
+    ...(syncConfig && { syncConfig }),
+  }
+}
+
+function keptSync({ syncConfig: current }: NewRepo, { syncConfig: next }: NewRepo): NewRepo['syncConfig'] {
+  if (current === undefined || next === undefined) return next ?? current
+  return {
+    ...next,
+    source: next.source || current.source,
+    google: next.google || current.google,
+    amazon: next.amazon || current.amazon,
+    azure: next.azure || current.azure,
   }
 }
 

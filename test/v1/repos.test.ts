@@ -106,9 +106,9 @@ onEveryDatabase('repos of version 1', (cast) => {
     assert.equal(await pageOf(body.id), readme)
     assert.equal((await owned.get(`registry/repos?id=${body.id}`)).body.items[0].readme, readme)
     const path = `registry/repos/${body.id}`
-    // The operator alone writes it: a caller who leaves it out would reset it.
+    // The operator alone writes it.
     await cast().writesNothing(async () => {
-      assertRefused(await owned.put(path, { name, description: 'x' }), denied)
+      assertRefused(await owned.put(path, { name, readme: 'another' }), denied)
       assertRefused(await owned.post(`registry/repos/${root}`, { name: newName('other'), readme }), denied)
       // Both change, or neither does.
       const unsafe = '<script>alert(1)</script>'
@@ -118,6 +118,57 @@ onEveryDatabase('repos of version 1', (cast) => {
     assert.deepEqual([kept.status, kept.body.description, kept.body.readme], [200, 'x', readme])
     assert.equal((await operator.put(path, { name })).body.readme, '')
     assert.equal(await pageOf(body.id), '')
+  })
+
+  test('what only the operator writes stays as it is where another caller leaves it out', async () => {
+    const { uid: root, owned, operator } = await newTeam()
+    const source = (await operator.post(`registry/repos/${root}`, { name: newName('from') })).body.id
+    const catalogue = {
+      catalogTier: 'FIPS',
+      bundles: ['fips'],
+      aliases: ['web:1'],
+      activeTags: ['1.27'],
+      readme,
+    }
+    const name = newName('repo')
+    const { body } = await operator.post(`registry/repos/${root}`, { name, ...catalogue })
+    const path = `registry/repos/${body.id}`
+    const put = await owned.put(path, { name, description: 'x' })
+    assert.equal(put.status, 200, put.text)
+    assert.deepEqual(put.body, { ...body, description: 'x', updatedAt: put.body.updatedAt })
+    const empty = {
+      catalogTier: 'UNKNOWN',
+      bundles: [],
+      aliases: [],
+      activeTags: [],
+      readme: '',
+      sync_config: null,
+    }
+    const posted = await owned.post(`registry/repos/${root}`, { name, description: 'y', ...empty })
+    assert.deepEqual(posted.body, { ...body, description: 'y', updatedAt: posted.body.updatedAt })
+    await cast().writesNothing(async () => {
+      for (const other of [
+        { catalogTier: 'BASE' },
+        { bundles: ['base'] },
+        { aliases: ['web:2'] },
+        { activeTags: ['1.28'] },
+        { readme: 'another' },
+        { sync_config: { source } },
+      ])
+        assertRefused(await owned.put(path, { name, description: 'y', ...other }), denied)
+    })
+    const reset = await operator.put(path, { name })
+    assert.deepEqual([reset.body.catalogTier, reset.body.bundles, reset.body.readme], ['UNKNOWN', [], ''])
+
+    const copying = { source, google: 'europe-docker.pkg.dev/acme/images' }
+    const copied = (await operator.put(path, { name, sync_config: copying })).body.sync_config
+    for (const sync_config of [undefined, {}, { source }, { ...copied, amazon: '' }]) {
+      const reply = await owned.put(path, { name, description: JSON.stringify(sync_config), sync_config })
+      assert.deepEqual([reply.status, reply.body.sync_config], [200, copied], reply.text)
+    }
+    assertRefused(await owned.put(path, { name, sync_config: { source, amazon: 'elsewhere' } }), denied)
+    assert.equal((await operator.put(path, { name, sync_config: { source } })).body.sync_config.google, '')
+    assert.equal((await operator.put(path, { name })).body.sync_config, null)
   })
 
   test('a page is read for those alone who may write it, and not again when it is there', async () => {
