@@ -125,12 +125,17 @@ export function repoHandlers(
       call,
       async (tx) => {
         const there = preventExisting ? undefined : await holdRepoNamed(store, tx, group, asked.name)
-        if (there === undefined) return withPage(tx, call, await changes.add(tx, call, group, asked), page)
-        const changed = await changes.change(tx, call, there, (current) => whole(call, current, asked))
-        const answer = await withPage(tx, call, changed, page)
-        if (answer.unchanged !== true)
-          requireCapabilities(accessOf(call).grants, there, mayUpdate, 'change a repo that is there already')
-        return answer
+        if (there === undefined)
+          return withPage(
+            tx,
+            call,
+            await changes.add(tx, call, group, whole(call, group, nothingYet, asked)),
+            page,
+          )
+        // Before anything that tells of it: who may create repos need not see those that are there (R35).
+        requireCapabilities(accessOf(call).grants, group, mayUpdate, 'change a repo that is there already')
+        const changed = await changes.change(tx, call, there, (current) => whole(call, there, current, asked))
+        return withPage(tx, call, changed, page)
       },
       () => nameTaken(store, call, group, asked.name),
     )
@@ -148,7 +153,7 @@ export function repoHandlers(
           })
           return uid === undefined ? undefined : readResource(store.db, 'repos', uid)
         })
-        const asked = updated(NewRepoSchema, create(NewRepoSchema), newRepo(repo), ['*'])
+        const asked = newRepo(repo)
         try {
           return await upsert(call, asked, page, preventExisting)
         } catch (failure) {
@@ -171,7 +176,7 @@ export function repoHandlers(
             withPage(
               tx,
               call,
-              await changes.change(tx, call, scope, (current) => whole(call, current, asked)),
+              await changes.change(tx, call, scope, (current) => whole(call, scope, current, asked)),
               page,
             ),
           () => nameTaken(store, call, parentOf(scope), asked.name),
@@ -203,6 +208,8 @@ interface Page {
   readonly unsafe: FieldViolation | undefined
 }
 
+const nothingYet = create(NewRepoSchema)
+
 function newRepo(repo: Repo): NewRepo {
   return create(NewRepoSchema, repoWords.toNew(repo))
 }
@@ -211,9 +218,9 @@ function newRepo(repo: Repo): NewRepo {
  * What a repo becomes when all of it is replaced. A repo that copies another one has nothing of its own in the catalogue, and a
  * caller who may not write there has nothing to say: what they leave empty stays.
  */
-function whole(call: Call, current: NewRepo, asked: NewRepo): NewRepo {
-  const next = updated(NewRepoSchema, current, asked, ['*'])
-  const kept = !mayConfigure(call, current.uid)
+function whole(call: Call, scope: string, current: NewRepo, asked: NewRepo): NewRepo {
+  const next = withEnd(call, scope, updated(NewRepoSchema, current, asked, ['*']), asked)
+  const kept = !mayConfigure(call, scope)
   if (!kept && (current.syncConfig === undefined || next.syncConfig === undefined)) return next
   const { catalogTier, bundles, aliases, activeTags } = current
   const syncConfig = kept ? keptSync(current, next) : next.syncConfig
@@ -225,6 +232,14 @@ function whole(call: Call, current: NewRepo, asked: NewRepo): NewRepo {
     activeTags: next.activeTags.length === 0 ? activeTags : next.activeTags,
     ...(syncConfig && { syncConfig }),
   }
+}
+
+/** When a repo ends to copy another one is output of the newer methods alone: here the operator says so. */
+function withEnd(call: Call, scope: string, next: NewRepo, { syncConfig: asked }: NewRepo): NewRepo {
+  if (next.syncConfig === undefined || asked === undefined || !mayConfigure(call, scope)) return next
+  const { expirationTime = next.syncConfig.expirationTime, gracePeriod } = asked
+  const syncConfig = { ...next.syncConfig, gracePeriod, ...(expirationTime && { expirationTime }) }
+  return { ...next, syncConfig }
 }
 
 function keptSync({ syncConfig: current }: NewRepo, { syncConfig: next }: NewRepo): NewRepo['syncConfig'] {

@@ -76,16 +76,29 @@ onEveryDatabase('repos of version 1', (cast) => {
     await cast().writesNothing(async () => {
       assert.deepEqual((await owned.post(path, { name, description: 'two' })).body, second)
     })
-    // Who may only create may say again what is there, and change nothing.
-    const role = await cast().admin.made(`iam/roles/${root}`, {
-      name: newName('creator'),
-      capabilities: ['CAP_REPO_CREATE', 'CAP_REPO_LIST'],
-    })
-    const creator = versionOneOf(cast(), (await member(role.uid)).api)
-    assert.equal((await creator.post(path, { name, description: 'two' })).status, 200)
-    await cast().writesNothing(async () => {
-      assertRefused(await creator.post(path, { name, description: 'three' }), denied)
-    })
+    // Who may only create learns that the name is taken, and nothing of the repo (R35).
+    for (const capabilities of [['CAP_REPO_CREATE'], ['CAP_REPO_CREATE', 'CAP_REPO_LIST']]) {
+      const role = await cast().admin.made(`iam/roles/${root}`, { name: newName('creator'), capabilities })
+      const creator = versionOneOf(cast(), (await member(role.uid)).api)
+      await cast().writesNothing(async () => {
+        for (const body of [
+          { name, description: 'two' },
+          { name, description: 'three' },
+          { name, catalogTier: 'FIPS' },
+          { name, readme },
+          { name, sync_config: { source: 'nothing' } },
+        ]) {
+          const reply = await creator.post(path, body)
+          assertRefused(reply, denied)
+          assert.ok(reply.text.includes(root) && !reply.text.includes(first.id), reply.text)
+        }
+        if (capabilities.length === 1) {
+          const reply = await creator.post(`${path}?prevent_existing=true`, { name })
+          assertRefused(reply, taken(TYPE, name))
+          assert.ok(!reply.text.includes(first.id), reply.text)
+        }
+      })
+    }
     // Together, one of them makes it and all of them answer.
     const together = newName('together')
     const replies = await Promise.all(
@@ -169,6 +182,50 @@ onEveryDatabase('repos of version 1', (cast) => {
     assertRefused(await owned.put(path, { name, sync_config: { source, amazon: 'elsewhere' } }), denied)
     assert.equal((await operator.put(path, { name, sync_config: { source } })).body.sync_config.google, '')
     assert.equal((await operator.put(path, { name })).body.sync_config, null)
+  })
+
+  test('the operator says when a repo ends to copy another one', async () => {
+    const { uid: root, owned, operator } = await newTeam()
+    const source = (await operator.post(`registry/repos/${root}`, { name: newName('from') })).body.id
+    const name = newName('copy')
+    const end = { expiration: '2031-02-03T04:05:06.123Z', gracePeriod: true }
+    const ofCopy = async () => {
+      const { body } = await owned.get(`registry/repos?name=${name}`)
+      const { expiration, gracePeriod } = body.items[0].sync_config
+      return { expiration, gracePeriod }
+    }
+    const made = await operator.post(`registry/repos/${root}`, { name, sync_config: { source, ...end } })
+    assert.equal(made.status, 200, made.text)
+    assert.deepEqual(await ofCopy(), end)
+    const path = `registry/repos/${made.body.id}`
+    await cast().writesNothing(async () => {
+      // To others it is output, which they need not leave out.
+      const other = { source, expiration: '2040-01-01T00:00:00Z', gracePeriod: false }
+      assert.deepEqual((await owned.put(path, { name, sync_config: other })).body, made.body)
+      assert.deepEqual((await operator.put(path, made.body)).body, made.body)
+    })
+    const later = { expiration: '2032-01-01T00:00:00.000Z', gracePeriod: false }
+    await operator.put(path, { name, sync_config: { source, ...later } })
+    assert.deepEqual(await ofCopy(), later)
+    await operator.put(path, { name, description: 'x', sync_config: { source, gracePeriod: true } })
+    assert.deepEqual(await ofCopy(), { ...later, gracePeriod: true })
+    // What all copies of an organization have is not taken from one, nor becomes its own.
+    await operator.put(path, { name, description: 'x', sync_config: { source } })
+    const settings = (eolGracePeriod: boolean) =>
+      operator.put(`registry/settings/${root}`, { eolGracePeriod })
+    await settings(true)
+    await cast().writesNothing(() => operator.put(path, { name, description: 'x', sync_config: { source } }))
+    await operator.put(path, { name, sync_config: { source, gracePeriod: true } })
+    assert.deepEqual(await ofCopy(), { ...later, gracePeriod: true })
+    await settings(false)
+    assert.deepEqual(await ofCopy(), later)
+    const bad = { repo: { name: newName('bad'), syncConfig: { source, expiration: { seconds: 1n << 60n } } } }
+    await assert.rejects(
+      cast().grpc.call(Registry.method.createRepo, { parentId: root, ...bad }, cast().admin),
+      {
+        code: 3,
+      },
+    )
   })
 
   test('a page is read for those alone who may write it, and not again when it is there', async () => {
