@@ -100,6 +100,8 @@ export const limits = {
   readmeBytesMax: 64 * KIB,
   /** Addresses and titles of the links in a README, once for each reference to them. */
   readmeLinkCharsMax: 256 * KIB,
+  /** Cells of all tables in a README, as many in each row as in the widest. */
+  readmeTableCellsMax: 10_000,
   /** Sources that are gone through, one copying the next, for a README to show. */
   readmeSourcesMax: 8,
 

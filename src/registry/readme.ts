@@ -43,8 +43,9 @@ export function readmeHandlers(
 
     async updateRepoReadme({ repoReadme: patch = create(RepoReadmeSchema), updateMask }, call) {
       const { scope } = allowed(call)
-      // Not in the transaction, which is for the database alone.
-      const unsafe = await checkReadme(patch.content)
+      const shown = await readResource(db, 'repos', scope)
+      if (shown === undefined) throw notFound(REPO_TYPE, scope)
+      const unsafe = await checkNewReadme(db.kysely, shown, patch.content)
       return mutate(store, call, async (tx) => {
         const row = await lockResource(db, tx, 'repos', scope, 'update')
         if (row === undefined) throw notFound(REPO_TYPE, scope)
@@ -165,6 +166,22 @@ const oddMarkup = /<!(?!--(?!-?>)(?:(?!<!--|--!>)[\s\S])*?(?<!<!-)-->)|<\?|<\/(?
 /** Follows the page: a tag or comment that is left open would swallow it. */
 const END = '<hr />'
 
+/**
+ * Cells that the tables of a page have at most. Each row has as many as the table has columns, whatever it says itself: few bytes
+ * would become many. Counted before the page is parsed, which is what takes long.
+ */
+function tableCells(content: string): number {
+  let [cells, columns] = [0, 0]
+  for (const line of content.split(/\r\n?|\n/)) {
+    const text = line.replace(/^[\s>]+/, '')
+    if (text === '') columns = 0
+    // The row below the names of the columns, or at least it could be.
+    else if (/^[-:|][-:|\s]*$/.test(text)) columns = Math.max(columns, text.split('|').length)
+    cells += columns
+  }
+  return cells
+}
+
 /** Characters of all addresses and titles of links, which are defined once and may be referred to often. */
 function linkChars(tokens: readonly Token[]): number {
   let chars = 0
@@ -175,12 +192,27 @@ function linkChars(tokens: readonly Token[]): number {
   return chars
 }
 
+/**
+ * What is unsafe in the page that a repo is to have. For callers who may write it: it takes long. What the repo shows already is
+ * not read again. Not in the transaction, which is for the database alone.
+ */
+export async function checkNewReadme(
+  reader: Reader,
+  repo: Showing | undefined,
+  content: string,
+): Promise<FieldViolation | undefined> {
+  const [current] = repo === undefined ? [] : await readmesOf(reader, [repo])
+  return content === current?.content ? undefined : checkReadme(content)
+}
+
 /** A README is safe when its HTML stays as it is when it is sanitized; comments change nothing. The parsers are loaded at first use. */
 export async function checkReadme(content: string): Promise<FieldViolation | undefined> {
   if (content === '') return undefined
   const refused = (description: string) => ({ field: 'content', description })
   if (Buffer.byteLength(content) > limits.readmeBytesMax)
     return refused(`must have at most ${limits.readmeBytesMax} bytes`)
+  if (tableCells(content) > limits.readmeTableCellsMax)
+    return refused(`must have at most ${limits.readmeTableCellsMax} cells in tables`)
   const [{ default: MarkdownIt }, { default: sanitize }] = await Promise.all([
     import('markdown-it'),
     import('sanitize-html'),

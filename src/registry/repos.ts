@@ -7,10 +7,11 @@ import {
   type Repo,
   RepoSchema,
   ReposService,
+  type SyncConfig,
 } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
 import { accessOf, allowed, nameFor, requireCapabilities } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
-import { setOf } from '../core/capabilities.ts'
+import { includesAll, setOf } from '../core/capabilities.ts'
 import { alreadyExists, type FieldViolation, failedPrecondition, notFound } from '../core/errors.ts'
 import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
@@ -39,10 +40,10 @@ import { checkBundles } from './bundles.ts'
 import { checkCustomOverlay } from './custom-overlay.ts'
 import { REPO_TYPE } from './parent-repo.ts'
 import { readmeHandlers } from './readme.ts'
-import { copySettings } from './registry-settings.ts'
+import { type CopySettings, copySettings } from './registry-settings.ts'
 import { findSource, holdCopies } from './repo-source.ts'
 import { checkTagName } from './tag-name.ts'
-import { hasTags } from './tags.ts'
+import { hasTags, isInstant } from './tags.ts'
 
 /**
  * Repos: where images of a group live. A group's repos differ in name. What describes an image in the catalogue is for the
@@ -142,7 +143,8 @@ export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoCh
 
     async change(tx, call, uid, ask) {
       const { row, current } = await holdForChange(db, tx, call, KIND, uid)
-      const asked = ask(current)
+      const ofItself = toRepo(row).syncConfig?.gracePeriod === true
+      const asked = withGrace(ask(current), current, ofItself)
       const { next, violations } = await synced(tx, call, clock(), { uid, current, asked })
       if (violations.length === 0 && equals(RepoSchema, current, next))
         return { uid, row, answer: current, unchanged: true }
@@ -152,7 +154,7 @@ export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoCh
       const changed = {
         name: next.name,
         description: next.description,
-        ...catalogueColumns(next),
+        ...catalogueColumns(withoutGrace(next, current, ofItself)),
         updated_ms: nextUpdate(store, row),
       }
       await updateResource(tx, 'repos', uid, changed)
@@ -241,8 +243,31 @@ async function shownRepos(reader: Reader, rows: readonly RepoRow[]): Promise<Rep
     const { syncConfig } = repo
     return syncConfig === undefined
       ? repo
-      : { ...repo, syncConfig: { ...syncConfig, ...settingsOf(row.uid) } }
+      : { ...repo, syncConfig: { ...syncConfig, ...shownSettings(syncConfig, settingsOf(row.uid)) } }
   })
+}
+
+/** What an organization wants of its copies, and a grace period that one of them has of itself. */
+function shownSettings({ gracePeriod }: SyncConfig, settings: CopySettings): CopySettings {
+  return { ...settings, gracePeriod: settings.gracePeriod || gracePeriod }
+}
+
+/** Whether a copy shows a grace period that is its organization's alone: nobody takes that from it. */
+function hasGraceFromAbove({ syncConfig }: Repo, ofItself: boolean): boolean {
+  return syncConfig?.gracePeriod === true && !ofItself
+}
+
+function withGrace(asked: Repo, current: Repo, ofItself: boolean): Repo {
+  const { syncConfig } = asked
+  if (syncConfig === undefined || !hasGraceFromAbove(current, ofItself)) return asked
+  return { ...asked, syncConfig: { ...syncConfig, gracePeriod: true } }
+}
+
+/** As it is stored: without what is its organization's. */
+function withoutGrace(next: Repo, current: Repo, ofItself: boolean): Repo {
+  const { syncConfig } = next
+  if (syncConfig === undefined || !hasGraceFromAbove(current, ofItself)) return next
+  return { ...next, syncConfig: { ...syncConfig, gracePeriod: false } }
 }
 
 async function shownRepo(row: RepoRow, reader: Reader): Promise<Repo> {
@@ -343,6 +368,9 @@ function checkRepo(current: Repo, asked: Repo): (FieldViolation | undefined)[] {
         ? undefined
         : checkDestination(destination, `syncConfig.${field}`)
     }),
+    syncConfig?.expirationTime === undefined || isInstant(syncConfig.expirationTime)
+      ? undefined
+      : { field: 'syncConfig.expirationTime', description: 'must be a time in the years 1 to 9999' },
     ...(customOverlay !== undefined && overlayDiffers(current, asked)
       ? checkCustomOverlay(customOverlay)
       : []),
@@ -390,6 +418,11 @@ function requireCustomAssembly(current: Repo, next: Repo): void {
 }
 
 const operatorOnly = setOf([Capability.CAP_REPO_INTERNAL_ADMIN])
+
+/** Whether a caller may change what only the operator writes. */
+export function mayConfigure(call: Call, scope: string): boolean {
+  return includesAll(accessOf(call).grants.at(scope), operatorOnly)
+}
 
 /** Throws code 7 when a caller who is not the operator would change what only the operator writes. */
 function requireOperator(call: Call, scope: string, current: Repo, next: Repo): void {

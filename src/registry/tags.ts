@@ -220,12 +220,16 @@ function conditionsOf(request: ListTagsRequest): Condition[] {
 const EARLIEST_MS = Date.parse('0001-01-01T00:00:00.000Z')
 const LATEST_MS = Date.parse('9999-12-31T23:59:59.999Z')
 
+/** Whether it is a time that JSON can say. */
+export function isInstant(instant: Timestamp): boolean {
+  const ms = timestampMs(instant)
+  return instant.nanos >= 0 && instant.nanos <= 999_999_999 && ms >= EARLIEST_MS && ms <= LATEST_MS
+}
+
 /** The millisecond that an instant lies in: what changed in a later one changed after the instant. Throws code 3. */
 export function instantMs(instant: Timestamp, field: string): number {
-  const ms = timestampMs(instant)
-  if (instant.nanos < 0 || instant.nanos > 999_999_999 || ms < EARLIEST_MS || ms > LATEST_MS)
-    throw invalidArgument(field, 'must be a time in the years 1 to 9999')
-  return ms
+  if (!isInstant(instant)) throw invalidArgument(field, 'must be a time in the years 1 to 9999')
+  return timestampMs(instant)
 }
 
 /** Whether a repo that is held has any. */

@@ -15,19 +15,26 @@ import {
 import { accessRule } from '../auth/authorize.ts'
 import { accessOf, allowed, requireCapabilities } from '../core/allowed.ts'
 import type { Call, Handlers } from '../core/call.ts'
-import type { CapabilitySet } from '../core/capabilities.ts'
+import { type CapabilitySet, includesAll } from '../core/capabilities.ts'
 import { ApiError, Code, type FieldViolation, failedPrecondition, notFound } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { updated } from '../core/message.ts'
 import { parentOf, rootOf, type Uid } from '../core/uid.ts'
 import { REPO_TYPE } from '../registry/parent-repo.ts'
-import { changeReadme, checkReadme, readmesOf } from '../registry/readme.ts'
+import { changeReadme, checkNewReadme, readmesOf } from '../registry/readme.ts'
 import { countCopies } from '../registry/repo-source.ts'
-import { type ChangedRepo, nameTaken, type RepoOptions, repoChanges } from '../registry/repos.ts'
+import {
+  type ChangedRepo,
+  mayConfigure,
+  nameTaken,
+  type RepoOptions,
+  repoChanges,
+} from '../registry/repos.ts'
 import type { Tx } from '../storage/db.ts'
 import { type Changed, mutate } from '../storage/mutation.ts'
-import { lockResource, readResource } from '../storage/rows.ts'
+import { findUid, lockResource, readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
+import type { RepoRow } from '../storage/tables.ts'
 import { repoWords } from './repo-words.ts'
 import { inWords, narrowed, nothing, respelled, type Translators, wholeList } from './translation.ts'
 
@@ -78,9 +85,12 @@ export function repoHandlers(
     page: Page,
   ): Promise<Changed<Repo>> => {
     const readme = await changeReadme(tx, row, page.unsafe, (current) => {
+      const { grants } = accessOf(call)
+      if (page.content === current.content) return current
       // A repo that copies another one has the page of that one, unless it says otherwise.
-      if (page.content === current.content || (page.content === '' && row.source !== '')) return current
-      requireCapabilities(accessOf(call).grants, row.uid, mayWritePages, 'write the page of a repo')
+      const mayBeEmpty = row.source === '' && includesAll(grants.at(row.uid), mayWritePages)
+      if (page.content === '' && !mayBeEmpty) return current
+      requireCapabilities(grants, row.uid, mayWritePages, 'write the page of a repo')
       return { ...current, content: page.content }
     })
     return {
@@ -90,6 +100,18 @@ export function repoHandlers(
     }
   }
 
+  /** A page is read only for those who may write one: it takes long, and the others are told so in the transaction. */
+  const pageOf = async (
+    call: Call,
+    scope: string,
+    { readme: content }: Repo,
+    shown: () => Promise<RepoRow | undefined>,
+  ): Promise<Page> => {
+    if (content === '' || !includesAll(accessOf(call).grants.at(scope), mayWritePages))
+      return { content, unsafe: undefined }
+    return { content, unsafe: await checkNewReadme(store.db.kysely, await shown(), content) }
+  }
+
   const upsert = async (call: Call, asked: NewRepo, page: Page, preventExisting: boolean) => {
     const group = allowed(call).scope as Uid
     return mutate(
@@ -97,12 +119,17 @@ export function repoHandlers(
       call,
       async (tx) => {
         const there = preventExisting ? undefined : await holdRepoNamed(store, tx, group, asked.name)
-        if (there === undefined) return withPage(tx, call, await changes.add(tx, call, group, asked), page)
-        const changed = await changes.change(tx, call, there, (current) => whole(current, asked))
-        const answer = await withPage(tx, call, changed, page)
-        if (answer.unchanged !== true)
-          requireCapabilities(accessOf(call).grants, there, mayUpdate, 'change a repo that is there already')
-        return answer
+        if (there === undefined)
+          return withPage(
+            tx,
+            call,
+            await changes.add(tx, call, group, whole(call, group, nothingYet, asked)),
+            page,
+          )
+        // Before anything that tells of it: who may create repos need not see those that are there (R35).
+        requireCapabilities(accessOf(call).grants, group, mayUpdate, 'change a repo that is there already')
+        const changed = await changes.change(tx, call, there, (current) => whole(call, there, current, asked))
+        return withPage(tx, call, changed, page)
       },
       () => nameTaken(store, call, group, asked.name),
     )
@@ -111,8 +138,16 @@ export function repoHandlers(
   return {
     createRepo: ({ repo = create(RepoSchema), preventExisting }, call) =>
       inWords(spelled, async () => {
-        const page = await pageOf(repo)
-        const asked = updated(NewRepoSchema, create(NewRepoSchema), newRepo(repo), ['*'])
+        const group = allowed(call).scope
+        const page = await pageOf(call, group, repo, async () => {
+          const uid = await findUid(store.db, 'repos', {
+            root: rootOf(group),
+            parent: group,
+            name: repo.name,
+          })
+          return uid === undefined ? undefined : readResource(store.db, 'repos', uid)
+        })
+        const asked = newRepo(repo)
         try {
           return await upsert(call, asked, page, preventExisting)
         } catch (failure) {
@@ -126,7 +161,7 @@ export function repoHandlers(
     updateRepo: (repo, call) =>
       inWords(spelled, async () => {
         const { scope } = allowed(call)
-        const page = await pageOf(repo)
+        const page = await pageOf(call, scope, repo, () => readResource(store.db, 'repos', scope))
         const asked = newRepo(repo)
         return mutate(
           store,
@@ -135,7 +170,7 @@ export function repoHandlers(
             withPage(
               tx,
               call,
-              await changes.change(tx, call, scope, (current) => whole(current, asked)),
+              await changes.change(tx, call, scope, (current) => whole(call, scope, current, asked)),
               page,
             ),
           () => nameTaken(store, call, parentOf(scope), asked.name),
@@ -167,9 +202,7 @@ interface Page {
   readonly unsafe: FieldViolation | undefined
 }
 
-async function pageOf({ readme }: Repo): Promise<Page> {
-  return { content: readme, unsafe: await checkReadme(readme) }
-}
+const nothingYet = create(NewRepoSchema)
 
 function newRepo(repo: Repo): NewRepo {
   return create(NewRepoSchema, repoWords.toNew(repo))
@@ -177,18 +210,40 @@ function newRepo(repo: Repo): NewRepo {
 
 /**
  * What a repo becomes when all of it is replaced. A repo that copies another one has nothing of its own in the catalogue, and a
- * caller who says nothing there leaves it at that.
+ * caller who may not write there has nothing to say: what they leave empty stays.
  */
-function whole(current: NewRepo, asked: NewRepo): NewRepo {
-  const next = updated(NewRepoSchema, current, asked, ['*'])
-  if (current.syncConfig === undefined || next.syncConfig === undefined) return next
+function whole(call: Call, scope: string, current: NewRepo, asked: NewRepo): NewRepo {
+  const next = withEnd(call, scope, updated(NewRepoSchema, current, asked, ['*']), asked)
+  const kept = !mayConfigure(call, scope)
+  if (!kept && (current.syncConfig === undefined || next.syncConfig === undefined)) return next
   const { catalogTier, bundles, aliases, activeTags } = current
+  const syncConfig = kept ? keptSync(current, next) : next.syncConfig
   return {
     ...next,
     catalogTier: next.catalogTier || catalogTier,
     bundles: next.bundles.length === 0 ? bundles : next.bundles,
     aliases: next.aliases.length === 0 ? aliases : next.aliases,
     activeTags: next.activeTags.length === 0 ? activeTags : next.activeTags,
+    ...(syncConfig && { syncConfig }),
+  }
+}
+
+/** When a repo ends to copy another one is output of the newer methods alone: here the operator says so. */
+function withEnd(call: Call, scope: string, next: NewRepo, { syncConfig: asked }: NewRepo): NewRepo {
+  if (next.syncConfig === undefined || asked === undefined || !mayConfigure(call, scope)) return next
+  const { expirationTime = next.syncConfig.expirationTime, gracePeriod } = asked
+  const syncConfig = { ...next.syncConfig, gracePeriod, ...(expirationTime && { expirationTime }) }
+  return { ...next, syncConfig }
+}
+
+function keptSync({ syncConfig: current }: NewRepo, { syncConfig: next }: NewRepo): NewRepo['syncConfig'] {
+  if (current === undefined || next === undefined) return next ?? current
+  return {
+    ...next,
+    source: next.source || current.source,
+    google: next.google || current.google,
+    amazon: next.amazon || current.amazon,
+    azure: next.azure || current.azure,
   }
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CatalogTier, Registry } from '#gen/chainguard/platform/registry/registry_pb.js'
 import { limits } from '../../src/core/limits.ts'
+import { checkReadme } from '../../src/registry/readme.ts'
 import { assertRefused, badField, denied, missing, newName, onEveryDatabase, taken } from '../support/cast.ts'
 import { versionOneOf } from '../support/version-one.ts'
 
@@ -75,16 +76,29 @@ onEveryDatabase('repos of version 1', (cast) => {
     await cast().writesNothing(async () => {
       assert.deepEqual((await owned.post(path, { name, description: 'two' })).body, second)
     })
-    // Who may only create may say again what is there, and change nothing.
-    const role = await cast().admin.made(`iam/roles/${root}`, {
-      name: newName('creator'),
-      capabilities: ['CAP_REPO_CREATE', 'CAP_REPO_LIST'],
-    })
-    const creator = versionOneOf(cast(), (await member(role.uid)).api)
-    assert.equal((await creator.post(path, { name, description: 'two' })).status, 200)
-    await cast().writesNothing(async () => {
-      assertRefused(await creator.post(path, { name, description: 'three' }), denied)
-    })
+    // Who may only create learns that the name is taken, and nothing of the repo (R35).
+    for (const capabilities of [['CAP_REPO_CREATE'], ['CAP_REPO_CREATE', 'CAP_REPO_LIST']]) {
+      const role = await cast().admin.made(`iam/roles/${root}`, { name: newName('creator'), capabilities })
+      const creator = versionOneOf(cast(), (await member(role.uid)).api)
+      await cast().writesNothing(async () => {
+        for (const body of [
+          { name, description: 'two' },
+          { name, description: 'three' },
+          { name, catalogTier: 'FIPS' },
+          { name, readme },
+          { name, sync_config: { source: 'nothing' } },
+        ]) {
+          const reply = await creator.post(path, body)
+          assertRefused(reply, denied)
+          assert.ok(reply.text.includes(root) && !reply.text.includes(first.id), reply.text)
+        }
+        if (capabilities.length === 1) {
+          const reply = await creator.post(`${path}?prevent_existing=true`, { name })
+          assertRefused(reply, taken(TYPE, name))
+          assert.ok(!reply.text.includes(first.id), reply.text)
+        }
+      })
+    }
     // Together, one of them makes it and all of them answer.
     const together = newName('together')
     const replies = await Promise.all(
@@ -105,9 +119,9 @@ onEveryDatabase('repos of version 1', (cast) => {
     assert.equal(await pageOf(body.id), readme)
     assert.equal((await owned.get(`registry/repos?id=${body.id}`)).body.items[0].readme, readme)
     const path = `registry/repos/${body.id}`
-    // The operator alone writes it: a caller who leaves it out would reset it.
+    // The operator alone writes it.
     await cast().writesNothing(async () => {
-      assertRefused(await owned.put(path, { name, description: 'x' }), denied)
+      assertRefused(await owned.put(path, { name, readme: 'another' }), denied)
       assertRefused(await owned.post(`registry/repos/${root}`, { name: newName('other'), readme }), denied)
       // Both change, or neither does.
       const unsafe = '<script>alert(1)</script>'
@@ -117,6 +131,131 @@ onEveryDatabase('repos of version 1', (cast) => {
     assert.deepEqual([kept.status, kept.body.description, kept.body.readme], [200, 'x', readme])
     assert.equal((await operator.put(path, { name })).body.readme, '')
     assert.equal(await pageOf(body.id), '')
+  })
+
+  test('what only the operator writes stays as it is where another caller leaves it out', async () => {
+    const { uid: root, owned, operator } = await newTeam()
+    const source = (await operator.post(`registry/repos/${root}`, { name: newName('from') })).body.id
+    const catalogue = {
+      catalogTier: 'FIPS',
+      bundles: ['fips'],
+      aliases: ['web:1'],
+      activeTags: ['1.27'],
+      readme,
+    }
+    const name = newName('repo')
+    const { body } = await operator.post(`registry/repos/${root}`, { name, ...catalogue })
+    const path = `registry/repos/${body.id}`
+    const put = await owned.put(path, { name, description: 'x' })
+    assert.equal(put.status, 200, put.text)
+    assert.deepEqual(put.body, { ...body, description: 'x', updatedAt: put.body.updatedAt })
+    const empty = {
+      catalogTier: 'UNKNOWN',
+      bundles: [],
+      aliases: [],
+      activeTags: [],
+      readme: '',
+      sync_config: null,
+    }
+    const posted = await owned.post(`registry/repos/${root}`, { name, description: 'y', ...empty })
+    assert.deepEqual(posted.body, { ...body, description: 'y', updatedAt: posted.body.updatedAt })
+    await cast().writesNothing(async () => {
+      for (const other of [
+        { catalogTier: 'BASE' },
+        { bundles: ['base'] },
+        { aliases: ['web:2'] },
+        { activeTags: ['1.28'] },
+        { readme: 'another' },
+        { sync_config: { source } },
+      ])
+        assertRefused(await owned.put(path, { name, description: 'y', ...other }), denied)
+    })
+    const reset = await operator.put(path, { name })
+    assert.deepEqual([reset.body.catalogTier, reset.body.bundles, reset.body.readme], ['UNKNOWN', [], ''])
+
+    const copying = { source, google: 'europe-docker.pkg.dev/acme/images' }
+    const copied = (await operator.put(path, { name, sync_config: copying })).body.sync_config
+    for (const sync_config of [undefined, {}, { source }, { ...copied, amazon: '' }]) {
+      const reply = await owned.put(path, { name, description: JSON.stringify(sync_config), sync_config })
+      assert.deepEqual([reply.status, reply.body.sync_config], [200, copied], reply.text)
+    }
+    assertRefused(await owned.put(path, { name, sync_config: { source, amazon: 'elsewhere' } }), denied)
+    assert.equal((await operator.put(path, { name, sync_config: { source } })).body.sync_config.google, '')
+    assert.equal((await operator.put(path, { name })).body.sync_config, null)
+  })
+
+  test('the operator says when a repo ends to copy another one', async () => {
+    const { uid: root, owned, operator } = await newTeam()
+    const source = (await operator.post(`registry/repos/${root}`, { name: newName('from') })).body.id
+    const name = newName('copy')
+    const end = { expiration: '2031-02-03T04:05:06.123Z', gracePeriod: true }
+    const ofCopy = async () => {
+      const { body } = await owned.get(`registry/repos?name=${name}`)
+      const { expiration, gracePeriod } = body.items[0].sync_config
+      return { expiration, gracePeriod }
+    }
+    const made = await operator.post(`registry/repos/${root}`, { name, sync_config: { source, ...end } })
+    assert.equal(made.status, 200, made.text)
+    assert.deepEqual(await ofCopy(), end)
+    const path = `registry/repos/${made.body.id}`
+    await cast().writesNothing(async () => {
+      // To others it is output, which they need not leave out.
+      const other = { source, expiration: '2040-01-01T00:00:00Z', gracePeriod: false }
+      assert.deepEqual((await owned.put(path, { name, sync_config: other })).body, made.body)
+      assert.deepEqual((await operator.put(path, made.body)).body, made.body)
+    })
+    const later = { expiration: '2032-01-01T00:00:00.000Z', gracePeriod: false }
+    await operator.put(path, { name, sync_config: { source, ...later } })
+    assert.deepEqual(await ofCopy(), later)
+    await operator.put(path, { name, description: 'x', sync_config: { source, gracePeriod: true } })
+    assert.deepEqual(await ofCopy(), { ...later, gracePeriod: true })
+    // What all copies of an organization have is not taken from one, nor becomes its own.
+    await operator.put(path, { name, description: 'x', sync_config: { source } })
+    const settings = (eolGracePeriod: boolean) =>
+      operator.put(`registry/settings/${root}`, { eolGracePeriod })
+    await settings(true)
+    await cast().writesNothing(() => operator.put(path, { name, description: 'x', sync_config: { source } }))
+    await operator.put(path, { name, sync_config: { source, gracePeriod: true } })
+    assert.deepEqual(await ofCopy(), { ...later, gracePeriod: true })
+    await settings(false)
+    assert.deepEqual(await ofCopy(), later)
+    const bad = { repo: { name: newName('bad'), syncConfig: { source, expiration: { seconds: 1n << 60n } } } }
+    await assert.rejects(
+      cast().grpc.call(Registry.method.createRepo, { parentId: root, ...bad }, cast().admin),
+      {
+        code: 3,
+      },
+    )
+  })
+
+  test('a page is read for those alone who may write it, and not again when it is there', async () => {
+    const { uid: root, owned, operator } = await newTeam()
+    const name = newName('repo')
+    // Among the slowest of its length.
+    const slow = '- x\n'.repeat(limits.readmeBytesMax / 4)
+    const timed = async <T>(work: () => Promise<T>) => {
+      const start = performance.now()
+      return { result: await work(), ms: performance.now() - start }
+    }
+    await checkReadme(slow)
+    const { ms: reading } = await timed(() => checkReadme(slow))
+    const { body } = await operator.post(`registry/repos/${root}`, { name, readme: slow })
+    assert.equal(body.readme, slow)
+    const path = `registry/repos/${body.id}`
+    for (const ask of [
+      () => owned.post(`registry/repos/${root}`, { name, readme: `${slow.slice(4)}y` }),
+      () => owned.post(`registry/repos/${root}`, { name: newName('other'), readme: slow }),
+      () => owned.put(path, { name, readme: `${slow.slice(4)}y` }),
+    ]) {
+      const { result, ms } = await timed(ask)
+      assertRefused(result, denied)
+      assert.ok(ms < reading / 2, `${ms} of ${reading} ms`)
+    }
+    const { result: same, ms } = await timed(() =>
+      operator.put(path, { name, readme: slow, description: 'x' }),
+    )
+    assert.deepEqual([same.status, same.body.description], [200, 'x'])
+    assert.ok(ms < reading / 2, `${ms} of ${reading} ms`)
   })
 
   test('a repo that copies another one shows what that one has, and nobody need say it again', async () => {
