@@ -40,7 +40,7 @@ export const limits = {
   listedReadmesBytesMax: 32 * MIB,
   /** Identities and methods that the metric of calls of version 1 tells apart; the rest count as one identity. */
   versionOneSeriesMax: 5000,
-  /** Digests of a tag that one answer tells of. */
+  /** Digests of a tag that are kept: the latest. */
   tagHistoryMax: 1000,
   /** Helm charts that deploy a repo, and each part of what names one. */
   deploymentChartsMax: 100,

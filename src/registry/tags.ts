@@ -81,7 +81,8 @@ export function tagsService(store: Store) {
       return toTag(row)
     },
 
-    createTag: ({ tag = create(TagSchema) }, call) => putTag(store, call, allowed(call).scope as Uid, tag),
+    createTag: ({ tag = create(TagSchema) }, call) =>
+      mutate(store, call, (tx) => putTag(store, tx, call, allowed(call).scope as Uid, tag)),
 
     async deleteTag(_request, call) {
       const { scope } = allowed(call)
@@ -99,40 +100,39 @@ export function tagsService(store: Store) {
  * Makes a tag in a repo, or makes the tag of that name what is given. Since version 2 a tag points at something; the first version
  * also makes tags for what is yet to come (`mayBeEmpty`).
  */
-export function putTag(
+export async function putTag(
   store: Store,
+  tx: Tx,
   call: Call,
   repo: Uid,
   tag: Tag,
   { mayBeEmpty = false }: { readonly mayBeEmpty?: boolean } = {},
-): Promise<Tag> {
+): Promise<Changed<Tag>> {
   const { db, clock, uids } = store
-  return mutate(store, call, async (tx) => {
-    await holdRepo(db, tx, repo)
-    refuseIfAny(checkTagName(tag.name), ...checkContent(tag, mayBeEmpty))
-    const current = await holdTagNamed(db, tx, repo, tag.name)
-    // In version 2 there is no other method that moves a tag.
-    requireMatch(call, TagSchema, current && toTag(current), current?.uid ?? tag.name)
-    if (current !== undefined) {
-      return changed(store, tx, current, tag, () =>
-        requireCapabilities(accessOf(call).grants, repo, mayUpdate, 'change a tag that is there already'),
-      )
-    }
-    const now = clock()
-    const row: TagRow = {
-      root: rootOf(repo),
-      uid: uids.below(repo),
-      parent: repo,
-      name: tag.name,
-      forms: formsOf(tag.name),
-      ...contentColumns(tag),
-      created_ms: now,
-      updated_ms: now,
-    }
-    await insertResource(db, tx, 'tags', row)
-    await recordDigest(tx, { uid: row.uid, since_ms: now, digest: row.digest })
-    return { uid: row.uid, answer: toTag(row) }
-  })
+  await holdRepo(db, tx, repo)
+  refuseIfAny(checkTagName(tag.name), ...checkContent(tag, mayBeEmpty))
+  const current = await holdTagNamed(db, tx, repo, tag.name)
+  // In version 2 there is no other method that moves a tag.
+  requireMatch(call, TagSchema, current && toTag(current), current?.uid ?? tag.name)
+  if (current !== undefined) {
+    return changed(store, tx, current, tag, () =>
+      requireCapabilities(accessOf(call).grants, repo, mayUpdate, 'change a tag that is there already'),
+    )
+  }
+  const now = clock()
+  const row: TagRow = {
+    root: rootOf(repo),
+    uid: uids.below(repo),
+    parent: repo,
+    name: tag.name,
+    forms: formsOf(tag.name),
+    ...contentColumns(tag),
+    created_ms: now,
+    updated_ms: now,
+  }
+  await insertResource(db, tx, 'tags', row)
+  await recordDigest(tx, { uid: row.uid, since_ms: now, digest: row.digest })
+  return { uid: row.uid, answer: toTag(row) }
 }
 
 /** Makes a tag what is given, as the first version does: it may come to point at nothing, and keeps its name. */

@@ -53,6 +53,8 @@ const reasons = {
     'getManifestDigestCount',
   ],
   'this server builds no images': ['listBuildReports', 'getBuildStatus'],
+  // An empty list would say that everything is still looked after.
+  'this server does not know when software reaches its end of life': ['listEolTags'],
   'this server copies no images by itself': ['getUpdateStatus', 'getSyncStatus', 'listSyncStatuses'],
 } as const satisfies Readonly<Record<string, readonly (keyof typeof Registry.method)[]>>
 

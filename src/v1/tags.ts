@@ -1,7 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import {
-  EolTagListSchema,
   type Registry,
   RepoTagsSummarySchema,
   TagHistoryListSchema,
@@ -12,13 +11,13 @@ import { TagSchema as NewTagSchema, TagsService } from '#gen/chainguard/platform
 import { allowed } from '../core/allowed.ts'
 import type { Handlers } from '../core/call.ts'
 import { notFound } from '../core/errors.ts'
-import { limits } from '../core/limits.ts'
 import { timestampOf } from '../core/message.ts'
 import type { Uid } from '../core/uid.ts'
 import { REPO_TYPE } from '../registry/parent-repo.ts'
 import { historyOf } from '../registry/tag-history.ts'
 import { summaryOf } from '../registry/tag-summary.ts'
 import { instantMs, putTag, replaceTag, TAG_TYPE } from '../registry/tags.ts'
+import { mutate } from '../storage/mutation.ts'
 import { readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import { inWords, narrowed, nothing, respelled, type Translators, wholeList } from './translation.ts'
@@ -29,7 +28,7 @@ import { wording } from './wording.ts'
  * before is for this version alone to ask.
  */
 
-type Names = 'createTag' | 'updateTag' | 'getRepoTagsSummary' | 'listEolTags' | 'listTagHistory'
+type Names = 'createTag' | 'updateTag' | 'getRepoTagsSummary' | 'listTagHistory'
 
 const tagWords = wording(
   TagSchema,
@@ -86,9 +85,11 @@ export function tagHandlers(store: Store): Required<Pick<Handlers<typeof Registr
     createTag: ({ tag = create(TagSchema) }, call) =>
       inWords(spelled, async () => {
         const asked = create(NewTagSchema, tagWords.toNew(tag))
-        return tagWords.toOld(
-          await putTag(store, call, allowed(call).scope as Uid, asked, { mayBeEmpty: true }),
-        )
+        return mutate(store, call, async (tx) => {
+          const repo = allowed(call).scope as Uid
+          const { answer, ...change } = await putTag(store, tx, call, repo, asked, { mayBeEmpty: true })
+          return { ...change, answer: tagWords.toOld(answer) }
+        })
       }),
 
     updateTag: (tag, call) =>
@@ -110,16 +111,12 @@ export function tagHandlers(store: Store): Required<Pick<Handlers<typeof Registr
       })
     },
 
-    // Nothing here says when software reaches its end of life.
-    listEolTags: async () => create(EolTagListSchema),
-
     async listTagHistory({ start, end }, call) {
       const { scope } = allowed(call)
       if ((await readResource(db, 'tags', scope)) === undefined) throw notFound(TAG_TYPE, scope)
       const rows = await historyOf(db.kysely, scope, {
         fromMs: start === undefined ? 0 : notBefore(start, 'start'),
         beforeMs: end === undefined ? Number.MAX_SAFE_INTEGER : notBefore(end, 'end'),
-        atMost: limits.tagHistoryMax,
       })
       return create(TagHistoryListSchema, {
         items: rows.map(({ since_ms, digest }) => ({ updateTimestamp: timestampOf(since_ms), digest })),

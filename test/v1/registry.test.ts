@@ -141,7 +141,10 @@ onEveryDatabase('the registry of version 1', (cast) => {
   test('what nothing is known of is empty or not found, what is not offered says why', async () => {
     const { uid: root, owned, viewer, repo } = await newRepo()
     const stranger = versionOneOf(cast(), (await cast().organization()).owner.api)
-    assert.deepEqual((await owned.get('registry/eoltags')).body, { items: [], nextPageToken: '' })
+    // None is not the same as not known.
+    const endsOfLife = await owned.get('registry/eoltags')
+    assert.deepEqual([endsOfLife.status, endsOfLife.body.code], [501, 12], endsOfLife.text)
+    assert.match(endsOfLife.body.message, /does not know when software reaches its end of life/)
     assertRefused(await owned.get('registry/versions/go'), missing('registry.chainguard.dev/Package', 'go'))
     const digest = `sha256:${'a'.repeat(64)}`
     for (const path of [

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { CatalogTier, Registry } from '#gen/chainguard/platform/registry/registry_pb.js'
 import { limits } from '../../src/core/limits.ts'
 import { checkReadme } from '../../src/registry/readme.ts'
+import { countCopies } from '../../src/registry/repo-source.ts'
 import { assertRefused, badField, denied, missing, newName, onEveryDatabase, taken } from '../support/cast.ts'
 import { versionOneOf } from '../support/version-one.ts'
 
@@ -108,6 +109,28 @@ onEveryDatabase('repos of version 1', (cast) => {
       replies.map(({ status, body }) => [status, body.id, body.readme]),
       replies.map(() => [200, replies[0]?.body.id, readme]),
     )
+  })
+
+  test('a create that is sent again with its key is answered as the first time', async () => {
+    const { uid: root, owned } = await newTeam()
+    const path = `registry/repos/${root}?prevent_existing=true`
+    const [name, key] = [newName('repo'), { 'idempotency-key': newName('key') }]
+    const first = await owned.post(path, { name }, key)
+    assert.equal(first.status, 200, first.text)
+    await owned.put(`registry/repos/${first.body.id}`, { name, description: 'changed since' })
+    await cast().writesNothing(async () => {
+      const again = await owned.post(path, { name }, key)
+      assert.deepEqual([again.status, again.text], [200, first.text])
+      const reused = { status: 422, code: 9, violation: 'IDEMPOTENCY_KEY_REUSED' } as const
+      assertRefused(await owned.post(path, { name: newName('other') }, key), reused)
+      assertRefused(await owned.post(path, { name }), taken(TYPE, first.body.id))
+    })
+    const tags = `registry/tags/${first.body.id}`
+    const other = { 'idempotency-key': newName('key') }
+    const tag = await owned.post(tags, { name: 'latest' }, other)
+    await owned.put(`registry/tags/${tag.body.id}`, { name: 'latest', deprecated: true })
+    assert.equal((await owned.post(tags, { name: 'latest' }, other)).text, tag.text)
+    assert.ok(tag.body.updatedAt && first.body.createdAt && first.body.updatedAt)
   })
 
   test('the page that introduces a repo is a field of it', async () => {
@@ -335,6 +358,25 @@ onEveryDatabase('repos of version 1', (cast) => {
     assert.deepEqual((await count(owned, source.id)).body, { count: '1' })
     assert.deepEqual((await count(operator, source.id)).body, { count: '2' })
     assertRefused(await count(elsewhere.owned, source.id), denied)
+    // Of teams in the organization only where the caller has them, however many.
+    const { admin } = cast()
+    const teams = await Promise.all(
+      Array.from({ length: 3 }, () => admin.made(`iam/groups/${root}`, { name: newName('team') })),
+    )
+    for (const { uid } of teams) await operator.post(`registry/repos/${uid}`, { name, ...sync })
+    assert.deepEqual((await count(owned, source.id)).body, { count: '4' })
+    const { db } = cast().berth.berth.installation.store
+    const held = (scopes: readonly string[]) =>
+      countCopies({ db }, { holding: () => scopes } as never, source.id)
+    const [one = '', two = '', three = ''] = teams.map(({ uid }) => uid)
+    const many = Array.from(
+      { length: db.sizes.branchesMax },
+      (_, n) => `${elsewhere.uid}/${String(n).padStart(16, '0')}`,
+    )
+    assert.deepEqual(
+      await Promise.all([[], [one], [one, two], [''], [root, elsewhere.uid], [three, ...many]].map(held)),
+      [0, 1, 2, 5, 5, 1],
+    )
   })
 
   test('classes of images have numbers of their own', async () => {

@@ -150,6 +150,19 @@ onEveryDatabase('tags of version 1', (cast) => {
         .values(older.slice(at, at + 200))
         .execute()
     assert.equal((await history()).length, limits.tagHistoryMax)
+    // No more are kept than that: the next one makes the oldest go.
+    await owned.put(path, { name: 'latest', digest: b })
+    const kept = await kysely
+      .selectFrom('tag_digests')
+      .where('uid', '=', id)
+      .select(['since_ms', 'digest'])
+      .orderBy('since_ms', 'desc')
+      .execute()
+    assert.equal(kept.length, limits.tagHistoryMax)
+    assert.deepEqual(
+      [kept[0]?.digest, Number(kept.at(-1)?.since_ms)],
+      [b, Number(first) - (limits.tagHistoryMax - 5)],
+    )
     await owned.delete(path)
     assert.deepEqual(await kysely.selectFrom('tag_digests').where('uid', '=', id).selectAll().execute(), [])
     assertRefused(await owned.get(`${path}/history`), missing(TYPE, id))
