@@ -234,7 +234,7 @@ export function createServer(deps: ServerDeps): BerthServer {
   const { dispatch, authenticate, admit } = waist<AccessRule>({
     methods,
     services: implementations,
-    translations: [...versionOne, registryTranslation(store)],
+    translations: [...versionOne(store), registryTranslation(store)],
     ruleOf: accessRule,
     isOpen: (rule) => rule.kind === 'open',
     authenticate: authenticator({ ...tokens, clock: store.clock }, addresses.baseUrl),

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { Groups } from '#gen/chainguard/platform/iam/groups_pb.js'
 import { RoleBindings } from '#gen/chainguard/platform/iam/role_bindings_pb.js'
 import { limits } from '../../src/core/limits.ts'
 import { type Cast, claimMatch, managedRole, newName, onEveryDatabase } from '../support/cast.ts'
+import { newPerson } from '../support/people.ts'
 import { call, type RestReply } from '../support/rest.ts'
 
 /** What version 1 does otherwise than version 2, besides the names. */
@@ -16,6 +18,9 @@ const sender =
       headers,
       ...(body === undefined ? {} : { body }),
     })
+
+const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const issuerKeys = JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k1' }] })
 
 const violations = (reply: RestReply) =>
   reply.body.details
@@ -187,15 +192,63 @@ onEveryDatabase('version 1', (cast) => {
     assert.deepEqual([named.role.name, named.role.capabilities], ['reader', []])
   })
 
-  test('a person is looked up whole by who may read them, and else by identifier alone', async () => {
-    const { owner } = await cast().organization()
-    const query = 'identities/lookup?issuer=https://issuer.example&subject=nobody'
-    const { body } = await sender(cast(), owner.api.token)('GET', query)
-    const newer = await owner.api.get('iam/identities:lookupIdentity', {
-      issuer: 'https://issuer.example',
-      subject: 'nobody',
+  test('who is looked up is told whole to who may read them, and a person else by identifier alone', async () => {
+    const { owner, uid: root, member } = await cast().organization()
+    const stranger = await cast().organization()
+    const { admin, berth } = cast()
+    const lookup = (token: string, of: { issuer: string; subject: string }) =>
+      sender(cast(), token)('GET', `identities/lookup?${new URLSearchParams(of)}`)
+
+    const nobody = { issuer: 'https://issuer.example', subject: newName('nobody') }
+    const missing = await lookup(owner.api.token, nobody)
+    assert.deepEqual([missing.status, missing.body.code], [404, 5], missing.text)
+    assert.equal((await lookup(owner.api.token, { issuer: '', subject: '' })).status, 400)
+
+    const person = { issuer: 'https://people.example', subject: newName('person') }
+    const uid = await newPerson(berth, person)
+    const [whole, alone] = [await lookup(admin.token, person), await lookup(owner.api.token, person)]
+    assert.deepEqual([whole.body.id, whole.body.createdAt !== null], [uid, true], whole.text)
+    assert.deepEqual([alone.body.id, alone.body.name, alone.body.createdAt], [uid, '', null])
+
+    const exact = { issuer: 'https://ci.example', subject: newName('robot') }
+    const { uid: robot } = await owner.api.made(`iam/identities/${root}`, {
+      name: 'robot',
+      claimMatch: exact,
     })
-    assert.deepEqual([body.id, body.name, body.createdAt], [newer.body.uid, '', null])
+    const keyed = { issuer: 'https://keys.example', subject: newName('keyed') }
+    const { uid: withKeys } = await owner.api.made(`iam/identities/${root}`, {
+      name: 'keyed',
+      staticKeys: { ...keyed, issuerKeys },
+    })
+    assert.equal((await lookup(owner.api.token, exact)).body.id, robot)
+    assert.equal((await lookup(owner.api.token, exact)).body.name, 'robot')
+    assert.equal((await lookup(owner.api.token, keyed)).body.id, withKeys)
+    assert.equal((await lookup(stranger.owner.api.token, exact)).status, 404)
+    const { api: without } = await member(
+      (await owner.api.made(`iam/roles/${root}`, { name: 'r', capabilities: ['CAP_IAM_GROUPS_LIST'] })).uid,
+    )
+    assert.equal((await lookup(without.token, exact)).status, 404)
+  })
+
+  test('what a relationship does not have is refused, however it is nested; elsewhere it is ignored', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const send = sender(cast(), owner.api.token)
+    const made = await send('POST', `identities/${root}`, { name: 'a', nickname: 'b', claimMatch })
+    assert.equal(made.status, 200, made.text)
+    for (const [relationship, member] of [
+      [{ claimMatch: { ...claimMatch, audiences: 'x' } }, 'claimMatch.audiences'],
+      [{ claim_match: { ...claimMatch, claim: { a: 'b' } } }, 'claim_match.claim'],
+      [{ static: { ...claimMatch, issuerKeys: '{}', audience: 'x' } }, 'static.audience'],
+      [{ awsIdentity: { awsAccount: '123456789012', arns: 'x' } }, 'awsIdentity.arns'],
+    ] as const) {
+      for (const [method, path] of [
+        ['POST', `identities/${root}`],
+        ['PUT', `identities/${made.body.id}`],
+      ] as const) {
+        const reply = await send(method, path, { name: 'a', ...relationship })
+        assert.deepEqual([reply.status, reply.body.code, violations(reply)], [400, 3, [member]], reply.text)
+      }
+    }
   })
 
   test('built-in roles are those whose parent is /', async () => {
