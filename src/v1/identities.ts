@@ -7,6 +7,8 @@ import {
   RelationshipType,
 } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import { notFound } from '../core/errors.ts'
+import { limits } from '../core/limits.ts'
+import { timestampOf } from '../core/message.ts'
 import { readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import { narrowed, nothing, respelled, translation, wholeList } from './translation.ts'
@@ -43,7 +45,7 @@ const { listIdentities, createIdentity, updateIdentity, deleteIdentity, lookupId
 
 const spelled = respelled({ parent: 'parentId' }, identity)
 
-export const identities = (store: Pick<Store, 'db'>) =>
+export const identities = (store: Pick<Store, 'db' | 'clock'>) =>
   translation(Identities, spelled, {
     async list({ id, uidp }, ask) {
       const within = narrowed(uidp, { id })
@@ -53,6 +55,9 @@ export const identities = (store: Pick<Store, 'db'>) =>
     },
 
     async create({ parentId, identity: made = create(IdentitySchema) }, ask) {
+      const { relationship } = made
+      if (relationship.case === 'static')
+        relationship.value.expiration ??= timestampOf(store.clock() + limits.staticKeyLifetimeMsInVersionOne)
       return identity.toOld(await ask(createIdentity, { parent: parentId, identity: identity.toNew(made) }))
     },
 
