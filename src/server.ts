@@ -67,6 +67,7 @@ import type { SigningKeys } from './sts/signing-keys.ts'
 import type { KeySource } from './trust/key-set.ts'
 import { type Deprecation, deprecationHeaders } from './v1/deprecation.ts'
 import { registryService, registryTranslation } from './v1/registry.ts'
+import { roleBindingsService as versionOneRoleBindings } from './v1/role-bindings.ts'
 import { versionOne } from './v1/services.ts'
 import { subscriptionsService } from './v1/subscriptions.ts'
 import { advisoriesService } from './vulnerabilities/advisories.ts'
@@ -147,7 +148,7 @@ export function createServer(deps: ServerDeps): BerthServer {
   const headersOf = ({ parent }: DescMethod) => (isVersionOne(parent) ? deprecated : undefined)
   const proven = (identity: string, call: Call) => deps.limits?.byIdentity(call.method, call, identity)
   const refused = (identity: string, { code, message }: ApiError, call: Call) =>
-    audit.refused(event(call, call.method, identity, identity), { code, reason: message })
+    audit.refused(event(call, call.called, identity, identity), { code, reason: message })
   const readGrants = grantsReader(store)
   const providers = signInProviders(store, deps.operatorProviders)
   const issuerForms = audienceForms(addresses.authUrl)
@@ -175,6 +176,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     identitiesService(store, lastSeen, { ...deps, ownIssuer: addresses.authUrl }),
     rolesService(store),
     roleBindingsService(store),
+    versionOneRoleBindings(store),
     identityProvidersService(store, deps),
     externalGroupRoleMappingsService(store),
     groupInvitesService(store),
@@ -199,9 +201,9 @@ export function createServer(deps: ServerDeps): BerthServer {
       proven,
       audit: {
         exchanged: (identity, claims, call) =>
-          audit.exchanged(event(call, call.method, identity, identity), claims),
+          audit.exchanged(event(call, call.called, identity, identity), claims),
         refused: (identity, { claims, ...refusal }, call) =>
-          audit.refused(event(call, call.method, identity, identity), { ...refusal, token: claims }),
+          audit.refused(event(call, call.called, identity, identity), { ...refusal, token: claims }),
       },
     }),
     refreshTokenService({
@@ -234,16 +236,16 @@ export function createServer(deps: ServerDeps): BerthServer {
   const { dispatch, authenticate, admit } = waist<AccessRule>({
     methods,
     services: implementations,
-    translations: [...versionOne, registryTranslation(store)],
+    translations: [...versionOne(store), registryTranslation(store)],
     ruleOf: accessRule,
     isOpen: (rule) => rule.kind === 'open',
     authenticate: authenticator({ ...tokens, clock: store.clock }, addresses.baseUrl),
     readGrants,
     authorize,
     limits: deps.limits,
-    denied: (method, request, incoming, { identity }, { code, message, about }) => {
+    denied: ({ method, called, request, incoming, caller: { identity } }, { code, message, about }) => {
       const uid = deniedAt(scopeAsked(accessRule(method), request), about) || identity
-      audit.refused(event(incoming, method, identity, uid), { code, reason: message })
+      audit.refused(event(incoming, called, identity, uid), { code, reason: message })
     },
     observe: (method: DescMethod, { protocol }, code, ms, identity) => {
       const name = fullNameOf(method)

@@ -47,6 +47,8 @@ export interface Caller {
 /** The facts about one request that a handler may read: never a service, never the database. */
 export interface Call extends Incoming {
   readonly method: DescMethod
+  /** The method as it was called, which is another one where version 1 asks a newer method: what the audit log names. */
+  readonly called: DescMethod
   readonly request: Message
   /** What authorize() found. Absent on methods whose authorization is disabled (ping, exchange). */
   readonly access: Access | undefined

@@ -11,7 +11,7 @@ const both = {
   updatedAt: 'google.protobuf.Timestamp',
 } as const
 
-/** By type of message, then by name. One that a message lacks is left out. */
+/** By type of message, then by name. Text that a message lacks is left out; a message is `null`. */
 export const jsonOnlyFields: Readonly<Record<string, Readonly<Record<string, JsonOnlyKind>> | undefined>> = {
   'chainguard.platform.iam.Group': both,
   'chainguard.platform.iam.Role': both,

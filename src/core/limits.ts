@@ -73,9 +73,13 @@ export const limits = {
   pageAddressCharsMax: 2048,
   /** Entries of one batch (the public contract of BatchCreateRoleBindings). */
   batchEntriesMax: 25,
+  /** The same for RoleBindings.CreateBatch of version 1, whose public contract names no maximum. */
+  batchEntriesMaxInVersionOne: 1000,
   /** Mappings that one call deletes. */
   batchDeleteNamesMax: 100,
   staticKeyLifetimeMsMax: 365 * DAY_MS,
+  /** The life of those that come through version 1 without an end of their own (its public contract). */
+  staticKeyLifetimeMsInVersionOne: 30 * DAY_MS,
   /** An e-mail address (RFC 5321, section 4.5.3.1, less the angle brackets of a path). */
   emailCharsMax: 254,
   /** How long an invite may stay open; the public contract names no maximum. */

@@ -40,13 +40,7 @@ export interface WaistOptions<Rule> {
       }
     | undefined
   /** Told of each call that a known caller was denied (code 7). */
-  readonly denied?: (
-    method: DescMethod,
-    request: Message,
-    incoming: Incoming,
-    caller: Caller,
-    why: ApiError,
-  ) => void
+  readonly denied?: (call: DeniedCall, why: ApiError) => void
   /** Told of each call that ended, with its RPC code, how long it took and, where it is known, the identity that called. */
   readonly observe: (
     method: DescMethod,
@@ -55,6 +49,15 @@ export interface WaistOptions<Rule> {
     ms: number,
     identity: string | undefined,
   ) => void
+}
+
+export interface DeniedCall {
+  /** What was asked, and the method as it was called: another one where version 1 asked. */
+  readonly method: DescMethod
+  readonly called: DescMethod
+  readonly request: Message
+  readonly incoming: Incoming
+  readonly caller: Caller
 }
 
 export interface Waist {
@@ -126,7 +129,10 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
     if (options.isOpen(rule)) {
       const admitting = admitOpen(method, incoming)
       if (admitting !== undefined) await admitting
-      return (handler ?? notOffered(method))(request, new HandledCall(incoming, method, request, undefined))
+      return (handler ?? notOffered(method))(
+        request,
+        new HandledCall(incoming, { method, called: method, request, access: undefined }),
+      )
     }
     const identified = identify(method, incoming)
     const caller = identified instanceof Promise ? await identified : identified
@@ -134,7 +140,7 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
     const found = options.readGrants(caller)
     const grants = found instanceof Promise ? await found : found
     if (grants === undefined) throw goneWith(caller)
-    const known: Known = { caller, grants }
+    const known: Known = { called: method, caller, grants }
     if (translate === undefined) return judged(method, request, incoming, known)
     let answered = false
     const ask: Ask = async (asked, init) => {
@@ -155,21 +161,22 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
     if (grants === undefined) throw goneWith(caller)
     if (!isDeepStrictEqual(grants.holdings, before.grants.holdings))
       throw aborted('what the caller may do has changed since the answer began')
-    return { caller, grants }
+    return { called: before.called, caller, grants }
   }
 
   /** Authorizes a known caller and calls the handler. */
   const judged = async (method: DescMethod, request: Message, incoming: Incoming, known: Known) => {
     const { rule, handler } = entries.get(method)!
+    const { called, caller, grants } = known
     try {
-      const access = options.authorize(rule, request, known.caller, known.grants)
+      const access = options.authorize(rule, request, caller, grants)
       return await (handler ?? notOffered(method))(
         request,
-        new HandledCall(incoming, method, request, access),
+        new HandledCall(incoming, { method, called, request, access }),
       )
     } catch (failure) {
       if (failure instanceof ApiError && failure.code === Code.PERMISSION_DENIED)
-        options.denied?.(method, request, incoming, known.caller, failure)
+        options.denied?.({ method, called, request, incoming, caller }, failure)
       throw failure
     }
   }
@@ -205,8 +212,9 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
   }
 }
 
-/** Who calls, and what they hold. */
+/** Who calls what, and what they hold. */
 interface Known {
+  readonly called: DescMethod
   readonly caller: Caller
   readonly grants: Grants
 }
@@ -234,15 +242,20 @@ class HandledCall implements Call {
   readonly requestId: string
   readonly authorization: string | undefined
   readonly method: DescMethod
+  readonly called: DescMethod
   readonly request: Message
   readonly access: Access | undefined
   readonly #incoming: Incoming
 
-  constructor(incoming: Incoming, method: DescMethod, request: Message, access: Access | undefined) {
+  constructor(
+    incoming: Incoming,
+    { method, called, request, access }: Pick<Call, 'method' | 'called' | 'request' | 'access'>,
+  ) {
     this.protocol = incoming.protocol
     this.requestId = incoming.requestId
     this.authorization = incoming.authorization
     this.method = method
+    this.called = called
     this.request = request
     this.access = access
     this.#incoming = incoming

@@ -62,7 +62,8 @@ export function compileEndpoint(route: Route, dialect: Dialect = 'current'): End
     ...(route.body === '' ? [] : [route.body]),
   ]
   const readQuery = queryReader(input, bound)
-  const readsForm = body === undefined && readQuery !== undefined && route.httpMethod === 'POST'
+  const mayBePosted = route.httpMethod === 'POST' || (dialect === 'version 1' && route.httpMethod === 'GET')
+  const readsForm = body === undefined && readQuery !== undefined && mayBePosted
   const maskField = route.httpMethod === 'PATCH' && bodyField !== undefined ? updateMaskOf(input) : undefined
 
   const decode = ({ values, query, body: bytes }: RequestParts): DecodedRequest => {
@@ -155,6 +156,6 @@ function fieldsAt(desc: DescMessage, path: readonly string[]): DescField[] {
   return fields
 }
 
-function isForm(contentType: string | undefined): boolean {
+export function isForm(contentType: string | undefined): boolean {
   return contentType !== undefined && /^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(contentType)
 }

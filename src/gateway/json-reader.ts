@@ -12,6 +12,7 @@ import { invalidArgument } from '../core/errors.ts'
 import { fieldNamed, isLeafMessage } from '../core/field-mask.ts'
 import { limits } from '../core/limits.ts'
 import { hasNul, NUL_REFUSAL } from '../core/nul.ts'
+import { strictMessages } from '../core/strict-messages.ts'
 import { countMembers, repeatedMember, scanJson } from './json-scan.ts'
 import { inFloatRange, integerRange, parseBytes, parseFloatText, parseInteger } from './scalar-text.ts'
 import { parseDuration, parseTimestamp } from './timestamp.ts'
@@ -30,7 +31,7 @@ export interface JsonRead<T extends Message = Message> {
  */
 export type JsonReader<T extends Message = Message> = (body: string | Uint8Array) => JsonRead<T>
 
-/** What becomes of members that a message does not have. */
+/** What becomes of members that a message does not have; in `strictMessages` they are always refused. */
 export type Unknown = 'refused' | 'ignored'
 
 /** The reader of a message type, put together at the first call. Throws an Error for google.protobuf.Any and the like. */
@@ -147,7 +148,8 @@ const messageReaders: Readonly<Record<Unknown, Map<DescMessage, ValueReader>>> =
   ignored: new Map(),
 }
 
-function messageReader(desc: DescMessage, unknown: Unknown): ValueReader {
+function messageReader(desc: DescMessage, otherwise: Unknown): ValueReader {
+  const unknown = strictMessages.has(desc.typeName) ? 'refused' : otherwise
   const readers = messageReaders[unknown]
   const known = readers.get(desc)
   if (known !== undefined) return known

@@ -114,9 +114,8 @@ function compile(desc: DescMessage, dialect: Dialect): Cell['write'] {
   const more = dialect === 'version 1' ? Object.entries(jsonOnlyFields[desc.typeName] ?? {}) : []
   for (const [name, kind] of more) {
     const access = `m[${literal(name)}]`
-    const value =
-      kind === 'string' ? `h.quote(${access})` : `${ref({ write: wellKnown[kind] })}.write(${access})`
-    put(name, value, `${access} !== undefined`)
+    if (kind === 'string') put(name, `h.quote(${access})`, `${access} !== undefined`)
+    else put(name, `(${access} ? ${ref({ write: wellKnown[kind] })}.write(${access}) : "null")`)
   }
   const source = `return function write(m) {\n${body}return s + "}"\n}`
   return new Function('h', 'r', source)(helpers, refs)

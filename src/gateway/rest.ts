@@ -7,7 +7,7 @@ import { nextPart } from '../core/parts.ts'
 import { requestBytesMax } from '../core/request-size.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { withCors } from './cors.ts'
-import { compileEndpoint, type DecodedRequest, type Endpoint } from './endpoint.ts'
+import { compileEndpoint, type DecodedRequest, type Endpoint, isForm } from './endpoint.ts'
 import { errorBody, httpStatusOfError } from './error-body.ts'
 import { spelledPath } from './json-reader.ts'
 import { type Route, routeLookup, routesOf } from './routes.ts'
@@ -17,9 +17,9 @@ export interface RestOptions {
   readonly dispatch: Dispatch
   /** Their google.api.http options are the routes. */
   readonly services: readonly DescService[]
-  /** Those of them that speak JSON as version 1 of the API does. */
   /** What every answer of a method has in its headers, an error too; lower-case names. */
   readonly headersOf?: HeadersOf | undefined
+  /** Those of them that speak JSON and HTTP as version 1 of the API does. */
   readonly versionOne?: readonly DescService[]
   /** `domain` of the ErrorInfo in every error, and the realm of the challenge. */
   readonly errorDomain: string
@@ -86,17 +86,18 @@ export function restHandler(options: RestOptions): HttpHandler {
   const { handlerTimeoutMs = limits.handlerTimeoutMs } = options
   const routes = routesOf(services)
   const lookup = routeLookup(routes, versionAliases)
+  const isOld = ({ method }: Route) => versionOne.includes(method.parent)
   const endpoints = new Map<Route, Endpoint>(
-    routes.map((route) => {
-      const dialect = versionOne.includes(route.method.parent) ? 'version 1' : 'current'
-      return [route, compileEndpoint(route, dialect)]
-    }),
+    routes.map((route) => [route, compileEndpoint(route, isOld(route) ? 'version 1' : 'current')]),
   )
 
   const handler: HttpHandler = (request) => {
     const { url } = request
     const mark = url.indexOf('?')
-    const found = lookup(request.method, mark < 0 ? url : url.slice(0, mark))
+    const path = mark < 0 ? url : url.slice(0, mark)
+    let found = lookup(request.method, path)
+    if (found.kind === 'wrong-method' && isOld(found.route) && isPostedForm(request))
+      found = lookup('GET', path)
     if (found.kind !== 'route') return refuseRoute(found, request, options)
 
     const endpoint = endpoints.get(found.route)!
@@ -182,16 +183,19 @@ function refuseRoute(
     case 'unknown-path':
       return errorReply(new ApiError(Code.NOT_FOUND, 'Not found: no such path'), request, options)
     case 'wrong-method': {
+      const { method } = found.route
       const allow = found.allow.join(', ')
-      const message = `Unimplemented: this path answers ${allow}`
-      const reply = errorReply(
-        new ApiError(Code.UNIMPLEMENTED, message, { httpStatus: 405 }),
-        request,
-        options,
-      )
-      return { ...reply, headers: { ...reply.headers, allow } }
+      const status = options.versionOne?.includes(method.parent) ? {} : { httpStatus: 405 }
+      const error = new ApiError(Code.UNIMPLEMENTED, `Unimplemented: this path answers ${allow}`, status)
+      const reply = errorReply(error, request, options)
+      return { ...reply, headers: { ...reply.headers, ...options.headersOf?.(method), allow } }
     }
   }
+}
+
+/** Version 1 reads what was asked for from a form, too, for requests that are too long for a URL. */
+function isPostedForm({ method, headers }: HttpRequest): boolean {
+  return method === 'POST' && isForm(headers['content-type'])
 }
 
 /** The reply to whatever a call failed with. */

@@ -202,7 +202,10 @@ function isNullable({ fieldKind, oneof, parent }: DescField, use: Use): boolean 
 /** What REST shows besides the fields. */
 function jsonOnlyProperties({ typeName }: DescMessage): (readonly [string, Schema])[] {
   return Object.entries(jsonOnlyFields[typeName] ?? {}).map(([name, kind]) => {
-    const schema = kind === 'string' ? scalar(ScalarType.STRING) : wellKnown({ typeName: kind }, 'answer')
+    const schema: Schema =
+      kind === 'string'
+        ? scalar(ScalarType.STRING)
+        : { oneOf: [wellKnown({ typeName: kind }, 'answer'), { type: 'null' }] }
     return [name, { ...schema, description: jsonOnlyWords[name] ?? '' }]
   })
 }

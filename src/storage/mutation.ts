@@ -42,7 +42,7 @@ export async function mutate<T extends Message>(
         await recordEvent(tx, {
           timeMs: clock(),
           actor: accessOf(call).caller.identity,
-          method: fullNameOf(call.method),
+          method: fullNameOf(call.called),
           uid,
           requestId: call.requestId,
           address: call.address,

@@ -10,17 +10,21 @@ import {
 } from '#gen/chainguard/platform/iam/role_bindings_pb.js'
 import type { Role } from '#gen/chainguard/platform/iam/roles_pb.js'
 import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { IdentitiesService } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import {
   type RoleBinding as NewRoleBinding,
   RoleBindingSchema as NewRoleBindingSchema,
   RoleBindingsService,
 } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
 import { RolesService } from '#gen/chainguard/platform/iam/v2beta1/roles_pb.js'
-import type { Ask } from '../core/call.ts'
+import { type Ask, implement, type ServiceImplementation } from '../core/call.ts'
 import { limits } from '../core/limits.ts'
+import { parentOf } from '../core/uid.ts'
+import { createBatch, toRoleBinding } from '../iam/role-bindings.ts'
+import type { Store } from '../storage/store.ts'
 import { group } from './groups.ts'
 import { role } from './roles.ts'
-import { narrowed, nothing, respelled, translation, wholeList } from './translation.ts'
+import { inWords, narrowed, nothing, respelled, translation, wholeList } from './translation.ts'
 import { wording } from './wording.ts'
 
 /** Role bindings of version 1. Its lists show whole groups and roles where newer ones only name them. */
@@ -36,13 +40,13 @@ const binding = wording(
   { jsonOnly: { createdAt: 'createTime' }, without: ['group'] },
 )
 
-/** The newer answer names the group, which requests do not. */
+/** The group, which requests do not name, is what the binding lies in. */
 const toOld = (made: NewRoleBinding): RoleBinding => ({
   ...binding.toOld(made),
-  group: made.group?.uid ?? '',
+  group: parentOf(made.uid),
 })
 
-const { listRoleBindings, createRoleBinding, batchCreateRoleBindings, updateRoleBinding, deleteRoleBinding } =
+const { listRoleBindings, createRoleBinding, updateRoleBinding, deleteRoleBinding } =
   RoleBindingsService.method
 
 /** `requests[1].roleBinding.roleUid` of a batch is `roleBindings[1].role`. */
@@ -60,6 +64,7 @@ export const roleBindings = translation(RoleBindings, spelled, {
     return wholeList(ask, listRoleBindings, { uidp: within }, async ({ roleBindings: found }) => {
       const groups = await groupsAmong(ask, found)
       const roles = await rolesAmong(ask, found)
+      const unverified = await unverifiedAddressesAmong(ask, found)
       const items = found.map((one) => {
         const { uid, identity, identityUid, createTime } = one
         return create(RoleBindingList_BindingSchema, {
@@ -71,6 +76,7 @@ export const roleBindings = translation(RoleBindings, spelled, {
             email: identity.email,
             claimMatchIssuer: identity.issuer,
             claimMatchSubject: identity.subject,
+            emailUnverified: unverified.get(identity.uid) ?? '',
           }),
           ...(createTime && { createdAt: createTime }),
         })
@@ -83,12 +89,6 @@ export const roleBindings = translation(RoleBindings, spelled, {
     return toOld(await ask(createRoleBinding, { parent, roleBinding: binding.toNew(made) }))
   },
 
-  async createBatch({ parent, roleBindings: all }, ask) {
-    const requests = all.map((one) => ({ roleBinding: binding.toNew(one) }))
-    const made = await ask(batchCreateRoleBindings, { parent, requests })
-    return create(RoleBindingBatchSchema, { roleBindings: made.roleBindings.map(toOld) })
-  },
-
   async update(request, ask) {
     const changed = { roleBinding: binding.toNew(request), updateMask: { paths: [...binding.paths] } }
     return toOld(await ask(updateRoleBinding, changed))
@@ -96,6 +96,21 @@ export const roleBindings = translation(RoleBindings, spelled, {
 
   delete: ({ id }, ask) => ask(deleteRoleBinding, { uid: id }),
 })
+
+/** A batch may be longer than a newer one, so it is not asked for there. */
+export function roleBindingsService(store: Store): ServiceImplementation {
+  return implement(RoleBindings, {
+    createBatch: ({ roleBindings: all }, call) =>
+      inWords(spelled, () => {
+        const bindings = all.map(({ identity, role }) => ({ identityUid: identity, roleUid: role }))
+        return createBatch(store, call, bindings, {
+          max: limits.batchEntriesMaxInVersionOne,
+          answer: async (_tx, rows) =>
+            create(RoleBindingBatchSchema, { roleBindings: rows.map((row) => toOld(toRoleBinding(row))) }),
+        })
+      }),
+  })
+}
 
 /** What is known of a group or a role that the caller may not read. */
 function named({ uid, name, description }: NonNullable<NewRoleBinding['group' | 'role']>) {
@@ -122,4 +137,15 @@ async function rolesAmong(ask: Ask, bindings: readonly NewRoleBinding[]): Promis
 function theirs(uids: readonly (string | undefined)[]) {
   const ids = [...new Set(uids)].filter((uid) => uid !== undefined && uid !== '') as string[]
   return ids.length === 0 ? undefined : { uidp: { ids }, pageSize: limits.pageSizeMax }
+}
+
+/** The addresses that nobody has verified, of identities that the caller may read. */
+async function unverifiedAddressesAmong(
+  ask: Ask,
+  bindings: readonly NewRoleBinding[],
+): Promise<Map<string, string>> {
+  const asked = theirs(bindings.map((one) => one.identityUid))
+  if (asked === undefined) return new Map()
+  const { identities } = await ask(IdentitiesService.method.listIdentities, asked)
+  return new Map(identities.map(({ uid, emailUnverified }) => [uid, emailUnverified]))
 }

@@ -85,6 +85,12 @@ test('an identifier and a parent narrow a filter; what is no uid, or contradicts
     [undefined, { parent: one }, filter({ childrenOf: one })],
     [filter({ childrenOf: other }), { parent: one }, nothing],
     [undefined, { parent: 'x' }, nothing],
+    [filter({ ids: ['x', one] }), {}, filter({ ids: [one] })],
+    [filter({ ids: ['x'] }), {}, nothing],
+    [filter({ descendantsOf: '/' }), {}, nothing],
+    [filter({ ancestorsOf: 'x' }), {}, nothing],
+    [filter({ childrenOf: 'x' }), {}, nothing],
+    [filter({ childrenOf: '/' }), {}, filter({ childrenOf: '/' })],
   ] as const)
     assert.deepEqual(narrowed(given, to), expected)
 })

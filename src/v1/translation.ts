@@ -119,7 +119,7 @@ export const nothing = Symbol('nothing')
 
 /**
  * The filter of version 1 that is beside `uidp`, and in it: the exact `id`, and the `parent` that it lies directly in (`/` for the
- * roots). What is no uid matches nothing, which is no error.
+ * roots). What is no uid matches nothing, which is no error, in `uidp` neither.
  */
 export function narrowed(
   filter: UIDPFilter | undefined,
@@ -127,13 +127,17 @@ export function narrowed(
 ): UIDPFilter | typeof nothing {
   const to: UIDPFilter = { ...create(UIDPFilterSchema), ...filter }
   if (id !== '') {
-    if (parseUid(id) === undefined || (to.ids.length > 0 && !to.ids.includes(id))) return nothing
+    if (to.ids.length > 0 && !to.ids.includes(id)) return nothing
     to.ids = [id]
   }
   if (parent !== '') {
-    if (parent !== '/' && parseUid(parent) === undefined) return nothing
     if (to.childrenOf !== '' && to.childrenOf !== parent) return nothing
     to.childrenOf = parent
   }
-  return to
+  const isAny = (uid: string) => uid === '' || parseUid(uid) !== undefined
+  if (!isAny(to.ancestorsOf) || !isAny(to.descendantsOf)) return nothing
+  if (to.childrenOf !== '/' && !isAny(to.childrenOf)) return nothing
+  const ids = to.ids.filter((one) => parseUid(one) !== undefined)
+  if (ids.length === 0 && to.ids.length > 0) return nothing
+  return { ...to, ids }
 }

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { describe, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { Groups } from '#gen/chainguard/platform/iam/groups_pb.js'
 import { RoleBindings } from '#gen/chainguard/platform/iam/role_bindings_pb.js'
 import { limits } from '../../src/core/limits.ts'
 import { type Cast, claimMatch, managedRole, newName, onEveryDatabase } from '../support/cast.ts'
+import { newPerson } from '../support/people.ts'
 import { call, type RestReply } from '../support/rest.ts'
 
 /** What version 1 does otherwise than version 2, besides the names. */
@@ -16,6 +19,9 @@ const sender =
       headers,
       ...(body === undefined ? {} : { body }),
     })
+
+const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const issuerKeys = JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k1' }] })
 
 const violations = (reply: RestReply) =>
   reply.body.details
@@ -162,12 +168,61 @@ onEveryDatabase('version 1', (cast) => {
       batch.map(({ identity }) => [identity, root]),
     )
     assert.equal(await count(), earlier + 2)
+  })
+
+  test('a batch of bindings has a bound of its own, which is higher than that of version 2', async () => {
+    const { owner, uid: root } = await cast().organization()
     const { token } = owner.api
-    const many = Array.from({ length: limits.batchEntriesMax + 1 }, () => batch[0]!)
-    await assert.rejects(
-      cast().grpc.call(RoleBindings.method.createBatch, { parent: root, roleBindings: many }, { token }),
-      /roleBindings: must have between 1 and/,
+    const role = managedRole('viewer')
+    const createBatch = (roleBindings: { identity: string; role: string }[]) =>
+      cast().grpc.call(RoleBindings.method.createBatch, { parent: root, roleBindings }, { token })
+    const robots = await Promise.all(
+      Array.from({ length: limits.batchEntriesMax + 1 }, () =>
+        owner.api.made(`iam/identities/${root}`, { name: 'robot', claimMatch }),
+      ),
     )
+    const made = await createBatch(robots.map(({ uid }) => ({ identity: uid, role })))
+    assert.deepEqual(
+      made.roleBindings.map(({ identity, group }) => [identity, group]),
+      robots.map(({ uid }) => [uid, root]),
+    )
+    const many = Array.from({ length: limits.batchEntriesMaxInVersionOne + 1 }, () => ({
+      identity: '',
+      role,
+    }))
+    await assert.rejects(createBatch(many), /roleBindings: must have between 1 and 1000/)
+    await assert.rejects(createBatch([]), /roleBindings: must have between 1 and 1000/)
+  })
+
+  test('keys that come without an end of their own have one after 30 days', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const send = sender(cast(), owner.api.token)
+    const keys = { ...claimMatch, issuerKeys }
+    const lifeOf = ({ body, text }: RestReply) => {
+      assert.ok(body.static, text)
+      return Date.parse(body.static.expiration) - Date.parse(body.createdAt)
+    }
+    const made = await send('POST', `identities/${root}`, { name: 'a', static: keys })
+    assert.ok(Math.abs(lifeOf(made) - limits.staticKeyLifetimeMsInVersionOne) < 10_000)
+    const expiration = new Date(Date.now() + 2 * limits.staticKeyLifetimeMsInVersionOne).toISOString()
+    const longer = await send('POST', `identities/${root}`, { name: 'b', static: { ...keys, expiration } })
+    assert.equal(longer.body.static.expiration, expiration)
+  })
+
+  test('filters with what is no identifier match nothing, which is no error', async () => {
+    const { owner } = await cast().organization()
+    const send = sender(cast(), owner.api.token)
+    for (const path of ['groups', 'identities', 'roles', 'rolebindings', 'identityProviders'])
+      for (const filter of [
+        'id=zzz',
+        'uidp.ids=zzz',
+        'uidp.descendants_of=/',
+        'uidp.children_of=x',
+        'uidp.ancestors_of=x',
+      ]) {
+        const { status, body } = await send('GET', `${path}?${filter}`)
+        assert.deepEqual([status, body], [200, { items: [] }], `${path}?${filter}`)
+      }
   })
 
   test('bindings show of groups and roles what their reader may read, and their names at least', async () => {
@@ -185,17 +240,91 @@ onEveryDatabase('version 1', (cast) => {
     assert.deepEqual(whole.role.capabilities, ['role_bindings.list'])
     assert.deepEqual([named.group.name, named.group.status], [name, 'ORG_STATUS_UNSPECIFIED'])
     assert.deepEqual([named.role.name, named.role.capabilities], ['reader', []])
+    assert.deepEqual([named.role.createdAt, named.group.createdAt, named.group.updatedAt], [null, null, null])
+    assert.ok(whole.role.createdAt !== null && whole.group.createdAt !== null)
   })
 
-  test('a person is looked up whole by who may read them, and else by identifier alone', async () => {
-    const { owner } = await cast().organization()
-    const query = 'identities/lookup?issuer=https://issuer.example&subject=nobody'
-    const { body } = await sender(cast(), owner.api.token)('GET', query)
-    const newer = await owner.api.get('iam/identities:lookupIdentity', {
-      issuer: 'https://issuer.example',
-      subject: 'nobody',
+  test('bindings show addresses that nobody verified to who may read the identity', async () => {
+    const { uid: root } = await cast().organization()
+    const { admin, berth } = cast()
+    const email = 'ada@example.com'
+    const uid = await newPerson(berth, { email })
+    await berth.berth.installation.store.db.kysely
+      .updateTable('identities')
+      .set({ email: '', email_unverified: email })
+      .where('uid', '=', uid)
+      .execute()
+    const binding = await admin.made(`iam/roleBindings/${root}`, {
+      identityUid: uid,
+      roleUid: managedRole('viewer'),
     })
-    assert.deepEqual([body.id, body.name, body.createdAt], [newer.body.uid, '', null])
+    const { api } = await (await cast().organization()).member('owner')
+    const list = async (token: string) =>
+      (await sender(cast(), token)('GET', `rolebindings?id=${binding.uid}`)).body.items
+    assert.deepEqual(
+      (await list(admin.token)).map((one: Record<string, string>) => one['emailUnverified']),
+      [email],
+    )
+    assert.deepEqual(await list(api.token), [])
+  })
+
+  test('who is looked up is told whole to who may read them, and a person else by identifier alone', async () => {
+    const { owner, uid: root, member } = await cast().organization()
+    const stranger = await cast().organization()
+    const { admin, berth } = cast()
+    const lookup = (token: string, of: { issuer: string; subject: string }) =>
+      sender(cast(), token)('GET', `identities/lookup?${new URLSearchParams(of)}`)
+
+    const nobody = { issuer: 'https://issuer.example', subject: newName('nobody') }
+    const missing = await lookup(owner.api.token, nobody)
+    assert.deepEqual([missing.status, missing.body.code], [404, 5], missing.text)
+    assert.equal((await lookup(owner.api.token, { issuer: '', subject: '' })).status, 400)
+
+    const person = { issuer: 'https://people.example', subject: newName('person') }
+    const uid = await newPerson(berth, person)
+    const [whole, alone] = [await lookup(admin.token, person), await lookup(owner.api.token, person)]
+    assert.deepEqual([whole.body.id, whole.body.createdAt !== null], [uid, true], whole.text)
+    assert.deepEqual([alone.body.id, alone.body.name, alone.body.createdAt], [uid, '', null])
+
+    const exact = { issuer: 'https://ci.example', subject: newName('robot') }
+    const { uid: robot } = await owner.api.made(`iam/identities/${root}`, {
+      name: 'robot',
+      claimMatch: exact,
+    })
+    const keyed = { issuer: 'https://keys.example', subject: newName('keyed') }
+    const { uid: withKeys } = await owner.api.made(`iam/identities/${root}`, {
+      name: 'keyed',
+      staticKeys: { ...keyed, issuerKeys },
+    })
+    assert.equal((await lookup(owner.api.token, exact)).body.id, robot)
+    assert.equal((await lookup(owner.api.token, exact)).body.name, 'robot')
+    assert.equal((await lookup(owner.api.token, keyed)).body.id, withKeys)
+    assert.equal((await lookup(stranger.owner.api.token, exact)).status, 404)
+    const { api: without } = await member(
+      (await owner.api.made(`iam/roles/${root}`, { name: 'r', capabilities: ['CAP_IAM_GROUPS_LIST'] })).uid,
+    )
+    assert.equal((await lookup(without.token, exact)).status, 404)
+  })
+
+  test('what a relationship does not have is refused, however it is nested; elsewhere it is ignored', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const send = sender(cast(), owner.api.token)
+    const made = await send('POST', `identities/${root}`, { name: 'a', nickname: 'b', claimMatch })
+    assert.equal(made.status, 200, made.text)
+    for (const [relationship, member] of [
+      [{ claimMatch: { ...claimMatch, audiences: 'x' } }, 'claimMatch.audiences'],
+      [{ claim_match: { ...claimMatch, claim: { a: 'b' } } }, 'claim_match.claim'],
+      [{ static: { ...claimMatch, issuerKeys: '{}', audience: 'x' } }, 'static.audience'],
+      [{ awsIdentity: { awsAccount: '123456789012', arns: 'x' } }, 'awsIdentity.arns'],
+    ] as const) {
+      for (const [method, path] of [
+        ['POST', `identities/${root}`],
+        ['PUT', `identities/${made.body.id}`],
+      ] as const) {
+        const reply = await send(method, path, { name: 'a', ...relationship })
+        assert.deepEqual([reply.status, reply.body.code, violations(reply)], [400, 3, [member]], reply.text)
+      }
+    }
   })
 
   test('built-in roles are those whose parent is /', async () => {
@@ -229,19 +358,65 @@ onEveryDatabase('version 1', (cast) => {
     assert.deepEqual([reset.body.verified, reset.body.kind], [false, 'ORG_KIND_CUSTOMER'])
   })
 
-  test('a write through version 1 is one event, under the name of the method that made it; so is a refusal', async () => {
+  test('a write through version 1 is one event, under the name of the method that was called; so is a refusal', async () => {
     const { owner, uid: root, member } = await cast().organization()
     const { api } = await member('viewer')
-    const made = await sender(cast(), owner.api.token)('POST', `groups/${root}`, { name: 'a' })
+    const send = sender(cast(), owner.api.token)
+    const { id } = (await send('POST', `groups/${root}`, { name: 'a' })).body
+    await send('PUT', `groups/${id}`, { name: 'b' })
+    const { url } = cast().berth
+    const { token } = owner.api
+    const repo = await call('POST', `${url}/registry/v1/repos/${root}`, { token, body: { name: 'web' } })
+    assert.equal(repo.status, 200, repo.text)
+    await call('PUT', `${url}/registry/v1/repos/${repo.body.id}`, {
+      token,
+      body: { name: 'web', description: 'x' },
+    })
+    const events = async (code: number): Promise<Record<string, string>[]> => {
+      const query = new URLSearchParams({ code: String(code), 'uidp.descendants_of': root })
+      return (await call('GET', `${url}/audit/v1/events?${query}`, { token })).body.events
+    }
     assert.deepEqual(
-      (await cast().auditOf(root))
-        .filter(({ method }) => method.includes('Group'))
-        .map(({ method }) => method),
-      ['chainguard.platform.iam.v2beta1.GroupsService/CreateGroup'],
+      (await events(0))
+        .map(({ method = '' }) => method)
+        .filter((method) => !method.includes('v2beta1'))
+        .sort(),
+      [
+        'chainguard.platform.iam.Groups/Create',
+        'chainguard.platform.iam.Groups/Update',
+        'chainguard.platform.registry.Registry/CreateRepo',
+        'chainguard.platform.registry.Registry/UpdateRepo',
+      ],
     )
-    const refused = await sender(cast(), api.token)('DELETE', `groups/${made.body.id}`)
-    assert.equal(refused.status, 403)
-    assert.equal(refused.body.code, 7)
+    const refused = await sender(cast(), api.token)('DELETE', `groups/${id}`)
+    assert.deepEqual([refused.status, refused.body.code], [403, 7])
+    await wait(1200)
+    assert.deepEqual(
+      (await events(7)).map(({ method, resourceUid }) => [method, resourceUid]),
+      [['chainguard.platform.iam.Groups/Delete', id]],
+    )
+  })
+
+  test('what a list is asked for may come as a form; other methods than a path has are not implemented', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { token } = owner.api
+    const post = async (path: string, type: string, form: Record<string, string> = {}) => {
+      const response = await fetch(`${cast().berth.url}/${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': type },
+        body: String(new URLSearchParams(form)),
+      })
+      const body = (await response.json()) as Record<string, unknown>
+      return { status: response.status, headers: response.headers, body }
+    }
+    const form = 'application/x-www-form-urlencoded'
+    const listed = await post('registry/v1/eoltags', form, { 'uidp.descendants_of': root })
+    assert.deepEqual([listed.status, listed.body['items']], [200, []])
+    assert.equal((await post('registry/v1/eoltags', form, { pageSize: 'x' })).status, 400)
+    const json = await post('registry/v1/eoltags', 'application/json')
+    assert.deepEqual([json.status, json.body['code'], json.headers.get('allow')], [501, 12, 'GET, HEAD'])
+    const newer = await post('iam/v2beta1/identities:lookupIdentity', form)
+    assert.deepEqual([newer.status, newer.body['code']], [405, 12])
   })
 
   test('entity tags and keys for what may be sent again hold as in version 2', async () => {

@@ -1,20 +1,27 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { getOption } from '@bufbuild/protobuf'
+import { http } from '#gen/google/api/annotations_pb.js'
+import { versionOneFiles } from '../../src/gateway/contract.ts'
 import { type Api, type Cast, newName, onEveryDatabase } from '../support/cast.ts'
+import { newPerson } from '../support/people.ts'
 
 /** How callers move from version 1 to version 2: by the three steps, and call by call as docs/migration.md has it. */
 
 type Json = Readonly<Record<string, unknown>>
 
-async function send(url: string, token: string, method = 'GET', body?: string): Promise<Json> {
+/** What no server of this kind does, in neither version. */
+const refused = /cim(?:Token|Enabled)"$/
+
+async function send(url: string, token: string, method = 'GET', body?: string, status = 200): Promise<Json> {
   const response = await fetch(url, {
     method,
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body }),
   })
   const text = await response.text()
-  assert.equal(response.status, 200, `${method} ${url} ${body ?? ''}: ${text}`)
+  assert.equal(response.status, status, `${method} ${url} ${body ?? ''}: ${text}`)
   return text === '' ? {} : JSON.parse(text)
 }
 
@@ -24,20 +31,41 @@ const oidc = { issuer: 'https://login.example.com', clientId: 'berth', clientSec
 
 /** An organization, whose resources are made when somebody asks for them by the names that the guide gives them. */
 class World {
-  readonly token: string
+  readonly #cast: Cast
   readonly #api: Api
   readonly #organization: string
+  readonly #domain = `${newName('works')}.example`
   readonly #made = new Map<string, Promise<string>>()
 
-  private constructor(api: Api, organization: string) {
-    this.token = api.token
-    this.#api = api
+  private constructor(cast: Cast, organization: string) {
+    this.#cast = cast
+    this.#api = cast.admin
     this.#organization = organization
   }
 
   static async of(cast: Cast): Promise<World> {
     const { uid } = await cast.organization()
-    return new World(cast.admin, uid)
+    return new World(cast, uid)
+  }
+
+  /** One in which every list has something, from the organization itself and from below it. */
+  static async full(cast: Cast): Promise<World> {
+    const world = await World.of(cast)
+    const names = ['IDENTITY', 'ROLE', 'BINDING', 'PROVIDER', 'ASSOCIATED', 'INVITE', 'TAG', 'EMPLOYER']
+    for (const name of names) await world.valueOf(name)
+    const group = await world.valueOf('GROUP')
+    const { made } = cast.admin
+    await made(`iam/groups/${group}`, { name: 'below' })
+    await made(`iam/identities/${group}`, { name: 'below', claimMatch })
+    await made(`iam/groupInvites/${group}`, { roleUid: await world.valueOf('ROLE'), ttl: '3600s' })
+    await made(`registry/repos/${group}`, { name: 'below' })
+    return world
+  }
+
+  /** Of the platform's administrator, or of a person who has an address of the employer. */
+  async token(path: string): Promise<string> {
+    if (!/lookupGroup|requestGroupAccess|checkEligibility/.test(path)) return this.#api.token
+    return this.#cast.berth.tokenOf(await this.valueOf('PERSON'))
   }
 
   valueOf(name: string): Promise<string> {
@@ -56,6 +84,10 @@ class World {
     switch (name) {
       case 'ORG':
         return org
+      case 'EMPLOYER':
+        return made('iam/groups', { name: this.#domain, verified: true, kind: 'ORG_KIND_CUSTOMER' })
+      case 'PERSON':
+        return newPerson(this.#cast.berth, { email: `ada@${this.#domain}` })
       case 'GROUP':
         return made(`iam/groups/${org}`, { name: newName('group') })
       case 'IDENTITY':
@@ -100,7 +132,7 @@ class World {
         return claimMatch.issuer
       case 'SUBJECT': {
         const subject = newName('subject')
-        await made(`iam/identities/${org}`, { name: 'looked up', claimMatch: { ...claimMatch, subject } })
+        await newPerson(this.#cast.berth, { issuer: claimMatch.issuer, subject })
         return subject
       }
       default:
@@ -129,16 +161,24 @@ async function run(command: string, world: World, base: string): Promise<Json> {
     return text.replace(/'?\$([A-Z_]+)'?/g, (_, name: string) => values.get(name) ?? '')
   }
   const address = await filled(path)
-  return send(base + address, world.token, method, quoted === undefined ? undefined : await filled(quoted))
+  const body = quoted === undefined ? undefined : await filled(quoted)
+  return send(base + address, await world.token(path), method, body, refused.test(command) ? 501 : 200)
 }
 
 /** The list in an answer, or the answer as a list of its own. */
 function itemsOf(answer: Json): Json[] {
-  const isList = 'items' in answer || 'nextPageToken' in answer
-  return isList ? (Object.values(answer).find((value) => Array.isArray(value)) as Json[]) : [answer]
+  const lists = Object.values(answer).filter((value) => Array.isArray(value)) as Json[][]
+  const isList =
+    'items' in answer || 'nextPageToken' in answer || (answer['id'] ?? answer['uid']) === undefined
+  if (isList && lists[0] !== undefined) return lists[0]
+  const { group } = answer
+  return [typeof group === 'object' && answer['id'] === undefined ? (group as Json) : answer]
 }
 
-const idsOf = (answer: Json) => itemsOf(answer).map(({ id, uid, group }) => id ?? uid ?? group)
+const idsOf = (answer: Json) => itemsOf(answer).map(({ id, uid }) => id ?? uid)
+
+/** What is the same about the ids of two worlds. */
+const depthsOf = (answer: Json) => idsOf(answer).map((id) => String(id).split('/').length)
 
 /** The nine resources: where their lists are, and what the newer ones call them. */
 const collections = [
@@ -211,16 +251,46 @@ onEveryDatabase('moving from version 1', (cast) => {
   })
 
   test('call by call, as the guide says', async () => {
-    assert.ok(pairs.length > 45, `${pairs.length} pairs`)
+    assert.ok(pairs.length > 53, `${pairs.length} pairs`)
     const { url } = cast().berth
+    const full = await World.full(cast())
     for (const { old, next } of pairs) {
       assert.match(old, /\/v1\//)
       assert.match(next, /\/v2beta1\//)
-      const world = await World.of(cast())
-      const before = await run(old, world, url)
-      const after = await run(next, old.includes(' -X ') ? await World.of(cast()) : world, url)
-      if (!old.includes(' -X ')) assert.deepEqual(idsOf(after), idsOf(before), next)
+      const changes = old.includes(' -X ')
+      const before = await run(old, changes ? await World.of(cast()) : full, url)
+      const after = await run(next, changes ? await World.of(cast()) : full, url)
+      if (refused.test(old)) assert.deepEqual([before['code'], after['code']], [12, 12], next)
       else if (old.includes(' -X DELETE')) assert.deepEqual([before, after], [{}, {}], next)
+      else if (changes) assert.deepEqual(depthsOf(after), depthsOf(before), next)
+      else {
+        assert.notDeepEqual(idsOf(before), [], old)
+        assert.deepEqual(idsOf(after).sort(), idsOf(before).sort(), next)
+        assert.equal(after['eligible'], before['eligible'], next)
+      }
+    }
+  })
+
+  test('every method of version 1 that is not named as one without a counterpart has a pair', () => {
+    const said = pairs.map(({ old }) => old)
+    const paths = versionOneFiles.flatMap((file) => file.services).flatMap((service) => service.methods)
+    for (const method of paths) {
+      const { pattern } = getOption(method, http)
+      if (
+        pattern.case === undefined ||
+        method.parent.name === 'Registry' ||
+        method.parent.name === 'Subscriptions'
+      )
+        continue
+      const [before = '', after = ''] = String(pattern.value).split(/\{[^}]*\}/)
+      const verb = pattern.case === 'get' ? '' : pattern.case.toUpperCase()
+      const found = said.some(
+        (command) =>
+          (verb === '' ? !command.includes(' -X ') : command.includes(`-X ${verb} `)) &&
+          command.includes(`$API${before}`) &&
+          command.includes(after),
+      )
+      assert.ok(found, `${method.parent.name}.${method.name}`)
     }
   })
 })

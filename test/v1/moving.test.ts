@@ -42,6 +42,8 @@ onEveryDatabase(
         [400, await old.put('iam/groups/x', {})],
         [401, await versionOneOf(cast(), { token: 'nobody' }).get('iam/groups')],
       ] as const
+      const wrong = await fetch(`${url}/iam/v1/groups`, { method: 'PATCH' })
+      assert.deepEqual([wrong.status, ...headersOf(wrong.headers)], [501, ...told])
       for (const [status, reply] of errors)
         assert.deepEqual([reply.status, ...headersOf(reply.headers)], [status, ...told], reply.text)
       for (const path of ['iam/v2beta1/groups', 'iam/v2/groups', 'iam/v1/nothing', 'audit/v1/events']) {

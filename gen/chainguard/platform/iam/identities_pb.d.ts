@@ -585,8 +585,9 @@ export declare const Identities: GenService<{
     output: typeof IdentityListSchema;
   },
   /**
-   * Tells the identifier that belongs to a person's issuer and subject, whether or not they have signed in
-   * before. The rest of the identity is set only where there is one that the caller may read.
+   * Finds the person who signs in with exactly this issuer and subject, or else an identity that the
+   * caller may read and that such tokens assume by an exact condition. Of a person whom the caller may
+   * not read, it tells the `id` alone. Fails with NOT_FOUND when there is none.
    *
    * @generated from rpc chainguard.platform.iam.Identities.Lookup
    */
