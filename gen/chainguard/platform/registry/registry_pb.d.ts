@@ -2298,8 +2298,8 @@ export declare const Registry: GenService<{
     output: typeof RepoTagsSummarySchema;
   },
   /**
-   * Lists tags whose software has reached its end of life. This server knows of no such dates, so
-   * the list is empty.
+   * Lists tags whose software has reached its end of life. Not offered: this server knows of no such
+   * dates, and an empty list would say that everything is still looked after.
    *
    * @generated from rpc chainguard.platform.registry.Registry.ListEolTags
    */
@@ -2309,7 +2309,8 @@ export declare const Registry: GenService<{
     output: typeof EolTagListSchema;
   },
   /**
-   * Lists the digests that a tag has pointed at, the latest first.
+   * Lists the digests that a tag has pointed at, the latest first. The latest 1000 of a tag are kept;
+   * a list of 1000 may have lost older ones.
    *
    * @generated from rpc chainguard.platform.registry.Registry.ListTagHistory
    */
