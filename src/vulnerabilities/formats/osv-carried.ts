@@ -36,7 +36,7 @@ function shortened({ modified, summary, upstream }: JsonObject): JsonObject {
 }
 
 /** The fields of `database_specific` where an advisory is published (publish/osv.ts): nobody else's have these names. */
-export const ownFields = ['advisory', 'origin', 'product', 'componentProduct'] as const
+const ownFields = ['advisory', 'origin', 'product', 'componentProduct'] as const
 
 function recordOf(root: Fields): JsonObject {
   const aliases = new Set(textsIn(root, 'aliases'))
