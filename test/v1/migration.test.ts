@@ -172,7 +172,7 @@ function itemsOf(answer: Json): Json[] {
     'items' in answer || 'nextPageToken' in answer || (answer['id'] ?? answer['uid']) === undefined
   if (isList && lists[0] !== undefined) return lists[0]
   const { group } = answer
-  return [typeof group === 'object' && answer['id'] === undefined ? (group as Json) : answer]
+  return [Object.keys(answer).join() === 'group' ? (group as Json) : answer]
 }
 
 const idsOf = (answer: Json) => itemsOf(answer).map(({ id, uid }) => id ?? uid)
