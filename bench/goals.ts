@@ -37,7 +37,7 @@ export const goals = {
   wait: { unit: 'ms', atLeast: 5, stretch: 1 },
   postgres: { unit: 'share', atLeast: 0.5, stretch: 0.8 },
   start: { unit: 's', atLeast: 1, stretch: 0.4 },
-  /** The first page of a free-text query, to a Get. */
+  /** The first page of a filter of advisories, to a Get. */
   query: { unit: 'times', atLeast: 20, stretch: 10 },
   memory: { unit: 'MB', atLeast: 150, stretch: 100 },
 } as const satisfies Record<string, Goal>

@@ -16,14 +16,22 @@ if (Number(process.versions.node.split('.')[0]) >= oldestMajor) {
     await main(args)
   }
 } else {
-  const { spawnSync } = await import('node:child_process')
+  const { spawn } = await import('node:child_process')
   const { existsSync } = await import('node:fs')
   const { fileURLToPath } = await import('node:url')
   const own = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url))
   if (existsSync(own)) {
-    const { status, signal } = spawnSync(own, process.argv.slice(1), { stdio: 'inherit' })
-    if (signal !== null) process.kill(process.pid, signal)
-    process.exitCode = status === null ? 1 : status
+    const child = spawn(own, process.argv.slice(1), { stdio: 'inherit' })
+    // Who ends this process means the one that works. A terminal sends Ctrl-C to both by itself.
+    for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'])
+      process.on(signal, () => {
+        if (signal === 'SIGTERM' || !process.stdin.isTTY) child.kill(signal)
+      })
+    child.on('exit', (status, signal) => {
+      if (signal === null) process.exit(status)
+      process.removeAllListeners(signal)
+      process.kill(process.pid, signal)
+    })
   } else {
     process.stderr.write(
       `berth: needs Node.js ${oldestMajor} or newer, this is ${process.versions.node}; the project brings its own: npm ci, then npx berth\n`,

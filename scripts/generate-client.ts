@@ -12,7 +12,7 @@ import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt'
 import { mcp } from '#gen/annotations/mcp_pb.js'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.js'
 import { standardMethod } from '../src/core/standard-method.ts'
-import { contractFiles } from '../src/gateway/contract.ts'
+import { currentFiles } from '../src/gateway/contract.ts'
 import { type Route, routesOf } from '../src/gateway/routes.ts'
 
 /**
@@ -29,7 +29,7 @@ const VERSION_1 = 'chainguard.platform.iam'
 /** Requests have what callers may set; answers have what the API always writes. */
 type Direction = 'request' | 'answer'
 
-const services = contractFiles.flatMap((file) => file.services)
+const services = currentFiles.flatMap((file) => file.services)
 const routes = routesOf(services)
 /** By full name, as `buf generate` has just written them. */
 const comments = new Map<string, string>(

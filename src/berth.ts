@@ -180,6 +180,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       peopleOutbound: people,
       limits: counters && rateLimits({ tables: config.rateLimits, counters, onLimited: metrics.limited }),
       addressOf,
+      deprecation: config.deprecation,
       metrics,
       log,
     })

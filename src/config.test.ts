@@ -121,6 +121,18 @@ const good: readonly [
     { azureLoginEndpoint: 'https://login.example' },
   ],
   ['BERTH_LOG_LEVEL', 'debug', 'logLevel', 'debug'],
+  [
+    'BERTH_V1_DEPRECATED_AT',
+    '2027-01-31',
+    'deprecation',
+    { atMs: Date.UTC(2027, 0, 31), sunsetMs: undefined, migrationUrl: undefined },
+  ],
+  [
+    'BERTH_V1_DEPRECATED_AT',
+    '2027-01-31T12:00:00+01:00',
+    'deprecation',
+    { atMs: Date.UTC(2027, 0, 31, 11), sunsetMs: undefined, migrationUrl: undefined },
+  ],
   ['BERTH_ERROR_DOMAIN', 'iam.example.com', 'errorDomain', 'iam.example.com'],
 ]
 for (const [name, value, member, wanted] of good) {
@@ -169,6 +181,11 @@ const bad: readonly [name: keyof typeof variables, value: string][] = [
   ['BERTH_GOOGLE_PROVIDER', 'berth'],
   ['BERTH_GOOGLE_PROVIDER', 'berth/../berth'],
   ['BERTH_AZURE_LOGIN_ENDPOINT', 'ftp://login.example'],
+  ['BERTH_V1_DEPRECATED_AT', '2027-02-30'],
+  ['BERTH_V1_DEPRECATED_AT', '31.1.2027'],
+  ['BERTH_V1_DEPRECATED_AT', '2027-01-31 12:00:00'],
+  ['BERTH_V1_SUNSET_AT', '2027-01-31'],
+  ['BERTH_V1_MIGRATION_URL', 'https://docs.example'],
   ['BERTH_LOG_LEVEL', 'loud'],
 ]
 for (const [name, value] of bad) {
@@ -186,6 +203,28 @@ test('a master key never shows in a problem', () => {
 
 test('all mistakes are told at once', () => {
   assert.equal(problems({ BERTH_LISTEN: 'x', BERTH_LOG_LEVEL: 'x', BERTH_TLS_CERT_FILE: 'c' }).length, 3)
+})
+
+test('version 1 ends after it is deprecated, and tells where to read of it', () => {
+  const BERTH_V1_DEPRECATED_AT = '2027-01-31'
+  const told = {
+    BERTH_V1_DEPRECATED_AT,
+    BERTH_V1_SUNSET_AT: '2027-01-31',
+    BERTH_V1_MIGRATION_URL: 'https://a.example/<b>',
+  }
+  assert.deepEqual(read(told).deprecation, {
+    atMs: Date.UTC(2027, 0, 31),
+    sunsetMs: Date.UTC(2027, 0, 31),
+    migrationUrl: 'https://a.example/%3Cb%3E',
+  })
+  assert.equal(read({}).deprecation, undefined)
+  for (const wrong of [
+    { BERTH_V1_SUNSET_AT: '2027-01-30' },
+    { BERTH_V1_SUNSET_AT: 'soon' },
+    { BERTH_V1_MIGRATION_URL: '/docs' },
+    { BERTH_V1_MIGRATION_URL: 'https://me:secret@docs.example' },
+  ])
+    assert.equal(problems({ BERTH_V1_DEPRECATED_AT, ...wrong }).length, 1, JSON.stringify(wrong))
 })
 
 test('TLS needs both files', () => {

@@ -5,6 +5,7 @@ import { parseResourceLimit, type ResourceLimits, resourceKinds } from './core/r
 import { type MasterKey, parseMasterKey } from './core/sealed.ts'
 import { type LimitTable, limitSyntax, parseLimitTable } from './limits/limit-table.ts'
 import { type ClientSetting, parseClientSetting } from './signin/clients.ts'
+import type { Deprecation } from './v1/deprecation.ts'
 
 /**
  * The environment as a typed configuration. Every variable is described in `variables`, which `berth serve --help` and
@@ -49,6 +50,8 @@ export interface Config {
   readonly signingKeyRotationMs: number
   /** How long audit events are kept; undefined: for ever. */
   readonly auditRetentionMs: number | undefined
+  /** That version 1 of the API will end; undefined: nobody says so. */
+  readonly deprecation: Deprecation | undefined
   readonly logLevel: LogLevel
 }
 
@@ -105,6 +108,10 @@ export const variables = {
   BERTH_SIGNING_KEY_ROTATION:
     'how many days a key signs tokens before the next one does, such as 7d (default 30d)',
   BERTH_AUDIT_RETENTION: 'how many days audit events are kept, such as 90d, or forever (default 400d)',
+  BERTH_V1_DEPRECATED_AT:
+    'since when version 1 of the API is deprecated, such as 2027-01-31: its answers say so (default: never)',
+  BERTH_V1_SUNSET_AT: 'from when it may no longer answer, which its answers say too (default: they do not)',
+  BERTH_V1_MIGRATION_URL: 'page that tells its callers how to move (default none)',
   BERTH_LOG_LEVEL: `one of ${logLevels.join(', ')} (default info)`,
 } as const
 
@@ -166,6 +173,15 @@ export function readConfig(
   const keyFile = text('BERTH_TLS_KEY_FILE')
   if ((certFile === undefined) !== (keyFile === undefined)) {
     problems.push('BERTH_TLS_CERT_FILE and BERTH_TLS_KEY_FILE must be set together')
+  }
+  const deprecatedAtMs = read('BERTH_V1_DEPRECATED_AT', parseInstant, instantExpected)
+  const sunsetMs = read('BERTH_V1_SUNSET_AT', parseInstant, instantExpected)
+  const migrationUrl = read('BERTH_V1_MIGRATION_URL', parsePage, 'an absolute http or https URL')
+  if (text('BERTH_V1_DEPRECATED_AT') === undefined) {
+    for (const name of ['BERTH_V1_SUNSET_AT', 'BERTH_V1_MIGRATION_URL'] as const)
+      if (text(name) !== undefined) problems.push(`${name} needs BERTH_V1_DEPRECATED_AT`)
+  } else if (deprecatedAtMs !== undefined && sunsetMs !== undefined && sunsetMs < deprecatedAtMs) {
+    problems.push('BERTH_V1_SUNSET_AT must not be before BERTH_V1_DEPRECATED_AT')
   }
   const config: Config = {
     listen: read(
@@ -260,6 +276,7 @@ export function readConfig(
         ms: 400 * DAY_MS,
       }
     ).ms,
+    deprecation: deprecatedAtMs === undefined ? undefined : { atMs: deprecatedAtMs, sunsetMs, migrationUrl },
     logLevel: read('BERTH_LOG_LEVEL', parseLogLevel, `one of ${logLevels.join(', ')}`) ?? 'info',
   }
   return problems.length > 0 ? { problems } : { config }
@@ -292,6 +309,27 @@ function parseGoogleProvider(
 ): Pick<CloudSettings, 'googlePool' | 'googleProvider'> | undefined {
   const [, googlePool, googleProvider] = /^([a-z0-9-]{4,32})\/([a-z0-9-]{4,32})$/.exec(value) ?? []
   return googlePool === undefined || googleProvider === undefined ? undefined : { googlePool, googleProvider }
+}
+
+const instantExpected = 'a day such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z'
+
+function parseInstant(value: string): number | undefined {
+  const whole = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d))?$/.test(value)
+  const ms = whole ? Date.parse(value) : Number.NaN
+  // A day that a month does not have becomes one of the next month.
+  const date = value.slice(0, 10)
+  const dayMs = Date.parse(`${date}T00:00:00Z`)
+  return Number.isNaN(ms) || Number.isNaN(dayMs) || !new Date(dayMs).toISOString().startsWith(date)
+    ? undefined
+    : ms
+}
+
+/** In the form that a header can have. */
+function parsePage(value: string): string | undefined {
+  const url = URL.parse(value)
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
+    ? url.href
+    : undefined
 }
 
 function parseRetention(value: string): { readonly ms: number | undefined } | undefined {

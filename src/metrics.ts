@@ -1,11 +1,14 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { type Code, codeName } from './core/errors.ts'
+import { limits } from './core/limits.ts'
 import type { Db, StatementTimer } from './storage/db.ts'
 
 /** What the server measures of itself, in the form of Prometheus. docs/operating.md explains each metric. */
 export interface Metrics {
   /** A call that ended. `method`: full name; `ms`: how long it took. */
   call(method: string, protocol: 'rest' | 'grpc', code: Code, ms: number): void
+  /** A call of version 1 by an identity that is known, which has to move to a newer one some day. */
+  versionOneCall(method: string, identity: string): void
   /** A call that a rate limit refused, and what was counted: its address or its identity. */
   limited(limitClass: string, by: string): void
   /** A count in the database that failed. */
@@ -50,6 +53,14 @@ export function createMetrics(): Metrics {
     buckets: LATENCY_SECONDS,
     registers,
   })
+
+  const versionOneCalls = new Counter({
+    name: 'berth_v1_calls_total',
+    help: 'Calls of version 1 of the API, by method and identity.',
+    labelNames: ['method', 'identity'],
+    registers,
+  })
+  const versionOneSeries = new Set<string>()
 
   const limited = new Counter({
     name: 'berth_rate_limited_total',
@@ -111,6 +122,12 @@ export function createMetrics(): Metrics {
       const child = childOf(method, protocol, code)
       child.count()
       child.time(ms / SECOND_MS)
+    },
+    versionOneCall(method, identity) {
+      const series = `${method} ${identity}`
+      const counted = versionOneSeries.has(series) || versionOneSeries.size < limits.versionOneSeriesMax
+      if (counted) versionOneSeries.add(series)
+      versionOneCalls.inc({ method, identity: counted ? identity : 'other' })
     },
     limited: (limitClass, by) => limited.inc({ class: limitClass, by }),
     limitStoreFailed: () => limitStoreFailures.inc(),

@@ -18,7 +18,7 @@ import { type Call, type Incoming, implement } from './core/call.ts'
 import { ApiError, Code } from './core/errors.ts'
 import { fullNameOf } from './core/method-name.ts'
 import { isWithin } from './core/uid.ts'
-import { contractFiles, healthAndReflection } from './gateway/contract.ts'
+import { contractFiles, healthAndReflection, isVersionOne, versionOneFiles } from './gateway/contract.ts'
 import { withCors } from './gateway/cors.ts'
 import { waist } from './gateway/dispatch.ts'
 import { errorBody } from './gateway/error-body.ts'
@@ -67,6 +67,11 @@ import { explainService } from './sts/explain.ts'
 import type { Outbound } from './sts/outbound.ts'
 import type { SigningKeys } from './sts/signing-keys.ts'
 import type { KeySource } from './trust/key-set.ts'
+import { type Deprecation, deprecationHeaders } from './v1/deprecation.ts'
+import { registryService, registryTranslation } from './v1/registry.ts'
+import { roleBindingsService as versionOneRoleBindings } from './v1/role-bindings.ts'
+import { versionOne } from './v1/services.ts'
+import { subscriptionsService } from './v1/subscriptions.ts'
 import { advisoriesService } from './vulnerabilities/advisories.ts'
 import type { DocumentReader } from './vulnerabilities/document-reader.ts'
 import { advisoryDocumentsService } from './vulnerabilities/documents.ts'
@@ -108,6 +113,8 @@ export interface ServerDeps {
   /** Undefined: nobody is limited. */
   readonly limits: RateLimits | undefined
   readonly addressOf: AddressOf
+  /** Undefined: nobody says that version 1 will end. */
+  readonly deprecation: Deprecation | undefined
   readonly metrics: Metrics
   readonly log: Log
 }
@@ -141,9 +148,11 @@ export function createServer(deps: ServerDeps): BerthServer {
 
   const services = contractFiles.flatMap((file) => file.services)
   const methods = services.flatMap((service) => service.methods)
+  const deprecated = deps.deprecation && deprecationHeaders(deps.deprecation)
+  const headersOf = ({ parent }: DescMethod) => (isVersionOne(parent) ? deprecated : undefined)
   const proven = (identity: string, call: Call) => deps.limits?.byIdentity(call.method, call, identity)
   const refused = (identity: string, { code, message }: ApiError, call: Call) =>
-    audit.refused(event(call, call.method, identity, identity), { code, reason: message })
+    audit.refused(event(call, call.called, identity, identity), { code, reason: message })
   const readGrants = grantsReader(store)
   const providers = signInProviders(store, deps.operatorProviders)
   const issuerForms = audienceForms(addresses.authUrl)
@@ -171,6 +180,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     identitiesService(store, lastSeen, { ...deps, ownIssuer: addresses.authUrl }),
     rolesService(store),
     roleBindingsService(store),
+    versionOneRoleBindings(store),
     identityProvidersService(store, deps),
     externalGroupRoleMappingsService(store),
     groupInvitesService(store),
@@ -178,6 +188,8 @@ export function createServer(deps: ServerDeps): BerthServer {
     accountAssociationsService(store, deps.probes),
     reposService(store, addresses),
     tagsService(store),
+    registryService(store, addresses),
+    subscriptionsService,
     imagesService(store, deps.blobs),
     advisoriesService(store),
     advisoryDocumentsService(store, deps.documents),
@@ -193,9 +205,9 @@ export function createServer(deps: ServerDeps): BerthServer {
       proven,
       audit: {
         exchanged: (identity, claims, call) =>
-          audit.exchanged(event(call, call.method, identity, identity), claims),
+          audit.exchanged(event(call, call.called, identity, identity), claims),
         refused: (identity, { claims, ...refusal }, call) =>
-          audit.refused(event(call, call.method, identity, identity), { ...refusal, token: claims }),
+          audit.refused(event(call, call.called, identity, identity), { ...refusal, token: claims }),
       },
     }),
     refreshTokenService({
@@ -228,18 +240,22 @@ export function createServer(deps: ServerDeps): BerthServer {
   const { dispatch, authenticate, admit } = waist<AccessRule>({
     methods,
     services: implementations,
+    translations: [...versionOne(store), registryTranslation(store)],
     ruleOf: accessRule,
     isOpen: (rule) => rule.kind === 'open',
     authenticate: authenticator({ ...tokens, clock: store.clock }, addresses.baseUrl),
     readGrants,
     authorize,
     limits: deps.limits,
-    denied: (method, request, incoming, { identity }, { code, message, about }) => {
+    denied: ({ method, called, request, incoming, caller: { identity } }, { code, message, about }) => {
       const uid = deniedAt(scopeAsked(accessRule(method), request), about) || identity
-      audit.refused(event(incoming, method, identity, uid), { code, reason: message })
+      audit.refused(event(incoming, called, identity, uid), { code, reason: message })
     },
-    observe: (method: DescMethod, { protocol }, code, ms) =>
-      metrics.call(fullNameOf(method), protocol, code, ms),
+    observe: (method: DescMethod, { protocol }, code, ms, identity) => {
+      const name = fullNameOf(method)
+      metrics.call(name, protocol, code, ms)
+      if (identity !== undefined && isVersionOne(method.parent)) metrics.versionOneCall(name, identity)
+    },
   })
 
   const health = healthService(services.map((service) => service.typeName))
@@ -247,6 +263,8 @@ export function createServer(deps: ServerDeps): BerthServer {
   const rest = restHandler({
     dispatch,
     services,
+    versionOne: versionOneFiles.flatMap((file) => file.services),
+    headersOf,
     errorDomain,
     log,
     precheck: authenticate,
@@ -319,6 +337,7 @@ export function createServer(deps: ServerDeps): BerthServer {
       dispatch,
       services,
       namesOf,
+      headersOf,
       streaming: [
         ...health.methods,
         ...reflectionMethods(

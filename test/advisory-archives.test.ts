@@ -46,6 +46,27 @@ test('a folder gives its documents in the order of names, and tells what it leav
   assert.equal(await bytesAt(folder), 4 + 2 + gzipSync('{"c":3}').length)
 })
 
+test('security databases come after all other documents, from folders and archives', async (t) => {
+  const folder = temporaryDirectory(t)
+  const secdb = '{"reponame": "a", "packages": [{"pkg": {"name": "b", "secfixes": {}}}]}'
+  mkdirSync(join(folder, 'a'))
+  writeFileSync(join(folder, 'a', 'security.json'), secdb)
+  writeFileSync(
+    join(folder, 'b.zip'),
+    zipOf([
+      { name: 'a.json', content: secdb },
+      { name: 'b.json', content: '{}' },
+    ]),
+  )
+  writeFileSync(join(folder, 'c.yaml'), 'c: 3')
+  assert.deepEqual(await found(folder), [
+    'IN/b.zip:b.json = {}',
+    'IN/c.yaml = c: 3',
+    `IN/a/security.json = ${secdb}`,
+    `IN/b.zip:a.json = ${secdb}`,
+  ])
+})
+
 test('a file is opened by what it is, whatever it is called', async (t) => {
   const member = { name: 'a.json', content: '{"a":1}' }
   assert.deepEqual(await found(file(t, '{"a":1}')), ['IN = {"a":1}'])

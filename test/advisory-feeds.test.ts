@@ -56,7 +56,7 @@ onEveryDatabase(
       const { rejections, ...counts } = first.lastRun
       assert.deepEqual(counts, {
         ...{ documents: 20, skipped: 0, rejected: 1, created: 20, updated: 0, unchanged: 0 },
-        ...{ withdrawn: 0, covered: 0, scored: 0 },
+        ...{ withdrawn: 0, covered: 0, scored: 0, older: 0 },
       })
       const [{ name, line, reason, accepted }] = rejections
       assert.deepEqual(

@@ -223,6 +223,42 @@ const rejections: readonly (readonly [
     /relationships\[16\] is one of more than 16 relationships in a row$/,
   ],
   [
+    'a long name of a package',
+    osv(
+      `"affected": [{"package": {"ecosystem": "a",\n"name": "${'漢'.repeat(limits.advisoryThingBytesMax / 3 + 1)}"}}]`,
+    ),
+    /^5: affected\[0\]\.package\.name gives a name of more than 512 bytes$/,
+  ],
+  [
+    'a long name that is part of a package URL',
+    openvex(
+      `{"vulnerability": "CVE-2024-1000", "timestamp": "2024-01-01T00:00:00Z", "status": "fixed", "products": [\n"pkg:npm/${'a'.repeat(600)}"]}`,
+    ),
+    /^4: statements\[0\]\.products\[0\] gives a name of more than 512 bytes$/,
+  ],
+  [
+    'a long alias',
+    osv(
+      `"affected": [{"package": {"ecosystem": "a", "name": "b"}}],\n"aliases": ["A-${'漢'.repeat(limits.advisoryAliasBytesMax / 3)}"]`,
+    ),
+    /^5: aliases\[0\] gives a name of more than 256 bytes$/,
+  ],
+  [
+    'a document with a long name',
+    openvex('').replace(
+      '"@context"',
+      `"@id": "${'漢'.repeat(limits.advisoryDocumentIdBytesMax / 3 + 1)}", "@context"`,
+    ),
+    /^1: @id gives a name of more than 512 bytes$/,
+  ],
+  [
+    'names that would be found in too many ways',
+    `{"reponame": "a", "packages": [\n${Array.from({ length: 6000 }, (_, index) => `{"pkg": {"name": "${`${index}`.padEnd(500, 'a')}", "secfixes": {"1": ["CVE-2024-1000"]}}}`).join(',\n')}]}`,
+    new RegExp(
+      `^\\d{3,}: packages\\[\\d+\\]\\.pkg\\.name is too much: .* may have ${limits.advisoryDocumentEndsBytesMax} bytes$`,
+    ),
+  ],
+  [
     'many aliases of YAML',
     `a: &a 1\nb: [${list(limits.advisoryYamlAliasesMax + 1, '*a')}]\n`,
     /^2: the document has more than 1000 aliases$/,

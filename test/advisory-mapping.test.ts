@@ -40,9 +40,9 @@ function wordsOf(type: EventRecord['type']): string[] {
   }
 }
 
-/** The fields of a record that say something, its events as lines. */
+/** The fields of a record that say something, its events as lines, without what OSV alone has (advisory-osv-carried.test.ts). */
 function told(record: AdvisoryRecord | undefined): Record<string, unknown> {
-  const { events = [], ...fields } = record ?? {}
+  const { events = [], osv: _, ...fields } = record ?? {}
   const said = Object.entries(fields).filter(
     ([, value]) => value !== '' && value !== undefined && String(value) !== '',
   )
@@ -97,6 +97,15 @@ test('wolfi: events are in the order of time, and those of one time in that of t
     '2024-01-02T00:00:00.000Z fixed 4',
   ])
   assert.equal(record('2024-01-01T00:00:00Z 1', '2024-01-01T00:00:00Z 1')?.events.length, 1)
+})
+
+test('wolfi: in the first form something may be fixed in no version that is told', () => {
+  const fixed = '    - {timestamp: 2023-01-08T13:02:03Z, status: fixed}\n'
+  const [advisory] = mustRead(
+    'a.yaml',
+    `package: {name: git}\nadvisories:\n  CVE-2023-10000:\n${fixed}`,
+  ).advisories
+  assert.deepEqual(advisory?.events.map(line), ['2023-01-08T13:02:03.000Z fixed '])
 })
 
 test('wolfi: documents with ids of vulnerabilities, and of the first form', () => {
@@ -574,8 +583,9 @@ test('csaf: remediations, for products and groups of them, are notes, and a refu
       [
         'b',
         'CVE-2024-10000,GHSA-2222-2222-2222',
-        '2024-01-15T00:00:00.000Z fixNotPlanned (too old)',
         '2024-02-01T00:00:00.000Z truePositiveDetermination (switch it off)',
+        // Dated before the document: were it first, the product would be plainly affected.
+        '2024-02-01T00:00:00.000Z fixNotPlanned (too old)',
       ],
       ['c', 'CVE-2024-10000,GHSA-2222-2222-2222', '2024-01-20T00:00:00.000Z fixed 1-r0 (update)'],
     ],
@@ -583,7 +593,7 @@ test('csaf: remediations, for products and groups of them, are notes, and a refu
 })
 
 test('the keys of records with long names stay short and different', () => {
-  const long = (end: string) => `pkg:generic/${'a'.repeat(900)}${end}`
+  const long = (end: string) => `pkg:generic/a@${'a'.repeat(900)}${end}`
   const keys = ['1', '2'].map((end) => {
     const [record] = mustRead(
       'made',
@@ -596,7 +606,7 @@ test('the keys of records with long names stay short and different', () => {
     return record?.key ?? ''
   })
   assert.ok(
-    keys.every((key) => key.length === limits.advisoryKeyCharsMax),
+    keys.every((key) => key.length === limits.advisoryKeyBytesMax),
     keys.join(),
   )
   assert.notEqual(keys[0], keys[1])

@@ -257,6 +257,81 @@ onEveryDatabase('publishing advisories', (cast) => {
     assert.equal((await get(feed, { 'if-modified-since': modified, 'if-none-match': '"other"' })).status, 200)
   })
 
+  test('says of what is not there that it is not, whatever the caller has seen', async () => {
+    const organization = await cast().organization()
+    await importInto(cast(), organization.uid, 'wolfi/schema-fixtures')
+    await publish(cast(), organization.uid)
+    cast().berth.advance(2000)
+    const feeds = feedsOf(cast(), organization.uid)
+    const later = { 'if-modified-since': new Date(Date.now() + 86_400_000).toUTCString() }
+    for (const path of ['osv/NOPE.json', 'osv/CGA-xxxx-xxxx-xxxx.json', 'openvex/nothing.json']) {
+      assert.equal((await get(`${feeds}/${path}`, later)).status, 404, path)
+      assert.equal((await get(`${feeds}/${path}`, { 'if-none-match': '*' })).status, 404, path)
+    }
+    const [line = ''] = (await get(`${feeds}/osv/modified_id.csv`)).bytes.toString().split('\n')
+    assert.equal((await get(`${feeds}/osv/${line.split(',')[1]}.json`, later)).status, 304)
+    assert.equal((await get(`${feeds}/openvex/index.json`, later)).status, 304)
+  })
+
+  test('a record was modified when its severity was, so that mirrors fetch it again', async () => {
+    const organization = await cast().organization()
+    const { uid: folder } = await organization.owner.api.made(`iam/groups/${organization.uid}`, {
+      name: newName('f'),
+    })
+    const add = (group: string, document: object) => {
+      const content = Buffer.from(JSON.stringify(document)).toString('base64')
+      const documents = [{ name: 'a.json', content }]
+      return cast().admin.made(`vulnerabilities/advisories/${group}:importDocuments`, { documents })
+    }
+    const id = 'CVE-2024-600001'
+    const statement = {
+      vulnerability: { name: id },
+      products: [{ '@id': 'pkg:apk/wolfi/git' }],
+      status: 'under_investigation',
+    }
+    await add(folder, {
+      '@context': 'https://openvex.dev/ns/v0.2.0',
+      '@id': 'urn:a',
+      author: 'A',
+      version: 1,
+      timestamp: '2024-01-01T00:00:00Z',
+      statements: [statement],
+    })
+    await publish(cast(), organization.uid)
+    const feeds = feedsOf(cast(), folder)
+    const now = async () => {
+      const lines = (await get(`${feeds}/osv/modified_id.csv`)).bytes.toString().trimEnd().split('\n')
+      const [modified = '', name] = String(lines[0]).split(',')
+      const record = json(await get(`${feeds}/osv/${name}.json`))
+      assert.equal(record.modified, modified)
+      assert.equal(lines.length, 1)
+      return record
+    }
+    const first = await now()
+    assert.deepEqual([first.modified, first.severity], ['2024-01-01T00:00:00Z', undefined])
+    const score = (of: string, modified: string, more: object) =>
+      add(organization.uid, { id: of, aliases: [id], affected: [], modified, ...more })
+    const severity = (attack: string) => [
+      { type: 'CVSS_V3', score: `CVSS:3.1/AV:${attack}/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H` },
+    ]
+    let last = first
+    for (const [of, modified, more] of [
+      ['GHSA-2222-3333-4444', '2024-02-01T00:00:00Z', { severity: severity('N') }],
+      ['GHSA-2222-3333-4444', '2024-02-02T00:00:00Z', { severity: severity('L') }],
+      [id, '2024-02-01T00:00:00Z', { severity: severity('P') }],
+      [id, '2024-02-02T00:00:00Z', { severity: severity('P'), withdrawn: '2024-02-02T00:00:00Z' }],
+    ] as const) {
+      cast().berth.advance(2000)
+      await score(of, modified, more)
+      const next = await now()
+      assert.notDeepEqual(next.severity, last.severity)
+      assert.ok(next.modified > last.modified, `${next.modified} after ${last.modified}`)
+      last = next
+    }
+    const unchanged = await now()
+    assert.equal(unchanged.modified, last.modified)
+  })
+
   test('compresses for those who take it, with a tag of its own, and answers HEAD like GET', async () => {
     const organization = await cast().organization()
     await importInto(cast(), organization.uid, 'secdb')

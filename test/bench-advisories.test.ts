@@ -18,6 +18,7 @@ const NOW = Date.UTC(2026, 0, 1)
 const tables = [
   'advisories',
   'advisory_postings',
+  'advisory_posting_counts',
   'advisory_suffixes',
   'advisory_sources',
   'advisory_documents',

@@ -99,7 +99,7 @@ describe('advisories on the command line', () => {
     const { events, unmapped, ...counts } = report.formats.osv
     assert.deepEqual(counts, {
       ...{ documents: 1101, rejected: 0, created: 1101, updated: 0, unchanged: 0 },
-      ...{ withdrawn: 0, covered: 0, scored: 1 },
+      ...{ withdrawn: 0, covered: 0, scored: 1, older: 0 },
     })
     assert.deepEqual(events, { detection: 1101 })
     assert.equal(unmapped.summary, 1100)
@@ -178,7 +178,7 @@ describe('advisories on the command line', () => {
     assert.match(shown, /^SEVERITY +9\.8 critical$/m)
     assert.match(
       shown,
-      /\nTIME +EVENT +WHAT +BY\n2024-08-15 10:00Z +detected.*\n2024-08-16 10:00Z +fixed +in 1\.27\.1-r0\n$/,
+      /\nTIME +EVENT +WHAT +BY\n2024-08-15 10:00Z +detected.*\n2024-08-16 10:00Z +fixed +in 1\.27\.1-r0\n\nFORMAT +wolfi\n/,
     )
     assert.match(
       await cli.ok(['advisories', 'describe', not, '--parent', group]),

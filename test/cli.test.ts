@@ -12,7 +12,7 @@ import { everyCommand } from '../src/cli/main.ts'
 import { expectGolden } from './support/golden.ts'
 import { rawConnection } from './support/port.ts'
 import { freePort, startPostgres, withoutPostgres } from './support/postgres.ts'
-import { type Finished, runBerth, serveBerth, temporaryDirectory } from './support/process.ts'
+import { type Finished, runBerth, serveBerth, spawnBerth, temporaryDirectory } from './support/process.ts'
 import { call } from './support/rest.ts'
 import { bind, makeIdentity } from './support/tenant.ts'
 
@@ -428,6 +428,26 @@ test('SIGTERM lets a running request finish, then ends with code 0', async (t) =
   assert.match(await connection.received, /^HTTP\/1\.1 200 [\s\S]*"name":"finished"/)
   const { code, signal } = await server.finished
   assert.deepEqual([code, signal], [0, null])
+})
+
+test('an older Node.js hands over to the own one, which ends when it is told to end', async (t) => {
+  const older =
+    "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })"
+  const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(older)}`]
+  const env = { BERTH_DATA_DIR: temporaryDirectory(t), BERTH_LISTEN: '127.0.0.1:0' }
+  const { child, output, finished } = spawnBerth(t, ['serve'], env, { nodeArgs })
+  let address: string | undefined
+  for (const untilMs = Date.now() + 30_000; address === undefined; ) {
+    assert.ok(Date.now() < untilMs, output().stderr)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    address = /^ready (\S+)\n/.exec(output().stdout)?.[1]
+  }
+  child.kill('SIGTERM')
+  const { code, stderr } = await finished
+  assert.equal(code, 0, stderr)
+  await assert.rejects(fetch(`${address}/healthz`))
+  const { code: usage } = await runBerth(t, ['no-such-command'], {}, { nodeArgs })
+  assert.equal(usage, 2)
 })
 
 test('wrong usage is exit code 2 and a line, help and version are exit code 0', async (t) => {

@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 import { type BerthClient, BerthError, type ClientOptions, createBerthClient } from '../client/berth.ts'
 import { operations } from '../client/generated/operations.ts'
 import type { Operation } from '../client/operation.ts'
-import { contractFiles } from '../src/gateway/contract.ts'
+import { currentFiles } from '../src/gateway/contract.ts'
 import { routesOf } from '../src/gateway/routes.ts'
 import { claimMatch, managedRole, newName, onEveryDatabase } from './support/cast.ts'
 import { startIssuer } from './support/issuer.ts'
@@ -33,8 +33,8 @@ async function failure(call: Promise<unknown>): Promise<BerthError> {
 
 test('every method of the contract is in the client, with its verb and its path', () => {
   const shape = (verb: string, path: string) => `${verb} ${path.replace(/\{[^}]*\}/g, '{}')}`
-  const methods = contractFiles.flatMap((file) => file.services).flatMap((service) => service.methods)
-  const routes = routesOf(contractFiles.flatMap((file) => file.services))
+  const methods = currentFiles.flatMap((file) => file.services).flatMap((service) => service.methods)
+  const routes = routesOf(currentFiles.flatMap((file) => file.services))
   const wanted = methods.map((method) => {
     const route = routes.find((candidate) => candidate.method === method)
     return shape(route?.httpMethod ?? '', route?.template.text ?? '')

@@ -59,7 +59,7 @@ const operatorsOnly = new Set([
 const sent = operations.filter(
   ({ operationId, requestBody, method }) =>
     (method === 'post' || method === 'patch') &&
-    requestBody?.content['application/json'] !== undefined &&
+    requestBody?.content['application/json']?.example !== undefined &&
     exceptions[operationId] === undefined,
 )
 

@@ -1,14 +1,14 @@
 import { deflateSync } from 'node:zlib'
 import { sql } from 'kysely'
-import { rootOf, type Uid, type UidSource } from '../../src/core/uid.ts'
+import { pathBelowRoot, rootOf, type Uid, type UidSource } from '../../src/core/uid.ts'
 import { recount } from '../../src/storage/counts.ts'
 import { type Db, inTransaction, type Tx } from '../../src/storage/db.ts'
-import { pathBelowRoot } from '../../src/storage/postings.ts'
+import { countPostings } from '../../src/storage/posting-counts.ts'
 import { insertRows } from '../../src/storage/rows-at-once.ts'
 import type { Store } from '../../src/storage/store.ts'
 import type { AdvisoryDocumentRow } from '../../src/storage/tables.ts'
 import { advisoriesChanged, holdAdvisories } from '../../src/vulnerabilities/advisory-groups.ts'
-import { postingsOf } from '../../src/vulnerabilities/facets.ts'
+import { countedValuesOf, postingsOf } from '../../src/vulnerabilities/facets.ts'
 import { documentHash } from '../../src/vulnerabilities/import-documents.ts'
 import { addSearchedTexts } from '../../src/vulnerabilities/searched-texts.ts'
 import { recordHash, rowOf, toAdvisory } from '../../src/vulnerabilities/stored-advisory.ts'
@@ -81,6 +81,10 @@ async function loadSome(
       postingsOf(toAdvisory(row), row.origin).map((value) => ({ root, value, path: pathBelowRoot(row.uid) })),
     ),
   )
+  const counted = rows.flatMap((row) =>
+    countedValuesOf(toAdvisory(row), row.origin).map((value) => ({ uid: row.uid, value, by: 1 as const })),
+  )
+  await countPostings(db, tx, counted)
   await addSearchedTexts(db, tx, root, rows.map(toAdvisory))
   await insertRows(
     db,

@@ -100,6 +100,7 @@ export const operations = {
   advisoryDocuments: {
     importAdvisoryDocuments: { kind: 'request', verb: 'POST', path: '/vulnerabilities/v2beta1/advisories/{parent}:importDocuments', body: true, repeat: 'always' },
     deleteAdvisoryDocuments: { kind: 'request', verb: 'POST', path: '/vulnerabilities/v2beta1/advisories/{parent}:deleteDocuments', body: true, repeat: 'always' },
+    getAdvisoryDocuments: { kind: 'request', verb: 'GET', path: '/vulnerabilities/v2beta1/advisories/{parent}/documents', repeat: 'always' },
     getAdvisorySources: { kind: 'request', verb: 'GET', path: '/vulnerabilities/v2beta1/advisories/{uid}/sources', repeat: 'always' },
   },
   advisoryFeeds: {
@@ -541,8 +542,13 @@ export interface Services {
      */
     deleteAdvisoryDocuments(request: types.DeleteAdvisoryDocumentsRequest, options?: CallOptions): Reply<types.DeleteAdvisoryDocumentsResponse>
     /**
-     * Tells which documents an advisory comes from, and what of them no field of an advisory has. Fails
-     * with NOT_FOUND when there is no such advisory.
+     * Tells which documents a group has, and what of them no field of an advisory has: by format and id, a
+     * page at a time. They are what DeleteAdvisoryDocuments takes away.
+     */
+    getAdvisoryDocuments(request: types.GetAdvisoryDocumentsRequest, options?: CallOptions): Reply<types.GetAdvisoryDocumentsResponse>
+    /**
+     * Tells which documents an advisory comes from, and what of them no field of an advisory has: by format
+     * and id, a page at a time. Fails with NOT_FOUND when there is no such advisory.
      */
     getAdvisorySources(request: types.GetAdvisorySourcesRequest, options?: CallOptions): Reply<types.GetAdvisorySourcesResponse>
   }

@@ -458,7 +458,7 @@ export interface AdvisoryPublicationInput {
   readonly distribution?: DistributionInput | undefined
 }
 
-/** A document that tells of an advisory. */
+/** A document that advisories come from. */
 export interface AdvisorySource {
   /** `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. */
   readonly format: string
@@ -472,7 +472,7 @@ export interface AdvisorySource {
   readonly revisionTime?: string
   /** What no field of an advisory has. */
   readonly unmapped: readonly UnmappedField[]
-  /** The document as it was published. */
+  /** The document as it was published, where it was asked for. */
   readonly content: string
 }
 
@@ -1114,7 +1114,7 @@ export interface DeleteAdvisoryDocumentsRequest {
   /** `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. */
   readonly format: string
   /**
-   * What the documents call themselves, as GetAdvisorySources tells. Empty: all of the format, a
+   * What the documents call themselves, as GetAdvisoryDocuments tells. Empty: all of the format, a
    * thousand at a time.
    */
   readonly ids?: readonly string[] | undefined
@@ -1371,6 +1371,30 @@ export interface GetAccountAssociationRequest {
   readonly uid: string
 }
 
+/** Request of GetAdvisoryDocuments. */
+export interface GetAdvisoryDocumentsRequest {
+  /** UID of the group that has them: not of one above it. */
+  readonly parent: string
+  /** Only documents of this format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: of any. */
+  readonly format?: string | undefined
+  /** Only what calls itself so. Empty: any. */
+  readonly id?: string | undefined
+  /** Gives the document itself as well. Needs `format` and `id`: it is one at a time. */
+  readonly content?: boolean | undefined
+  /** Documents in a page: 0 means 50, and more than 200 means 200. */
+  readonly pageSize?: number | undefined
+  /** Cursor taken from `next_page_token` of the page before; empty starts at the first page. */
+  readonly pageToken?: string | undefined
+}
+
+/** Answer of GetAdvisoryDocuments. */
+export interface GetAdvisoryDocumentsResponse {
+  /** The documents, by format and id. */
+  readonly documents: readonly AdvisorySource[]
+  /** Cursor of the next page; empty on the last one. */
+  readonly nextPageToken: string
+}
+
 /** Request of GetAdvisoryFeed. */
 export interface GetAdvisoryFeedRequest {
   /** UID of the feed to read. */
@@ -1393,12 +1417,24 @@ export interface GetAdvisoryRequest {
 export interface GetAdvisorySourcesRequest {
   /** UID of the advisory. */
   readonly uid: string
+  /** Only documents of this format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: of any. */
+  readonly format?: string | undefined
+  /** Only what calls itself so. Empty: any. */
+  readonly id?: string | undefined
+  /** Gives the document itself as well. Needs `format` and `id`: it is one at a time. */
+  readonly content?: boolean | undefined
+  /** Documents in a page: 0 means 50, and more than 200 means 200. */
+  readonly pageSize?: number | undefined
+  /** Cursor taken from `next_page_token` of the page before; empty starts at the first page. */
+  readonly pageToken?: string | undefined
 }
 
 /** Answer of GetAdvisorySources. */
 export interface GetAdvisorySourcesResponse {
   /** The documents, by format and id. */
   readonly sources: readonly AdvisorySource[]
+  /** Cursor of the next page; empty on the last one. */
+  readonly nextPageToken: string
 }
 
 /** Request of GetArchitectures. */
@@ -2049,6 +2085,8 @@ export interface ImportCounts {
   readonly scored: number
   /** The first documents that were not taken, with line and reason. */
   readonly rejections: readonly ImportedDocument[]
+  /** Documents of which a newer version is there: they changed nothing. */
+  readonly older: number
 }
 
 /** What became of a document. */
@@ -2079,6 +2117,8 @@ export interface ImportedDocument {
   readonly events: Readonly<Record<string, number>>
   /** What the schema has no field for. It is kept with the document. */
   readonly unmapped: readonly UnmappedField[]
+  /** 1 for a document of which a newer version is there: it changed nothing. */
+  readonly older: number
 }
 
 /** Request of ListAccountAssociations. Filters that are set must all hold. */

@@ -1,4 +1,12 @@
-import type { DescMethod, DescService, Message, MessageShape } from '@bufbuild/protobuf'
+import type {
+  DescMessage,
+  DescMethod,
+  DescMethodUnary,
+  DescService,
+  Message,
+  MessageInitShape,
+  MessageShape,
+} from '@bufbuild/protobuf'
 import type { Access } from './allowed.ts'
 import type { CapabilitySet } from './capabilities.ts'
 
@@ -16,6 +24,8 @@ export interface Incoming {
   readonly idempotencyKey: string | undefined
   /** Aborted when the caller went away or its deadline passed; absent where a codec cannot tell. */
   readonly signal?: AbortSignal | undefined
+  /** The codec sends answers in parts (parts.ts), each as soon as it is there; others are given them joined. */
+  readonly takesParts?: boolean
   /** Headers or metadata that the answer is to have, an error too; lower-case names. */
   replyHeaders?: Readonly<Record<string, string>> | undefined
 }
@@ -46,6 +56,8 @@ export interface RegistryScope {
 /** The facts about one request that a handler may read: never a service, never the database. */
 export interface Call extends Incoming {
   readonly method: DescMethod
+  /** The method as it was called, which is another one where version 1 asks a newer method: what the audit log names. */
+  readonly called: DescMethod
   readonly request: Message
   /** What authorize() found. Absent on methods whose authorization is disabled (ping, exchange). */
   readonly access: Access | undefined
@@ -69,6 +81,24 @@ export interface ServiceImplementation {
 }
 
 export type Handler = (request: Message, call: Call) => Promise<Message>
+
+/** Calls a method for a caller who is known already, and judges it as if it had been called from outside. */
+export type Ask = <I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  request: MessageInitShape<I>,
+) => Promise<MessageShape<O>>
+
+/**
+ * The handler of a method that is only another way to say what methods of newer services do. It decides nothing: whatever it
+ * answers it has asked for.
+ */
+export type Translator = (request: Message, ask: Ask, access: Pick<Access, 'grants'>) => Promise<Message>
+
+/** A service and its translators; a method left out is answered like any other, by a handler or with UNIMPLEMENTED. */
+export interface ServiceTranslation {
+  readonly service: DescService
+  readonly translators: Readonly<Record<string, Translator | undefined>>
+}
 
 /** Joins a service's descriptor with its handlers; the compiler checks every request and response type. */
 export function implement<S extends DescService>(service: S, handlers: Handlers<S>): ServiceImplementation {

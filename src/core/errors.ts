@@ -106,6 +106,27 @@ export function invalidArgument(field: string, description: string): ApiError {
   return invalidArguments([{ field, description }])
 }
 
+/** The same error with other words for the fields of its violations. */
+export function withFields(error: ApiError, spelled: (field: string) => string): ApiError {
+  const bad = error.details.find((detail) => detail.kind === 'BadRequest')
+  if (bad === undefined || bad.fieldViolations.length === 0) return error
+  const fieldViolations = bad.fieldViolations.map(({ field, description }) => ({
+    field: spelled(field),
+    description,
+  }))
+  if (fieldViolations.every(({ field }, index) => field === bad.fieldViolations[index]!.field)) return error
+  const { code, reason, cause, httpStatus } = error
+  const usual = error.message === invalidArguments(bad.fieldViolations).message
+  return new ApiError(code, usual ? invalidArguments(fieldViolations).message : error.message, {
+    reason,
+    details: error.details.map((detail) =>
+      detail === bad ? { kind: 'BadRequest', fieldViolations } : detail,
+    ),
+    cause,
+    ...(httpStatus === undefined ? {} : { httpStatus }),
+  })
+}
+
 /** Code 9. `type` is what a program looks at, e.g. `RESOURCE_NOT_EMPTY`; `subject` is the uid it is about. */
 export function failedPrecondition(type: string, description: string, subject?: string): ApiError {
   const violation = { type, description, ...(subject === undefined ? {} : { subject }) }

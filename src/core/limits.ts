@@ -34,6 +34,17 @@ export const limits = {
   feedMaxAgeMs: MINUTE_MS,
   /** Values of `uidp.ids` in one request. */
   filterIdsMax: 1000,
+  /** Results of a list of version 1, which knows no pages. */
+  wholeListMax: 50_000,
+  /** Pages of repos in one such list. */
+  listedReadmesBytesMax: 32 * MIB,
+  /** Identities and methods that the metric of calls of version 1 tells apart; the rest count as one identity. */
+  versionOneSeriesMax: 5000,
+  /** Digests of a tag that are kept: the latest. */
+  tagHistoryMax: 1000,
+  /** Helm charts that deploy a repo, and each part of what names one. */
+  deploymentChartsMax: 100,
+  chartFieldCharsMax: 1024,
 
   // Fields.
   descriptionCharsMax: 512,
@@ -62,9 +73,13 @@ export const limits = {
   pageAddressCharsMax: 2048,
   /** Entries of one batch (the public contract of BatchCreateRoleBindings). */
   batchEntriesMax: 25,
+  /** The same for RoleBindings.CreateBatch of version 1, whose public contract names no maximum. */
+  batchEntriesMaxInVersionOne: 1000,
   /** Mappings that one call deletes. */
   batchDeleteNamesMax: 100,
   staticKeyLifetimeMsMax: 365 * DAY_MS,
+  /** The life of those that come through version 1 without an end of their own (its public contract). */
+  staticKeyLifetimeMsInVersionOne: 30 * DAY_MS,
   /** An e-mail address (RFC 5321, section 4.5.3.1, less the angle brackets of a path). */
   emailCharsMax: 254,
   /** How long an invite may stay open; the public contract names no maximum. */
@@ -89,6 +104,8 @@ export const limits = {
   readmeBytesMax: 64 * KIB,
   /** Addresses and titles of the links in a README, once for each reference to them. */
   readmeLinkCharsMax: 256 * KIB,
+  /** Cells of all tables in a README, as many in each row as in the widest. */
+  readmeTableCellsMax: 10_000,
   /** Sources that are gone through, one copying the next, for a README to show. */
   readmeSourcesMax: 8,
 
@@ -129,6 +146,9 @@ export const limits = {
   /** Reading one document takes no longer, and no more memory. */
   documentReadingMsMax: 30 * SECOND_MS,
   documentReadingMemoryMib: 1024,
+  /** Documents that tell of the same advisories as one that comes in, and advisories of theirs that stay in memory. */
+  documentsReadAgainMax: 100,
+  recordsRememberedMax: 50_000,
   /** Files in an archive of documents, what they unpack to in all, and how many times more that is than the archive. */
   archiveEntriesMax: 1_000_000,
   archiveBytesMax: 32 * GIB,
@@ -181,13 +201,21 @@ export const limits = {
   /** Events and aliases of one advisory: records of whole kernels name the most. */
   advisoryEventsMax: 1000,
   advisoryAliasesMax: 2000,
+  /** What an OSV record says of one package beyond the fields of advisories, as JSON. */
+  advisoryCarriedCharsMax: 4 * MIB,
   /** Names, versions, paths and ids, and of everything that people say about them. */
   advisoryNameCharsMax: KIB,
   advisoryNoteCharsMax: 64 * KIB,
   /** Products of CSAF that are components of components. */
   advisoryProductChainMax: 16,
-  /** Name of a record in its group: part of an index key. */
-  advisoryKeyCharsMax: KIB,
+  /** Parts of index keys, of which PostgreSQL takes some 2700 bytes together: the name of a record in its group, and of a document. */
+  advisoryKeyBytesMax: 768,
+  advisoryDocumentIdBytesMax: 512,
+  /** Names of packages and components, and of vulnerabilities: found by every part of them. Published ones have up to 100 bytes. */
+  advisoryThingBytesMax: 512,
+  advisoryAliasBytesMax: 256,
+  /** What finds the names of one document by their parts. */
+  advisoryDocumentEndsBytesMax: 128 * MIB,
   /** Different paths of what a document says and the schema has no field for. */
   advisoryUnmappedPathsMax: 500,
 

@@ -28,6 +28,12 @@ export function changesVersion(method: DescMethod): boolean {
   return kind === 'update' || kind === 'delete' || (kind === 'create' && getOption(method, mcp).idempotent)
 }
 
+/** Whether the method makes something that a second call would make again. Version 1 does not mark what is a resource. */
+export function createsAnew(method: DescMethod): boolean {
+  const kind = standardMethod(method)
+  return kind === 'create' || kind === 'batchCreate' || method.name === `Create${method.output.name}`
+}
+
 function kindOf({ name, output }: DescMethod): StandardMethod {
   const answersResource = hasOption(output, resource)
   if (answersResource && name === `Get${output.name}`) return 'get'

@@ -10,6 +10,7 @@ declare const brand: unique symbol
 /** A well-formed uid. Says nothing about whether something has it. */
 export type Uid = string & { readonly [brand]: 'Uid' }
 
+export const ROOT_CHARS = 40
 const uidPattern = /^[0-9a-f]{40}(?:\/[0-9a-f]{16})*$/
 
 export function parseUid(text: string): Uid | undefined {
@@ -18,7 +19,12 @@ export function parseUid(text: string): Uid | undefined {
 
 /** The organization, or the user identity or managed role, that a uid starts with. */
 export function rootOf(uid: string): Uid {
-  return uid.slice(0, 40) as Uid
+  return uid.slice(0, ROOT_CHARS) as Uid
+}
+
+/** The part of a uid after its root, '' for a root. */
+export function pathBelowRoot(uid: string): string {
+  return uid.slice(ROOT_CHARS)
 }
 
 /** The uid without its last segment; '' for a root. */
@@ -38,7 +44,7 @@ export function pathOf(uid: string): Uid[] {
 
 /** Segments below the root: 0 for a root. */
 export function depthOf(uid: string): number {
-  return uid.length <= 40 ? 0 : (uid.length - 40) / 17
+  return uid.length <= ROOT_CHARS ? 0 : (uid.length - ROOT_CHARS) / 17
 }
 
 /** Whether `uid` is `scope` or lies below it. The scope '' is the platform and holds everything. */

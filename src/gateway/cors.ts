@@ -3,7 +3,7 @@ import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 const PREFLIGHT_SECONDS = 600
 /** What a page may read of an answer besides its body. */
 const EXPOSED =
-  'etag, ratelimit-limit, ratelimit-remaining, ratelimit-reset, retry-after, www-authenticate, x-request-id'
+  'deprecation, etag, link, ratelimit-limit, ratelimit-remaining, ratelimit-reset, retry-after, sunset, www-authenticate, x-request-id'
 
 /**
  * Lets pages of the listed origins call a handler from a browser (the Fetch standard, "CORS protocol"). Origins are compared
@@ -30,7 +30,7 @@ function preflightReply(origin: string): HttpReply {
     status: 204,
     headers: {
       'access-control-allow-origin': origin,
-      'access-control-allow-methods': 'GET, HEAD, POST, PATCH, DELETE',
+      'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
       'access-control-allow-headers': 'authorization, content-type, idempotency-key, if-match, if-none-match',
       'access-control-max-age': String(PREFLIGHT_SECONDS),
       vary: 'origin',

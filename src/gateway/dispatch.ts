@@ -1,7 +1,19 @@
-import type { DescMethod, Message } from '@bufbuild/protobuf'
+import { isDeepStrictEqual } from 'node:util'
+import { create, type DescMethod, type Message } from '@bufbuild/protobuf'
 import type { Access, Grants } from '../core/allowed.ts'
-import type { Call, Caller, Dispatch, Handler, Incoming, ServiceImplementation } from '../core/call.ts'
-import { ApiError, Code, unauthenticated, unimplemented } from '../core/errors.ts'
+import type {
+  Ask,
+  Call,
+  Caller,
+  Dispatch,
+  Handler,
+  Incoming,
+  ServiceImplementation,
+  ServiceTranslation,
+  Translator,
+} from '../core/call.ts'
+import { ApiError, aborted, Code, unauthenticated, unimplemented } from '../core/errors.ts'
+import { joined } from '../core/parts.ts'
 
 /**
  * The waist. REST and gRPC turn bytes into a message and call `dispatch`; it authenticates, authorizes and calls the handler,
@@ -12,6 +24,8 @@ export interface WaistOptions<Rule> {
   /** Every method of the contract; one without a handler among `services` answers UNIMPLEMENTED to callers who may call it. */
   readonly methods: readonly DescMethod[]
   readonly services: readonly ServiceImplementation[]
+  /** Services that ask those above: they authenticate and count like every method, and have no rule of their own. */
+  readonly translations?: readonly ServiceTranslation[]
   /** Reads who may call a method from its options; throws for a method without any, so the server does not start. */
   readonly ruleOf: (method: DescMethod) => Rule
   readonly isOpen: (rule: Rule) => boolean
@@ -26,15 +40,24 @@ export interface WaistOptions<Rule> {
       }
     | undefined
   /** Told of each call that a known caller was denied (code 7). */
-  readonly denied?: (
+  readonly denied?: (call: DeniedCall, why: ApiError) => void
+  /** Told of each call that ended, with its RPC code, how long it took and, where it is known, the identity that called. */
+  readonly observe: (
     method: DescMethod,
-    request: Message,
     incoming: Incoming,
-    caller: Caller,
-    why: ApiError,
+    code: Code,
+    ms: number,
+    identity: string | undefined,
   ) => void
-  /** Told of each call that ended, with its RPC code and how long it took. */
-  readonly observe: (method: DescMethod, incoming: Incoming, code: Code, ms: number) => void
+}
+
+export interface DeniedCall {
+  /** What was asked, and the method as it was called: another one where version 1 asked. */
+  readonly method: DescMethod
+  readonly called: DescMethod
+  readonly request: Message
+  readonly incoming: Incoming
+  readonly caller: Caller
 }
 
 export interface Waist {
@@ -53,10 +76,17 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
       if (handler !== undefined) handlers.set(method, handler)
     }
   }
+  const translators = new Map<DescMethod, Translator>()
+  for (const { service, translators: byName } of options.translations ?? []) {
+    for (const method of service.methods) {
+      const translate = byName[method.localName]
+      if (translate !== undefined) translators.set(method, translate)
+    }
+  }
   const entries = new Map(
     options.methods.map((method) => [
       method,
-      { rule: options.ruleOf(method), handler: handlers.get(method) },
+      { rule: options.ruleOf(method), handler: handlers.get(method), translate: translators.get(method) },
     ]),
   )
 
@@ -87,45 +117,82 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
   const admitOpen = (method: DescMethod, incoming: Incoming) =>
     limits !== undefined && isFirstLook(incoming) ? limits.byAddress(method, incoming) : undefined
 
-  const call = async (method: DescMethod, request: Message, incoming: Incoming): Promise<Message> => {
+  const call = async (
+    method: DescMethod,
+    request: Message,
+    incoming: Incoming,
+    who: { identity: string | undefined },
+  ): Promise<Message> => {
     const entry = entries.get(method)
     if (entry === undefined) throw unimplemented(`${method.name} is not a method of this server`)
-    const { rule, handler } = entry
-    let access: Access | undefined
+    const { rule, handler, translate } = entry
     if (options.isOpen(rule)) {
       const admitting = admitOpen(method, incoming)
       if (admitting !== undefined) await admitting
-    } else {
-      const known = identify(method, incoming)
-      const caller = known instanceof Promise ? await known : known
-      const found = options.readGrants(caller)
-      const grants = found instanceof Promise ? await found : found
-      if (grants === undefined) throw goneWith(caller)
-      access = options.authorize(rule, request, caller, grants)
+      return (handler ?? notOffered(method))(
+        request,
+        new HandledCall(incoming, { method, called: method, request, access: undefined }),
+      )
     }
-    if (handler === undefined) throw unimplemented(`this server does not offer ${method.name} yet`)
-    return handler(request, new HandledCall(incoming, method, request, access))
+    const identified = identify(method, incoming)
+    const caller = identified instanceof Promise ? await identified : identified
+    who.identity = caller.identity
+    const found = options.readGrants(caller)
+    const grants = found instanceof Promise ? await found : found
+    if (grants === undefined) throw goneWith(caller)
+    const known: Known = { called: method, caller, grants }
+    if (translate === undefined) return judged(method, request, incoming, known)
+    let answered = false
+    const ask: Ask = async (asked, init) => {
+      // A client may take its time over the parts of an answer, and lose what it may read meanwhile.
+      const asking = answered ? await knownAgain(incoming, known) : known
+      return judged(asked, create(asked.input, init), incoming, asking) as ReturnType<Ask> as never
+    }
+    const answer = await translate(request, ask, known)
+    if (incoming.takesParts !== true) return joined(answer, () => incoming.signal)
+    answered = true
+    return answer
   }
 
-  /** Open methods have no caller; whoever is refused there is for their handlers to know. */
-  const tellDenied = async (method: DescMethod, request: Message, incoming: Incoming, why: ApiError) => {
-    const rule = entries.get(method)?.rule
-    if (options.denied === undefined || rule === undefined || options.isOpen(rule)) return
-    options.denied(method, request, incoming, await options.authenticate(incoming.authorization), why)
+  /** Parts that were read with different rights would be a list of something that nobody may see, and look whole. */
+  const knownAgain = async ({ authorization }: Incoming, before: Known): Promise<Known> => {
+    const caller = await options.authenticate(authorization)
+    const grants = await options.readGrants(caller)
+    if (grants === undefined) throw goneWith(caller)
+    if (!isDeepStrictEqual(grants.holdings, before.grants.holdings))
+      throw aborted('what the caller may do has changed since the answer began')
+    return { called: before.called, caller, grants }
+  }
+
+  /** Authorizes a known caller and calls the handler. */
+  const judged = async (method: DescMethod, request: Message, incoming: Incoming, known: Known) => {
+    const { rule, handler } = entries.get(method)!
+    const { called, caller, grants } = known
+    try {
+      const access = options.authorize(rule, request, caller, grants)
+      return await (handler ?? notOffered(method))(
+        request,
+        new HandledCall(incoming, { method, called, request, access }),
+      )
+    } catch (failure) {
+      if (failure instanceof ApiError && failure.code === Code.PERMISSION_DENIED)
+        options.denied?.({ method, called, request, incoming, caller }, failure)
+      throw failure
+    }
   }
 
   return {
     async dispatch(method, request, incoming) {
       const startMs = performance.now()
+      const who = { identity: undefined }
       try {
-        const reply = await call(method, request, incoming)
-        options.observe(method, incoming, Code.OK, performance.now() - startMs)
+        const reply = await call(method, request, incoming, who)
+        options.observe(method, incoming, Code.OK, performance.now() - startMs, who.identity)
         return reply
       } catch (failure) {
         // What is no ApiError is a bug: the codec logs it and answers with code 13.
         const code = failure instanceof ApiError ? failure.code : Code.INTERNAL
-        options.observe(method, incoming, code, performance.now() - startMs)
-        if (code === Code.PERMISSION_DENIED) await tellDenied(method, request, incoming, failure as ApiError)
+        options.observe(method, incoming, code, performance.now() - startMs, who.identity)
         throw failure
       }
     },
@@ -142,6 +209,19 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
       admitted.add(incoming)
       return limits?.byAddress(method, incoming)
     },
+  }
+}
+
+/** Who calls what, and what they hold. */
+interface Known {
+  readonly called: DescMethod
+  readonly caller: Caller
+  readonly grants: Grants
+}
+
+function notOffered({ name }: DescMethod): () => never {
+  return () => {
+    throw unimplemented(`this server does not offer ${name} yet`)
   }
 }
 
@@ -162,15 +242,20 @@ class HandledCall implements Call {
   readonly requestId: string
   readonly authorization: string | undefined
   readonly method: DescMethod
+  readonly called: DescMethod
   readonly request: Message
   readonly access: Access | undefined
   readonly #incoming: Incoming
 
-  constructor(incoming: Incoming, method: DescMethod, request: Message, access: Access | undefined) {
+  constructor(
+    incoming: Incoming,
+    { method, called, request, access }: Pick<Call, 'method' | 'called' | 'request' | 'access'>,
+  ) {
     this.protocol = incoming.protocol
     this.requestId = incoming.requestId
     this.authorization = incoming.authorization
     this.method = method
+    this.called = called
     this.request = request
     this.access = access
     this.#incoming = incoming

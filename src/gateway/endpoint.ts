@@ -1,7 +1,8 @@
 import { create, type DescField, type DescMessage, type DescMethod, type Message } from '@bufbuild/protobuf'
 import { answersVersion, standardMethod } from '../core/standard-method.ts'
-import { type JsonRead, jsonReader, presentPaths } from './json-reader.ts'
-import { type JsonWriter, jsonWriter } from './json-writer.ts'
+import { type ListWriter, listWriter } from './json-list.ts'
+import { jsonListReader, jsonReader, presentPaths } from './json-reader.ts'
+import { type Dialect, type JsonWriter, jsonWriter } from './json-writer.ts'
 import { assign, queryReader, readValue } from './query-reader.ts'
 import type { Route } from './routes.ts'
 
@@ -29,37 +30,47 @@ export interface Endpoint {
   readonly decode: (parts: RequestParts) => DecodedRequest
   /** Type of the body; undefined when the route has none. */
   readonly body: DescMessage | undefined
-  /** Undefined when the reply is google.protobuf.Empty, which is sent as no bytes at all. */
+  /** Undefined when the reply is google.protobuf.Empty, which is sent as no bytes at all; version 1 sends `{}`. */
   readonly write: JsonWriter | undefined
+  /** Writes a reply that comes in parts. */
+  readonly writeParts: ListWriter | undefined
   /** The reply is one resource as it is now, which has an entity tag; `isGet`: asked for by a plain Get. */
   readonly hasVersion: boolean
   readonly isGet: boolean
 }
 
-const nothing: JsonRead = { message: { $typeName: '' }, json: undefined }
+interface BodyRead {
+  /** A message, or a list of them. */
+  readonly value: unknown
+  readonly json: unknown
+}
+
+const nothing: BodyRead = { value: undefined, json: undefined }
 
 /** Throws an Error when the route does not fit its request type: a mistake in a schema, found at start. */
-export function compileEndpoint(route: Route): Endpoint {
+export function compileEndpoint(route: Route, dialect: Dialect = 'current'): Endpoint {
   const { method, template } = route
   const input = method.input
   const bodyField = route.body === '' || route.body === '*' ? undefined : fieldAt(input, route.body)
   const body = route.body === '*' ? input : bodyField?.message
   if (route.body !== '' && body === undefined)
     throw new Error(`${method} has a body that is no message: ${route.body}`)
-  const read = body === undefined ? undefined : jsonReader(body)
+  const read = body === undefined ? undefined : bodyReader(body, bodyField, dialect)
   const variables = template.variables.map(({ fieldPath }) => fieldsAt(input, fieldPath))
   const bound = [
     ...template.variables.map(({ fieldPath }) => fieldPath.join('.')),
     ...(route.body === '' ? [] : [route.body]),
   ]
   const readQuery = queryReader(input, bound)
-  const readsForm = body === undefined && readQuery !== undefined && route.httpMethod === 'POST'
+  const mayBePosted = route.httpMethod === 'POST' || (dialect === 'version 1' && route.httpMethod === 'GET')
+  const readsForm = body === undefined && readQuery !== undefined && mayBePosted
   const maskField = route.httpMethod === 'PATCH' && bodyField !== undefined ? updateMaskOf(input) : undefined
 
   const decode = ({ values, query, body: bytes }: RequestParts): DecodedRequest => {
     const given = read === undefined ? nothing : read(bytes ?? '')
-    const message = bodyField === undefined && read !== undefined ? given.message : create(input)
-    if (bodyField !== undefined) assign(message, [bodyField], given.message, '')
+    const message = bodyField === undefined && read !== undefined ? (given.value as Message) : create(input)
+    if (bodyField?.fieldKind === 'list') (message as Fields)[bodyField.localName] = given.value
+    else if (bodyField !== undefined) assign(message, [bodyField], given.value, '')
     for (let index = 0; index < variables.length; index++) {
       const fields = variables[index]!
       const last = fields.at(-1)!
@@ -85,13 +96,37 @@ export function compileEndpoint(route: Route): Endpoint {
     wantsBody: (contentType) => body !== undefined || (readsForm && isForm(contentType)),
     decode,
     body,
-    write: method.output.typeName === 'google.protobuf.Empty' ? undefined : jsonWriter(method.output),
+    write:
+      method.output.typeName === 'google.protobuf.Empty' && dialect === 'current'
+        ? undefined
+        : jsonWriter(method.output, dialect),
+    writeParts: listWriter(method.output, dialect),
     hasVersion: answersVersion(method),
     isGet: standardMethod(method) === 'get',
   }
 }
 
 type Fields = Message & Record<string, unknown>
+
+function bodyReader(
+  body: DescMessage,
+  field: DescField | undefined,
+  dialect: Dialect,
+): (bytes: string | Uint8Array) => BodyRead {
+  const unknown = dialect === 'version 1' ? 'ignored' : 'refused'
+  if (field?.fieldKind === 'list') {
+    const readList = jsonListReader(field, unknown)
+    return (bytes) => {
+      const { messages, json } = readList(bytes)
+      return { value: messages, json }
+    }
+  }
+  const read = jsonReader(body, unknown)
+  return (bytes) => {
+    const { message, json } = read(bytes)
+    return { value: message, json }
+  }
+}
 
 function updateMaskOf(input: DescMessage): DescField | undefined {
   const field = input.fields.find(({ name }) => name === 'update_mask')
@@ -121,6 +156,6 @@ function fieldsAt(desc: DescMessage, path: readonly string[]): DescField[] {
   return fields
 }
 
-function isForm(contentType: string | undefined): boolean {
+export function isForm(contentType: string | undefined): boolean {
   return contentType !== undefined && /^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(contentType)
 }

@@ -89,6 +89,7 @@ export function serveUnary(
 ): void {
   const { limits } = context
   const incoming = new UnaryCall(requestId, context.addressOf, stream, headers)
+  incoming.replyHeaders = context.headersOf(method)
   let phase: Phase = 'reading'
   let timer: NodeJS.Timeout | undefined
 

@@ -8,6 +8,7 @@ import type { GrpcHandler } from '../port.ts'
 import { sendHttpError, sendTrailersOnly } from './grpc-reply.ts'
 import { type StreamingMethod, streamingCalls } from './grpc-streaming.ts'
 import { serveUnary } from './grpc-unary.ts'
+import type { HeadersOf } from './rest.ts'
 import { grpcNeedsPost, type TransportLog, unsupportedGrpcFormat } from './status.ts'
 
 const GZIP_ABOVE_BYTES = 32 * 1024
@@ -34,6 +35,8 @@ export interface GrpcOptions {
    * than the rest of the call.
    */
   readonly gzipAboveBytes?: number | undefined
+  /** What every answer of a method has in its initial metadata, or an error in its trailers. */
+  readonly headersOf?: HeadersOf | undefined
   /** Replaces single limits of core/limits.ts. */
   readonly limits?: Partial<GrpcLimits> | undefined
 }
@@ -46,6 +49,7 @@ export interface GrpcContext {
   readonly addressOf: AddressOf
   readonly gzipAboveBytes: number
   readonly limits: GrpcLimits
+  readonly headersOf: HeadersOf
 }
 
 /**
@@ -61,6 +65,7 @@ export function grpcHandler(options: GrpcOptions): GrpcHandler {
     addressOf: options.addressOf ?? ((socketAddress = '') => socketAddress),
     gzipAboveBytes: options.gzipAboveBytes ?? GZIP_ABOVE_BYTES,
     limits: { ...productLimits, ...options.limits },
+    headersOf: options.headersOf ?? (() => undefined),
   }
   const unary = new Map<string, DescMethod>()
   for (const service of options.services) {

@@ -12,6 +12,7 @@ import { invalidArgument } from '../core/errors.ts'
 import { fieldNamed, isLeafMessage } from '../core/field-mask.ts'
 import { limits } from '../core/limits.ts'
 import { hasNul, NUL_REFUSAL } from '../core/nul.ts'
+import { strictMessages } from '../core/strict-messages.ts'
 import { countMembers, repeatedMember, scanJson } from './json-scan.ts'
 import { inFloatRange, integerRange, parseBytes, parseFloatText, parseInteger } from './scalar-text.ts'
 import { parseDuration, parseTimestamp } from './timestamp.ts'
@@ -30,15 +31,37 @@ export interface JsonRead<T extends Message = Message> {
  */
 export type JsonReader<T extends Message = Message> = (body: string | Uint8Array) => JsonRead<T>
 
+/** What becomes of members that a message does not have; in `strictMessages` they are always refused. */
+export type Unknown = 'refused' | 'ignored'
+
 /** The reader of a message type, put together at the first call. Throws an Error for google.protobuf.Any and the like. */
-export function jsonReader<D extends DescMessage>(desc: D): JsonReader<MessageShape<D>> {
-  const read = messageReader(desc)
+export function jsonReader<D extends DescMessage>(
+  desc: D,
+  unknown: Unknown = 'refused',
+): JsonReader<MessageShape<D>> {
+  const read = messageReader(desc, unknown)
   return (body) => {
-    const text = typeof body === 'string' ? body : utf8(body)
-    // A byte order mark is not part of the text.
-    const json = parse(text.startsWith('\ufeff') ? text.slice(1) : text)
+    const json = parseBody(body)
     return { message: read(json, '') as MessageShape<D>, json }
   }
+}
+
+/** Reads a list of messages instead, which a body is that is a repeated field; an empty body is an empty list. */
+export function jsonListReader(
+  field: DescField & { fieldKind: 'list' },
+  unknown: Unknown,
+): (body: string | Uint8Array) => { readonly messages: Message[]; readonly json: unknown } {
+  const read = fieldReader(field, unknown)
+  return (body) => {
+    const json = body.length === 0 ? [] : parseBody(body)
+    return { messages: read(json, '') as Message[], json }
+  }
+}
+
+function parseBody(body: string | Uint8Array): unknown {
+  const text = typeof body === 'string' ? body : utf8(body)
+  // A byte order mark is not part of the text.
+  return parse(text.startsWith('\ufeff') ? text.slice(1) : text)
 }
 
 /**
@@ -120,32 +143,37 @@ interface Member {
   readonly others: readonly string[]
 }
 
-const messageReaders = new Map<DescMessage, ValueReader>()
+const messageReaders: Readonly<Record<Unknown, Map<DescMessage, ValueReader>>> = {
+  refused: new Map(),
+  ignored: new Map(),
+}
 
-function messageReader(desc: DescMessage): ValueReader {
-  const known = messageReaders.get(desc)
+function messageReader(desc: DescMessage, otherwise: Unknown): ValueReader {
+  const unknown = strictMessages.has(desc.typeName) ? 'refused' : otherwise
+  const readers = messageReaders[unknown]
+  const known = readers.get(desc)
   if (known !== undefined) return known
   const wellKnown = wellKnownReader(desc)
   if (wellKnown !== undefined) {
-    messageReaders.set(desc, wellKnown)
+    readers.set(desc, wellKnown)
     return wellKnown
   }
   const members = new Map<string, Member>()
-  const read: ValueReader = (json, at) => readMessage(desc, members, json, at)
+  const read: ValueReader = (json, at) => readMessage(desc, members, unknown, json, at)
   // Before the fields are looked at, because a type may contain itself.
-  messageReaders.set(desc, read)
+  readers.set(desc, read)
   try {
     for (const field of desc.fields) {
       const names = [...new Set([field.jsonName, field.name, camelCase(field)])].filter(
         (name) => fieldNamed(desc, name) === field,
       )
-      const value = fieldReader(field)
+      const value = fieldReader(field, unknown)
       for (const name of names) {
         members.set(name, { field, read: value, others: names.filter((other) => other !== name) })
       }
     }
   } catch (error) {
-    messageReaders.delete(desc)
+    readers.delete(desc)
     throw error
   }
   return read
@@ -159,6 +187,7 @@ function camelCase(field: DescField): string {
 function readMessage(
   desc: DescMessage,
   members: ReadonlyMap<string, Member>,
+  unknown: Unknown,
   json: unknown,
   at: string,
 ): Message {
@@ -166,7 +195,10 @@ function readMessage(
   const message = create(desc) as Message & Record<string, unknown>
   for (const name of Object.keys(json)) {
     const member = members.get(name)
-    if (member === undefined) throw wrong(join(at, name), 'is not a known field')
+    if (member === undefined) {
+      if (unknown === 'ignored') continue
+      throw wrong(join(at, name), 'is not a known field')
+    }
     for (const other of member.others) {
       if (Object.hasOwn(json, other)) throw wrong(join(at, name), 'is given twice')
     }
@@ -187,17 +219,17 @@ function readMessage(
   return message
 }
 
-function fieldReader(field: DescField): ValueReader {
+function fieldReader(field: DescField, unknown: Unknown): ValueReader {
   switch (field.fieldKind) {
     case 'list': {
-      const item = itemReader(field)
+      const item = itemReader(field, unknown)
       return (json, at) => {
         if (!Array.isArray(json)) throw wrong(at, 'must be a list')
         return json.map((element, index) => item(element, `${at}[${index}]`))
       }
     }
     case 'map': {
-      const item = itemReader(field)
+      const item = itemReader(field, unknown)
       const key = mapKeyReader(field.mapKey)
       return (json, at) => {
         if (typeof json !== 'object' || json === null || Array.isArray(json))
@@ -218,12 +250,12 @@ function fieldReader(field: DescField): ValueReader {
       }
     }
     default:
-      return itemReader(field)
+      return itemReader(field, unknown)
   }
 }
 
-function itemReader(field: DescField): ValueReader {
-  if (field.message !== undefined) return messageReader(field.message)
+function itemReader(field: DescField, unknown: Unknown): ValueReader {
+  if (field.message !== undefined) return messageReader(field.message, unknown)
   if (field.enum !== undefined) return enumReader(field.enum)
   return scalarReader(field.scalar ?? ScalarType.STRING)
 }

@@ -7,6 +7,7 @@ import {
 } from '@bufbuild/protobuf'
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt'
 import { jsonPath } from '../core/field-mask.ts'
+import { jsonOnlyFields } from '../core/json-only.ts'
 import { durationText, timestampText } from './timestamp.ts'
 
 /**
@@ -24,15 +25,24 @@ interface Cell {
   write: (message: unknown) => string
 }
 
-const cells = new Map<DescMessage, Cell>()
+/** How messages look in JSON; version 1 also writes unset messages, as `null`, and what only JSON has. */
+export type Dialect = 'current' | 'version 1'
+
+const cells: Readonly<Record<Dialect, Map<DescMessage, Cell>>> = {
+  current: new Map(),
+  'version 1': new Map(),
+}
 
 /**
  * The writer of a message type, compiled at the first call. The writer reads fields by their local name, so plain object
  * literals with a `$typeName` do. Throws an Error for types that have no writer: google.protobuf.Any, Struct, the wrappers,
  * and whatever contains them.
  */
-export function jsonWriter<D extends DescMessage>(desc: D): JsonWriter<MessageShape<D>> {
-  return cellOf(desc).write
+export function jsonWriter<D extends DescMessage>(
+  desc: D,
+  dialect: Dialect = 'current',
+): JsonWriter<MessageShape<D>> {
+  return cellOf(desc, dialect).write
 }
 
 const wellKnown: Readonly<Record<string, (message: never) => string>> = {
@@ -43,15 +53,15 @@ const wellKnown: Readonly<Record<string, (message: never) => string>> = {
   'google.protobuf.Empty': () => '{}',
 }
 
-function cellOf(desc: DescMessage): Cell {
-  const known = cells.get(desc)
+function cellOf(desc: DescMessage, dialect: Dialect): Cell {
+  const known = cells[dialect].get(desc)
   if (known !== undefined) return known
   const cell: Cell = { write: () => '' }
-  cells.set(desc, cell)
+  cells[dialect].set(desc, cell)
   try {
-    cell.write = (wellKnown[desc.typeName] as Cell['write'] | undefined) ?? compile(desc)
+    cell.write = (wellKnown[desc.typeName] as Cell['write'] | undefined) ?? compile(desc, dialect)
   } catch (error) {
-    cells.delete(desc)
+    cells[dialect].delete(desc)
     throw error
   }
   return cell
@@ -60,7 +70,7 @@ function cellOf(desc: DescMessage): Cell {
 /** The functions that generated source calls by name. */
 const helpers = { quote, int: String, number: numberText, bytes: bytesText, list, map }
 
-function compile(desc: DescMessage): Cell['write'] {
+function compile(desc: DescMessage, dialect: Dialect): Cell['write'] {
   if (desc.typeName.startsWith('google.protobuf.')) throw new Error(`${desc.typeName} has no JSON writer`)
   const refs: unknown[] = []
   /** Source text that stands for a value of this module. */
@@ -69,9 +79,9 @@ function compile(desc: DescMessage): Cell['write'] {
   let body = 'let s = "{"\n'
   // What surely or maybe stands before the next member decides whether it needs a comma.
   let before: 'nothing' | 'maybe' | 'something' = 'nothing'
-  const put = (field: DescField, value: string, condition?: string): void => {
-    const first = literal(`${JSON.stringify(field.jsonName)}:`)
-    const next = literal(`,${JSON.stringify(field.jsonName)}:`)
+  const put = (jsonName: string, value: string, condition?: string): void => {
+    const first = literal(`${JSON.stringify(jsonName)}:`)
+    const next = literal(`,${JSON.stringify(jsonName)}:`)
     const name = { nothing: first, maybe: `(s.length > 1 ? ${next} : ${first})`, something: next }[before]
     body += `${condition === undefined ? '' : `if (${condition}) `}s += ${name} + ${value}\n`
     if (condition === undefined) before = 'something'
@@ -83,29 +93,44 @@ function compile(desc: DescMessage): Cell['write'] {
     if (member.kind === 'oneof') {
       for (const field of member.fields) {
         put(
-          field,
-          valueSource(field, `${access}.value`, ref),
+          field.jsonName,
+          valueSource(field, `${access}.value`, ref, dialect),
           `${access}.case === ${literal(field.localName)}`,
         )
       }
     } else if (member.fieldKind === 'list') {
-      put(member, `h.list(${access}, ${itemRef(member, ref)})`)
+      put(member.jsonName, `h.list(${access}, ${itemRef(member, ref, dialect)})`)
     } else if (member.fieldKind === 'map') {
-      put(member, `h.map(${access}, ${itemRef(member, ref)})`)
+      put(member.jsonName, `h.map(${access}, ${itemRef(member, ref, dialect)})`)
     } else {
       const explicit = member.presence !== FeatureSet_FieldPresence.IMPLICIT
-      put(member, valueSource(member, access, ref), explicit ? `${access} !== undefined` : undefined)
+      const value = valueSource(member, access, ref, dialect)
+      const isSet = `${access} !== undefined`
+      if (dialect === 'version 1' && member.fieldKind === 'message')
+        put(member.jsonName, `(${isSet} ? ${value} : "null")`)
+      else put(member.jsonName, value, explicit ? isSet : undefined)
     }
+  }
+  const more = dialect === 'version 1' ? Object.entries(jsonOnlyFields[desc.typeName] ?? {}) : []
+  for (const [name, kind] of more) {
+    const access = `m[${literal(name)}]`
+    if (kind === 'string') put(name, `h.quote(${access})`, `${access} !== undefined`)
+    else put(name, `(${access} ? ${ref({ write: wellKnown[kind] })}.write(${access}) : "null")`)
   }
   const source = `return function write(m) {\n${body}return s + "}"\n}`
   return new Function('h', 'r', source)(helpers, refs)
 }
 
 /** Source text of an expression for the JSON of the value that `access` names. */
-function valueSource(field: DescField, access: string, ref: (value: unknown) => string): string {
+function valueSource(
+  field: DescField,
+  access: string,
+  ref: (value: unknown) => string,
+  dialect: Dialect,
+): string {
   switch (field.fieldKind) {
     case 'message':
-      return `${ref(cellOf(field.message))}.write(${access})`
+      return `${ref(cellOf(field.message, dialect))}.write(${access})`
     case 'enum':
       return `(${ref(enumNames(field))}.get(${access}) ?? h.int(${access}))`
     case 'scalar':
@@ -138,9 +163,13 @@ function scalarSource(scalar: ScalarType, access: string): string {
 }
 
 /** Source text of a function that writes one element of a list or one value of a map. */
-function itemRef(field: DescField & { fieldKind: 'list' | 'map' }, ref: (value: unknown) => string): string {
+function itemRef(
+  field: DescField & { fieldKind: 'list' | 'map' },
+  ref: (value: unknown) => string,
+  dialect: Dialect,
+): string {
   const kind = field.fieldKind === 'list' ? field.listKind : field.mapKind
-  if (kind === 'message') return ref(cellOf(field.message!))
+  if (kind === 'message') return ref(cellOf(field.message!, dialect))
   if (kind === 'enum') {
     const names = enumNames(field)
     return ref({ write: (value: number) => names.get(value) ?? String(value) })

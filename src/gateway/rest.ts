@@ -1,12 +1,13 @@
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf'
 import type { Dispatch, Incoming } from '../core/call.ts'
-import { ApiError, Code, internal, invalidArgument, invalidArguments } from '../core/errors.ts'
+import { ApiError, Code, internal, invalidArgument, withFields } from '../core/errors.ts'
 import { etagOf, lists } from '../core/etag.ts'
 import { limits } from '../core/limits.ts'
+import { nextPart } from '../core/parts.ts'
 import { requestBytesMax } from '../core/request-size.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { withCors } from './cors.ts'
-import { compileEndpoint, type DecodedRequest, type Endpoint } from './endpoint.ts'
+import { compileEndpoint, type DecodedRequest, type Endpoint, isForm } from './endpoint.ts'
 import { errorBody, httpStatusOfError } from './error-body.ts'
 import { spelledPath } from './json-reader.ts'
 import { type Route, routeLookup, routesOf } from './routes.ts'
@@ -16,6 +17,10 @@ export interface RestOptions {
   readonly dispatch: Dispatch
   /** Their google.api.http options are the routes. */
   readonly services: readonly DescService[]
+  /** What every answer of a method has in its headers, an error too; lower-case names. */
+  readonly headersOf?: HeadersOf | undefined
+  /** Those of them that speak JSON and HTTP as version 1 of the API does. */
+  readonly versionOne?: readonly DescService[]
   /** `domain` of the ErrorInfo in every error, and the realm of the challenge. */
   readonly errorDomain: string
   readonly log: { error(fields: object, message: string): void }
@@ -30,6 +35,7 @@ export interface RestOptions {
 /** What `dispatch` learns of a request. A class, because accessors in object literals are slow. */
 export class RestCall implements Incoming {
   readonly protocol = 'rest'
+  readonly takesParts = true
   readonly requestId: string
   readonly authorization: string | undefined
   replyHeaders: Incoming['replyHeaders'] = undefined
@@ -55,6 +61,9 @@ export class RestCall implements Incoming {
   }
 }
 
+/** Lower-case names. */
+export type HeadersOf = (method: DescMethod) => Readonly<Record<string, string>> | undefined
+
 /** `/iam/v2/groups` is `/iam/v2beta1/groups`. */
 const versionAliases = { v2beta1: 'v2' }
 
@@ -73,19 +82,27 @@ const emptyReply: HttpReply = Object.freeze({
  * do not fit their messages.
  */
 export function restHandler(options: RestOptions): HttpHandler {
-  const { dispatch, services, precheck, cors, handlerTimeoutMs = limits.handlerTimeoutMs } = options
+  const { dispatch, services, versionOne = [], precheck, cors } = options
+  const { handlerTimeoutMs = limits.handlerTimeoutMs } = options
   const routes = routesOf(services)
   const lookup = routeLookup(routes, versionAliases)
-  const endpoints = new Map<Route, Endpoint>(routes.map((route) => [route, compileEndpoint(route)]))
+  const isOld = ({ method }: Route) => versionOne.includes(method.parent)
+  const endpoints = new Map<Route, Endpoint>(
+    routes.map((route) => [route, compileEndpoint(route, isOld(route) ? 'version 1' : 'current')]),
+  )
 
   const handler: HttpHandler = (request) => {
     const { url } = request
     const mark = url.indexOf('?')
-    const found = lookup(request.method, mark < 0 ? url : url.slice(0, mark))
+    const path = mark < 0 ? url : url.slice(0, mark)
+    let found = lookup(request.method, path)
+    if (found.kind === 'wrong-method' && isOld(found.route) && isPostedForm(request))
+      found = lookup('GET', path)
     if (found.kind !== 'route') return refuseRoute(found, request, options)
 
     const endpoint = endpoints.get(found.route)!
     const incoming = new RestCall(request)
+    incoming.replyHeaders = options.headersOf?.(endpoint.method)
     let decoded: DecodedRequest | undefined
     const fail = (error: unknown): HttpReply =>
       told(errorReply(inCallersWords(error, endpoint, decoded), request, options), incoming)
@@ -93,7 +110,7 @@ export function restHandler(options: RestOptions): HttpHandler {
       decoded = endpoint.decode({ values: found.values, query: mark < 0 ? '' : url.slice(mark + 1), body })
       const reply = dispatch(endpoint.method, decoded.message, incoming)
       return inTime(reply, handlerTimeoutMs).then((message) =>
-        told(render(endpoint, message, request), incoming),
+        told(render(endpoint, message, request, handlerTimeoutMs), incoming),
       )
     }
     const run = (): Promise<HttpReply> =>
@@ -134,11 +151,17 @@ export function told(reply: HttpReply, { replyHeaders }: Incoming): HttpReply {
 }
 
 function render(
-  { method, write, isGet, hasVersion }: Endpoint,
+  { method, write, writeParts, isGet, hasVersion }: Endpoint,
   message: Message,
   request: HttpRequest,
+  partTimeoutMs: number,
 ): HttpReply {
   if (write === undefined) return emptyReply
+  if (writeParts !== undefined && nextPart(message) !== undefined) {
+    // Each part has the time of a call; how long all of them take is up to the client.
+    const body = writeParts(message, (next) => inTime(next(), partTimeoutMs))
+    return { status: 200, headers: jsonHeaders, body }
+  }
   if (!hasVersion) return { status: 200, headers: jsonHeaders, body: write(message) }
   const etag = etagOf(method.output, message)
   const headers = { ...jsonHeaders, etag }
@@ -160,16 +183,19 @@ function refuseRoute(
     case 'unknown-path':
       return errorReply(new ApiError(Code.NOT_FOUND, 'Not found: no such path'), request, options)
     case 'wrong-method': {
+      const { method } = found.route
       const allow = found.allow.join(', ')
-      const message = `Unimplemented: this path answers ${allow}`
-      const reply = errorReply(
-        new ApiError(Code.UNIMPLEMENTED, message, { httpStatus: 405 }),
-        request,
-        options,
-      )
-      return { ...reply, headers: { ...reply.headers, allow } }
+      const status = options.versionOne?.includes(method.parent) ? {} : { httpStatus: 405 }
+      const error = new ApiError(Code.UNIMPLEMENTED, `Unimplemented: this path answers ${allow}`, status)
+      const reply = errorReply(error, request, options)
+      return { ...reply, headers: { ...reply.headers, ...options.headersOf?.(method), allow } }
     }
   }
+}
+
+/** Version 1 reads what was asked for from a form, too, for requests that are too long for a URL. */
+function isPostedForm({ method, headers }: HttpRequest): boolean {
+  return method === 'POST' && isForm(headers['content-type'])
 }
 
 /** The reply to whatever a call failed with. */
@@ -208,23 +234,7 @@ function challenge(realm: string, presented: boolean): string {
 /** The same error with the fields of its violations as this caller spelled them. */
 function inCallersWords(error: unknown, endpoint: Endpoint, decoded: DecodedRequest | undefined): unknown {
   if (!(error instanceof ApiError) || decoded === undefined) return error
-  const bad = error.details.find((detail) => detail.kind === 'BadRequest')
-  if (bad === undefined || bad.fieldViolations.length === 0) return error
-  const fieldViolations = bad.fieldViolations.map(({ field, description }) => ({
-    field: spelled(field, endpoint, decoded.json),
-    description,
-  }))
-  if (fieldViolations.every(({ field }, index) => field === bad.fieldViolations[index]!.field)) return error
-  const { code, reason, cause, httpStatus } = error
-  const usual = error.message === invalidArguments(bad.fieldViolations).message
-  return new ApiError(code, usual ? invalidArguments(fieldViolations).message : error.message, {
-    reason,
-    details: error.details.map((detail) =>
-      detail === bad ? { kind: 'BadRequest', fieldViolations } : detail,
-    ),
-    cause,
-    ...(httpStatus === undefined ? {} : { httpStatus }),
-  })
+  return withFields(error, (field) => spelled(field, endpoint, decoded.json))
 }
 
 function spelled(field: string, endpoint: Endpoint, json: unknown): string {

@@ -15,8 +15,8 @@ export interface Route {
 
 export type Found =
   | { readonly kind: 'route'; readonly route: Route; readonly values: readonly string[] }
-  /** The path is known, under these methods. */
-  | { readonly kind: 'wrong-method'; readonly allow: readonly string[] }
+  /** The path is known, under these methods, of which `route` is one. */
+  | { readonly kind: 'wrong-method'; readonly allow: readonly string[]; readonly route: Route }
   | { readonly kind: 'unknown-path' }
   /** A percent escape that stands for no text. */
   | { readonly kind: 'malformed-path' }
@@ -110,10 +110,17 @@ function find(root: Node, httpMethod: string, segments: string[]): Found {
     nodes.push(node)
   }
   const allow = new Set<string>()
+  let other: Route | undefined
+  const note = ({ routes }: Candidate) => {
+    for (const [method, route] of routes) {
+      allow.add(method)
+      other ??= route
+    }
+  }
   if (node?.exact !== undefined) {
     const route = node.exact.routes.get(httpMethod)
     if (route !== undefined) return { kind: 'route', route, values: [] }
-    for (const method of node.exact.routes.keys()) allow.add(method)
+    note(node.exact)
   }
   for (let depth = nodes.length - 1; depth >= 0; depth--) {
     for (const candidate of nodes[depth]!.wild) {
@@ -122,12 +129,12 @@ function find(root: Node, httpMethod: string, segments: string[]): Found {
       if (values === undefined) continue
       const route = candidate.routes.get(httpMethod)
       if (route !== undefined) return { kind: 'route', route, values }
-      for (const method of candidate.routes.keys()) allow.add(method)
+      note(candidate)
     }
   }
-  if (allow.size === 0) return { kind: 'unknown-path' }
+  if (other === undefined) return { kind: 'unknown-path' }
   if (allow.has('GET')) allow.add('HEAD')
-  return { kind: 'wrong-method', allow: [...allow].sort() }
+  return { kind: 'wrong-method', allow: [...allow].sort(), route: other }
 }
 
 function newNode(): Node {

@@ -26,6 +26,7 @@ import { deleteAdvisoryRemains } from '../storage/advisory-remains.ts'
 import type { Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
+import { deleteRegistrySettings } from '../storage/registry-remains.ts'
 import { deleteLimits } from '../storage/resource-limits.ts'
 import { organizationNamed } from '../storage/roots.ts'
 import {
@@ -157,13 +158,20 @@ export function groupsService(store: Store, { openOrganizations, blockedEmailDom
         const { row } = await holdForChange(db, tx, call, KIND, scope)
         const left = await contentsOf(store, tx, scope)
         if (left.length > 0) {
-          throw failedPrecondition('RESOURCE_NOT_EMPTY', `group ${scope} still contains ${left.join(', ')}`)
+          const still = `group ${scope} still contains ${left.join(', ')}`
+          // Nobody deletes advisories by themselves.
+          const hint = `; they go with their documents: berth advisories documents delete --all --parent ${scope}`
+          throw failedPrecondition(
+            'RESOURCE_NOT_EMPTY',
+            left.includes(contents.advisories) ? still + hint : still,
+          )
         }
         if (row.parent === '') {
           await unbindCreators(store, tx, scope)
           await tx.deleteFrom('organization_names').where('uid', '=', scope).execute()
           await tx.deleteFrom('access_requests').where('root', '=', scope).execute()
           await deleteLimits(tx, scope)
+          await deleteRegistrySettings(tx, scope)
         }
         for (const uid of await expiredInvites(tx, scope)) await deleteResource(db, tx, 'group_invites', uid)
         await deleteAdvisoryRemains(tx, scope)

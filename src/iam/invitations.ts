@@ -28,7 +28,7 @@ export function invitationsService(store: Store) {
       if (code === '') throw invalidArgument('code', 'must be given')
       const acceptor = {
         actor: caller.identity,
-        method: fullNameOf(call.method),
+        method: fullNameOf(call.called),
         requestId: call.requestId,
         address: call.address,
       }

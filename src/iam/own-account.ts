@@ -38,7 +38,7 @@ export async function deleteOwnAccount(store: Store, call: Call, id: string) {
       await recordEvent(tx, {
         timeMs: clock(),
         actor: identity,
-        method: fullNameOf(call.method),
+        method: fullNameOf(call.called),
         uid,
         requestId: call.requestId,
         address: call.address,

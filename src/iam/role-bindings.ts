@@ -1,4 +1,4 @@
-import { create, equals } from '@bufbuild/protobuf'
+import { create, equals, type Message } from '@bufbuild/protobuf'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import { Capability } from '#gen/capabilities/capabilities_pb.js'
 import {
@@ -42,6 +42,9 @@ import { rowsByUid } from './rows-by-uid.ts'
 
 const TYPE = 'iam.chainguard.dev/RoleBinding'
 
+/** What a binding joins. */
+type Bound = Pick<RoleBinding, 'identityUid' | 'roleUid'>
+
 const KIND: Kind<'role_bindings', typeof RoleBindingSchema> = {
   collection: 'role_bindings',
   schema: RoleBindingSchema,
@@ -51,28 +54,6 @@ const KIND: Kind<'role_bindings', typeof RoleBindingSchema> = {
 
 export function roleBindingsService(store: Store) {
   const { db } = store
-
-  /** What a binding in a group, held already, points at. */
-  const holdBound = async (tx: Tx, call: Call, group: Uid, { identityUid, roleUid }: RoleBinding) => {
-    await holdIdentity(store, tx, group, identityUid)
-    await holdRole(store, tx, call, group, roleUid)
-  }
-
-  /** Several at once: all is held before anything is counted, and each in one order, so that nobody waits in a circle. */
-  const insertAll = async (tx: Tx, call: Call, group: Uid, bindings: readonly RoleBinding[]) => {
-    const keyed = bindings.map((binding, at) => ({
-      binding,
-      at,
-      key: `${binding.identityUid} ${binding.roleUid}`,
-    }))
-    keyed.sort((one, other) => (one.key < other.key ? -1 : 1))
-    const uids = bindings.map(() => store.uids.below(group)).sort()
-    const rows: RoleBindingRow[] = []
-    for (const { binding } of keyed) await holdBound(tx, call, group, binding)
-    for (const [n, { binding, at }] of keyed.entries())
-      rows[at] = await insertBinding(store, tx, group, binding, uids[n])
-    return rows
-  }
 
   return implement(RoleBindingsService, {
     async listRoleBindings(request, call) {
@@ -107,7 +88,7 @@ export function roleBindingsService(store: Store) {
         async (tx) => {
           await holdGroup(db, tx, group)
           refuseIfAny(...checkUids(roleBinding))
-          await holdBound(tx, call, group, roleBinding)
+          await holdBound(store, tx, call, group, roleBinding)
           const row = await insertBinding(store, tx, group, roleBinding)
           return { uid: row.uid, answer: onlyOne(await hydrated(tx, [row]), row.uid) }
         },
@@ -120,26 +101,13 @@ export function roleBindingsService(store: Store) {
       const bindings = requests.map((entry, at) =>
         batchEntry(entry.parent, entry.roleBinding, { group, roleUid, at }),
       )
-      return mutate(
-        store,
-        call,
-        async (tx) => {
-          await holdGroup(db, tx, group)
-          refuseIfAny(
-            checkBatchSize(bindings.length),
-            ...bindings.flatMap((binding, at) => checkUids(binding, `requests[${at}].roleBinding.`)),
-          )
-          const rows = await insertAll(tx, call, group, bindings)
-          return {
-            uid: group,
-            answer: {
-              $typeName: 'chainguard.platform.iam.v2beta1.BatchCreateRoleBindingsResponse',
-              roleBindings: await hydrated(tx, rows),
-            },
-          }
-        },
-        () => alreadyExists(TYPE, group, `one of these bindings exists in ${group} already`),
-      )
+      return createBatch(store, call, bindings, {
+        max: limits.batchEntriesMax,
+        answer: async (tx, rows) => ({
+          $typeName: 'chainguard.platform.iam.v2beta1.BatchCreateRoleBindingsResponse',
+          roleBindings: await hydrated(tx, rows),
+        }),
+      })
     },
 
     async updateRoleBinding({ roleBinding: patch = create(RoleBindingSchema), updateMask }, call) {
@@ -155,7 +123,7 @@ export function roleBindingsService(store: Store) {
           if (equals(RoleBindingSchema, current, next))
             return { uid: scope, answer: current, unchanged: true }
           refuseIfAny(...checkUids(next))
-          await holdBound(tx, call, group, next)
+          await holdBound(store, tx, call, group, next)
           const changed = {
             identity_uid: next.identityUid,
             role_uid: next.roleUid,
@@ -181,12 +149,64 @@ export function roleBindingsService(store: Store) {
   })
 }
 
+interface Batch<T> {
+  /** Of bindings. */
+  readonly max: number
+  readonly answer: (tx: Tx, rows: readonly RoleBindingRow[]) => Promise<T>
+}
+
+/** Creates all of a batch in the group that the call is about, or nothing. */
+export function createBatch<T extends Message>(
+  store: Store,
+  call: Call,
+  bindings: readonly Bound[],
+  { max, answer }: Batch<T>,
+): Promise<T> {
+  const { db } = store
+  const group = allowed(call).scope as Uid
+  return mutate(
+    store,
+    call,
+    async (tx) => {
+      await holdGroup(db, tx, group)
+      refuseIfAny(
+        checkBatchSize(bindings.length, max),
+        ...bindings.flatMap((binding, at) => checkUids(binding, `requests[${at}].roleBinding.`)),
+      )
+      return { uid: group, answer: await answer(tx, await insertAll(store, tx, call, group, bindings)) }
+    },
+    () => alreadyExists(TYPE, group, `one of these bindings exists in ${group} already`),
+  )
+}
+
+/** Several at once: all is held before anything is counted, and each in one order, so that nobody waits in a circle. */
+async function insertAll(store: Store, tx: Tx, call: Call, group: Uid, bindings: readonly Bound[]) {
+  const keyed = bindings.map((binding, at) => ({
+    binding,
+    at,
+    key: `${binding.identityUid} ${binding.roleUid}`,
+  }))
+  keyed.sort((one, other) => (one.key < other.key ? -1 : 1))
+  const uids = bindings.map(() => store.uids.below(group)).sort()
+  const rows: RoleBindingRow[] = []
+  for (const { binding } of keyed) await holdBound(store, tx, call, group, binding)
+  for (const [n, { binding, at }] of keyed.entries())
+    rows[at] = await insertBinding(store, tx, group, binding, uids[n])
+  return rows
+}
+
+/** What a binding in a group, held already, points at. */
+async function holdBound(store: Store, tx: Tx, call: Call, group: Uid, { identityUid, roleUid }: Bound) {
+  await holdIdentity(store, tx, group, identityUid)
+  await holdRole(store, tx, call, group, roleUid)
+}
+
 /** Binds an identity to a role, both held, in a group that is held. */
 export async function insertBinding(
   { db, clock, uids }: Store,
   tx: Tx,
   group: Uid,
-  { identityUid, roleUid }: Pick<RoleBinding, 'identityUid' | 'roleUid'>,
+  { identityUid, roleUid }: Bound,
   uid = uids.below(group),
 ): Promise<RoleBindingRow> {
   const now = clock()
@@ -239,7 +259,8 @@ export async function unbindCreators({ db }: Store, tx: Tx, organization: string
   for (const { uid } of rows) await deleteResource(db, tx, 'role_bindings', uid)
 }
 
-function toRoleBinding(row: RoleBindingRow): RoleBinding {
+/** The binding alone. */
+export function toRoleBinding(row: RoleBindingRow): RoleBinding {
   return {
     $typeName: 'chainguard.platform.iam.v2beta1.RoleBinding',
     uid: row.uid,
@@ -313,7 +334,7 @@ function filterUid(field: string, text: string): string {
   return text
 }
 
-function checkUids({ identityUid, roleUid }: RoleBinding, prefix = ''): (FieldViolation | undefined)[] {
+function checkUids({ identityUid, roleUid }: Bound, prefix = ''): (FieldViolation | undefined)[] {
   const check = (field: string, uid: string): FieldViolation | undefined => {
     if (uid === '') return { field: prefix + field, description: 'must be given' }
     return parseUid(uid) === undefined ? { field: prefix + field, description: 'must be a uid' } : undefined
@@ -321,9 +342,9 @@ function checkUids({ identityUid, roleUid }: RoleBinding, prefix = ''): (FieldVi
   return [check('identityUid', identityUid), check('roleUid', roleUid)]
 }
 
-function checkBatchSize(size: number): FieldViolation | undefined {
-  if (size > 0 && size <= limits.batchEntriesMax) return undefined
-  return { field: 'requests', description: `must have between 1 and ${limits.batchEntriesMax} entries` }
+function checkBatchSize(size: number, max: number): FieldViolation | undefined {
+  if (size > 0 && size <= max) return undefined
+  return { field: 'requests', description: `must have between 1 and ${max} entries` }
 }
 
 /** An entry of a batch with the batch's own role filled in. It must not name another group or role than the batch. */
@@ -358,8 +379,6 @@ async function holdIdentity({ db }: Store, tx: Tx, group: Uid, uid: string): Pro
   const row = isBindable(uid, group) ? await lockResource(db, tx, 'identities', uid, 'share') : undefined
   if (row === undefined) throw notFound('iam.chainguard.dev/Identity', uid)
 }
-
-type Bound = Pick<RoleBinding, 'identityUid' | 'roleUid'>
 
 async function takenBy({ db }: Store, call: Call, group: string, bound: Bound) {
   const { identityUid: identity_uid, roleUid: role_uid } = bound

@@ -99,6 +99,7 @@ function tell(incoming: Incoming, rate: Rate, { refused, remaining, resetMs }: C
   const told = incoming.replyHeaders?.['ratelimit-remaining']
   if (!refused && told !== undefined && Number(told) <= remaining) return
   incoming.replyHeaders = {
+    ...incoming.replyHeaders,
     'ratelimit-limit': String(rate.points),
     'ratelimit-remaining': String(remaining),
     'ratelimit-reset': String(Math.ceil(resetMs / 1000)),

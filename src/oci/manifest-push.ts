@@ -3,7 +3,7 @@ import { rootOf, type Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
 import { holdRepo } from '../registry/parent-repo.ts'
 import { checkTagName } from '../registry/tag-name.ts'
-import { holdTagNamed, writeTag } from '../registry/tags.ts'
+import { holdTagNamed, requireMayMove, writeTag } from '../registry/tags.ts'
 import type { Db, Tx } from '../storage/db.ts'
 import { type Changed, mutateBy } from '../storage/mutation.ts'
 import { runInTransaction, sqlText } from '../storage/sql-text.ts'
@@ -88,7 +88,9 @@ function storeManifest({ store }: Registry, visit: Visit, pushed: Pushed): Promi
       const current = await holdTagNamed(db, tx, repo, name)
       const { deprecated = 0, bundles = '[]' } = current ?? {}
       const wanted = { digest, deprecated, bundles }
-      const tag = await writeTag(store, tx, by.grants, { repo, name, current, wanted })
+      const tag = await writeTag(store, tx, { repo, name, current, wanted }, () =>
+        requireMayMove(by.grants, repo),
+      )
       if (!tag.unchanged) [uid, unchanged] = [tag.row.uid, false]
     }
     return { uid, answer: undefined, unchanged }

@@ -1,5 +1,6 @@
 import type { DescField, DescFile, DescMessage } from '@bufbuild/protobuf'
 import { isLeafMessage } from '../core/field-mask.ts'
+import { isVersionOne } from '../gateway/contract.ts'
 import { type Route, routesOf } from '../gateway/routes.ts'
 import type { Comments } from './comments.ts'
 import { type Answer, errorAnswers, errorSchemas, type Header, headers } from './error-answers.ts'
@@ -69,6 +70,9 @@ text. Errors all have one form, with a \`code\` that is the RPC code.
 
 **Versions.** Each path with \`/v2beta1/\` is also there with \`/v2/\`.
 
+**Version 1** is there as well, for callers of \`/iam/v1/\`: resources have an \`id\`, lists come whole as \`items\`, and a PUT replaces what it
+names: what it leaves out gets its zero value. Unknown members of bodies are ignored, and messages that are not set are \`null\`.
+
 **HEAD** answers like GET, without the body.
 `.trim()
 
@@ -78,7 +82,8 @@ export function describeApi(options: ReferenceOptions): Reference {
   const services = files.flatMap((file) => file.services)
   const routes = routesOf(services)
   const parameters = parameterNames(routes)
-  const members = memberNames(routes)
+  // The comments of version 1 name no fields, and what its fields are called are words of others: `created_at` is a sort key.
+  const members = memberNames(routes.filter(({ method }) => !isVersionOne(method.parent)))
   const book = schemaBook(
     comments,
     spelled((name) => members.get(name)),

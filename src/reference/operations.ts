@@ -7,6 +7,7 @@ import { nameOf } from '../core/capabilities.ts'
 import { isLeafMessage } from '../core/field-mask.ts'
 import { limits } from '../core/limits.ts'
 import { answersVersion, changesVersion, standardMethod } from '../core/standard-method.ts'
+import { isVersionOne } from '../gateway/contract.ts'
 import type { Route } from '../gateway/routes.ts'
 import type { Comments } from './comments.ts'
 import { type Answer, type ErrorStatus, errorAnswer, headersOf, rateHeaders } from './error-answers.ts'
@@ -85,21 +86,28 @@ export function operationsOf(routes: readonly Route[], parts: OperationParts): P
   const names = variableNames(routes)
   return routes.flatMap((route, index) => {
     const { method } = route
+    const name = operationName(method)
     const isFirst = routes.findIndex((other) => other.method === method) === index
-    const way = isFirst ? '' : `By${capitalized(route.httpMethod.toLowerCase())}`
+    // Version 1 has two spellings of some paths.
+    const otherWay = isVersionOne(method.parent)
+      ? 'Respelled'
+      : `By${capitalized(route.httpMethod.toLowerCase())}`
+    const way = isFirst ? '' : otherWay
     const place = { route, httpMethod: route.httpMethod.toLowerCase() }
     const whole: PlacedOperation = {
       ...place,
       path: pathOf(route, names.get(route)!),
-      operation: operationOf(route, names.get(route)!, method.name + way, parts),
+      operation: operationOf(route, names.get(route)!, name + way, parts),
     }
     const short = withoutVariable(route)
     if (short === undefined) return [whole]
-    return [
-      { ...place, path: short, operation: operationOf(route, [], `${method.name}AtRoot`, parts) },
-      whole,
-    ]
+    return [{ ...place, path: short, operation: operationOf(route, [], `${name}${way}AtRoot`, parts) }, whole]
   })
+}
+
+/** Methods of version 1 are called alike in every service: `Groups.List` is `V1GroupsList`. */
+function operationName({ name, parent }: DescMethod): string {
+  return isVersionOne(parent) ? `V1${parent.name}${name}` : name
 }
 
 /**
@@ -115,7 +123,9 @@ function variableNames(routes: readonly Route[]): Map<Route, readonly string[]> 
     ),
   )
   const entries = [...byShape.values()].flatMap((same) => {
-    const names = ownNames(same.find(({ httpMethod }) => httpMethod === 'GET') ?? same[0]!)
+    // In version 1, which has no Get, the name that its PUT has.
+    const named = ['GET', 'PUT'].flatMap((verb) => same.find(({ httpMethod }) => httpMethod === verb) ?? [])
+    const names = ownNames(named[0] ?? same[0]!)
     return same.map((route) => [route, names] as const)
   })
   return new Map(entries)
@@ -134,9 +144,11 @@ function pathOf({ template }: Route, names: readonly string[]): string {
 }
 
 /** The path of a route whose one variable is at the end and may be empty. */
-function withoutVariable({ method, template }: Route): string | undefined {
+function withoutVariable({ method, template, httpMethod }: Route): string | undefined {
   const [variable, ...more] = template.variables
   const { segments, rest, verb } = template
+  // Version 1 names what it replaces by a field that its creates leave to the server.
+  if (httpMethod === 'PUT') return undefined
   if (variable === undefined || more.length > 0 || rest !== segments.length - 1 || verb !== '')
     return undefined
   const field = method.input.fields.find(({ name }) => name === variable.fieldPath[0])
@@ -180,10 +192,10 @@ function operationOf(
   }
 }
 
-/** `IdentityProvidersService` is `Identity providers`. */
+/** `IdentityProvidersService` is `Identity providers`; `IdentityProviders` of version 1 is `Identity providers v1`. */
 export function tagOf({ parent }: Pick<DescMethod, 'parent'>): string {
   const words = parent.name.replace(/Service$/, '').replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
-  return capitalized(words.toLowerCase())
+  return capitalized(words.toLowerCase()) + (isVersionOne(parent) ? ' v1' : '')
 }
 
 function capitalized(text: string): string {
@@ -205,10 +217,13 @@ function needsText(method: DescMethod): string {
   const { capabilities, unscoped } = mode.value
   const needed = capabilities.map((capability) => `\`${nameOf(capability)}\``).join(' and ')
   if (needed === '') return 'Needs a token, and no capability.'
-  if (unscoped && standardMethod(method) === 'list')
-    return `Shows what lies in the groups where the caller holds ${needed}.`
+  if (unscoped && isList(method)) return `Shows what lies in the groups where the caller holds ${needed}.`
   if (unscoped) return `Needs ${needed} where it acts.`
   return `Needs ${needed} at ${scopeText(method.input)}.`
+}
+
+function isList(method: DescMethod): boolean {
+  return standardMethod(method) === 'list' || (isVersionOne(method.parent) && method.name.startsWith('List'))
 }
 
 function scopeText(input: DescMessage): string {
@@ -245,7 +260,7 @@ function parametersOf(
         description: describe(field, parts) + slashes,
         required: true,
         schema: parts.book.value(field, 'create'),
-        example: exampleOfParameter(field),
+        ...(isVersionOne(method.parent) ? {} : { example: exampleOfParameter(field) }),
       }
     })
   const inQuery = body === '*' ? [] : queryParameters(method, method.input, [...bound, body], '', parts)
@@ -321,24 +336,32 @@ function requestBodyOf(
     }
   }
   const inPath = template.variables.map(({ fieldPath }) => fieldPath[0]!)
-  const desc = body === '*' ? input : fieldAt(input, [body]).message!
+  const bodyField = body === '*' ? undefined : fieldAt(input, [body])
+  const desc = bodyField === undefined ? input : bodyField.message!
   const except = body === '*' ? inPath : []
   const use: Use = body !== '*' && standardMethod(method) === 'update' ? 'update' : 'create'
   const fields = desc.fields.filter(({ name }) => !except.includes(name))
   if (fields.length === 0) return undefined
-  const schema = book.message(desc, use, except)
+  const message = book.message(desc, use, except)
+  const schema: Schema = bodyField?.fieldKind === 'list' ? { type: 'array', items: message } : message
+  const example = isVersionOne(method.parent) ? {} : { example: exampleOf(desc, use, except) }
   return {
     required: use === 'create' && fields.some((field) => isNeeded(field, 'create')),
-    content: { 'application/json': { schema, example: exampleOf(desc, use, except) } },
+    content: { 'application/json': { schema, ...example } },
   }
 }
 
 function successOf(method: DescMethod, atRoot: boolean, { book }: OperationParts): Operation['responses'] {
   const { output } = method
+  if (output.typeName === 'google.protobuf.Empty' && isVersionOne(method.parent)) {
+    const content = { 'application/json': { schema: { type: 'object', maxProperties: 0 } } }
+    return { 200: { description: 'Done.', headers: headersOf(...rateHeaders), content } }
+  }
   if (output.typeName === 'google.protobuf.Empty')
     return { 200: { description: 'Done. The answer has no body.', headers: headersOf(...rateHeaders) } }
   const headers = headersOf(...(answersVersion(method) ? (['ETag'] as const) : []), ...rateHeaders)
-  const content = { schema: book.message(output, 'answer'), example: exampleOfAnswer(method, atRoot) }
+  const example = isVersionOne(method.parent) ? {} : { example: exampleOfAnswer(method, atRoot) }
+  const content = { schema: book.message(output, 'answer'), ...example }
   return {
     200: { description: answerText(method), headers, content: { 'application/json': content } },
     ...(standardMethod(method) === 'get'
@@ -366,6 +389,8 @@ function errorsOf({ method, httpMethod, body }: Route): Operation['responses'] {
   const kind = standardMethod(method)
   const isOpen = securityOf(method).length === 0
   const changes = httpMethod !== 'GET'
+  // The methods that it asks have what it has not: entity tags, and keys for what may be sent again.
+  const isOld = isVersionOne(method.parent)
   const statuses: [ErrorStatus, boolean][] = [
     [400, true],
     [401, !isOpen],
@@ -373,9 +398,9 @@ function errorsOf({ method, httpMethod, body }: Route): Operation['responses'] {
     [404, (!isOpen && kind !== 'list') || method === Auth.method.getHeadlessSession],
     [408, changes && kind !== 'delete'],
     [409, changes && method !== SecurityTokenService.method.exchange],
-    [412, changesVersion(method)],
+    [412, changesVersion(method) || (isOld && changes)],
     [413, body !== '' || judgesBearer(method)],
-    [422, kind === 'create' || kind === 'batchCreate'],
+    [422, kind === 'create' || kind === 'batchCreate' || (isOld && httpMethod === 'POST')],
     [429, true],
     [500, true],
     [501, !isOpen],

@@ -10,7 +10,9 @@ import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.js'
 import { resource } from '#gen/google/api/resource_pb.js'
 import { isLeafMessage } from '../core/field-mask.ts'
+import { jsonOnlyFields } from '../core/json-only.ts'
 import { limits } from '../core/limits.ts'
+import { isVersionOne } from '../gateway/contract.ts'
 import type { Comments } from './comments.ts'
 
 /** A schema of JSON Schema 2020-12, as OpenAPI 3.1 has it; only the keywords that are used here. */
@@ -33,6 +35,7 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly additionalProperties?: boolean | Schema
+  readonly maxProperties?: number
   readonly propertyNames?: Schema
   readonly allOf?: readonly Schema[]
   readonly oneOf?: readonly Schema[]
@@ -112,15 +115,19 @@ export function schemaBook(comments: Comments, inWords: (text: string) => string
     const fields = desc.fields
       .filter(({ name }) => !except.includes(name))
       .filter((field) => use !== 'answer' || isShown(field))
-    const needed = fields.filter((field) => isNeeded(field, use))
+    const isOld = isVersionOne(desc)
+    const needed = fields.filter((field) =>
+      isOld && use === 'answer' ? isWrittenOut(field) : isNeeded(field, use),
+    )
     return {
       type: 'object',
       description: [inWords(comments.of(desc)), ...choices(desc)].join('\n\n'),
-      properties: Object.fromEntries(
-        fields.map((field) => [field.jsonName, property(field, isBatch(field) ? 'entry' : use)]),
-      ),
+      properties: Object.fromEntries([
+        ...fields.map((field) => [field.jsonName, property(field, isBatch(field) ? 'entry' : use)] as const),
+        ...(isOld && use === 'answer' ? jsonOnlyProperties(desc) : []),
+      ]),
       ...(needed.length === 0 ? {} : { required: needed.map(({ jsonName }) => jsonName) }),
-      additionalProperties: false,
+      ...(isOld && use !== 'answer' ? {} : { additionalProperties: false }),
     }
   }
 
@@ -136,7 +143,9 @@ export function schemaBook(comments: Comments, inWords: (text: string) => string
   }
 
   const property = (field: DescField, use: Use): Schema => {
-    const schema = whole(field, use)
+    const schema = isNullable(field, use)
+      ? { oneOf: [whole(field, use), { type: 'null' }] }
+      : whole(field, use)
     const isSecret = isKeptSecret(field)
     return {
       ...schema,
@@ -180,6 +189,33 @@ export function schemaBook(comments: Comments, inWords: (text: string) => string
   return { message, value, describe, components: () => Object.fromEntries(components) }
 }
 
+/** Version 1 writes everything out but what nobody has said of what may be left open. */
+function isWrittenOut({ fieldKind, oneof, presence }: DescField): boolean {
+  return oneof === undefined && (fieldKind === 'message' || presence === FeatureSet_FieldPresence.IMPLICIT)
+}
+
+/** Version 1 writes a message out that is not set. */
+function isNullable({ fieldKind, oneof, parent }: DescField, use: Use): boolean {
+  return use === 'answer' && fieldKind === 'message' && oneof === undefined && isVersionOne(parent)
+}
+
+/** What REST shows besides the fields. */
+function jsonOnlyProperties({ typeName }: DescMessage): (readonly [string, Schema])[] {
+  return Object.entries(jsonOnlyFields[typeName] ?? {}).map(([name, kind]) => {
+    const schema: Schema =
+      kind === 'string'
+        ? scalar(ScalarType.STRING)
+        : { oneOf: [wellKnown({ typeName: kind }, 'answer'), { type: 'null' }] }
+    return [name, { ...schema, description: jsonOnlyWords[name] ?? '' }]
+  })
+}
+
+const jsonOnlyWords: Readonly<Record<string, string>> = {
+  id: 'The same as `group`.',
+  createdAt: 'When it was created.',
+  updatedAt: 'When it was last changed.',
+}
+
 /** What a value must be beyond its type: as its comment says, and as fields of its name are everywhere. */
 function rulesOf(field: DescField, comment: string): Schema {
   if (field.name === 'page_size')
@@ -200,7 +236,7 @@ function isUid(field: DescField): boolean {
   return field.name === 'uid' || field.name === 'parent' || field.name.endsWith('_uid')
 }
 
-function wellKnown({ typeName }: DescMessage, use: Use): Schema {
+function wellKnown({ typeName }: Pick<DescMessage, 'typeName'>, use: Use): Schema {
   switch (typeName) {
     case 'google.protobuf.Timestamp':
       return { type: 'string', format: 'date-time', ...(use === 'answer' ? { pattern: TIME_PATTERN } : {}) }

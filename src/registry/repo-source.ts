@@ -1,12 +1,14 @@
 import { Capability } from '#gen/capabilities/capabilities_pb.js'
-import { accessOf } from '../core/allowed.ts'
+import { accessOf, type Grants } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
 import { includesAll, setOf } from '../core/capabilities.ts'
 import { checkName } from '../core/fields.ts'
-import { parseUid, rootOf } from '../core/uid.ts'
+import { parseUid, rangeFrom, rootOf } from '../core/uid.ts'
 import type { Db, Reader, Tx } from '../storage/db.ts'
+import { split, whereOf } from '../storage/list-sql.ts'
 import { organizationNamed } from '../storage/roots.ts'
-import { runInTransaction, sqlText } from '../storage/sql-text.ts'
+import { runInTransaction, runLongText, sqlText } from '../storage/sql-text.ts'
+import type { Store } from '../storage/store.ts'
 import type { RepoRow } from '../storage/tables.ts'
 
 /** Which repo another one copies. */
@@ -58,8 +60,30 @@ export function holdCopies(db: Db, tx: Tx, source: string): Promise<RepoRow[]> {
   return runInTransaction<RepoRow>(tx, text, sql)
 }
 
+/** How many repos copy this one, of those that a caller may see. The others, of whatever organization, are not read. */
+export async function countCopies(
+  { db }: Pick<Store, 'db'>,
+  grants: Grants,
+  source: string,
+): Promise<number> {
+  const branches = grants.holding(mayList).map((scope) => ({ range: rangeFrom(scope) }))
+  if (branches.length === 0) return 0
+  const sql = sqlText(db.engine)
+  const question = {
+    collection: 'repos' as const,
+    conditions: [{ column: 'source', values: [source] }],
+    branches,
+    order: [],
+  }
+  const counts = split(db, branches).map(
+    (part) => `(select count(*) from repos where ${whereOf(sql, question, part)})`,
+  )
+  const [row] = await runLongText<{ n: number | string }>(db, `select ${counts.join(' + ')} as n`, sql)
+  return Number(row?.n)
+}
+
 /** The row of a uid, inside a transaction too. */
-export function repoByUid(reader: Reader, uid: string): Promise<RepoRow | undefined> {
+function repoByUid(reader: Reader, uid: string): Promise<RepoRow | undefined> {
   return reader
     .selectFrom('repos')
     .selectAll()

@@ -7,10 +7,11 @@ import {
   type Repo,
   RepoSchema,
   ReposService,
+  type SyncConfig,
 } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
 import { accessOf, allowed, nameFor, requireCapabilities } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
-import { setOf } from '../core/capabilities.ts'
+import { includesAll, setOf } from '../core/capabilities.ts'
 import { alreadyExists, type FieldViolation, failedPrecondition, notFound } from '../core/errors.ts'
 import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
@@ -18,9 +19,10 @@ import { timestampOf, updated } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { parentOf, rootOf, type Uid } from '../core/uid.ts'
 import { holdGroup } from '../iam/parent-group.ts'
-import type { Tx } from '../storage/db.ts'
+import type { Reader, Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
-import { mutate } from '../storage/mutation.ts'
+import { type Changed, mutate } from '../storage/mutation.ts'
+import { deleteRepoRemains } from '../storage/registry-remains.ts'
 import {
   deleteResource,
   findUid,
@@ -38,10 +40,11 @@ import { checkBundles } from './bundles.ts'
 import { checkCustomOverlay } from './custom-overlay.ts'
 import { deleteImages } from './image-rows.ts'
 import { REPO_TYPE } from './parent-repo.ts'
-import { deleteReadme, readmeHandlers } from './readme.ts'
+import { readmeHandlers } from './readme.ts'
+import { type CopySettings, copySettings } from './registry-settings.ts'
 import { findSource, holdCopies } from './repo-source.ts'
 import { checkTagName } from './tag-name.ts'
-import { hasTags } from './tags.ts'
+import { hasTags, isInstant } from './tags.ts'
 
 /**
  * Repos: where images of a group live. A group's repos differ in name. What describes an image in the catalogue is for the
@@ -52,11 +55,28 @@ const KIND: Kind<'repos', typeof RepoSchema> = {
   collection: 'repos',
   schema: RepoSchema,
   type: REPO_TYPE,
-  toMessage: toRepo,
+  toMessage: shownRepo,
 }
 
 /** `registryHost`: where images are pulled from, e.g. `cr.example.com`. */
-export function reposService(store: Store, { registryHost }: { readonly registryHost: string }) {
+export interface RepoOptions {
+  readonly registryHost: string
+}
+
+/** What comes of a repo, with its row. */
+export interface ChangedRepo extends Changed<Repo> {
+  readonly row: RepoRow
+}
+
+/** Changes of repos inside a transaction, which the methods of every version are made of. */
+export interface RepoChanges {
+  /** Makes a repo in a group. */
+  add(tx: Tx, call: Call, group: Uid, asked: Repo): Promise<ChangedRepo>
+  /** Makes a repo what `ask` makes of it. */
+  change(tx: Tx, call: Call, uid: string, ask: (current: Repo) => Repo): Promise<ChangedRepo>
+}
+
+export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoChanges {
   const { db, clock, uids } = store
 
   /**
@@ -98,6 +118,49 @@ export function reposService(store: Store, { registryHost }: { readonly registry
     return { next, origin, violations }
   }
 
+  return {
+    async add(tx, call, group, asked) {
+      const nothing = create(RepoSchema)
+      requireOperator(call, group, nothing, asked)
+      await holdGroup(db, tx, group)
+      const uid = uids.below(group)
+      const now = clock()
+      const { next, origin, violations } = await synced(tx, call, now, { uid, current: nothing, asked })
+      refuseIfAny(...checkRepo(nothing, asked), ...violations)
+      requireCustomAssembly(nothing, next)
+      const description = next.description === '' ? origin.description : next.description
+      const row = await addRepo(store, tx, uid, { ...next, description }, now)
+      return { uid, row, answer: await shownRepo(row, tx) }
+    },
+
+    async change(tx, call, uid, ask) {
+      const { row, current } = await holdForChange(db, tx, call, KIND, uid)
+      const ofItself = toRepo(row).syncConfig?.gracePeriod === true
+      const asked = withGrace(ask(current), current, ofItself)
+      const { next, violations } = await synced(tx, call, clock(), { uid, current, asked })
+      if (violations.length === 0 && equals(RepoSchema, current, next))
+        return { uid, row, answer: current, unchanged: true }
+      requireOperator(call, uid, current, violations.length === 0 ? next : asked)
+      refuseIfAny(...checkRepo(current, asked), ...violations)
+      requireCustomAssembly(current, next)
+      const changed = {
+        name: next.name,
+        description: next.description,
+        ...catalogueColumns(withoutGrace(next, current, ofItself)),
+        updated_ms: nextUpdate(store, row),
+      }
+      await updateResource(tx, 'repos', uid, changed)
+      await spreadCatalogue(store, tx, uid, next)
+      const after = { ...row, ...changed }
+      return { uid, row: after, answer: await shownRepo(after, tx) }
+    },
+  }
+}
+
+export function reposService(store: Store, options: RepoOptions) {
+  const { db } = store
+  const changes = repoChanges(store, options)
+
   return implement(ReposService, {
     ...readmeHandlers(store),
 
@@ -110,7 +173,7 @@ export function reposService(store: Store, { registryHost }: { readonly registry
       })
       return {
         $typeName: 'chainguard.platform.registry.v2beta1.ListReposResponse' as const,
-        repos: rows.map(toRepo),
+        repos: await shownRepos(db.kysely, rows),
         ...page,
       }
     },
@@ -119,58 +182,32 @@ export function reposService(store: Store, { registryHost }: { readonly registry
       const { scope } = allowed(call)
       const row = await readResource(db, 'repos', scope)
       if (row === undefined) throw notFound(REPO_TYPE, scope)
-      return toRepo(row)
+      return shownRepo(row, db.kysely)
     },
 
-    async createRepo({ repo = create(RepoSchema) }, call) {
+    createRepo({ repo = create(RepoSchema) }, call) {
       const group = allowed(call).scope as Uid
-      const nothing = create(RepoSchema)
-      const asked = updated(RepoSchema, nothing, repo, ['*'])
-      requireOperator(call, group, nothing, asked)
+      const asked = updated(RepoSchema, create(RepoSchema), repo, ['*'])
       return mutate(
         store,
         call,
-        async (tx) => {
-          await holdGroup(db, tx, group)
-          const uid = uids.below(group)
-          const now = clock()
-          const { next, origin, violations } = await synced(tx, call, now, { uid, current: nothing, asked })
-          refuseIfAny(...checkRepo(nothing, asked), ...violations)
-          requireCustomAssembly(nothing, next)
-          const description = next.description === '' ? origin.description : next.description
-          const row = await addRepo(store, tx, uid, { ...next, description }, now)
-          return { uid: row.uid, answer: toRepo(row) }
-        },
+        (tx) => changes.add(tx, call, group, asked),
         () => nameTaken(store, call, group, repo.name),
       )
     },
 
-    async updateRepo({ repo: patch = create(RepoSchema), updateMask }, call) {
+    updateRepo({ repo: patch = create(RepoSchema), updateMask }, call) {
       const { scope } = allowed(call)
       let name = patch.name
       return mutate(
         store,
         call,
-        async (tx) => {
-          const { row, current } = await holdForChange(db, tx, call, KIND, scope)
-          const asked = updated(RepoSchema, current, patch, updateMask?.paths)
-          const { next, violations } = await synced(tx, call, clock(), { uid: scope, current, asked })
-          if (violations.length === 0 && equals(RepoSchema, current, next))
-            return { uid: scope, answer: current, unchanged: true }
-          requireOperator(call, scope, current, violations.length === 0 ? next : asked)
-          refuseIfAny(...checkRepo(current, asked), ...violations)
-          requireCustomAssembly(current, next)
-          name = next.name
-          const changed = {
-            name: next.name,
-            description: next.description,
-            ...catalogueColumns(next),
-            updated_ms: nextUpdate(store, row),
-          }
-          await updateResource(tx, 'repos', scope, changed)
-          await spreadCatalogue(store, tx, scope, next)
-          return { uid: scope, answer: toRepo({ ...row, ...changed }) }
-        },
+        (tx) =>
+          changes.change(tx, call, scope, (current) => {
+            const asked = updated(RepoSchema, current, patch, updateMask?.paths)
+            name = asked.name
+            return asked
+          }),
         () => nameTaken(store, call, parentOf(scope), name),
       )
     },
@@ -181,7 +218,7 @@ export function reposService(store: Store, { registryHost }: { readonly registry
         await holdForChange(db, tx, call, KIND, scope)
         if (await hasTags(tx, scope))
           throw failedPrecondition('RESOURCE_NOT_EMPTY', `repo ${scope} still contains tags`)
-        await deleteReadme(tx, scope)
+        await deleteRepoRemains(tx, scope)
         await deleteImages(tx, scope)
         await deleteResource(db, tx, 'repos', scope)
         return { uid: scope, answer: create(EmptySchema) }
@@ -212,6 +249,48 @@ export async function addRepo(
   return row
 }
 
+/** Repos as answers show them: of a copy, with what its organization wants of copies. */
+async function shownRepos(reader: Reader, rows: readonly RepoRow[]): Promise<Repo[]> {
+  const copies = rows.filter(({ source }) => source !== '').map(({ uid }) => uid)
+  const settingsOf = await copySettings(reader, copies)
+  return rows.map((row) => {
+    const repo = toRepo(row)
+    const { syncConfig } = repo
+    return syncConfig === undefined
+      ? repo
+      : { ...repo, syncConfig: { ...syncConfig, ...shownSettings(syncConfig, settingsOf(row.uid)) } }
+  })
+}
+
+/** What an organization wants of its copies, and a grace period that one of them has of itself. */
+function shownSettings({ gracePeriod }: SyncConfig, settings: CopySettings): CopySettings {
+  return { ...settings, gracePeriod: settings.gracePeriod || gracePeriod }
+}
+
+/** Whether a copy shows a grace period that is its organization's alone: nobody takes that from it. */
+function hasGraceFromAbove({ syncConfig }: Repo, ofItself: boolean): boolean {
+  return syncConfig?.gracePeriod === true && !ofItself
+}
+
+function withGrace(asked: Repo, current: Repo, ofItself: boolean): Repo {
+  const { syncConfig } = asked
+  if (syncConfig === undefined || !hasGraceFromAbove(current, ofItself)) return asked
+  return { ...asked, syncConfig: { ...syncConfig, gracePeriod: true } }
+}
+
+/** As it is stored: without what is its organization's. */
+function withoutGrace(next: Repo, current: Repo, ofItself: boolean): Repo {
+  const { syncConfig } = next
+  if (syncConfig === undefined || !hasGraceFromAbove(current, ofItself)) return next
+  return { ...next, syncConfig: { ...syncConfig, gracePeriod: false } }
+}
+
+async function shownRepo(row: RepoRow, reader: Reader): Promise<Repo> {
+  const [repo] = await shownRepos(reader, [row])
+  return repo ?? toRepo(row)
+}
+
+/** A repo as it is stored. */
 function toRepo(row: RepoRow): Repo {
   return {
     ...fromBinary(RepoSchema, row.configuration),
@@ -304,6 +383,9 @@ function checkRepo(current: Repo, asked: Repo): (FieldViolation | undefined)[] {
         ? undefined
         : checkDestination(destination, `syncConfig.${field}`)
     }),
+    syncConfig?.expirationTime === undefined || isInstant(syncConfig.expirationTime)
+      ? undefined
+      : { field: 'syncConfig.expirationTime', description: 'must be a time in the years 1 to 9999' },
     ...(customOverlay !== undefined && overlayDiffers(current, asked)
       ? checkCustomOverlay(customOverlay)
       : []),
@@ -352,6 +434,11 @@ function requireCustomAssembly(current: Repo, next: Repo): void {
 
 const operatorOnly = setOf([Capability.CAP_REPO_INTERNAL_ADMIN])
 
+/** Whether a caller may change what only the operator writes. */
+export function mayConfigure(call: Call, scope: string): boolean {
+  return includesAll(accessOf(call).grants.at(scope), operatorOnly)
+}
+
 /** Throws code 7 when a caller who is not the operator would change what only the operator writes. */
 function requireOperator(call: Call, scope: string, current: Repo, next: Repo): void {
   const theirs = ({ catalogTier, bundles, aliases, activeTags, syncConfig }: Repo) =>
@@ -370,7 +457,8 @@ function requireOperator(call: Call, scope: string, current: Repo, next: Repo): 
   )
 }
 
-async function nameTaken({ db }: Store, call: Call, group: string, name: string) {
+/** Code 6: a repo of the name is there already. */
+export async function nameTaken({ db }: Store, call: Call, group: string, name: string) {
   const uid = await findUid(db, 'repos', { root: rootOf(group), parent: group, name })
   const resource = nameFor(call, uid, Capability.CAP_REPO_LIST, name)
   return alreadyExists(REPO_TYPE, resource, `a repo in ${group} is named ${name} already`)

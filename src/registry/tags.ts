@@ -8,9 +8,9 @@ import {
   TagsService,
 } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
 import { accessOf, allowed, type Grants, requireCapabilities } from '../core/allowed.ts'
-import { implement } from '../core/call.ts'
+import { type Call, implement } from '../core/call.ts'
 import { setOf } from '../core/capabilities.ts'
-import { invalidArgument, notFound } from '../core/errors.ts'
+import { type FieldViolation, invalidArgument, notFound } from '../core/errors.ts'
 import { requireMatch } from '../core/etag.ts'
 import { refuseIfAny } from '../core/fields.ts'
 import { timestampMs, timestampOf } from '../core/message.ts'
@@ -19,7 +19,7 @@ import { rootOf, type Uid } from '../core/uid.ts'
 import type { Db, Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import type { Condition } from '../storage/list-sql.ts'
-import { mutate } from '../storage/mutation.ts'
+import { type Changed, mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
   holdForChange,
@@ -34,6 +34,7 @@ import type { Store } from '../storage/store.ts'
 import type { TagRow } from '../storage/tables.ts'
 import { checkBundles } from './bundles.ts'
 import { holdRepo } from './parent-repo.ts'
+import { deleteHistory, recordDigest } from './tag-history.ts'
 import { checkDigest, checkTagName, formsOf, listedForms } from './tag-name.ts'
 
 /**
@@ -41,12 +42,13 @@ import { checkDigest, checkTagName, formsOf, listedForms } from './tag-name.ts'
  * whatever its name (R20).
  */
 
-const TYPE = 'registry.chainguard.dev/Tag'
+/** What tags are called in errors. */
+export const TAG_TYPE = 'registry.chainguard.dev/Tag'
 
 const KIND: Kind<'tags', typeof TagSchema> = {
   collection: 'tags',
   schema: TagSchema,
-  type: TYPE,
+  type: TAG_TYPE,
   toMessage: toTag,
 }
 
@@ -75,32 +77,12 @@ export function tagsService(store: Store) {
     async getTag(_request, call) {
       const { scope } = allowed(call)
       const row = await readResource(db, 'tags', scope)
-      if (row === undefined) throw notFound(TYPE, scope)
+      if (row === undefined) throw notFound(TAG_TYPE, scope)
       return toTag(row)
     },
 
-    async createTag({ tag = create(TagSchema) }, call) {
-      const repo = allowed(call).scope as Uid
-      return mutate(store, call, async (tx) => {
-        await holdRepo(db, tx, repo)
-        refuseIfAny(checkTagName(tag.name), checkDigest(tag.digest), checkBundles(tag.bundles))
-        const wanted = {
-          digest: tag.digest,
-          deprecated: tag.deprecated ? 1 : 0,
-          bundles: JSON.stringify(tag.bundles),
-        }
-        const current = await holdTagNamed(db, tx, repo, tag.name)
-        // There is no other method that moves a tag.
-        requireMatch(call, TagSchema, current && toTag(current), current?.uid ?? tag.name)
-        const { row, unchanged } = await writeTag(store, tx, accessOf(call).grants, {
-          repo,
-          name: tag.name,
-          current,
-          wanted,
-        })
-        return { uid: row.uid, answer: toTag(row), unchanged }
-      })
-    },
+    createTag: ({ tag = create(TagSchema) }, call) =>
+      mutate(store, call, (tx) => putTag(store, tx, call, allowed(call).scope as Uid, tag)),
 
     async deleteTag(_request, call) {
       const { scope } = allowed(call)
@@ -113,27 +95,57 @@ export function tagsService(store: Store) {
   })
 }
 
-const mayUpdate = setOf([Capability.CAP_TAG_UPDATE])
-
 /**
- * Makes a tag in a repo that is held, or moves it. `current` is the tag of that name, which is held too. Throws code 7 for who may
- * make tags and not move them (R20).
+ * Makes a tag in a repo, or makes the tag of that name what is given. Since version 2 a tag points at something; the first version
+ * also makes tags for what is yet to come (`mayBeEmpty`).
  */
+export async function putTag(
+  store: Store,
+  tx: Tx,
+  call: Call,
+  repo: Uid,
+  tag: Tag,
+  { mayBeEmpty = false }: { readonly mayBeEmpty?: boolean } = {},
+): Promise<Changed<Tag>> {
+  const { db } = store
+  await holdRepo(db, tx, repo)
+  refuseIfAny(checkTagName(tag.name), ...checkContent(tag, mayBeEmpty))
+  const current = await holdTagNamed(db, tx, repo, tag.name)
+  // In version 2 there is no other method that moves a tag.
+  requireMatch(call, TagSchema, current && toTag(current), current?.uid ?? tag.name)
+  const wanted = contentColumns(tag)
+  const { row, unchanged } = await writeTag(store, tx, { repo, name: tag.name, current, wanted }, () =>
+    requireMayMove(accessOf(call).grants, repo),
+  )
+  return { uid: row.uid, answer: toTag(row), unchanged }
+}
+
+/** Makes a tag what is given, as the first version does: it may come to point at nothing, and keeps its name. */
+export function replaceTag(store: Store, call: Call, uid: string, tag: Tag): Promise<Tag> {
+  return mutate(store, call, async (tx) => {
+    const { row } = await holdForChange(store.db, tx, call, KIND, uid)
+    const renamed = { field: 'name', description: 'must be the name that it has: a tag keeps it' }
+    refuseIfAny(tag.name === row.name ? undefined : renamed, ...checkContent(tag, true))
+    const target = { repo: row.parent as Uid, name: row.name, current: row, wanted: contentColumns(tag) }
+    const { row: after, unchanged } = await writeTag(store, tx, target)
+    return { uid, answer: toTag(after), unchanged }
+  })
+}
+
+export interface TagToWrite {
+  /** Held by the transaction, as is `current`, the tag of that name. */
+  readonly repo: Uid
+  readonly name: string
+  readonly current: TagRow | undefined
+  readonly wanted: Pick<TagRow, 'digest' | 'deprecated' | 'bundles'>
+}
+
+/** Makes a tag, or moves the one that is there unless `object` throws. */
 export async function writeTag(
   store: Store,
   tx: Tx,
-  grants: Grants,
-  {
-    repo,
-    name,
-    current,
-    wanted,
-  }: {
-    readonly repo: Uid
-    readonly name: string
-    readonly current: TagRow | undefined
-    readonly wanted: Pick<TagRow, 'digest' | 'deprecated' | 'bundles'>
-  },
+  { repo, name, current, wanted }: TagToWrite,
+  object: () => void = () => undefined,
 ): Promise<{ readonly row: TagRow; readonly unchanged: boolean }> {
   const { db, clock, uids } = store
   if (current === undefined) {
@@ -149,6 +161,7 @@ export async function writeTag(
       updated_ms: now,
     }
     await insertResource(db, tx, 'tags', row)
+    await recordDigest(tx, { uid: row.uid, since_ms: now, digest: row.digest })
     return { row, unchanged: false }
   }
   if (
@@ -157,15 +170,37 @@ export async function writeTag(
     current.bundles === wanted.bundles
   )
     return { row: current, unchanged: true }
-  requireCapabilities(grants, repo, mayUpdate, 'change a tag that is there already')
+  object()
   const changed = { ...wanted, updated_ms: nextUpdate(store, current) }
   await updateResource(tx, 'tags', current.uid, changed)
+  if (current.digest !== changed.digest)
+    await recordDigest(tx, { uid: current.uid, since_ms: changed.updated_ms, digest: changed.digest })
   return { row: { ...current, ...changed }, unchanged: false }
 }
 
-/** Takes away a tag that is held. */
-export async function removeTag({ db }: Pick<Store, 'db'>, tx: Tx, { uid }: TagRow): Promise<void> {
+/** Takes away a tag that is held, and what it pointed at before. */
+export async function removeTag(
+  { db }: Pick<Store, 'db'>,
+  tx: Tx,
+  { uid }: Pick<TagRow, 'uid'>,
+): Promise<void> {
+  await deleteHistory(tx, uid)
   await deleteResource(db, tx, 'tags', uid)
+}
+
+function checkContent({ digest, bundles }: Tag, mayBeEmpty: boolean): (FieldViolation | undefined)[] {
+  return [digest === '' && mayBeEmpty ? undefined : checkDigest(digest), checkBundles(bundles)]
+}
+
+function contentColumns({ digest, deprecated, bundles }: Tag) {
+  return { digest, deprecated: deprecated ? 1 : 0, bundles: JSON.stringify(bundles) }
+}
+
+const mayUpdate = setOf([Capability.CAP_TAG_UPDATE])
+
+/** Throws code 7 for who may make tags and not move them (R20). */
+export function requireMayMove(grants: Grants, repo: Uid): void {
+  requireCapabilities(grants, repo, mayUpdate, 'change a tag that is there already')
 }
 
 /** The tag of a name in a repo that is held, this transaction's alone. Undefined where there is none, or it is being deleted. */
@@ -180,7 +215,7 @@ export async function holdTagNamed(db: Db, tx: Tx, repo: string, name: string): 
   return found && lockResource(db, tx, 'tags', found.uid, 'update')
 }
 
-function toTag(row: TagRow): Tag {
+export function toTag(row: TagRow): Tag {
   return {
     $typeName: 'chainguard.platform.registry.v2beta1.Tag',
     uid: row.uid,
@@ -196,7 +231,11 @@ function conditionsOf(request: ListTagsRequest): Condition[] {
   const conditions: Condition[] = []
   const { updatedSince } = request
   if (updatedSince !== undefined)
-    conditions.push({ column: 'updated_ms', comparison: '>', value: sinceMs(updatedSince) })
+    conditions.push({
+      column: 'updated_ms',
+      comparison: '>',
+      value: instantMs(updatedSince, 'updated_since'),
+    })
   const values = listedForms(request)
   if (values !== undefined) conditions.push({ column: 'forms', values })
   return conditions
@@ -205,12 +244,16 @@ function conditionsOf(request: ListTagsRequest): Condition[] {
 const EARLIEST_MS = Date.parse('0001-01-01T00:00:00.000Z')
 const LATEST_MS = Date.parse('9999-12-31T23:59:59.999Z')
 
-/** The millisecond that an instant lies in: what changed in a later one changed after the instant. */
-function sinceMs(instant: Timestamp): number {
+/** Whether it is a time that JSON can say. */
+export function isInstant(instant: Timestamp): boolean {
   const ms = timestampMs(instant)
-  if (instant.nanos < 0 || instant.nanos > 999_999_999 || ms < EARLIEST_MS || ms > LATEST_MS)
-    throw invalidArgument('updated_since', 'must be a time in the years 1 to 9999')
-  return ms
+  return instant.nanos >= 0 && instant.nanos <= 999_999_999 && ms >= EARLIEST_MS && ms <= LATEST_MS
+}
+
+/** The millisecond that an instant lies in: what changed in a later one changed after the instant. Throws code 3. */
+export function instantMs(instant: Timestamp, field: string): number {
+  if (!isInstant(instant)) throw invalidArgument(field, 'must be a time in the years 1 to 9999')
+  return timestampMs(instant)
 }
 
 /** Whether a repo that is held has any. */

@@ -81,7 +81,7 @@ function make(store: Store, proof: Proof, identity: string, code: string, call: 
   const event = {
     timeMs: store.clock(),
     actor: identity,
-    method: fullNameOf(call.method),
+    method: fullNameOf(call.called),
     requestId: call.requestId,
     address: call.address,
   }

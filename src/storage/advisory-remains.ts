@@ -1,4 +1,4 @@
-import { rootOf } from '../core/uid.ts'
+import { pathBelowRoot, rootOf } from '../core/uid.ts'
 import type { Tx } from './db.ts'
 
 /** What is left of the advisories of a group that has none: goes with the group. */
@@ -9,8 +9,14 @@ export async function deleteAdvisoryRemains(tx: Tx, group: string): Promise<void
     'advisory_documents',
     'advisory_sources',
     'advisory_scores',
+    'advisory_part_counts',
   ] as const)
     await tx.deleteFrom(table).where('root', '=', root).where('parent', '=', group).execute()
   await tx.deleteFrom('advisory_groups').where('root', '=', root).where('uid', '=', group).execute()
+  await tx
+    .deleteFrom('advisory_posting_counts')
+    .where('root', '=', root)
+    .where('parent', '=', pathBelowRoot(group))
+    .execute()
   if (group === root) await tx.deleteFrom('advisory_suffixes').where('root', '=', root).execute()
 }

@@ -19,7 +19,30 @@ export function isCounted(listed: Listed): listed is Collection {
 }
 
 /** Counts a row that `tx` has just inserted. */
-export async function countInserted(db: Db, tx: Tx, collection: Collection, uid: string): Promise<void> {
+export function countInserted(db: Db, tx: Tx, collection: Collection, uid: string): Promise<void> {
+  return countAllInserted(db, tx, collection, [uid])
+}
+
+/** Counts the rows that `tx` has just inserted, all of them in one organization: each bucket once. */
+export async function countAllInserted(
+  db: Db,
+  tx: Tx,
+  collection: Collection,
+  uids: readonly string[],
+): Promise<void> {
+  const sorted = uids.toSorted()
+  for (let at = 0; at < sorted.length; ) {
+    const bucket = await bucketFor(db, tx, collection, sorted[at] as string)
+    const next = at + 1 < sorted.length ? await startAfter(db, tx, collection, bucket.start) : undefined
+    const beyond = next === undefined ? -1 : sorted.findIndex((uid, index) => index > at && uid >= next)
+    const end = beyond < 0 ? sorted.length : beyond
+    await fill(db, tx, collection, bucket, bucket.n + end - at)
+    at = end
+  }
+}
+
+/** The bucket that a new row falls into, held for this transaction. */
+async function bucketFor(db: Db, tx: Tx, collection: Collection, uid: string): Promise<Bucket> {
   const root = rootOf(uid)
   let bucket = await lockBucket(db, tx, collection, uid)
   if (bucket === undefined) {
@@ -32,19 +55,42 @@ export async function countInserted(db: Db, tx: Tx, collection: Collection, uid:
     bucket = await lockBucket(db, tx, collection, uid)
     if (bucket === undefined) throw new Error(`${collection} has no counter for ${uid}`)
   }
-  const n = bucket.n + 1
-  const upper = n > db.sizes.bucketRowsMax ? await middleOf(tx, collection, bucket.start, n) : undefined
-  const kept = upper === undefined ? n : Math.floor(n / 2)
-  await setCount(tx, { root, collection, start: bucket.start, n: kept })
-  if (upper !== undefined) {
+  return bucket
+}
+
+/** Where the next bucket of an organization begins; undefined after the last. Nobody cuts a bucket that is held. */
+async function startAfter(
+  db: Db,
+  tx: Tx,
+  collection: Collection,
+  start: string,
+): Promise<string | undefined> {
+  const sql = sqlText(db.engine)
+  const text = `select start from counts where root = ${sql.bind(rootOf(start))} and collection = ${sql.bind(collection)}
+    and start > ${sql.bind(start)} order by start limit 1`
+  const [next] = await runInTransaction<Pick<Bucket, 'start'>>(tx, text, sql)
+  return next?.start
+}
+
+/** Makes a bucket hold `n` rows, cut into halves, or more pieces, when those are too many. */
+async function fill(db: Db, tx: Tx, collection: Collection, { start }: Bucket, n: number): Promise<void> {
+  const root = rootOf(start)
+  const pieces = n > db.sizes.bucketRowsMax ? Math.ceil((2 * n) / (db.sizes.bucketRowsMax + 1)) : 1
+  const sizeUpTo = (piece: number) => Math.floor((n * piece) / pieces)
+  await setCount(tx, { root, collection, start, n: sizeUpTo(1) })
+  for (let piece = 1; piece < pieces; piece++) {
+    const first = await rowAt(tx, collection, start, sizeUpTo(piece))
     await tx
       .insertInto('counts')
-      .values({ root, collection, start: upper, n: n - kept })
+      .values({ root, collection, start: first, n: sizeUpTo(piece + 1) - sizeUpTo(piece) })
       .execute()
   }
 }
 
-/** Counts a row that `tx` has just deleted. Emptied buckets stay: they are found again when the next uid falls into them. */
+/**
+ * Counts a row that `tx` has just deleted, before others are counted in. Emptied buckets stay: they are found again when the next uid
+ * falls into them.
+ */
 export async function countDeleted(db: Db, tx: Tx, collection: Collection, uid: string): Promise<void> {
   const bucket = await lockBucket(db, tx, collection, uid)
   if (bucket === undefined) throw new Error(`${collection} has no counter for ${uid}`)
@@ -89,13 +135,13 @@ const setCount = prepared((db, { root, collection, start, n }: CountRow) =>
     .where('start', '=', start),
 )
 
-async function middleOf(tx: Tx, collection: Collection, start: string, n: number): Promise<string> {
+async function rowAt(tx: Tx, collection: Collection, start: string, offset: number): Promise<string> {
   const { rows } = await sql<{ uid: string }>`
     select uid from ${sql.table(collection)} where root = ${rootOf(start)} and uid >= ${start}
-    order by uid limit 1 offset ${Math.floor(n / 2)}`.execute(tx)
-  const middle = rows[0]?.uid
-  if (middle === undefined) throw new Error(`the counters of ${collection} do not agree with its rows`)
-  return middle
+    order by uid limit 1 offset ${offset}`.execute(tx)
+  const found = rows[0]?.uid
+  if (found === undefined) throw new Error(`the counters of ${collection} do not agree with its rows`)
+  return found
 }
 
 /**

@@ -122,8 +122,7 @@ export async function openSqliteDb(file: string, timer?: StatementTimer): Promis
     rules: sqlite.rules,
     sizes,
     version,
-    read: <R>(sql: string, parameters: readonly unknown[]) =>
-      readNow<R>(sql, parameters) ?? readThrough<R>(kysely, sql, parameters),
+    read: <R>(sql: string, parameters: readonly unknown[]) => readNow<R>(sql, parameters),
     transaction: groupCommit(kysely),
     longRead: (sql, parameters) => readers.run(sql, parameters),
     pool: () => ({ total: 1, idle: 1, waiting: 0 }),

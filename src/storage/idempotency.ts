@@ -1,13 +1,15 @@
 import { createHmac } from 'node:crypto'
-import { fromBinary, type Message, toBinary } from '@bufbuild/protobuf'
+import { fromBinary, fromJson, type Message, toBinary, toJson } from '@bufbuild/protobuf'
+import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt'
 import { accessOf } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
 import { encodeSet } from '../core/capabilities.ts'
 import { ApiError, Code, invalidArgument } from '../core/errors.ts'
+import { jsonOnlyFields } from '../core/json-only.ts'
 import { limits } from '../core/limits.ts'
 import { fullNameOf } from '../core/method-name.ts'
 import { seal, unseal } from '../core/sealed.ts'
-import { standardMethod } from '../core/standard-method.ts'
+import { createsAnew } from '../core/standard-method.ts'
 import type { Tx } from './db.ts'
 import type { Store } from './store.ts'
 
@@ -30,8 +32,7 @@ export function attemptOf(
 ): Attempt | undefined {
   const { idempotencyKey, method, request } = call
   if (idempotencyKey === undefined) return undefined
-  const kind = standardMethod(method)
-  if (kind !== 'create' && kind !== 'batchCreate') return undefined
+  if (!createsAnew(method)) return undefined
   const key = keyIn(idempotencyKey)
   const { identity: caller, scopes, capabilities, organization } = accessOf(call).caller
   const context = `answer ${caller} ${key}`
@@ -70,11 +71,13 @@ export function attemptOf(
       if (!requestHash.equals(first.request_hash)) throw keyReused(idempotencyKey)
       const answer = unseal(secretsKey, first.answer, context)
       if (answer === undefined) throw new Error('a kept answer cannot be decrypted')
-      return fromBinary(method.output, Buffer.from(answer, 'base64'))
+      const [message = '', beside = ''] = answer.split('.')
+      return withJsonOnly(fromBinary(method.output, Buffer.from(message, 'base64')), beside)
     },
 
     async finish(tx, answer) {
-      const text = Buffer.from(toBinary(method.output, answer)).toString('base64')
+      const message = Buffer.from(toBinary(method.output, answer)).toString('base64')
+      const text = `${message}.${jsonOnlyText(answer)}`
       await tx
         .updateTable('idempotency_keys')
         .set({ answer: seal(secretsKey, text, context) })
@@ -83,6 +86,30 @@ export function attemptOf(
         .execute()
     },
   }
+}
+
+/** What an answer has beside the fields of its message, in base64. */
+function jsonOnlyText(answer: Message): string {
+  const names = Object.keys(jsonOnlyFields[answer.$typeName] ?? {})
+  if (names.length === 0) return ''
+  const values = answer as unknown as Readonly<Record<string, unknown>>
+  const kept = names.flatMap((name) => {
+    const value = values[name]
+    if (value === undefined) return []
+    return [[name, typeof value === 'string' ? value : toJson(TimestampSchema, value as Timestamp)]]
+  })
+  return Buffer.from(JSON.stringify(Object.fromEntries(kept))).toString('base64')
+}
+
+function withJsonOnly(answer: Message, text: string): Message {
+  if (text === '') return answer
+  const kinds = jsonOnlyFields[answer.$typeName] ?? {}
+  const kept = JSON.parse(Buffer.from(text, 'base64').toString()) as Record<string, string>
+  const values = Object.entries(kept).map(([name, value]) => [
+    name,
+    kinds[name] === 'string' ? value : fromJson(TimestampSchema, value),
+  ])
+  return Object.assign(answer, Object.fromEntries(values))
 }
 
 /** The draft's header is a quoted string; the bare word that many clients send is the same key. */

@@ -22,7 +22,16 @@ import {
   whereOf,
   wholeOrganization,
 } from './list-sql.ts'
-import { alongPostings, countPosted, isPosting, rarest } from './postings.ts'
+import { countOfPart, rememberedCount } from './part-counts.ts'
+import {
+  alongPostings,
+  countPosted,
+  isKept,
+  isNone,
+  isPosting,
+  type PostingCondition,
+  rarest,
+} from './postings.ts'
 import { someRoots } from './roots.ts'
 import { runLongText, runText, runTextOnce, sqlText } from './sql-text.ts'
 import type { Store } from './store.ts'
@@ -105,19 +114,29 @@ export async function listPage<C extends Listed>(
   }
 
   const asked = askedQuestion(call, request, spec)
-  const cursor = cursorOf(pageTokens, request, asked)
+  const cursor = cursorIn(pageTokens, request.pageToken, asked)
   // Decision 4: a token remembers the skip it was issued under, so a client may repeat its request with the token alone added.
   const skip = cursor !== undefined && cursor.skip === request.skip ? 0 : request.skip
   const skipped = Math.min((cursor?.skipped ?? 0) + skip, 2 ** 31 - 1)
 
   if (branches.length === 0) return { rows: [], nextPageToken: '', totalCount: 0n, skipped }
   const estimate = isRare ? { rows: rare.rows, exact: undefined } : await estimateRows(db, question)
-  const total = cursor?.totalCount ?? estimate.exact ?? (await countRows(db, question, estimate.rows))
+  const isAlone = conditions.length === 1 && rare !== undefined
+  const known =
+    estimate.exact ??
+    (isAlone
+      ? (rare.total ?? (isRare ? undefined : await countOfMany(db, rare.condition, branches)))
+      : undefined)
+  const total = cursor?.totalCount ?? known ?? (await countRows(db, question, estimate.rows))
   const rows = await pageRows<Tables[C]>(db, question, {
     cursor,
     skip,
     limit: size + 1,
     scanned: estimate.rows,
+    passedOver:
+      isNoneAlone(conditions) && branches.length <= db.sizes.branchesMax
+        ? estimate.rows - total
+        : estimate.rows,
   })
 
   const page = rows.slice(0, size)
@@ -131,9 +150,7 @@ export async function listPage<C extends Listed>(
             skip: request.skip,
             skipped,
             // Where only a scan can count, the pages that follow repeat the first one's total.
-            ...(estimate.exact === undefined && estimate.rows > db.sizes.rowsInlineMax
-              ? { totalCount: total }
-              : {}),
+            ...(known === undefined && estimate.rows > db.sizes.rowsInlineMax ? { totalCount: total } : {}),
           },
           asked,
         )
@@ -144,19 +161,23 @@ export async function listPage<C extends Listed>(
 async function rarestFilter(db: Db, conditions: readonly Filter[], branches: readonly Branch[]) {
   const postings = conditions.filter(isPosting)
   if (branches.length > db.sizes.branchesMax) return undefined
+  const [only] = postings
+  if (conditions.length === 1 && only !== undefined && 'part' in only) {
+    const rows = await rememberedCount(db, only, branches)
+    if (rows !== undefined && rows > db.sizes.rowsInlineMax) return { condition: only, rows, total: rows }
+  }
   return rarest(db, postings, branches, db.sizes.rowsInlineMax)
+}
+
+/** How many advisories pass a filter that many pass, where nobody has to count. */
+function countOfMany(db: Db, condition: PostingCondition, branches: readonly Branch[]) {
+  return 'part' in condition ? countOfPart(db, condition, branches) : undefined
 }
 
 /** Who asks what: the text that a page token is bound to. */
 function askedQuestion(call: Call, request: ListRequest, spec: ListSpec<Listed>): string {
-  const caller = call.access?.caller
   return JSON.stringify([
-    call.method.parent.typeName,
-    call.method.name,
-    caller?.identity,
-    caller?.scopes,
-    ...(caller?.organization === undefined ? [] : [caller.organization]),
-    caller?.capabilities?.toString(),
+    ...whoAsks(call),
     request.orderBy,
     request.uidp ?? null,
     spec.equals ?? null,
@@ -164,9 +185,23 @@ function askedQuestion(call: Call, request: ListRequest, spec: ListSpec<Listed>)
   ])
 }
 
-function cursorOf(pageTokens: PageTokens, request: ListRequest, asked: string): Cursor | undefined {
-  if (request.pageToken === '') return undefined
-  const cursor = pageTokens.read(request.pageToken, asked)
+/** What the page tokens of every method are bound to. */
+export function whoAsks(call: Call): readonly unknown[] {
+  const caller = call.access?.caller
+  return [
+    call.method.parent.typeName,
+    call.method.name,
+    caller?.identity,
+    caller?.scopes,
+    ...(caller?.organization === undefined ? [] : [caller.organization]),
+    caller?.capabilities?.toString(),
+  ]
+}
+
+/** Undefined for the first page. Throws code 3 for a token that is not of this question. */
+export function cursorIn(pageTokens: PageTokens, pageToken: string, asked: string): Cursor | undefined {
+  if (pageToken === '') return undefined
+  const cursor = pageTokens.read(pageToken, asked)
   if (cursor === 'forged') {
     throw invalidArgument(
       'page_token',
@@ -286,19 +321,36 @@ async function estimateRows(
 }
 
 async function countRows(db: Db, question: Question, scanned: number): Promise<number> {
-  const { rare } = question
+  const { collection, conditions, rare } = question
   const sql = sqlText(db.engine)
-  const onlyPostings = question.conditions.length === 1 && question.conditions[0] === rare
+  const [only] = conditions
+  const isShort =
+    conditions.length === 1 &&
+    only !== undefined &&
+    isPosting(only) &&
+    question.branches.length <= db.sizes.branchesMax &&
+    question.branches.every((branch) => isKept(only, branch))
   const counts = split(db, question.branches).map((branches) => {
     const [branch] = branches
+    const isAlone = conditions.length === 1 && branch !== undefined && branches.length === 1
     // Nothing but the postings has to be looked at when there is no other filter.
-    return rare !== undefined && onlyPostings && branch !== undefined && branches.length === 1
-      ? countPosted(sql, rare, branch)
-      : `(select count(*) from ${question.collection} where ${whereOf(sql, { ...question, few: rare }, branches)})`
+    if (isAlone && rare !== undefined && only === rare) return countPosted(sql, rare, branch)
+    // Who has none is whoever is not among those who have one.
+    if (isAlone && only !== undefined && isNone(only) && isCounted(collection) && 'range' in branch)
+      return `(${rangeCount(sql, collection, branch.range)} - ${countPosted(sql, only, branch)})`
+    return `(select count(*) from ${question.collection} where ${whereOf(sql, { ...question, few: rare }, branches)})`
   })
   const text = `select ${counts.join(' + ')} as n`
-  const [row] = await runTextOnce<{ n: number }>(db, text, sql, { long: scanned > db.sizes.rowsInlineMax })
+  const [row] = await runTextOnce<{ n: number }>(db, text, sql, {
+    long: !isShort && scanned > db.sizes.rowsInlineMax,
+  })
   return Number(row?.n ?? 0)
+}
+
+/** Whether all that there is passes, but for those who have some values. */
+function isNoneAlone(conditions: readonly Filter[]): boolean {
+  const [only] = conditions
+  return conditions.length === 1 && only !== undefined && isNone(only)
 }
 
 interface PageOf {
@@ -306,6 +358,8 @@ interface PageOf {
   readonly skip: number
   readonly limit: number
   readonly scanned: number
+  /** At most so many rows do not pass. */
+  readonly passedOver: number
 }
 
 async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<Row[]> {
@@ -341,17 +395,25 @@ async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<
   // Rows that are only passed over need not be fetched: the indexes hold all that the order needs.
   const deep = isCounted(collection) && offset > db.sizes.rowsInlineMax
   const columns = deep ? [...new Set(['root', 'uid', ...order.map((key) => key.column)])].join(', ') : '*'
-  const along = inUidOrder && question.few === undefined ? alongPostings(question.rare, branches) : undefined
-  if (along !== undefined) {
+  const along = inUidOrder ? alongPostings(question.rare, branches) : undefined
+  // Few rows of several parts are rather looked up.
+  if (along !== undefined && (question.few === undefined || along.length === 1)) {
     const keys = `path${descending ? ' desc' : ''}`
+    // What several parts have is put in order and freed of repetitions by its uids alone.
+    const isOne = along.length === 1
     const parts = along.map((from) => {
-      return `select * from (select advisories.* from ${from(sql)}${othersText(sql, conditions, question.rare)}
+      return `select * from (select advisories.${isOne ? '*' : 'root, advisories.uid'} from ${from(sql)}${othersText(sql, conditions, question.rare)}
         order by p.${keys} limit ${sql.bind(page.limit + offset)}) as part`
     })
-    const text = `select * from (${parts.join(' union ')}) as parts order by ${orderText(order, { oneRoot: false, sorted: false })}
+    const all = `select * from (${parts.join(' union ')}) as parts order by ${orderText(order, { oneRoot: false, sorted: false })}
       limit ${sql.bind(page.limit)} offset ${sql.bind(offset)}`
+    const text = isOne
+      ? all
+      : `select advisories.* from (${all}) as found join advisories using (root, uid) order by ${orderText(order, { oneRoot: false, sorted: false, of: 'found' })}`
     // Where another filter holds for few of them, many are gone along.
-    return conditions.length > 1 ? await runLongText<Row>(db, text, sql) : await runText<Row>(db, text, sql)
+    return conditions.length > 1 && question.few === undefined
+      ? await runLongText<Row>(db, text, sql)
+      : await runText<Row>(db, text, sql)
   }
   const groups = split(db, branches)
   const parts = groups.map((part) => {
@@ -374,7 +436,7 @@ async function pageRows<Row>(db: Db, question: Question, page: PageOf): Promise<
   const long =
     deep ||
     (page.scanned > db.sizes.rowsInlineMax &&
-      (conditions.length > 0 ||
+      ((conditions.length > 0 && page.passedOver > db.sizes.rowsInlineMax) ||
         branches.length > db.sizes.branchesMax ||
         !(inUidOrder || wholeOrganization(branches))))
   return long ? await runLongText<Row>(db, text, sql) : await runText<Row>(db, text, sql)

@@ -5,6 +5,7 @@ import * as managementApi from './migrations/0002-management-api.ts'
 import * as signIn from './migrations/0003-sign-in.ts'
 import * as repoSources from './migrations/0004-repo-sources.ts'
 import * as advisories from './migrations/0005-advisories.ts'
+import * as version1 from './migrations/0006-v1.ts'
 import * as registry from './migrations/0007-registry.ts'
 
 /** Every migration, in order. Once released, a migration never changes. */
@@ -14,6 +15,7 @@ const migrations = {
   '0003-sign-in': signIn,
   '0004-repo-sources': repoSources,
   '0005-advisories': advisories,
+  '0006-v1': version1,
   '0007-registry': registry,
 }
 

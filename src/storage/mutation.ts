@@ -31,7 +31,7 @@ export async function mutate<T extends Message>(
 ): Promise<T> {
   const attempt = attemptOf(store, call)
   const { requestId, address } = call
-  const by = { ...accessOf(call), method: fullNameOf(call.method), requestId, address }
+  const by = { ...accessOf(call), method: fullNameOf(call.called), requestId, address }
   try {
     return await mutateBy(store, by, async (tx) => {
       const earlier = await attempt?.begin(tx)

@@ -1,6 +1,7 @@
-import { rootOf } from '../core/uid.ts'
+import { pathBelowRoot, ROOT_CHARS, rootOf } from '../core/uid.ts'
 import type { Db } from './db.ts'
 import type { Branch } from './list-sql.ts'
+import { isOfGroups, sumOfPostings } from './posting-counts.ts'
 import { runText, type SqlText, sqlText } from './sql-text.ts'
 
 /**
@@ -14,6 +15,8 @@ export interface Posted {
   /** Of the values, as postingKey makes them, in hexadecimal. */
   readonly keys: readonly string[]
   readonly none?: true
+  /** The values whose numbers together are how many advisories have one of `keys`. */
+  readonly counted?: readonly string[]
 }
 
 /** That one of its texts has a part, in lower case. */
@@ -27,11 +30,9 @@ export function isPosting(condition: object): condition is PostingCondition {
   return 'keys' in condition || 'part' in condition
 }
 
-const ROOT_CHARS = 40
-
-/** The part of a uid after its root, which postings have: the root stands before it already. */
-export function pathBelowRoot(uid: string): string {
-  return uid.slice(ROOT_CHARS)
+/** That an advisory has none of some values. */
+export function isNone(condition: object): condition is Posted {
+  return 'keys' in condition && 'none' in condition
 }
 
 /** No character comes after it: what begins with a text lies between the text and the text with this at its end. */
@@ -39,23 +40,44 @@ const LAST = '\u{10ffff}'
 
 const bindKey = (sql: SqlText, key: string) => sql.bind(Buffer.from(key, 'hex'))
 
-/** The postings of a branch that pass, as a SELECT of root and uid; some more than once. Not for `none`. */
-export function postedIn(sql: SqlText, condition: PostingCondition, branch: Branch): string {
+/** Columns of a posting, as a list of them is joined with advisories, and as they are. */
+type PostedColumns = 'p.root, p.root || p.path as uid' | 'p.root, p.path'
+
+/** The postings of a branch that pass, as a SELECT; some more than once. Not for `none`. */
+export function postedIn(
+  sql: SqlText,
+  condition: PostingCondition,
+  branch: Branch,
+  columns: PostedColumns = 'p.root, p.root || p.path as uid',
+): string {
   if ('keys' in condition) {
     const keys = condition.keys.map((key) => bindKey(sql, key)).join(', ')
     // The text is bound in the order in which it is read.
-    return `select p.root, p.root || p.path as uid from advisory_postings as p where p.value in (${keys}) and ${rangeOf(sql, branch)}`
+    return `select ${columns} from advisory_postings as p where p.value in (${keys}) and ${rangeOf(sql, branch)}`
   }
-  return `select p.root, p.root || p.path as uid from advisory_suffixes as s cross join advisory_postings as p
+  return `select ${columns} from advisory_suffixes as s cross join advisory_postings as p
     where s.suffix >= ${sql.bind(condition.part)} and s.suffix < ${sql.bind(condition.part + LAST)}
     and p.root = s.root and p.value = s.value and ${rangeOf(sql, branch, 's')}`
 }
 
-/** How many advisories of a branch pass, in parentheses. */
+/** How many advisories of a branch pass, in parentheses; of `none`, how many do not. */
 export function countPosted(sql: SqlText, condition: PostingCondition, branch: Branch): string {
-  // An advisory has a value once, but may have several of those that are looked for.
-  const isOnce = 'keys' in condition && condition.keys.length === 1
-  return `(select count(${isOnce ? '*' : 'distinct uid'}) from (${postedIn(sql, condition, branch)}) as posted)`
+  if (isKept(condition, branch)) return sumOfPostings(sql, condition, branch)
+  const counted = isOnce(condition) ? '*' : 'distinct uid'
+  return `(select count(${counted}) from (${postedIn(sql, condition, branch)}) as posted)`
+}
+
+/** An advisory has a value once, but may have several of those that are looked for. */
+function isOnce(condition: PostingCondition): boolean {
+  return 'keys' in condition && condition.keys.length === 1
+}
+
+/** Whether the number of advisories of a branch that pass is kept; of `none`, of those that do not. */
+export function isKept(
+  condition: PostingCondition,
+  branch: Branch,
+): condition is Posted & { readonly counted: readonly string[] } {
+  return 'keys' in condition && condition.counted !== undefined && isOfGroups(branch)
 }
 
 /** Parts of one statement along postings: one for each value and branch. */
@@ -115,22 +137,34 @@ function pathText(uid: string): string {
   return `substr(${uid}, ${ROOT_CHARS + 1})`
 }
 
-/** The condition that the fewest advisories pass, with how many postings it has: exact up to `max`, and `max + 1` beyond. */
+/**
+ * The condition that the fewest advisories pass, with how many postings it has: up to `max`, and `max + 1` for more, unless the number
+ * is kept. `total`: how many advisories pass, where that is known.
+ */
 export async function rarest(
   db: Db,
   conditions: readonly PostingCondition[],
   branches: readonly Branch[],
   max: number,
-): Promise<{ readonly condition: PostingCondition; readonly rows: number } | undefined> {
+): Promise<
+  | { readonly condition: PostingCondition; readonly rows: number; readonly total: number | undefined }
+  | undefined
+> {
   const able = conditions.filter((condition) => !('none' in condition))
   if (able.length === 0 || branches.length === 0) return undefined
   const sql = sqlText(db.engine)
+  const known = (condition: PostingCondition) => branches.every((branch) => isKept(condition, branch))
   const counts = able.map((condition) => {
+    if (known(condition)) return branches.map((branch) => countPosted(sql, condition, branch)).join(' + ')
     const each = branches.map((branch) => postedIn(sql, condition, branch)).join(' union all ')
     return `(select count(*) from (select 1 from (${each}) as posted limit ${sql.bind(max + 1)}) as few)`
   })
   const columns = counts.map((count, at) => `${count} as n${at}`).join(', ')
   const [row] = await runText<Record<string, number>>(db, `select ${columns}`, sql)
-  const found = able.map((condition, at) => ({ condition, rows: Number(row?.[`n${at}`] ?? 0) }))
+  const found = able.map((condition, at) => {
+    const rows = Number(row?.[`n${at}`] ?? 0)
+    const isWhole = known(condition) || (rows <= max && isOnce(condition))
+    return { condition, rows, total: isWhole ? rows : undefined }
+  })
   return found.reduce((a, b) => (b.rows < a.rows ? b : a))
 }

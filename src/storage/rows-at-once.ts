@@ -1,3 +1,4 @@
+import { giveTurn } from '../core/turns.ts'
 import type { Db, Tx } from './db.ts'
 import { runInTransaction, type SqlText, type SqlValue, sqlText } from './sql-text.ts'
 import type { Tables } from './tables.ts'
@@ -15,15 +16,37 @@ export async function insertRows<T extends keyof Tables & string>(
   rows: readonly Tables[NoInfer<T>][],
   { ifAbsent = false }: { readonly ifAbsent?: boolean } = {},
 ): Promise<void> {
+  await insertWith(db, tx, table, rows, ifAbsent ? ' on conflict do nothing' : '')
+}
+
+async function insertWith(
+  db: Db,
+  tx: Tx,
+  table: string,
+  rows: readonly object[],
+  end: string,
+): Promise<void> {
   const [first] = rows
   if (first === undefined) return
   const columns = Object.keys(first)
-  const end = ifAbsent ? ' on conflict do nothing' : ''
   for (const some of parts(rows, columns.length)) {
     const sql = sqlText(db.engine)
     const values = some.map((row) => `(${bindRow(sql, row, columns)})`).join(', ')
+    await giveTurn()
     await runInTransaction(tx, `insert into ${table} (${columns.join(', ')}) values ${values}${end}`, sql)
   }
+}
+
+/** Adds to a number of rows, which are made where they are not there. */
+export async function addToRows<T extends keyof Tables & string>(
+  db: Db,
+  tx: Tx,
+  table: T,
+  rows: readonly Tables[NoInfer<T>][],
+  { key, number }: { readonly key: readonly string[]; readonly number: string },
+): Promise<void> {
+  const end = ` on conflict (${key.join(', ')}) do update set ${number} = ${table}.${number} + excluded.${number}`
+  await insertWith(db, tx, table, rows, end)
 }
 
 /** Those of some keys that a table has; every key has the same columns. */
@@ -39,6 +62,7 @@ export async function presentKeys<T extends keyof Tables & string, K extends key
   const found: Pick<Tables[T], K>[] = []
   for (const some of parts(keys, columns.length)) {
     const sql = sqlText(db.engine)
+    await giveTurn()
     const text = `select ${columns.join(', ')} from ${table} where ${isOneOf(sql, some, columns)}`
     found.push(...(await runInTransaction<Pick<Tables[T], K>>(tx, text, sql)))
   }
@@ -57,6 +81,7 @@ export async function deleteRows<T extends keyof Tables & string>(
   const columns = Object.keys(first)
   for (const some of parts(keys, columns.length)) {
     const sql = sqlText(db.engine)
+    await giveTurn()
     await runInTransaction(tx, `delete from ${table} where ${isOneOf(sql, some, columns)}`, sql)
   }
 }

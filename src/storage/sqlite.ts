@@ -16,7 +16,8 @@ import type { Db, EngineRules, StatementTimer } from './db.ts'
 /**
  * SQLite under Kysely. Kysely's own driver prepares every statement anew, which costs more than a point read; this one keeps
  * prepared statements by their text. One connection serves reads and writes: statements run synchronously, so a transaction
- * holds the others up only for its own work, and they keep its page cache.
+ * holds the others up only for its own work, and they keep its page cache. Where a long transaction lets others have their turn
+ * (core/turns.ts), they read through another connection, which sees what was committed.
  */
 
 const STATEMENTS_MAX = 500
@@ -69,8 +70,8 @@ export function sqliteDialect(
 ): {
   readonly dialect: Dialect
   readonly version: Db['version']
-  /** Reads without waiting; undefined when somebody holds the connection. */
-  readonly readNow: <R>(text: string, parameters: readonly unknown[]) => R[] | undefined
+  /** Reads what is committed, without waiting. */
+  readonly readNow: <R>(text: string, parameters: readonly unknown[]) => R[]
 } {
   const execute = statementRunner(database)
   const writes = { any: 0, access: 0 }
@@ -79,8 +80,28 @@ export function sqliteDialect(
     const result = execute(text, parameters)
     if (result.numAffectedRows !== undefined) {
       writes.any++
-      if (ACCESS_WRITE.test(text)) writes.access++
+      if (ACCESS_WRITE.test(text)) {
+        writes.access++
+        isAccessWritten = true
+      }
+      // What was read meanwhile under the number of the write was what had been before.
+      if (text === 'commit' && isAccessWritten) {
+        writes.access++
+        isAccessWritten = false
+      }
     }
+    timer?.(performance.now() - startMs)
+    return result
+  }
+  let isAccessWritten = false
+  /** What others read while a transaction goes on; opened when that happens. */
+  let committed: ReturnType<typeof statementRunner> | undefined
+  let reading: Database.Database | undefined
+  const readCommitted = (text: string, parameters: readonly unknown[]) => {
+    reading ??= openSqlite(database.name, { readonly: true })
+    committed ??= statementRunner(reading)
+    const startMs = timer === undefined ? 0 : performance.now()
+    const result = committed(text, parameters)
     timer?.(performance.now() - startMs)
     return result
   }
@@ -89,10 +110,19 @@ export function sqliteDialect(
   const turn = turns()
   return {
     readNow: <R>(text: string, parameters: readonly unknown[]) =>
-      turn.held() ? undefined : (run(text, parameters).rows as R[]),
+      (turn.held() ? readCommitted(text, parameters) : run(text, parameters)).rows as R[],
     dialect: {
       createAdapter: () => new TransactionalDdlAdapter(),
-      createDriver: () => sqliteDriver(database, run, turn),
+      createDriver: () =>
+        sqliteDriver(database, {
+          run,
+          readCommitted,
+          turn,
+          close() {
+            reading?.close()
+            database.close()
+          },
+        }),
       createQueryCompiler: () => new SqliteQueryCompiler(),
       createIntrospector: (db) => new SqliteIntrospector(db),
     },
@@ -136,27 +166,53 @@ function turns(): Turns {
 
 type Run = (text: string, parameters: readonly unknown[]) => QueryResult<unknown>
 
-function sqliteDriver(database: Database.Database, run: Run, turn: Turns): Driver {
-  const connection: DatabaseConnection = {
-    async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-      return run(query.sql, query.parameters) as QueryResult<R>
-    },
-    // biome-ignore lint/correctness/useYield: SQLite lists are paged, nothing streams
-    async *streamQuery() {
-      throw new Error('streaming is not used on SQLite')
-    },
+/** Of a transaction, or of statements that are none. */
+class SqliteConnection implements DatabaseConnection {
+  isInTransaction = false
+  readonly #access: Access
+
+  constructor(access: Access) {
+    this.#access = access
   }
 
+  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    const { run, readCommitted, turn } = this.#access
+    if (this.isInTransaction || !turn.held()) return run(sql, parameters) as QueryResult<R>
+    if (/^\s*select\b/i.test(sql)) return readCommitted(sql, parameters) as QueryResult<R>
+    await turn.take()
+    try {
+      return run(sql, parameters) as QueryResult<R>
+    } finally {
+      turn.pass()
+    }
+  }
+
+  // biome-ignore lint/correctness/useYield: SQLite lists are paged, nothing streams
+  async *streamQuery(): AsyncGenerator<never> {
+    throw new Error('streaming is not used on SQLite')
+  }
+}
+
+interface Access {
+  readonly run: Run
+  readonly readCommitted: Run
+  readonly turn: Turns
+  readonly close: () => void
+}
+
+function sqliteDriver(database: Database.Database, access: Access): Driver {
+  const { run, turn, close } = access
   return {
     async init() {},
     async acquireConnection() {
+      return new SqliteConnection(access)
+    },
+    async releaseConnection(connection) {
+      if ((connection as SqliteConnection).isInTransaction) turn.pass()
+    },
+    async beginTransaction(connection: DatabaseConnection, _settings: TransactionSettings) {
       await turn.take()
-      return connection
-    },
-    async releaseConnection() {
-      turn.pass()
-    },
-    async beginTransaction(_connection: DatabaseConnection, _settings: TransactionSettings) {
+      ;(connection as SqliteConnection).isInTransaction = true
       // IMMEDIATE: a transaction that would have to wait for another process waits here, not half-way.
       run('begin immediate', [])
     },
@@ -168,7 +224,7 @@ function sqliteDriver(database: Database.Database, run: Run, turn: Turns): Drive
       if (database.inTransaction) run('rollback', [])
     },
     async destroy() {
-      database.close()
+      close()
     },
   }
 }

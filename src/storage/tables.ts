@@ -116,6 +116,7 @@ export interface TagRow {
   /** The repo. */
   parent: string
   name: string
+  /** '' for a tag that points at nothing yet, which only version 1 makes. */
   digest: string
   /** Which of the forms that lists leave out by default the name has, as bits: 1 referrer, 2 date, 4 epoch. */
   forms: number
@@ -124,6 +125,31 @@ export interface TagRow {
   bundles: string
   created_ms: number
   updated_ms: number
+}
+
+/** That a tag pointed at a digest since a time, until the next one. */
+export interface TagDigestRow {
+  root: string
+  /** The tag's. */
+  uid: string
+  since_ms: number
+  /** '' for nothing. */
+  digest: string
+}
+
+export interface DeploymentRow {
+  root: string
+  /** The repo's. */
+  uid: string
+  /** A Deployment message with the charts alone. */
+  content: Uint8Array
+}
+
+/** How an organization wants its images copied. */
+export interface RegistrySettingsRow {
+  root: string
+  unique_tags: number
+  grace_period: number
 }
 
 export interface RepoReadmeRow {
@@ -331,6 +357,8 @@ export interface AdvisoryRow {
   updated_ms: number
   /** The texts that a free-text query looks through, in lower case. */
   search: string
+  /** What OSV says beyond these columns, as vulnerabilities/carried-osv.ts packs it; empty for nothing. */
+  osv: Uint8Array
 }
 
 /** An advisory that was taken back. */
@@ -345,6 +373,27 @@ export interface AdvisoryPostingRow {
   value: Uint8Array
   /** The advisory's uid without the root. */
   path: string
+}
+
+/** How many advisories of a group have a value, for values that many have. */
+export interface AdvisoryPostingCountRow {
+  root: string
+  /** As in a posting, or all values of a property together. */
+  value: Uint8Array
+  /** The group's uid without the root. */
+  parent: string
+  n: number
+}
+
+/** How many advisories of a group have a part of a text that many have. */
+export interface AdvisoryPartCountRow {
+  root: string
+  parent: string
+  /** In lower case. */
+  part: string
+  n: number
+  /** Of a part that was counted later it is higher. */
+  number: number
 }
 
 /** The ends of the values that a free-text query finds, in lower case: a part of a value begins one of them. */
@@ -542,10 +591,15 @@ export interface Tables {
   account_associations: AccountAssociationRow
   group_invites: GroupInviteRow
   tags: TagRow
+  tag_digests: TagDigestRow
   repo_readmes: RepoReadmeRow
+  deployments: DeploymentRow
+  registry_settings: RegistrySettingsRow
   advisories: AdvisoryRow
   withdrawn_advisories: WithdrawnAdvisoryRow
   advisory_postings: AdvisoryPostingRow
+  advisory_posting_counts: AdvisoryPostingCountRow
+  advisory_part_counts: AdvisoryPartCountRow
   advisory_suffixes: AdvisorySuffixRow
   advisory_documents: AdvisoryDocumentRow
   advisory_groups: AdvisoryGroupRow

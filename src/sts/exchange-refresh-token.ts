@@ -28,7 +28,7 @@ export function refreshTokenService(options: RefreshOptions) {
       const refreshed = await refreshClientTokens(options, token, {
         ...asked,
         place: { address: call.address },
-        method: fullNameOf(call.method),
+        method: fullNameOf(call.called),
         requestId: call.requestId,
       })
       if (!refreshed.ok) {

@@ -40,12 +40,7 @@ export function checkRelationship(
 ): Violation[] {
   switch (relationship.case) {
     case undefined:
-      return [
-        violation(
-          'claimMatch',
-          'one of claimMatch, staticKeys, awsIdentity and servicePrincipal must be given',
-        ),
-      ]
+      return [violation('claimMatch', 'must be given, or another relationship')]
     case 'claimMatch':
       return checkClaimMatch(relationship.value, rules)
     case 'staticKeys':

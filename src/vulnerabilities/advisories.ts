@@ -14,11 +14,11 @@ import { timeSortFields } from '../core/order-by.ts'
 import { rootOf } from '../core/uid.ts'
 import type { Db } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
-import type { PostingCondition } from '../storage/postings.ts'
+import type { Posted, PostingCondition } from '../storage/postings.ts'
 import { readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { WithdrawnAdvisoryRow } from '../storage/tables.ts'
-import { facets, postingKey, SUFFIX_CHARS_MAX } from './facets.ts'
+import { countedKeys, facets, postingKey, SUFFIX_CHARS_MAX } from './facets.ts'
 import { addSeverities } from './scores.ts'
 import { toAdvisory } from './stored-advisory.ts'
 
@@ -98,7 +98,7 @@ const textFields = Object.keys(textFilters) as TextFilter[]
 function conditionsOf(request: ListAdvisoriesRequest): PostingCondition[] {
   const conditions: PostingCondition[] = []
   const add = (facet: number, values: readonly string[]) => {
-    if (values.length > 0) conditions.push({ keys: keysOf(facet, values) })
+    if (values.length > 0) conditions.push(posted(facet, values))
   }
   const { origin = '', eventReviewStates, eventTypes, excludeEventAuthors, latestEventType, query } = request
   // The packages of an origin are more than those of its name.
@@ -109,13 +109,18 @@ function conditionsOf(request: ListAdvisoriesRequest): PostingCondition[] {
   add(facets.eventType, eventTypes.map(String))
   if (latestEventType !== undefined) add(facets.latestEventType, [String(latestEventType)])
   if (excludeEventAuthors.length > 0)
-    conditions.push({ keys: keysOf(facets.eventAuthor, excludeEventAuthors), none: true })
+    conditions.push({ ...posted(facets.eventAuthor, excludeEventAuthors), none: true })
   if (query !== '') conditions.push({ part: query.toLowerCase() })
   return conditions
 }
 
-function keysOf(facet: number, values: readonly string[]): string[] {
-  return [...new Set(values)].sort().map((value) => postingKey(facet, value).toString('hex'))
+function posted(facet: number, values: readonly string[]): Posted {
+  const each = [...new Set(values)].sort()
+  const counted = countedKeys(facet, each)?.map((key) => key.toString('hex'))
+  return {
+    keys: each.map((value) => postingKey(facet, value).toString('hex')),
+    ...(counted !== undefined && { counted }),
+  }
 }
 
 function violationsIn(request: ListAdvisoriesRequest): (FieldViolation | undefined)[] {

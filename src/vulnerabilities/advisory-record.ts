@@ -48,6 +48,8 @@ export interface AdvisoryRecord {
   readonly aliases: readonly string[]
   /** In the order of time; no two are equal in every field. */
   readonly events: readonly EventRecord[]
+  /** What OSV says beyond these fields (carried-osv.ts), as JSON; undefined where it is no OSV. */
+  readonly osv?: string
   /** Scores of this very record, which hold for no other with the same aliases. */
   readonly severities: readonly Score[]
   /** Undefined: the format has no times, and the time of the import counts. */

@@ -1,7 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import {
   AdvisoryDocumentsService,
-  AdvisorySourceSchema,
   type ImportAdvisoryDocumentsRequest,
   ImportedDocumentSchema,
 } from '#gen/berth/vulnerabilities/v1/documents_pb.js'
@@ -10,22 +9,16 @@ import { type Call, implement } from '../core/call.ts'
 import { type FieldViolation, notFound } from '../core/errors.ts'
 import { refuseIfAny } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
-import { timestampOf } from '../core/message.ts'
 import { fullNameOf } from '../core/method-name.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import type { Db } from '../storage/db.ts'
 import { readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
-import type { AdvisoryDocumentRow, AdvisoryRow } from '../storage/tables.ts'
 import { ADVISORY_TYPE, readWithdrawn } from './advisories.ts'
-import { type Format, formats, type Unmapped } from './advisory-record.ts'
+import { type Format, formats } from './advisory-record.ts'
+import { documentPage } from './document-pages.ts'
 import type { DocumentReader } from './document-reader.ts'
-import {
-  type ImportedDocument,
-  importDocument,
-  removeDocuments,
-  unpackedDocument,
-} from './import-documents.ts'
+import { type ImportedDocument, importDocument, removeDocuments } from './import-documents.ts'
 
 /** Documents of advisories over the API. */
 export function advisoryDocumentsService(store: Store, reader: DocumentReader) {
@@ -63,6 +56,7 @@ export function advisoryDocumentsService(store: Store, reader: DocumentReader) {
       const some = found.slice(0, max)
       const removed = await removeDocuments({
         store,
+        reader,
         parent,
         format: format as Format,
         ids: some,
@@ -75,14 +69,25 @@ export function advisoryDocumentsService(store: Store, reader: DocumentReader) {
       }
     },
 
-    async getAdvisorySources(_request, call) {
+    async getAdvisoryDocuments(request, call) {
+      const parent = allowed(call).scope as Uid
+      const { documents, nextPageToken } = await documentPage(store, call, request, { parent })
+      return {
+        $typeName: 'berth.vulnerabilities.v1.GetAdvisoryDocumentsResponse' as const,
+        documents,
+        nextPageToken,
+      }
+    },
+
+    async getAdvisorySources(request, call) {
       const { scope } = allowed(call)
       const row = (await readResource(db, 'advisories', scope)) ?? (await readWithdrawn(db, scope))
       if (row === undefined) throw notFound(ADVISORY_TYPE, scope)
-      const rows = await sourcesOf(db, row)
+      const { documents, nextPageToken } = await documentPage(store, call, request, row)
       return {
         $typeName: 'berth.vulnerabilities.v1.GetAdvisorySourcesResponse' as const,
-        sources: await Promise.all(rows.map(toSource)),
+        sources: documents,
+        nextPageToken,
       }
     },
   })
@@ -123,37 +128,6 @@ async function idsOf({ kysely }: Db, parent: Uid, format: string): Promise<strin
     .limit(max + 1)
     .execute()
   return rows.map(({ id }) => id)
-}
-
-function sourcesOf({ kysely }: Db, { root, parent, key }: AdvisoryRow): Promise<AdvisoryDocumentRow[]> {
-  return kysely
-    .selectFrom('advisory_sources as s')
-    .innerJoin('advisory_documents as d', (join) =>
-      join
-        .onRef('d.root', '=', 's.root')
-        .onRef('d.parent', '=', 's.parent')
-        .onRef('d.format', '=', 's.format')
-        .onRef('d.id', '=', 's.id'),
-    )
-    .selectAll('d')
-    .where('s.root', '=', root)
-    .where('s.parent', '=', parent)
-    .where('s.key', '=', key)
-    .orderBy('d.format')
-    .orderBy('d.id')
-    .execute()
-}
-
-async function toSource(row: AdvisoryDocumentRow) {
-  return create(AdvisorySourceSchema, {
-    format: row.format,
-    id: row.id,
-    name: row.name,
-    importTime: timestampOf(row.imported_ms),
-    ...(row.revision_ms !== 0 && { revisionTime: timestampOf(row.revision_ms) }),
-    unmapped: JSON.parse(row.unmapped) as Unmapped[],
-    content: await unpackedDocument(row.content),
-  })
 }
 
 function violationsIn({ documents }: ImportAdvisoryDocumentsRequest): (FieldViolation | undefined)[] {

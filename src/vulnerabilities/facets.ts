@@ -1,9 +1,12 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
+import type { DescEnum } from '@bufbuild/protobuf'
 import {
   type Advisory,
   type AdvisoryEvent,
   EventTypeFilter,
+  EventTypeFilterSchema,
   ReviewState,
+  ReviewStateSchema,
 } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import { timestampMs } from '../core/message.ts'
 
@@ -25,13 +28,20 @@ export const facets = {
   eventReviewer: 13,
   eventType: 14,
   latestEventType: 15,
+  /** All that the events of an advisory are, together: counted, and never looked for. */
+  reviewStates: 16,
+  eventTypes: 17,
 } as const
 
-const KEY_BYTES = 16
+const HASH_BYTES = 15
 
-/** What stands for a value of a property in postings: short whatever the value. */
+/**
+ * What stands for a value of a property in postings: short whatever the value. The property comes last, so that the postings of a name
+ * that is several properties at once lie together, and fewer pages are written.
+ */
 export function postingKey(facet: number, value: string): Buffer {
-  return createHash('sha256').update(`${facet} ${value}`).digest().subarray(0, KEY_BYTES)
+  const digest = hash('sha256', value, 'buffer')
+  return Buffer.concat([digest.subarray(0, HASH_BYTES), Buffer.of(facet)])
 }
 
 /** All that an advisory is found by, each once. */
@@ -62,6 +72,76 @@ export function postingsOf(advisory: Advisory, origin: string): Buffer[] {
 
 /** The longest part of a text that can be looked for. */
 export const SUFFIX_CHARS_MAX = 128
+
+/** Properties whose values many advisories have. Their numbers are kept, so that nobody has to count. */
+const counted: ReadonlySet<number> = new Set([
+  facets.artifactName,
+  facets.artifactType,
+  facets.artifactArchitecture,
+  facets.componentName,
+  facets.componentType,
+  facets.origin,
+  facets.reviewState,
+  facets.eventAuthor,
+  facets.eventReviewer,
+  facets.eventType,
+  facets.latestEventType,
+])
+
+/** Of those the ones that an advisory may have several of. */
+const several: ReadonlySet<number> = new Set([
+  facets.reviewState,
+  facets.eventAuthor,
+  facets.eventReviewer,
+  facets.eventType,
+])
+
+/** The values of an advisory whose numbers are kept. */
+export function countedValuesOf(advisory: Advisory, origin: string): Buffer[] {
+  const { events } = advisory
+  const states = events.map(({ reviewState }) => reviewState)
+  return [
+    ...postingsOf(advisory, origin).filter((value) => counted.has(value[HASH_BYTES] ?? 0)),
+    setKey(facets.reviewStates, states),
+    setKey(facets.eventTypes, events.map(eventTypeOf)),
+  ]
+}
+
+function setKey(facet: number, members: readonly number[]): Buffer {
+  return postingKey(facet, [...new Set(members)].sort((a, b) => a - b).join(' '))
+}
+
+/**
+ * The values whose numbers together tell how many advisories have one of some values of a property. Undefined where they do not tell:
+ * who has two would be counted twice.
+ */
+export function countedKeys(facet: number, values: readonly string[]): Buffer[] | undefined {
+  if (!counted.has(facet)) return undefined
+  if (values.length === 1 || !several.has(facet)) return values.map((value) => postingKey(facet, value))
+  if (facet === facets.reviewState) return setsWith(facets.reviewStates, ReviewStateSchema, values)
+  if (facet === facets.eventType) return setsWith(facets.eventTypes, EventTypeFilterSchema, values)
+  return undefined
+}
+
+interface KeptSet {
+  readonly members: readonly string[]
+  readonly key: Buffer
+}
+
+/** All sets of the members of an enumeration; there are some hundreds. */
+const setsOf = new Map<number, readonly KeptSet[]>()
+
+/** The sets that have one of some members. */
+function setsWith(facet: number, { values: all }: DescEnum, wanted: readonly string[]): Buffer[] {
+  let sets = setsOf.get(facet)
+  if (sets === undefined) {
+    const found: number[][] = [[]]
+    for (const { number } of all) found.push(...found.map((set) => [...set, number]))
+    sets = found.map((set) => ({ members: set.map(String), key: setKey(facet, set) }))
+    setsOf.set(facet, sets)
+  }
+  return sets.filter(({ members }) => members.some((member) => wanted.includes(member))).map(({ key }) => key)
+}
 
 /** A text that a query looks through, in lower case, with its posting. */
 export interface SearchedText {

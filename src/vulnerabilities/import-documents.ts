@@ -1,16 +1,18 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
-import { deflate, gunzip, inflate } from 'node:zlib'
+import { deflate, gunzip } from 'node:zlib'
+import { ApiError, Code } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import type { Uid } from '../core/uid.ts'
 import { holdGroup } from '../iam/parent-group.ts'
 import { type AuditEvent, recordEvent } from '../storage/audit-events.ts'
-import { inTransaction, type Tx } from '../storage/db.ts'
+import type { Db, Tx } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
 import { advisoriesChanged, holdAdvisories } from './advisory-groups.ts'
-import type { Format, Rejection, Unmapped } from './advisory-record.ts'
+import type { AdvisoryDocument, Format, Rejection, Unmapped } from './advisory-record.ts'
 import type { DocumentReader } from './document-reader.ts'
-import { removeDocument, type WrittenDocument, writeDocument } from './write-document.ts'
+import { type RecordsOf, withKeptDocuments } from './kept-documents.ts'
+import { NotTaken, removeDocument, type WrittenDocument, writeDocument } from './write-document.ts'
 
 /** One document after the other into a group: each in one transaction of its own, with its audit event. */
 
@@ -35,11 +37,13 @@ export interface ImportOptions {
   readonly parent: Uid
   readonly dryRun: boolean
   readonly event: Omit<AuditEvent, 'timeMs' | 'uid'>
+  /** Throws where the document is not to be written any more. Nobody else imports into the group meanwhile. */
+  readonly check?: (tx: Tx) => Promise<void>
 }
 
 export async function importDocument(
   { name, format, content }: IncomingDocument,
-  { store, reader, parent, dryRun, event }: ImportOptions,
+  { store, reader, parent, dryRun, event, check }: ImportOptions,
 ): Promise<ImportedDocument> {
   const bytes = await unpacked(content)
   if ('rejection' in bytes) return bytes
@@ -49,11 +53,13 @@ export async function importDocument(
   const { db, clock } = store
   const contentHash = documentHash(bytes.content)
   const packed = await deflateInThread(bytes.content)
-  const work = async (tx: Tx) => {
+  const work = async (tx: Tx, recordsOf: RecordsOf) => {
     await holdGroup(db, tx, parent)
     await holdAdvisories(tx, parent)
-    const written = await writeDocument(store, tx, parent, { document, name, contentHash, packed })
-    if (written.created + written.updated + written.withdrawn + written.scored > 0) {
+    await check?.(tx)
+    const incoming = { document, name, contentHash, packed }
+    const written = await writeDocument(store, tx, parent, incoming, recordsOf)
+    if (hasChanged(document, written)) {
       await advisoriesChanged(tx, parent, clock())
       await recordEvent(tx, { ...event, timeMs: clock(), uid: parent })
     }
@@ -62,9 +68,13 @@ export async function importDocument(
   }
   let written: WrittenDocument
   try {
-    written = await inTransaction(db, work)
+    written = await withKeptDocuments({ db, reader, parent }, work)
   } catch (error) {
-    if (!(error instanceof DryRun)) throw error
+    if (!(error instanceof DryRun)) {
+      const reason = reasonOf(db, error)
+      if (reason === undefined) throw error
+      return { rejection: { line: 0, reason } }
+    }
     written = error.written
   }
   const events: Record<string, number> = {}
@@ -73,20 +83,28 @@ export async function importDocument(
   return { ...written, format: document.format, events, unmapped: document.unmapped }
 }
 
-export interface RemoveOptions extends Omit<ImportOptions, 'reader' | 'dryRun'> {
+/** What a security database has and others tell of was never there; what others cover, was. */
+function hasChanged(
+  { format }: AdvisoryDocument,
+  { created, updated, withdrawn, scored, covered }: WrittenDocument,
+): boolean {
+  return created + updated + withdrawn + scored > 0 || (format !== 'secdb' && covered > 0)
+}
+
+export interface RemoveOptions extends Omit<ImportOptions, 'dryRun' | 'check'> {
   readonly format: Format
   readonly ids: readonly string[]
 }
 
 /** Takes documents away, one after the other: how many were there, and how many advisories went with them. */
-export async function removeDocuments({ store, parent, format, ids, event }: RemoveOptions) {
+export async function removeDocuments({ store, reader, parent, format, ids, event }: RemoveOptions) {
   const { db, clock } = store
   const removed = { documents: 0, withdrawn: 0 }
   for (const id of ids) {
-    const written = await inTransaction(db, async (tx) => {
+    const written = await withKeptDocuments({ db, reader, parent }, async (tx, recordsOf) => {
       await holdGroup(db, tx, parent)
       await holdAdvisories(tx, parent)
-      const result = await removeDocument(store, tx, parent, { format, id })
+      const result = await removeDocument(store, tx, parent, { format, id }, recordsOf)
       if (result === undefined) return undefined
       await advisoriesChanged(tx, parent, clock())
       await recordEvent(tx, { ...event, timeMs: clock(), uid: parent })
@@ -97,6 +115,13 @@ export async function removeDocuments({ store, parent, format, ids, event }: Rem
     removed.withdrawn += written.withdrawn
   }
   return removed
+}
+
+/** Why the database does not take a document; undefined for what is no fault of the document, and holds for the next one too. */
+function reasonOf({ rules }: Db, error: unknown): string | undefined {
+  if (error instanceof NotTaken) return error.message
+  if (error instanceof ApiError) return error.code === Code.RESOURCE_EXHAUSTED ? error.message : undefined
+  return rules.isUnstorable(error) ? 'has something that the database does not take' : undefined
 }
 
 /** Undoes a transaction that did everything. */
@@ -113,15 +138,8 @@ const GZIP = Buffer.from([0x1f, 0x8b])
 const gunzipInThread = promisify(gunzip)
 const deflateInThread = promisify(deflate)
 
-const inflateInThread = promisify(inflate)
-
-/** A document as it was read, from its row. */
-export function unpackedDocument(packed: Uint8Array): Promise<Uint8Array> {
-  return inflateInThread(packed, { maxOutputLength: limits.advisoryDocumentBytesMax })
-}
-
 /** Grows when something else is made of the same document: it is then read again although its bytes are the same. */
-const READING = 1
+const READING = 2
 
 /** Tells whether a document was read before: the same for the same bytes. */
 export function documentHash(content: Uint8Array | string): Uint8Array {

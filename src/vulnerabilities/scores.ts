@@ -44,6 +44,48 @@ export async function addSeverities(
   }
 }
 
+/**
+ * When what is known of the severity of advisories last changed, by uid: when a document was read that gives them scores, or that
+ * is named as one of their aliases and may have given some before. Their own documents do not count, which change them as well:
+ * `ownIds` has what those of OSV are named, by uid.
+ */
+export async function scoredTimes(
+  db: Pick<Db, 'engine' | 'read'>,
+  advisories: readonly Advisory[],
+  ownIds: ReadonlyMap<string, string>,
+): Promise<ReadonlyMap<string, number>> {
+  const byRoot = Map.groupBy(advisories, ({ uid }) => rootOf(uid))
+  const sql = sqlText(db.engine)
+  const parts = [...byRoot].flatMap(([root, its]) => {
+    const aliases = [...new Set(its.flatMap((advisory) => advisory.aliases))]
+    const parents = [...new Set(its.flatMap(({ uid }) => pathOf(uid)))]
+    if (aliases.length === 0) return []
+    const scored = `select s.root, s.alias, s.component, d.parent, d.id, d.imported_ms from advisory_scores s
+      join advisory_documents d on d.root = s.root and d.parent = s.parent and d.format = s.format and d.id = s.id
+      where s.root = ${sql.bind(root)} and s.alias in (${sql.bindAll(aliases)})`
+    const named = `select root, id as alias, '' as component, parent, id, imported_ms from advisory_documents
+      where root = ${sql.bind(root)} and parent in (${sql.bindAll(parents)}) and format = 'osv' and id in (${sql.bindAll(aliases)})`
+    return [scored, named]
+  })
+  const times = new Map<string, number>()
+  if (parts.length === 0) return times
+  const rows = await runText<ScoredRow>(db, parts.join(' union all '), sql)
+  const byAlias = Map.groupBy(rows, ({ root, alias }) => keyOf(root, alias))
+  for (const advisory of advisories) {
+    const groups = new Set<string>(pathOf(advisory.uid))
+    for (const alias of advisory.aliases)
+      for (const { parent, component, id, imported_ms } of byAlias.get(keyOf(rootOf(advisory.uid), alias)) ??
+        [])
+        if (groups.has(parent) && isAbout(component, advisory) && id !== ownIds.get(advisory.uid))
+          times.set(advisory.uid, Math.max(times.get(advisory.uid) ?? 0, imported_ms))
+  }
+  return times
+}
+
+interface ScoredRow extends Pick<AdvisoryScoreRow, 'root' | 'alias' | 'parent' | 'id' | 'component'> {
+  readonly imported_ms: number
+}
+
 function isAbout(component: string, { componentName, artifactName }: Advisory): boolean {
   return component === '' || component === componentName || component === artifactName
 }

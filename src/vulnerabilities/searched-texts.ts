@@ -16,16 +16,23 @@ export async function addSearchedTexts(
 ): Promise<void> {
   const texts = new Map<string, SearchedText>()
   for (const text of advisories.flatMap(searchedTexts)) texts.set(text.value.toString('hex'), text)
-  const rows = new Map(
-    [...texts].map(([key, { text, value }]) => [
-      key,
-      endsOf(text).map((suffix) => ({ root, suffix, value })),
-    ]),
-  )
-  const longest = [...rows.values()].flatMap((ends) => ends.slice(0, 1))
-  for (const { value } of await presentKeys(db, tx, 'advisory_suffixes', longest))
-    rows.delete(Buffer.from(value).toString('hex'))
-  const added = [...rows.values()].flat().sort(({ suffix: a }, { suffix: b }) => (a < b ? -1 : a > b ? 1 : 0))
+  const all = [...texts.values()]
+  for (let at = 0; at < all.length; at += TEXTS_AT_ONCE)
+    await addTexts(db, tx, root, all.slice(at, at + TEXTS_AT_ONCE))
+}
+
+/** The ends of so many are in memory at a time. */
+const TEXTS_AT_ONCE = 500
+
+async function addTexts(db: Db, tx: Tx, root: string, texts: readonly SearchedText[]): Promise<void> {
+  const ends = texts.map(({ text, value }) => endsOf(text).map((suffix) => ({ root, suffix, value })))
+  const longest = ends.flatMap((its) => its.slice(0, 1))
+  const present = await presentKeys(db, tx, 'advisory_suffixes', longest)
+  const there = new Set(present.map(({ value }) => Buffer.from(value).toString('hex')))
+  const added = ends
+    .flat()
+    .filter(({ value }) => !there.has(value.toString('hex')))
+    .sort(({ suffix: a }, { suffix: b }) => (a < b ? -1 : a > b ? 1 : 0))
   // Another import may write the same ones.
   await insertRows(db, tx, 'advisory_suffixes', added, { ifAbsent: true })
 }

@@ -11,6 +11,7 @@ import { timestampMs, timestampOf } from '../core/message.ts'
 import { parentOf, rootOf } from '../core/uid.ts'
 import type { AdvisoryRow, WithdrawnAdvisoryRow } from '../storage/tables.ts'
 import type { AdvisoryRecord, EventRecord } from './advisory-record.ts'
+import { packedOsv } from './carried-osv.ts'
 import { searchText } from './facets.ts'
 
 /** From what documents say to the row, and from the row to the message. */
@@ -87,6 +88,7 @@ export function rowOf(uid: string, record: AdvisoryRecord, hash: Uint8Array, tim
         ? changedMs
         : Math.max(now, before.updated_ms + 1),
     search: searchText(advisory),
+    osv: packedOsv(record.osv ?? ''),
   }
 }
 

@@ -1,24 +1,14 @@
 import { deflateSync, inflateSync } from 'node:zlib'
-import { limits } from '../core/limits.ts'
-import { rangeBelow, rootOf, type Uid } from '../core/uid.ts'
-import { countDeleted, countInserted } from '../storage/counts.ts'
+import { rootOf, type Uid } from '../core/uid.ts'
 import type { Db, Tx } from '../storage/db.ts'
-import { pathBelowRoot, postedIn } from '../storage/postings.ts'
-import { refuseBeyondLimit } from '../storage/rows.ts'
-import { deleteRows, insertRows } from '../storage/rows-at-once.ts'
-import { runInTransaction, sqlText } from '../storage/sql-text.ts'
+import { deleteRows, insertRows, presentKeys } from '../storage/rows-at-once.ts'
 import type { Store } from '../storage/store.ts'
-import type {
-  AdvisoryDocumentRow,
-  AdvisoryRow,
-  AdvisoryScoreRow,
-  WithdrawnAdvisoryRow,
-} from '../storage/tables.ts'
-import type { AdvisoryDocument, AdvisoryRecord, EventRecord } from './advisory-record.ts'
-import { facets, postingKey, postingsOf } from './facets.ts'
-import { readDocument } from './formats/read-document.ts'
-import { addSearchedTexts } from './searched-texts.ts'
-import { recordHash, rowOf, toAdvisory } from './stored-advisory.ts'
+import type { AdvisoryDocumentRow, AdvisoryScoreRow } from '../storage/tables.ts'
+import type { AdvisoryDocument, AdvisoryRecord } from './advisory-record.ts'
+import { equal, inParts, readRows, removeRows, withdraw, writeRecords } from './advisory-rows.ts'
+import { isOfSecdb, isTold, lost, relatives, secdbsOf, tellerOf, toldBy } from './covers.ts'
+import { type RecordsOf, recordsOfAll } from './kept-documents.ts'
+import { merge, type Version } from './merge.ts'
 
 /**
  * Makes the advisories of a group say what a document says. An advisory is what all documents that tell of it say together; what no
@@ -32,6 +22,8 @@ export interface WrittenDocument {
   readonly withdrawn: number
   readonly covered: number
   readonly scored: number
+  /** 1: a newer version of the document is there, and this one changed nothing. */
+  readonly older: number
 }
 
 export interface DocumentToWrite {
@@ -43,7 +35,41 @@ export interface DocumentToWrite {
   readonly packed: Uint8Array
 }
 
-const nothing: WrittenDocument = { created: 0, updated: 0, unchanged: 0, withdrawn: 0, covered: 0, scored: 0 }
+const nothing: WrittenDocument = {
+  created: 0,
+  updated: 0,
+  unchanged: 0,
+  withdrawn: 0,
+  covered: 0,
+  scored: 0,
+  older: 0,
+}
+
+/** Why a document is not taken although it could be read. */
+export class NotTaken extends Error {}
+
+/**
+ * Documents of Wolfi's form are named by their package, so two trees of them have documents of one name, and each import would undo the
+ * other one. Those of one tree may move, and then have ids in common.
+ */
+function refuseOtherTree(
+  knownName: string,
+  knownKeys: readonly string[],
+  name: string,
+  { format, id, advisories }: AdvisoryDocument,
+): void {
+  if (format !== 'wolfi' || knownKeys.length === 0 || advisories.length === 0) return
+  const known = new Set(knownKeys)
+  if (folderOf(knownName) === folderOf(name) || advisories.some(({ key }) => known.has(key))) return
+  throw new NotTaken(
+    `is about ${id} like ${knownName}, which is there, and has none of its ids: import it into another group, or delete the other one first`,
+  )
+}
+
+/** Of a path, an address, or an entry of an archive: `all.zip:git.yaml`. */
+function folderOf(name: string): string {
+  return name.replace(/[^/:\\]*$/, '')
+}
 
 /** Of one group. Its caller holds the group, and lets nobody else import into it. */
 export async function writeDocument(
@@ -51,17 +77,21 @@ export async function writeDocument(
   tx: Tx,
   parent: Uid,
   { document, name, contentHash, packed }: DocumentToWrite,
+  recordsOf: RecordsOf,
 ): Promise<WrittenDocument> {
-  const { format, id, unmapped } = document
+  const { format, id, unmapped, advisories: records, scores } = document
   const place = { root: rootOf(parent), parent, format, id }
   const revisionMs = document.revisionMs ?? 0
   const known = await readKnown(tx, place)
   const before = known === undefined ? [] : keysIn(known.keys)
-  const isSame = known !== undefined && equal(contentHash, known.content_hash)
-  if (isSame || revisionMs < (known?.revision_ms ?? 0)) return { ...nothing, unchanged: before.length }
+  if (known !== undefined && equal(contentHash, known.content_hash)) {
+    const made = format === 'secdb' ? await countMade(store.db, tx, place, before) : before.length
+    return { ...nothing, unchanged: made, covered: before.length - made }
+  }
+  if (revisionMs < (known?.revision_ms ?? 0)) return { ...nothing, older: 1 }
 
-  const { records, covered } = await uncovered(store.db, tx, parent, document)
-  const written = await replaceContents(store, tx, place, before, { ...document, revisionMs, records })
+  if (known !== undefined) refuseOtherTree(known.name, before, name, document)
+  const written = await replaceContents(store, tx, place, before, { revisionMs, records, scores }, recordsOf)
   await deleteDocumentRow(tx, place)
   const row: AdvisoryDocumentRow = {
     ...place,
@@ -74,7 +104,7 @@ export async function writeDocument(
     content: packed,
   }
   await tx.insertInto('advisory_documents').values(row).execute()
-  return { ...written, covered }
+  return written
 }
 
 /** Takes a document away, and what no other tells of; undefined where it is not there. Its caller holds the group. */
@@ -83,12 +113,13 @@ export async function removeDocument(
   tx: Tx,
   parent: Uid,
   { format, id }: Pick<AdvisoryDocument, 'format' | 'id'>,
+  recordsOf: RecordsOf,
 ): Promise<WrittenDocument | undefined> {
   const place = { root: rootOf(parent), parent, format, id }
   const known = await readKnown(tx, place)
   if (known === undefined) return undefined
   const empty = { revisionMs: 0, records: [], scores: [] }
-  const written = await replaceContents(store, tx, place, keysIn(known.keys), empty)
+  const written = await replaceContents(store, tx, place, keysIn(known.keys), empty, recordsOf)
   await deleteDocumentRow(tx, place)
   return written
 }
@@ -101,29 +132,112 @@ interface Contents {
 
 /** Makes a document tell of these records, and no longer of what it told of before. */
 async function replaceContents(
-  { db, clock, uids }: Pick<Store, 'db' | 'clock' | 'uids'>,
+  store: Pick<Store, 'db' | 'clock' | 'uids'>,
   tx: Tx,
   place: Place,
   before: readonly string[],
-  { revisionMs, records, scores }: Contents,
+  contents: Contents,
+  recordsOf: RecordsOf,
 ): Promise<WrittenDocument> {
   const { root, format, id } = place
   const parent = place.parent as Uid
-  const now = clock()
-  const keys = new Set(records.map(({ key }) => key))
+  const { db } = store
+  const keys = new Set(contents.records.map(({ key }) => key))
   const gone = before.filter((key) => !keys.has(key))
-  const merged = await withOtherDocuments(tx, place, records, revisionMs, gone)
-
-  const changes = await writeRecords({ db, uids }, tx, parent, merged, now)
-  const replaced = format === 'secdb' ? [] : await coveredBy(db, tx, parent, records)
+  const merged = await withOtherDocuments(tx, place, contents, gone, recordsOf)
   const told = new Set(merged.map(({ key }) => key))
-  const left = gone.filter((key) => !told.has(key))
-  const withdrawn = await withdraw(db, tx, parent, [...left, ...replaced], now)
+  const change = { parent, before, merged, left: gone.filter((key) => !told.has(key)), now: store.clock() }
+  const written =
+    format === 'secdb'
+      ? await writeEntries(store, tx, change)
+      : await writeCovering(store, tx, change, recordsOf)
   const source = (key: string) => ({ root, parent, key, format, id })
   await deleteRows(db, tx, 'advisory_sources', gone.map(source))
   await insertRows(db, tx, 'advisory_sources', [...keys].map(source), { ifAbsent: true })
-  const scored = await writeScores(db, tx, place, scores)
-  return { ...changes, withdrawn, covered: 0, scored }
+  const scored = await writeScores(db, tx, place, contents.scores)
+  return { ...nothing, ...written, scored }
+}
+
+interface Change {
+  readonly parent: Uid
+  /** Keys of what the document told of before. */
+  readonly before: readonly string[]
+  /** What it tells of now, and what others tell of that it told of before. */
+  readonly merged: readonly AdvisoryRecord[]
+  /** Keys of what no document tells of any more. */
+  readonly left: readonly string[]
+  readonly now: number
+}
+
+type Written = Pick<WrittenDocument, 'created' | 'updated' | 'unchanged' | 'withdrawn' | 'covered'>
+
+/** Of a security database: but for what other documents tell more of. */
+async function writeEntries(
+  store: Pick<Store, 'db' | 'uids'>,
+  tx: Tx,
+  { parent, merged, left, now }: Change,
+): Promise<Written> {
+  const { db } = store
+  const known = await relatives(
+    db,
+    tx,
+    parent,
+    merged.map(({ artifactName }) => artifactName),
+  )
+  const told = toldBy(known)
+  const covered = merged.filter((record) => isTold(record, told)).map(({ key }) => key)
+  const isCovered = new Set(covered)
+  const records = merged.filter(({ key }) => !isCovered.has(key))
+  const changes = await writeRecords(store, tx, parent, records, now)
+  await removeRows(db, tx, parent, covered)
+  const withdrawn = await withdraw(db, tx, parent, left, now)
+  return { ...changes, withdrawn, covered: covered.length }
+}
+
+/** Of any other document: with the entries of security databases that it covers from now on, or no longer. */
+async function writeCovering(
+  store: Pick<Store, 'db' | 'uids'>,
+  tx: Tx,
+  { parent, before, merged, left, now }: Change,
+  recordsOf: RecordsOf,
+): Promise<Written> {
+  const { db } = store
+  const write = async () => {
+    const changes = await writeRecords(store, tx, parent, merged, now)
+    return { ...changes, withdrawn: await withdraw(db, tx, parent, left, now) }
+  }
+  const databases = await secdbsOf(tx, parent)
+  if (databases.length === 0) return { ...(await write()), covered: 0 }
+
+  const rows = [
+    ...(await readRows(tx, parent, [...new Set([...before, ...merged.map(({ key }) => key)])])).values(),
+  ]
+  const tellers = rows.filter((row) => row.deleted_ms === undefined).map(tellerOf)
+  const uncovered = lost(
+    toldBy(tellers),
+    toldBy(merged.filter(({ withdrawnMs }) => withdrawnMs === undefined)),
+  )
+  const entries = uncovered.size === 0 ? [] : recordsOfAll(databases, recordsOf)
+  const written = await write()
+
+  const names = [...tellers, ...merged].flatMap(({ artifactName, origin }) => [artifactName, origin])
+  const known = await relatives(db, tx, parent, names)
+  const told = toldBy(known)
+  const isCovered = (entry: Parameters<typeof isTold>[0]) => isTold(entry, told)
+  const covered = known.filter((teller) => isOfSecdb(teller) && isCovered(teller)).map(({ key }) => key)
+  await removeRows(db, tx, parent, covered)
+  const versions = entries.flatMap(({ document, records }) =>
+    records
+      .filter((record) => isTold(record, uncovered) && !isCovered(record))
+      .map((record): Version => ({ record, document })),
+  )
+  const back = await writeRecords(store, tx, parent, merge(versions), now)
+  return {
+    ...written,
+    created: written.created + back.created,
+    updated: written.updated + back.updated,
+    covered: covered.length,
+  }
 }
 
 async function deleteDocumentRow(tx: Tx, { root, parent, format, id }: Place): Promise<void> {
@@ -141,7 +255,7 @@ type Place = Pick<AdvisoryDocumentRow, 'root' | 'parent' | 'format' | 'id'>
 function readKnown(tx: Tx, { root, parent, format, id }: Place) {
   return tx
     .selectFrom('advisory_documents')
-    .select(['content_hash', 'revision_ms', 'keys'])
+    .select(['name', 'content_hash', 'revision_ms', 'keys'])
     .where('root', '=', root)
     .where('parent', '=', parent)
     .where('format', '=', format)
@@ -154,28 +268,27 @@ function keysIn(keys: Uint8Array): string[] {
   return JSON.parse(inflateSync(keys).toString())
 }
 
-const KEYS_AT_ONCE = 500
-
-async function inParts<T>(
-  keys: readonly string[],
-  read: (some: readonly string[]) => Promise<T[]>,
-): Promise<T[]> {
-  const found: T[] = []
-  for (let at = 0; at < keys.length; at += KEYS_AT_ONCE)
-    found.push(...(await read(keys.slice(at, at + KEYS_AT_ONCE))))
-  return found
+/** How many of some advisories are there. */
+async function countMade(db: Db, tx: Tx, { root, parent }: Place, keys: readonly string[]): Promise<number> {
+  const found = await presentKeys(
+    db,
+    tx,
+    'advisories',
+    keys.map((key) => ({ root, parent, key })),
+  )
+  return found.length
 }
 
 /**
- * The records of a document, and of those that it no longer has, as all documents together tell of them. The others are read
- * again: few advisories have more than one.
+ * The records of a document, and of those that it no longer has, as all documents together tell of them: few advisories have more
+ * than one.
  */
 async function withOtherDocuments(
   tx: Tx,
   place: Place,
-  records: readonly AdvisoryRecord[],
-  revisionMs: number,
+  { records, revisionMs }: Contents,
   gone: readonly string[],
+  recordsOf: RecordsOf,
 ): Promise<readonly AdvisoryRecord[]> {
   const { root, parent } = place
   const links = await inParts([...records.map(({ key }) => key), ...gone], (some) =>
@@ -190,248 +303,26 @@ async function withOtherDocuments(
   const others = links.filter(({ format, id }) => format !== place.format || id !== place.id)
   if (others.length === 0) return records
   const wanted = new Set(others.map(({ key }) => key))
-  const versions: Version[] = records
-    .filter(({ key }) => wanted.has(key))
-    .map((record) => ({ record, revisionMs }))
   const documents = new Map(others.map(({ format, id }) => [`${format} ${id}`, { format, id }]))
+  const known = []
   for (const { format, id } of documents.values()) {
     const row = await tx
       .selectFrom('advisory_documents')
-      .selectAll()
+      .select(['format', 'id', 'content_hash', 'revision_ms', 'imported_ms'])
       .where('root', '=', root)
       .where('parent', '=', parent)
       .where('format', '=', format)
       .where('id', '=', id)
       .executeTakeFirst()
-    if (row === undefined) continue
-    const read = readDocument(row.name, row.format as AdvisoryDocument['format'], inflate(row.content))
-    if ('rejection' in read) throw new Error(`${row.name}, which was read before, is refused now`)
-    for (const record of read.document.advisories)
-      if (wanted.has(record.key)) versions.push({ record, revisionMs: row.revision_ms })
+    if (row !== undefined) known.push(row)
   }
-  const together = [...Map.groupBy(versions, ({ record }) => record.key).values()].map(merge)
-  return [...records.filter(({ key }) => !wanted.has(key)), ...together]
-}
-
-function inflate(content: Uint8Array): Uint8Array {
-  return inflateSync(content, { maxOutputLength: limits.advisoryDocumentBytesMax })
-}
-
-interface Version {
-  readonly record: AdvisoryRecord
-  readonly revisionMs: number
-}
-
-/** What several documents say of one advisory: what they tell of its time adds up, of the rest the newest is right. */
-function merge(versions: readonly Version[]): AdvisoryRecord {
-  const records = versions.toSorted((a, b) => a.revisionMs - b.revisionMs).map(({ record }) => record)
-  const newest = records.at(-1) as AdvisoryRecord
-  const events = new Map<string, EventRecord>()
-  for (const event of records.flatMap((record) => record.events)) events.set(JSON.stringify(event), event)
-  const scores = records.flatMap(({ severities }) => severities)
-  const created = records.flatMap(({ createdMs }) => createdMs ?? [])
-  const updated = records.flatMap(({ updatedMs }) => updatedMs ?? [])
-  return {
-    ...newest,
-    aliases: [...new Set(records.flatMap(({ aliases }) => aliases))],
-    events: [...events.values()].sort((a, b) => a.timeMs - b.timeMs),
-    severities: [...new Map(scores.map((score) => [JSON.stringify(score), score])).values()],
-    createdMs: created.length === 0 ? undefined : Math.min(...created),
-    updatedMs: updated.length === 0 ? undefined : Math.max(...updated),
-    withdrawnMs: records.every(({ withdrawnMs }) => withdrawnMs !== undefined)
-      ? newest.withdrawnMs
-      : undefined,
-  }
-}
-
-interface Changes {
-  readonly created: number
-  readonly updated: number
-  readonly unchanged: number
-}
-
-async function writeRecords(
-  { db, uids }: Pick<Store, 'db' | 'uids'>,
-  tx: Tx,
-  parent: Uid,
-  records: readonly AdvisoryRecord[],
-  now: number,
-): Promise<Changes> {
-  const known = await readRows(
-    tx,
-    parent,
-    records.map(({ key }) => key),
+  // Of two without a time of their own, the one that comes now is right.
+  const now = { revision_ms: revisionMs, imported_ms: Number.POSITIVE_INFINITY }
+  const versions = [{ document: now, records }, ...recordsOfAll(known, recordsOf)].flatMap(
+    ({ document, records: its }) =>
+      its.filter(({ key }) => wanted.has(key)).map((record): Version => ({ record, document })),
   )
-  const made: (AdvisoryRow | WithdrawnAdvisoryRow)[] = []
-  const replaced: Stored[] = []
-  let unchanged = 0
-  for (const record of records) {
-    const before = known.get(record.key)
-    const hash = recordHash(record)
-    const isBack = before?.deleted_ms !== undefined && record.withdrawnMs === undefined
-    if (before !== undefined && !isBack && equal(hash, before.record_hash)) {
-      unchanged++
-      continue
-    }
-    if (before !== undefined) replaced.push(before)
-    const row = rowOf(before?.uid ?? uids.belowInTime(parent, now), record, hash, { now, before })
-    made.push(record.withdrawnMs === undefined ? row : { ...row, deleted_ms: record.withdrawnMs })
-  }
-  await replaceRows(db, tx, replaced, made)
-  return { created: made.length - replaced.length, updated: replaced.length, unchanged }
-}
-
-/** An advisory that is there, withdrawn or not. */
-type Stored = AdvisoryRow & { readonly deleted_ms?: number }
-
-async function readRows(tx: Tx, parent: Uid, keys: readonly string[]): Promise<ReadonlyMap<string, Stored>> {
-  const root = rootOf(parent)
-  const found = new Map<string, Stored>()
-  for (const table of ['advisories', 'withdrawn_advisories'] as const) {
-    const rows = await inParts<Stored>(keys, (some) =>
-      tx
-        .selectFrom(table as 'advisories')
-        .selectAll()
-        .where('root', '=', root)
-        .where('parent', '=', parent)
-        .where('key', 'in', some)
-        .execute(),
-    )
-    for (const row of rows) found.set(row.key, row)
-  }
-  return found
-}
-
-function equal(a: Uint8Array, b: Uint8Array): boolean {
-  return Buffer.compare(a, b) === 0
-}
-
-/** Takes rows away and puts others in their places, with their postings and counts. */
-async function replaceRows(
-  db: Db,
-  tx: Tx,
-  before: readonly Stored[],
-  after: readonly (AdvisoryRow | WithdrawnAdvisoryRow)[],
-): Promise<void> {
-  const live = after.filter((row): row is AdvisoryRow => !('deleted_ms' in row))
-  const withdrawn = after.filter((row): row is WithdrawnAdvisoryRow => 'deleted_ms' in row)
-  const wasLive = before.filter((row) => row.deleted_ms === undefined)
-  const wasWithdrawn = before.filter((row) => row.deleted_ms !== undefined)
-  const keyOf = ({ root, uid }: AdvisoryRow) => ({ root, uid })
-  await deleteRows(db, tx, 'advisories', wasLive.map(keyOf))
-  await deleteRows(db, tx, 'withdrawn_advisories', wasWithdrawn.map(keyOf))
-  await insertRows(db, tx, 'advisories', live)
-  await insertRows(db, tx, 'withdrawn_advisories', withdrawn)
-
-  const lived = new Set(wasLive.map(({ uid }) => uid))
-  const lives = new Set(live.map(({ uid }) => uid))
-  for (const { uid } of live) if (!lived.has(uid)) await countInserted(db, tx, 'advisories', uid)
-  for (const { uid } of wasLive) if (!lives.has(uid)) await countDeleted(db, tx, 'advisories', uid)
-  const [one] = live
-  if (one !== undefined && live.length > wasLive.length)
-    await refuseBeyondLimit(db, tx, 'advisories', one.root)
-
-  const old = postingsBy(wasLive)
-  const fresh = postingsBy(live)
-  await deleteRows(
-    db,
-    tx,
-    'advisory_postings',
-    [...old].filter(([key]) => !fresh.has(key)).map(([, posting]) => posting),
-  )
-  const added = [...fresh].filter(([key]) => !old.has(key)).map(([, posting]) => posting)
-  await insertRows(db, tx, 'advisory_postings', added)
-  if (one !== undefined) await addSearchedTexts(db, tx, one.root, live.map(toAdvisory))
-}
-
-function postingsBy(rows: readonly AdvisoryRow[]) {
-  return new Map(
-    rows.flatMap((row) => {
-      const { root, uid, origin } = row
-      const path = pathBelowRoot(uid)
-      return postingsOf(toAdvisory(row), origin).map(
-        (value) => [`${value.toString('hex')}${path}`, { root, value, path }] as const,
-      )
-    }),
-  )
-}
-
-/** Marks advisories as deleted; returns how many were not. */
-async function withdraw(db: Db, tx: Tx, parent: Uid, keys: readonly string[], now: number): Promise<number> {
-  const known = await readRows(tx, parent, [...new Set(keys)])
-  const live = [...known.values()].filter((row) => row.deleted_ms === undefined)
-  const rows = live.map((row) => ({
-    ...row,
-    // What is said of it the next time is a change again.
-    record_hash: new Uint8Array(0),
-    updated_ms: Math.max(now, row.updated_ms + 1),
-    deleted_ms: now,
-  }))
-  await replaceRows(db, tx, live, rows)
-  return live.length
-}
-
-/** The records of a security database of which no other document of the group tells more. */
-async function uncovered(
-  db: Db,
-  tx: Tx,
-  parent: Uid,
-  { format, advisories }: AdvisoryDocument,
-): Promise<{ readonly records: readonly AdvisoryRecord[]; readonly covered: number }> {
-  if (format !== 'secdb') return { records: advisories, covered: 0 }
-  const names = [...new Set(advisories.map(({ artifactName }) => artifactName))]
-  const known = await relatives(db, tx, parent, names)
-  const told = new Set(known.filter(({ key }) => !isOfSecdb(key)).flatMap((row) => placesOf(row)))
-  const records = advisories.filter(
-    ({ artifactName, aliases }) => !aliases.some((alias) => told.has(`${artifactName} ${alias}`)),
-  )
-  return { records, covered: advisories.length - records.length }
-}
-
-/** The advisories of security databases of which these records tell more. */
-async function coveredBy(db: Db, tx: Tx, parent: Uid, records: readonly AdvisoryRecord[]): Promise<string[]> {
-  const one = await tx
-    .selectFrom('advisory_documents')
-    .select('id')
-    .where('root', '=', rootOf(parent))
-    .where('parent', '=', parent)
-    .where('format', '=', 'secdb')
-    .limit(1)
-    .execute()
-  if (one.length === 0) return []
-  const told = new Set(
-    records.flatMap(({ artifactName, origin, aliases }) =>
-      aliases.flatMap((alias) => [`${artifactName} ${alias}`, `${origin} ${alias}`]),
-    ),
-  )
-  const names = [...new Set(records.flatMap(({ artifactName, origin }) => [artifactName, origin]))]
-  const known = await relatives(db, tx, parent, names)
-  return known
-    .filter((row) => isOfSecdb(row.key) && placesOf(row).some((place) => told.has(place)))
-    .map(({ key }) => key)
-}
-
-function isOfSecdb(key: string): boolean {
-  return key.startsWith('secdb:')
-}
-
-/** Where an advisory applies, as `package alias`. */
-function placesOf(row: AdvisoryRow): string[] {
-  const { aliases } = toAdvisory(row)
-  return aliases.flatMap((alias) => [`${row.artifact_name} ${alias}`, `${row.origin} ${alias}`])
-}
-
-/** The advisories of packages and of what was built from them. */
-function relatives(db: Db, tx: Tx, parent: Uid, names: readonly string[]): Promise<AdvisoryRow[]> {
-  return inParts(names, (some) => {
-    const sql = sqlText(db.engine)
-    const keys = [facets.artifactName, facets.origin].flatMap((facet) =>
-      some.map((name) => postingKey(facet, name).toString('hex')),
-    )
-    const posted = postedIn(sql, { keys }, { range: rangeBelow(parent) })
-    const text = `select * from advisories where (root, uid) in (${posted}) and parent = ${sql.bind(parent)}`
-    return runInTransaction<AdvisoryRow>(tx, text, sql)
-  })
+  return [...records.filter(({ key }) => !wanted.has(key)), ...merge(versions)]
 }
 
 /** Replaces what a document said of severities; returns how many vulnerabilities have other scores now. */

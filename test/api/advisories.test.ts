@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Severity_Type as Scoring } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import { limits } from '../../src/core/limits.ts'
+import type { AdvisoryRecord } from '../../src/vulnerabilities/advisory-record.ts'
 import { documentOf, record, write } from '../support/advisories.ts'
 import { assertRefused, badField, denied, missing, onEveryDatabase } from '../support/cast.ts'
 
@@ -236,6 +237,7 @@ onEveryDatabase('advisories', (cast) => {
       withdrawn: 0,
       covered: 0,
       scored: 0,
+      older: 0,
     })
     const [before] = (await admin.get(PATH)).body.advisories
     assert.equal((await write(store(), uid, documentOf('d', [first]))).unchanged, 1)
@@ -258,7 +260,8 @@ onEveryDatabase('advisories', (cast) => {
     const { uid, admin } = await newGroup()
     await write(store(), uid, documentOf('d', [sample()], { revisionMs: 20 }))
     const old = documentOf('d', [{ ...sample(), artifactName: 'old' }], { revisionMs: 10 })
-    assert.equal((await write(store(), uid, old)).unchanged, 1)
+    const { unchanged, older } = await write(store(), uid, old)
+    assert.deepEqual([unchanged, older], [0, 1])
     assert.equal((await admin.get(PATH, { artifact_names: 'git' })).body.totalCount, '1')
   })
 
@@ -346,5 +349,79 @@ onEveryDatabase('advisories', (cast) => {
       ['git-sub', ['CVE-1', 'GHSA-1']],
     ])
     assert.deepEqual(seen[1], seen[0])
+  })
+
+  const secdbOf = (id: string, ...aliases: string[]) =>
+    documentOf(id, [], {
+      format: 'secdb',
+      advisories: aliases.map((alias) => ({
+        ...sample(),
+        artifactType: 'apk',
+        key: `secdb:${id}:git:${alias}`,
+        aliases: [alias],
+        origin: 'git',
+        product: '',
+      })),
+    })
+  const gitOf = (alias: string, more: Partial<AdvisoryRecord> = {}) => ({
+    ...sample(),
+    artifactType: 'apk',
+    product: '',
+    aliases: [alias],
+    origin: 'git',
+    ...more,
+  })
+
+  test('an entry of a security database comes back when what covered it is withdrawn, changed or deleted', async () => {
+    const alone = gitOf('CVE-9')
+    const goings: readonly (readonly AdvisoryRecord[] | undefined)[] = [
+      documentOf('git', [{ ...gitOf('CVE-1'), withdrawnMs: 1 }, alone]).advisories,
+      documentOf('git', [gitOf('CVE-3'), alone]).advisories,
+      documentOf('git', [gitOf('CVE-1', { artifactName: 'vim', origin: 'vim' }), alone]).advisories,
+      [],
+    ]
+    for (const advisories of goings) {
+      const { uid, admin } = await newGroup()
+      const of = async (alias: string) =>
+        (await admin.get(PATH, { aliases: alias, origin: 'git' })).body.advisories.map(
+          ({ uid: one }: Json) => one,
+        )
+      const database = secdbOf('db', 'CVE-1', 'CVE-2')
+      assert.equal((await write(store(), uid, database)).created, 2)
+      const { covered, withdrawn, created } = await write(
+        store(),
+        uid,
+        documentOf('git', [gitOf('CVE-1'), alone]),
+      )
+      assert.deepEqual([covered, withdrawn, created], [1, 0, 2])
+      const again = await write(store(), uid, database)
+      assert.deepEqual([again.unchanged, again.covered], [1, 1])
+      const [covering] = await of('CVE-1')
+      await write(store(), uid, documentOf('git', [], { advisories: advisories ?? [] }))
+      const [back, ...more] = await of('CVE-1')
+      assert.ok(back !== undefined && back !== covering && more.length === 0, JSON.stringify(advisories))
+      assert.equal((await of('CVE-2')).length, 1)
+      const after = await write(store(), uid, database)
+      assert.deepEqual([after.unchanged, after.covered], [2, 0])
+    }
+  })
+
+  test('packages of one name are the same only where one distributor has them both', async () => {
+    const alpine = 'https://dl-cdn.alpinelinux.org/alpine/v3.19/main'
+    const wolfi = 'https://packages.wolfi.dev/os'
+    const covers: readonly (readonly [string, Partial<AdvisoryRecord>, number])[] = [
+      [wolfi, {}, 1],
+      [wolfi, { product: 'pkg:apk/wolfi/git' }, 1],
+      [wolfi, { product: 'pkg:apk/alpine/git' }, 0],
+      [wolfi, { artifactType: 'deb' }, 0],
+      [alpine, {}, 0],
+      [alpine, { product: 'pkg:apk/alpine/git@1?distro=3.19' }, 1],
+    ]
+    for (const [database, more, expected] of covers) {
+      const { uid } = await newGroup()
+      await write(store(), uid, documentOf('d', [gitOf('CVE-1', more)]))
+      const { covered } = await write(store(), uid, secdbOf(database, 'CVE-1'))
+      assert.equal(covered, expected, JSON.stringify([database, more]))
+    }
   })
 })

@@ -3,6 +3,10 @@ import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { AdvisoryDocumentsService } from '#gen/berth/vulnerabilities/v1/documents_pb.js'
 import { limits } from '../../src/core/limits.ts'
+import type { Uid } from '../../src/core/uid.ts'
+import type { AdvisoryDocument } from '../../src/vulnerabilities/advisory-record.ts'
+import { readDocument } from '../../src/vulnerabilities/formats/read-document.ts'
+import { importDocument } from '../../src/vulnerabilities/import-documents.ts'
 import { assertRefused, badField, denied, missing, onEveryDatabase } from '../support/cast.ts'
 
 /** biome-ignore lint/suspicious/noExplicitAny: JSON of the API. */
@@ -103,6 +107,182 @@ onEveryDatabase('advisory documents', (cast) => {
     assert.equal((await list()).totalCount, '2')
   })
 
+  test('names are as long as they may be in any script, and longer ones stop none of the other documents', async () => {
+    const { send, list } = await newGroup()
+    const { advisoryThingBytesMax, advisoryAliasBytesMax, advisoryDocumentIdBytesMax } = limits
+    const long = (bytes: number) =>
+      Array.from({ length: bytes / 3 }, () =>
+        String.fromCodePoint(0x4e00 + Math.floor(Math.random() * 0x5000)),
+      ).join('')
+    const openvex = (id: string, name: string, alias: string) => ({
+      name: 'vex.json',
+      content: base64(
+        JSON.stringify({
+          '@context': 'https://openvex.dev/ns/v0.2.0',
+          '@id': id,
+          timestamp: '2024-01-01T00:00:00Z',
+          statements: [
+            {
+              vulnerability: { name: `A${alias}` },
+              products: [{ '@id': name, subcomponents: [{ '@id': name }] }],
+              status: 'fixed',
+            },
+          ],
+        }),
+      ),
+    })
+    const answers = await send([
+      openvex('1', long(advisoryThingBytesMax + 300), ''),
+      openvex(long(advisoryDocumentIdBytesMax), long(advisoryThingBytesMax), long(advisoryAliasBytesMax - 1)),
+      { name: 'a.yaml', content: base64(wolfi('a', first)) },
+    ])
+    assert.deepEqual(
+      answers.map(({ accepted, line, created, reason }) => [accepted, line, created, reason]),
+      [
+        [false, 1, 0, 'statements[0].products[0].@id gives a name of more than 512 bytes'],
+        [true, 0, 1, ''],
+        [true, 0, 1, ''],
+      ],
+    )
+    assert.equal((await list()).totalCount, '2')
+  })
+
+  test('what the database does not take is a rejection like any other', async () => {
+    const { uid } = await newGroup()
+    const { document } = readDocument('a', '', Buffer.from(wolfi('a', first))) as {
+      document: AdvisoryDocument
+    }
+    const twice = { ...document, advisories: [...document.advisories, ...document.advisories] }
+    const imported = await importDocument(
+      { name: 'a', format: '', content: Buffer.from('{}') },
+      {
+        store: cast().berth.berth.installation.store,
+        reader: { read: async () => ({ document: twice }), close: async () => {} },
+        parent: uid as Uid,
+        dryRun: false,
+        event: { actor: 'a', method: 'b', requestId: 'c', address: 'd' },
+      },
+    )
+    assert.deepEqual(imported, {
+      rejection: { line: 0, reason: 'has something that the database does not take' },
+    })
+  })
+
+  test('a newer document of Wolfi may have fewer events, or more aliases; an older one of others is told of', async () => {
+    const { send, list } = await newGroup()
+    const sent = async (text: string) => (await send([{ name: 'git.yaml', content: base64(text) }]))[0]
+    const document = wolfi('git', first, second)
+    await sent(document)
+    const wrong = document.replace(
+      '  - id: CGA-5',
+      `      - timestamp: 2030-01-01T00:00:00Z
+        type: fix-not-planned
+        data:
+          note: wrong
+  - id: CGA-5`,
+    )
+    assert.equal((await sent(wrong)).updated, 1)
+    assert.equal((await sent(document)).updated, 1)
+    assert.equal(
+      (await sent(document.replace('- CVE-2024-1000', '- CVE-2024-1000\n      - CVE-2024-9999'))).updated,
+      1,
+    )
+    assert.equal((await list({ aliases: 'CVE-2024-9999' })).totalCount, '1')
+
+    const osv = (year: number) => ({
+      name: 'a.json',
+      content: base64(
+        JSON.stringify({
+          id: 'OSV-1',
+          modified: `${year}-01-02T03:04:05Z`,
+          affected: [{ package: { ecosystem: 'npm', name: `${year}` } }],
+        }),
+      ),
+    })
+    const answers = await send([osv(2024), osv(2023), osv(2024)])
+    assert.deepEqual(
+      answers.map(({ created, unchanged, older }) => [created, unchanged, older]),
+      [
+        [1, 0, 0],
+        [0, 0, 1],
+        [0, 1, 0],
+      ],
+    )
+  })
+
+  test('documents about one thing are read again, and the entries of a database that others covered come back', async () => {
+    const { send, list, api, path } = await newGroup()
+    const vex = (id: string, more: object) => ({
+      name: `${id}.json`,
+      content: base64(
+        JSON.stringify({
+          '@context': 'https://openvex.dev/ns/v0.2.0',
+          '@id': id,
+          timestamp: '2024-01-01T00:00:00Z',
+          statements: [
+            {
+              vulnerability: { name: 'CVE-2024-7777', ...more },
+              products: ['pkg:apk/wolfi/git'],
+              status: 'fixed',
+            },
+          ],
+        }),
+      ),
+    })
+    const secdb = {
+      name: 'security.json',
+      content: base64(
+        JSON.stringify({
+          urlprefix: 'https://packages.wolfi.dev',
+          reponame: 'os',
+          packages: [
+            {
+              pkg: {
+                name: 'git',
+                secfixes: { '1.0-r0': ['CVE-2024-7777', 'CVE-2024-1000', 'CVE-1999-1000'] },
+              },
+            },
+          ],
+        }),
+      ),
+    }
+    await send([vex('1', { aliases: ['A-1'] }), vex('2', { aliases: ['A-2'] })])
+    assert.equal((await list({ aliases: 'A-1' })).advisories[0].aliases.length, 3)
+    await send([{ name: 'git.yaml', content: base64(wolfi('git', first)) }])
+    assert.deepEqual([(await send([secdb]))[0].created, (await send([secdb]))[0].covered], [1, 2])
+    for (const [format, id] of [
+      ['wolfi', 'git'],
+      ['openvex', '1'],
+      ['openvex', '2'],
+    ])
+      await api.post(`${path}:deleteDocuments`, { format, ids: [id] })
+    const { advisories } = await list()
+    assert.deepEqual(advisories.flatMap(({ aliases }: Json) => aliases).sort(), [
+      'CVE-1999-1000',
+      'CVE-2024-1000',
+      'CVE-2024-7777',
+    ])
+  })
+
+  test('of two trees of Wolfi documents in one group the second is refused; one tree may move', async () => {
+    const { send, list } = await newGroup()
+    const sent = async (name: string, text: string) => (await send([{ name, content: base64(text) }]))[0]
+    const there = 'https://a.example/wolfi.zip:git.advisories.yaml'
+    assert.equal((await sent(there, wolfi('git', first))).created, 1)
+    const other = await sent('https://b.example/other.zip:git.advisories.yaml', wolfi('git', second))
+    assert.deepEqual(
+      [other.accepted, other.reason],
+      [
+        false,
+        `is about git like ${there}, which is there, and has none of its ids: import it into another group, or delete the other one first`,
+      ],
+    )
+    assert.equal((await sent('moved/git.advisories.yaml', wolfi('git', first, second))).created, 1)
+    assert.equal((await sent('moved/git.advisories.yaml', wolfi('git', second))).withdrawn, 1)
+    assert.equal((await sent('moved/git.advisories.yaml', wolfi('git', first))).updated, 1)
+    assert.equal((await list()).totalCount, '1')
+  })
+
   test('what no field has is kept with the document and told of', async () => {
     const { send, list, api } = await newGroup()
     const record = {
@@ -117,8 +297,10 @@ onEveryDatabase('advisory documents', (cast) => {
       JSON.stringify(made),
     )
     const [advisory] = (await list()).advisories
-    const { body } = await api.get(`vulnerabilities/advisories/${advisory.uid}/sources`)
-    const [{ content, importTime, ...source }] = body.sources
+    const sources = `vulnerabilities/advisories/${advisory.uid}/sources`
+    const { body } = await api.get(sources)
+    const [{ content: none, importTime, ...source }] = body.sources
+    assert.deepEqual([none, body.nextPageToken], ['', ''])
     assert.deepEqual(source, {
       format: 'osv',
       id: 'OSV-1',
@@ -126,8 +308,86 @@ onEveryDatabase('advisory documents', (cast) => {
       revisionTime: '2024-01-02T03:04:05.000Z',
       unmapped: made.unmapped,
     })
-    assert.deepEqual(JSON.parse(Buffer.from(content, 'base64').toString()), record)
     assert.ok(Date.parse(importTime) > 0)
+    assertRefused(await api.get(sources, { content: 'true' }), badField('content'))
+    assertRefused(await api.get(sources, { content: 'true', format: 'osv' }), badField('content'))
+    const whole = (await api.get(sources, { content: 'true', format: 'osv', id: 'OSV-1' })).body
+    const [{ content }] = whole.sources
+    assert.deepEqual(JSON.parse(Buffer.from(content, 'base64').toString()), record)
+    assert.deepEqual((await api.get(sources, { format: 'csaf' })).body.sources, [])
+  })
+
+  test('the documents of a group are told of page by page, and the sources of an advisory likewise', async () => {
+    const { send, list, path, api, member } = await newGroup()
+    const osv = (id: string) => {
+      const record = { id, modified: '2024-01-02T03:04:05Z', affected: [] }
+      return { name: `${id}.json`, content: base64(JSON.stringify(record)) }
+    }
+    const statement = (at: string) => {
+      const vulnerability = { name: 'CVE-2024-1000' }
+      const one = { vulnerability, products: [{ '@id': 'pkg:apk/wolfi/git' }], status: 'fixed' }
+      const document = { '@context': 'https://openvex.dev/ns/v0.2.0', '@id': at, author: 'A', version: 1 }
+      const text = JSON.stringify({ ...document, timestamp: '2024-01-01T00:00:00Z', statements: [one] })
+      return { name: `${at}.json`, content: base64(text) }
+    }
+    const vex = ['urn:1', 'urn:2', 'urn:3']
+    const made = await send([
+      { name: 'git.yaml', content: base64(wolfi('git', first)) },
+      ...['OSV-2', 'OSV-1', 'OSV-3'].map(osv),
+      ...vex.map(statement),
+    ])
+    assert.ok(
+      made.every(({ accepted }: Json) => accepted),
+      JSON.stringify(made),
+    )
+    const pagesOf = async (of: string, field: string, query: Record<string, string> = {}) => {
+      const pages: string[][] = []
+      for (let pageToken = ''; ; ) {
+        const { body } = await api.get(of, { ...query, ...(pageToken !== '' && { pageToken }) })
+        pages.push(body[field].map(({ format, id }: Json) => `${format} ${id}`))
+        pageToken = body.nextPageToken
+        if (pageToken === '') return pages
+      }
+    }
+    const documents = `${path}/documents`
+    const all = [
+      'openvex urn:1',
+      'openvex urn:2',
+      'openvex urn:3',
+      'osv OSV-1',
+      'osv OSV-2',
+      'osv OSV-3',
+      'wolfi git',
+    ]
+    assert.deepEqual(await pagesOf(documents, 'documents'), [all])
+    const pages = await pagesOf(documents, 'documents', { pageSize: '3' })
+    assert.deepEqual(pages, [all.slice(0, 3), all.slice(3, 6), all.slice(6)])
+    assert.deepEqual(await pagesOf(documents, 'documents', { format: 'osv' }), [all.slice(3, 6)])
+    assert.deepEqual(await pagesOf(documents, 'documents', { id: 'git' }), [all.slice(6)])
+    assert.deepEqual(await pagesOf(documents, 'documents', { format: 'wolfi', id: 'x' }), [[]])
+
+    const listed = (await list()).advisories
+    const sourcesOf = await Promise.all(
+      listed.map(({ uid: one }: Json) =>
+        pagesOf(`vulnerabilities/advisories/${one}/sources`, 'sources', { pageSize: '2' }),
+      ),
+    )
+    assert.ok(
+      sourcesOf.some((found) => JSON.stringify(found) === JSON.stringify([all.slice(0, 2), all.slice(2, 3)])),
+      JSON.stringify(sourcesOf),
+    )
+
+    const { nextPageToken } = (await api.get(documents, { pageSize: '1' })).body
+    assertRefused(
+      await api.get(documents, { format: 'osv', pageToken: nextPageToken }),
+      badField('page_token'),
+    )
+    const viewer = await member('viewer')
+    assertRefused(await viewer.api.get(documents, { pageToken: nextPageToken }), badField('page_token'))
+    assert.equal((await viewer.api.get(documents)).body.documents.length, all.length)
+    assertRefused(await api.get(documents, { pageSize: '-1' }), badField('page_size'))
+    assertRefused(await api.get(documents, { format: 'xml' }), badField('format'))
+    assert.equal((await (await cast().organization()).owner.api.get(documents)).status, 403)
   })
 
   test('documents are taken away with what only they tell of; then the group can go', async () => {
@@ -142,6 +402,10 @@ onEveryDatabase('advisory documents', (cast) => {
       code: 9,
       violation: 'RESOURCE_NOT_EMPTY',
     })
+    assert.match(
+      (await admin.delete(`iam/groups/${uid}`)).body.message,
+      /advisories; they go with their documents: berth advisories documents delete --all --parent [0-9a-f/]+$/,
+    )
     const away = (body: Json) => api.post(`${path}:deleteDocuments`, body)
     assertRefused(await away({ format: 'x' }), badField('format'))
     assert.deepEqual((await away({ format: 'wolfi', ids: ['git', 'nothing'] })).body, {

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../src/core/limits.ts'
+import type { Uid } from '../../src/core/uid.ts'
+import { hasFeed, takeFeed } from '../../src/vulnerabilities/feeds/feed-rows.ts'
+import { Stopped } from '../../src/vulnerabilities/feeds/feed-run.ts'
+import { importDocument } from '../../src/vulnerabilities/import-documents.ts'
+import { mustRead } from '../support/advisory-documents.ts'
 import { startTestBerth } from '../support/berth.ts'
 import { apiOf, assertRefused, badField, denied, missing, onEveryDatabase } from '../support/cast.ts'
 import { databases } from '../support/databases.ts'
-import { FEEDS } from '../support/feeds.ts'
+import { countOf, FEEDS, osvRecord } from '../support/feeds.ts'
 
 const TYPE = 'vulnerabilities.chainguard.dev/AdvisoryFeed'
 // An address that nothing is at: these feeds are set up, not read.
@@ -65,6 +70,39 @@ onEveryDatabase('feeds of advisories', (cast) => {
         'DeleteAdvisoryFeed',
       ],
     )
+  })
+
+  test('a run that loses its feed while it reads a document does not write it', async () => {
+    const { uid: group, member } = await cast().organization()
+    const { api } = await member('advisories.admin')
+    const { uid } = await api.made(`${FEEDS}/${group}`, { url })
+    const { store } = cast().berth.berth.installation
+    const feed = await takeFeed(store.db, uid, store.clock(), limits.feedLeaseMs)
+    assert.ok(feed !== undefined)
+    const content = Buffer.from(JSON.stringify(osvRecord(1)))
+    const document = mustRead('1.json', content)
+    const imported = () =>
+      importDocument(
+        { name: '1.json', format: '', content },
+        {
+          store,
+          reader: {
+            async read() {
+              await api.patch(`${FEEDS}/${uid}`, { paused: true }, 'paused')
+              return { document }
+            },
+            close: async () => {},
+          },
+          parent: group as Uid,
+          dryRun: false,
+          event: { actor: 'system', method: 'a', requestId: 'b', address: '' },
+          async check(tx) {
+            if (!(await hasFeed(tx, feed))) throw new Stopped()
+          },
+        },
+      )
+    await assert.rejects(imported(), Stopped)
+    assert.equal(await countOf(api, group), 0)
   })
 
   test('a group has a feed of an address once, and stays as long as it has one', async () => {

@@ -244,3 +244,30 @@ test('a README that a browser could run something from, or that swallows its pag
     assert.equal((await checkReadme(text))?.field, 'content', text)
   }
 })
+
+test('a README has at most readmeTableCellsMax cells in tables, counted before it is parsed', async () => {
+  const { readmeBytesMax, readmeTableCellsMax: max } = limits
+  const line = (cell: string, columns: number) => `${cell.repeat(columns)}\n`
+  const table = (columns: number, rows: number, before = '', end = '\n') =>
+    [line('|a', columns), line('|-', columns), line('|x', 1).repeat(rows)]
+      .join('')
+      .replace(/^/gm, before)
+      .replaceAll('\n', end)
+  assert.equal(await checkReadme(table(100, max / 100 - 5)), undefined)
+  assert.equal(await checkReadme(`${table(100, 40)}\n${'a line of text\n'.repeat(1000)}`), undefined)
+  await checkReadme('x')
+  for (const text of [
+    table(200, (readmeBytesMax - 1000) / 3),
+    table(200, max / 200),
+    table(200, max / 200, '> '),
+    table(200, max / 200, '> > '),
+    `- b\n\n${table(200, max / 200, '  ')}`,
+    table(200, max / 200, '', '\r'),
+    table(200, max / 200, '', '\r\n'),
+    `${table(100, max / 200)}\n`.repeat(3),
+  ]) {
+    const start = performance.now()
+    assert.match((await checkReadme(text))?.description ?? '', /cells in tables/)
+    assert.ok(performance.now() - start < 100)
+  }
+})

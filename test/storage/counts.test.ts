@@ -6,7 +6,7 @@ import { rangeBelow, rangeFrom, type UidRange } from '../../src/core/uid.ts'
 import { rangeCount, recount, skipByBuckets } from '../../src/storage/counts.ts'
 import type { Db } from '../../src/storage/db.ts'
 import { runText, sqlText } from '../../src/storage/sql-text.ts'
-import { clear, hierarchies, plant, plantOne, uproot } from '../support/hierarchy.ts'
+import { clear, hierarchies, plant, plantMany, plantOne, uproot } from '../support/hierarchy.ts'
 import { property } from '../support/paging.ts'
 import { onEveryStorage } from '../support/storage.ts'
 
@@ -100,6 +100,23 @@ onEveryStorage(
       await plantOne(db, collection, group)
       await assertExact(db, [group])
       await clear(db, [group])
+    })
+
+    test('rows that are written together are counted together, in whichever buckets they fall', async () => {
+      const db = opened()
+      const groups = await plant(db, collection, [
+        { under: undefined, rows: [] },
+        { under: 0, rows: [] },
+        { under: 0, rows: [] },
+      ])
+      let round = 0
+      for (const count of [1, 3, 40, 0, 11, 2]) {
+        // Names differ within a group.
+        await plantMany(db, collection, groups, count, `${round++}`)
+        await assertExact(db, groups)
+        assert.ok((await buckets(db)).every(({ n }) => n <= sizes.bucketRowsMax))
+      }
+      await clear(db, groups)
     })
 
     test('a skip by buckets stops at most one bucket before its row, up and down', async () => {

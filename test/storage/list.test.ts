@@ -155,6 +155,7 @@ async function statementsOf(
     ifMatch: undefined,
     idempotencyKey: undefined,
     method: GroupsService.method.listGroups,
+    called: GroupsService.method.listGroups,
     request: create(ListGroupsRequestSchema),
     access,
   }

@@ -56,7 +56,7 @@ for (const database of databases) {
       )
       assert.equal((await list('/iam/v2beta1/groups?name=m5')).totalCount, '1')
       // The managed roles are everyone's, besides what lies in the groups.
-      assert.equal((await list('/iam/v2beta1/roles?page_size=200')).totalCount, '19')
+      assert.equal((await list('/iam/v2beta1/roles?page_size=200')).totalCount, '21')
     })
   })
 }

@@ -7,12 +7,13 @@ import {
 import type { Uid } from '../../src/core/uid.ts'
 import { inTransaction } from '../../src/storage/db.ts'
 import type { Store } from '../../src/storage/store.ts'
-import { holdAdvisories } from '../../src/vulnerabilities/advisory-groups.ts'
+import { advisoriesChanged, holdAdvisories } from '../../src/vulnerabilities/advisory-groups.ts'
 import type {
   AdvisoryDocument,
   AdvisoryRecord,
   EventRecord,
 } from '../../src/vulnerabilities/advisory-record.ts'
+import type { RecordsOf } from '../../src/vulnerabilities/kept-documents.ts'
 import { type WrittenDocument, writeDocument } from '../../src/vulnerabilities/write-document.ts'
 
 /** Random documents of a small vocabulary, so that filters meet. */
@@ -77,16 +78,19 @@ export function documentOf(
   }
 }
 
+const written = new Map<string, AdvisoryDocument>()
+
 /** Writes a document as an import does, without reading it. */
 export function write(store: Store, parent: string, document: AdvisoryDocument): Promise<WrittenDocument> {
   const content = Buffer.from(JSON.stringify(document))
+  written.set(content.toString(), document)
+  const recordsOf: RecordsOf = ({ content_hash }) =>
+    written.get(Buffer.from(content_hash).toString())?.advisories
   return inTransaction(store.db, async (tx) => {
     await holdAdvisories(tx, parent as Uid)
-    return writeDocument(store, tx, parent as Uid, {
-      document,
-      name: document.id,
-      contentHash: content,
-      packed: content,
-    })
+    const incoming = { document, name: document.id, contentHash: content, packed: content }
+    const result = await writeDocument(store, tx, parent as Uid, incoming, recordsOf)
+    await advisoriesChanged(tx, parent as Uid, store.clock())
+    return result
   })
 }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inflateSync } from 'node:zlib'
 import { type Kysely, sql } from 'kysely'
-import { pathBelowRoot } from '../../src/storage/postings.ts'
+import { pathBelowRoot } from '../../src/core/uid.ts'
 import type { Tables } from '../../src/storage/tables.ts'
-import { postingsOf } from '../../src/vulnerabilities/facets.ts'
+import { countedValuesOf, postingsOf } from '../../src/vulnerabilities/facets.ts'
 import { toAdvisory } from '../../src/vulnerabilities/stored-advisory.ts'
 import { freePort } from './postgres.ts'
 import { type Cleanup, runBerth, serveBerth } from './process.ts'
@@ -145,6 +145,20 @@ async function assertWholeDocuments(db: Kysely<Tables>): Promise<void> {
       )
       .sort(),
   )
+  const numbers = await db.selectFrom('advisory_posting_counts').selectAll().where('n', '!=', 0).execute()
+  const counted = Map.groupBy(
+    live.flatMap((row) =>
+      countedValuesOf(toAdvisory(row), row.origin).map((value) => textOf(value, pathBelowRoot(row.parent))),
+    ),
+    (text) => text,
+  )
+  assert.deepEqual(
+    numbers.map(({ value, parent, n }) => `${textOf(value, parent)} ${n}`).sort(),
+    [...counted].map(([text, all]) => `${text} ${all.length}`).sort(),
+  )
+  // Of every part that somebody looked for.
+  for (const { parent, part, n } of await db.selectFrom('advisory_part_counts').selectAll().execute())
+    assert.equal(Number(n), live.filter((row) => row.parent === parent && row.search.includes(part)).length)
   const { n } = await db
     .selectFrom('counts')
     .where('collection', '=', 'advisories')

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { parentOf, rootOf } from '../../src/core/uid.ts'
+import { countAllInserted } from '../../src/storage/counts.ts'
 import { type Db, inTransaction } from '../../src/storage/db.ts'
 import { deleteResource, insertResource } from '../../src/storage/rows.ts'
+import { insertRows } from '../../src/storage/rows-at-once.ts'
 import { type Collection, collections, type Tables } from '../../src/storage/tables.ts'
 
 /** Random trees of groups with resources in them, written straight into the database: thousands of rows in a second. */
@@ -104,6 +106,7 @@ export function rowOf(
         record_hash: new Uint8Array(0),
         content: new Uint8Array(0),
         search: name,
+        osv: new Uint8Array(0),
       }
     case 'advisory_feeds':
       return {
@@ -161,6 +164,28 @@ export async function plantOne(db: Db, collection: Collection, group: string): P
   const added = rowOf(collection, uid, { created: 1, updated: 2, name: randomBytes(3).toString('hex') })
   await inTransaction(db, (tx) => insertResource(db, tx, collection, added))
   return uid
+}
+
+/** Many more rows of a collection, written together, spread over some groups of one organization. */
+export async function plantMany(
+  db: Db,
+  collection: Collection,
+  groups: readonly string[],
+  count: number,
+  name: string,
+): Promise<void> {
+  const rows = Array.from({ length: count }, (_, at) =>
+    rowOf(collection, below(groups[at % groups.length] as string), { name: `${name}.${at}` }),
+  )
+  await inTransaction(db, async (tx) => {
+    await insertRows(db, tx, collection, rows as Tables[typeof collection][])
+    await countAllInserted(
+      db,
+      tx,
+      collection,
+      rows.map(({ uid }) => uid),
+    )
+  })
 }
 
 export async function uproot(db: Db, collection: Collection, uid: string): Promise<void> {

@@ -1,7 +1,7 @@
-import { type DescMethod, type DescMethodUnary, getOption } from '@bufbuild/protobuf'
+import { type DescMethod, type DescMethodUnary, getOption, hasOption } from '@bufbuild/protobuf'
 import { http } from '#gen/google/api/annotations_pb.js'
 import { type AccessRule, accessRule } from '../../src/auth/authorize.ts'
-import { contractFiles } from '../../src/gateway/contract.ts'
+import { contractFiles, isVersionOne } from '../../src/gateway/contract.ts'
 
 /** Every method of the contract, for tests that call them all. */
 
@@ -10,9 +10,22 @@ export const methods: readonly DescMethodUnary[] = services.flatMap((service) =>
   service.methods.filter((method): method is DescMethodUnary => method.methodKind === 'unary'),
 )
 
-/** `Groups.GetGroup`. */
+/** `Groups.GetGroup`, `v1.Groups.List`. */
 export function shortName(method: DescMethod): string {
-  return `${method.parent.name.replace(/Service$/, '')}.${method.name}`
+  const version = isVersionOne(method.parent) ? 'v1.' : ''
+  return `${version}${method.parent.name.replace(/Service$/, '')}.${method.name}`
+}
+
+/** Of version 1, the one that only gRPC has. */
+export function hasRest(method: DescMethod): boolean {
+  return hasOption(method, http)
+}
+
+/** A body with nothing in it; undefined for methods that take none. */
+export function emptyBody(method: DescMethod): object | undefined {
+  const { body } = getOption(method, http)
+  if (body === '') return undefined
+  return method.input.fields.find(({ name }) => name === body)?.fieldKind === 'list' ? [] : {}
 }
 
 /** A REST request for the method's first binding, with `uid` wherever its path has a variable. */
@@ -23,7 +36,7 @@ export function restRequestOf(
   const { pattern } = getOption(method, http)
   if (typeof pattern.value !== 'string') throw new Error(`${method} has no HTTP binding`)
   const verb = pattern.case?.toUpperCase() ?? ''
-  return { verb, path: pattern.value.replace(/\{digest\}/, 'sha256:00').replace(/\{[^}]*\}/g, uid) }
+  return { verb, path: pattern.value.replace(/\{digest(=\*)?\}/, 'sha256:00').replace(/\{[^}]*\}/g, uid) }
 }
 
 /** The least request that is judged at `uid`, as an initializer of the method's input. */

@@ -49,6 +49,9 @@ export async function makeTenant(
     await make(berth, `/registry/v2beta1/repos/${organization}`, { name: newName(), description: mark })
   ).uid
   const provider = await newProvider()
+  const newRepo = async () =>
+    (await make(berth, `/registry/v2beta1/repos/${organization}`, { name: newName(), description: mark }))
+      .uid as string
   const newTag = async () =>
     (await make(berth, `/registry/v2beta1/tags/${repo}`, { name: newName(), digest })).uid as string
   const newMapping = async () => {
@@ -119,6 +122,7 @@ export async function makeTenant(
     'Identities.LookupIdentity': () => ({ issuer: 'https://ci.example.com', subject: 'x' }),
     'Identities.UpdateIdentityMetadata': () => ({ identityMetadata: { jobTitle: 'engineer' } }),
     'Advisories.GetAdvisory': () => ({ uid: uids.advisory }),
+    'AdvisoryDocuments.GetAdvisoryDocuments': () => ({ parent: organization }),
     'AdvisoryDocuments.GetAdvisorySources': () => ({ uid: uids.advisory }),
     'AdvisoryFeeds.GetAdvisoryFeed': () => ({ uid: uids.feed }),
     'AdvisoryFeeds.CreateAdvisoryFeed': () => ({
@@ -208,9 +212,7 @@ export async function makeTenant(
     'Repos.GetRepo': () => ({ uid: repo }),
     'Repos.CreateRepo': () => ({ parent: organization, repo: named() }),
     'Repos.UpdateRepo': () => masked('repo', repo),
-    'Repos.DeleteRepo': async () => ({
-      uid: (await make(berth, `/registry/v2beta1/repos/${organization}`, named())).uid,
-    }),
+    'Repos.DeleteRepo': async () => ({ uid: await newRepo() }),
     'Repos.GetRepoReadme': () => ({ uid: repo }),
     'Repos.UpdateRepoReadme': () => ({ repoReadme: { uid: repo, content: `# ${mark}` } }),
     'Tags.GetTag': () => ({ uid: uids.tag }),
@@ -226,5 +228,94 @@ export async function makeTenant(
     'Images.GetArchitectures': () => ({ repoUid: repo, digest }),
     'Images.GetSize': () => ({ repoUid: repo, digest }),
   }
-  return { organization, uids, requestOf: (method) => requests[shortName(method)]?.() }
+  const replaced = (id: string, more: object = {}) =>
+    named({ id, description: `${mark} ${newName()}`, ...more })
+  const charts = [{ repo: 'oci://charts.example.com/web' }]
+  const amazon = { account: '123456789012' }
+  const older: typeof requests = {
+    'v1.Groups.Create': () => ({ parent: organization, group: named() }),
+    'v1.Groups.Update': () => replaced(group),
+    'v1.Groups.Delete': async () => ({ id: await makeGroup(berth, organization, newName()) }),
+    'v1.Groups.RequestGroupAccess': () => ({ groupId: organization }),
+    'v1.Identities.Create': () => ({ parentId: organization, identity: named({ relationship: claimMatch }) }),
+    'v1.Identities.Update': () => replaced(identity, { relationship: claimMatch }),
+    'v1.Identities.Lookup': () => ({ issuer: 'https://ci.example.com', subject: 'x' }),
+    'v1.Identities.Delete': async () => ({ id: await newIdentity() }),
+    'v1.Roles.Create': () => ({ parentId: organization, role: named({ capabilities: ['groups.list'] }) }),
+    'v1.Roles.Update': () => replaced(role, { capabilities: ['groups.list'] }),
+    'v1.Roles.Delete': async () => ({
+      id: await makeRole(berth, organization, ['groups.list'], newName()),
+    }),
+    'v1.RoleBindings.Create': async () => ({
+      parent: organization,
+      roleBinding: { identity: await newIdentity(), role },
+    }),
+    'v1.RoleBindings.CreateBatch': async () => ({
+      parent: organization,
+      roleBindings: [{ identity: await newIdentity(), role }],
+    }),
+    'v1.RoleBindings.Update': () => ({ id: uids.binding, identity, role }),
+    'v1.RoleBindings.Delete': async () => ({
+      id: await bind(berth, organization, await newIdentity(), role),
+    }),
+    'v1.IdentityProviders.Create': () => ({
+      parentId: organization,
+      identityProvider: named({ defaultRole: role, configuration }),
+    }),
+    'v1.IdentityProviders.Update': () => replaced(provider, { defaultRole: role, configuration }),
+    'v1.IdentityProviders.Delete': async () => ({ id: await newProvider() }),
+    'v1.GroupAccountAssociations.Create': async () => ({
+      group: await makeGroup(berth, organization, newName()),
+      ...named({ amazon }),
+    }),
+    'v1.GroupAccountAssociations.Update': () => ({ group: uids.association, ...named({ amazon }) }),
+    'v1.GroupAccountAssociations.Delete': async () => ({
+      group: await newAssociation(await makeGroup(berth, organization, newName())),
+    }),
+    'v1.GroupAccountAssociations.Check': () => ({ group: uids.association, accountType: 3 }),
+    'v1.GroupInvites.Create': () => ({ group: organization, role, ttl: { seconds: 3600n } }),
+    'v1.GroupInvites.Delete': async () => ({ id: (await newInvite()).uid }),
+    'v1.Registry.CreateRepo': () => ({ parentId: organization, repo: named() }),
+    // The operator alone writes its page, which a caller who leaves it out would clear.
+    'v1.Registry.UpdateRepo': async () => replaced(await newRepo()),
+    'v1.Registry.DeleteRepo': async () => ({ id: await newRepo() }),
+    'v1.Registry.CreateTag': () => ({ repoId: repo, tag: named() }),
+    'v1.Registry.UpdateTag': async () => {
+      const { uid, name } = await make(berth, `/registry/v2beta1/tags/${repo}`, named({ digest }))
+      return { id: uid, name }
+    },
+    'v1.Registry.DeleteTag': async () => ({ id: await newTag() }),
+    'v1.Registry.GetRepoCountBySource': () => ({ id: repo }),
+    'v1.Registry.GetRepoTagsSummary': () => ({ repoId: repo }),
+    'v1.Registry.ListTagHistory': () => ({ parentId: uids.tag }),
+    'v1.Registry.GetPackageVersionMetadata': () => ({ package: 'go' }),
+    'v1.Registry.CreateDeployment': async () => ({ parentId: await newRepo(), charts }),
+    'v1.Registry.UpdateDeployment': async () => ({ repoId: await newRepo() }),
+    'v1.Registry.GetDeployment': async () => {
+      const repoId = await newRepo()
+      await call('POST', `${berth.url}/registry/v1/repos/${repoId}/deployment`, {
+        token: berth.token,
+        body: { charts },
+      })
+      return { repoId }
+    },
+    'v1.Registry.UpdateRegistrySettings': () => ({ registryId: organization, uniqueTags: true }),
+    ...Object.fromEntries(
+      [
+        'GetSbom',
+        'GetHelm',
+        'GetChart',
+        'GetImageConfig',
+        'GetArchs',
+        'GetSize',
+        'GetRawSbom',
+        'GetVulnReport',
+      ].map((name) => [`v1.Registry.${name}`, () => ({ repoId: repo, digest })]),
+    ),
+  }
+  return {
+    organization,
+    uids,
+    requestOf: (method) => (requests[shortName(method)] ?? older[shortName(method)])?.(),
+  }
 }

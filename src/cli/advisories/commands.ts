@@ -1,5 +1,6 @@
 import type { CommandGroup } from '../client/command.ts'
 import { describeCommand } from './describe.ts'
+import { documentsGroup } from './documents.ts'
 import { exportCommand } from './export.ts'
 import { feedsGroup } from './feeds.ts'
 import { importCommand } from './import.ts'
@@ -10,5 +11,13 @@ export const advisories: CommandGroup = {
   name: 'advisories',
   aliases: ['advisory'],
   summary: 'advisories: which vulnerabilities packages have, and since when they have not',
-  commands: [listCommand, describeCommand, importCommand, exportCommand, feedsGroup, publication],
+  commands: [
+    listCommand,
+    describeCommand,
+    importCommand,
+    documentsGroup,
+    exportCommand,
+    feedsGroup,
+    publication,
+  ],
 }

@@ -4,13 +4,15 @@ import type { CommandDeclaration } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
 import { isUid, scopeOf } from '../client/locate.ts'
 import { within } from '../client/options.ts'
-import { newestFirst } from './states.ts'
+import { cut, printable } from '../client/text-width.ts'
+import { showSource, sourcesOf } from './documents.ts'
+import { newestFirst, standOf } from './states.ts'
 import { detailView, eventView } from './views.ts'
 
 export const describeCommand: CommandDeclaration = {
   name: 'describe',
   aliases: ['get'],
-  summary: 'show an advisory, with what happened in the order of time',
+  summary: 'show an advisory, with what happened in the order of time, and the documents that it comes from',
   parameters: [
     { name: 'ADVISORY', summary: 'its id or uid, or a vulnerability that one has', required: true },
   ],
@@ -26,6 +28,10 @@ export const describeCommand: CommandDeclaration = {
     if (!['table', 'wide', 'tree'].includes(output.format)) return
     output.text('')
     await output.list(newestFirst(advisory).toReversed(), eventView)
+    for await (const source of sourcesOf(await invocation.client(), advisory.uid)) {
+      output.text('')
+      await showSource(invocation, source)
+    }
   },
 }
 
@@ -35,14 +41,29 @@ async function found(invocation: Invocation): Promise<Advisory> {
   if (isUid(word)) return client.advisories.get(word)
   const scope = await scopeOf(invocation)
   for (const look of looks) {
-    const [one, ...more] = await collect(look(client, word, scope))
+    const found = await collect(look(client, word, scope))
+    const [one, ...more] = found
     if (one !== undefined && more.length === 0) return one
-    if (one !== undefined)
+    if (one !== undefined) {
+      const shown = found.slice(0, CANDIDATES_MAX).map(candidate)
+      const left = found.length - shown.length
+      const lines = [...shown, ...(left > 0 ? [`and ${left} more: berth advisories list`] : [])]
       throw new UsageError(
-        `${more.length + 1} advisories have ${JSON.stringify(word)}: give the uid of one, or its folder with --parent`,
+        `${found.length} advisories have ${JSON.stringify(word)}: give the id or uid of one, or its folder with --parent\n${lines.map((line) => `  ${line}`).join('\n')}`,
       )
+    }
   }
   throw new UsageError(`there is no advisory ${JSON.stringify(word)} that you may see`)
+}
+
+const CANDIDATES_MAX = 20
+const WORDS_MAX = 60
+
+/** In a line: what to give instead, and what it is about. */
+function candidate(advisory: Advisory): string {
+  const words = [advisory.artifactName, advisory.artifactArchitecture, standOf(advisory) ?? '']
+  const about = words.filter((word) => word !== '').map((word) => cut(printable(word), WORDS_MAX))
+  return `${advisory.advisoryId}  ${advisory.uid}  ${about.join(', ')}`
 }
 
 type Scope = Awaited<ReturnType<typeof scopeOf>>

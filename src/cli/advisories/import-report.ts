@@ -55,6 +55,7 @@ const counts = [
   'withdrawn',
   'covered',
   'scored',
+  'older',
   'rejected',
 ] as const
 

@@ -1,12 +1,15 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BerthClient, ImportedDocument } from '../../../client/berth.ts'
+import { limits } from '../../core/limits.ts'
 import { formats } from '../../vulnerabilities/advisory-record.ts'
+import { documentsInFile } from '../../vulnerabilities/feeds/archive.ts'
 import { bytesAt, documentsAt } from '../../vulnerabilities/feeds/documents-in.ts'
 import { type Download, DownloadError, shownAddress } from '../../vulnerabilities/feeds/download.ts'
 import { type Fetcher, fetcher } from '../../vulnerabilities/feeds/fetcher.ts'
-import type { Found } from '../../vulnerabilities/feeds/found.ts'
+import { type Found, readUpTo, refused, tooLarge } from '../../vulnerabilities/feeds/found.ts'
 import { type ImportSummary, importSummary } from '../../vulnerabilities/feeds/import-summary.ts'
+import { unpacking } from '../../vulnerabilities/feeds/unpacking.ts'
 import type { CommandDeclaration } from '../client/command.ts'
 import { UsageError } from '../client/invocation.ts'
 import { groupUid } from '../client/locate.ts'
@@ -26,7 +29,7 @@ export const importCommand: CommandDeclaration = {
   parameters: [
     {
       name: 'PATH|URL',
-      summary: 'what to read; each document is taken whole or not at all',
+      summary: 'what to read, - for standard input; each document is taken whole or not at all',
       required: true,
       variadic: true,
     },
@@ -50,6 +53,7 @@ export const importCommand: CommandDeclaration = {
   examples: [
     'berth advisories import ./advisories --parent my-org/security',
     'berth advisories import https://osv.example.com/npm/all.zip --parent my-org --format osv',
+    'vexctl generate | berth advisories import - --parent my-org',
     'berth advisories import security.json vex/ --parent my-org --dry-run --json',
   ],
   run: (invocation) => runImport(invocation as AuthInvocation),
@@ -68,6 +72,8 @@ async function runImport(invocation: AuthInvocation): Promise<void> {
   }
   try {
     const sources = invocation.words(0)
+    if (sources.filter((source) => source === STDIN).length > 1)
+      throw new UsageError(`${STDIN} can be given once`)
     for (const source of sources) checkSource(source, fetching)
     const parent = await groupUid(invocation, invocation.text('parent'), '--parent')
     const client = await invocation.client()
@@ -123,7 +129,11 @@ function isAddress(source: string): boolean {
   return /^https?:\/\//i.test(source)
 }
 
+/** Standard input. */
+const STDIN = '-'
+
 function checkSource(source: string, fetching: Fetcher): void {
+  if (source === STDIN) return
   if (!isAddress(source)) {
     if (!existsSync(source)) throw new UsageError(`there is no file or folder ${source}`)
     return
@@ -145,14 +155,23 @@ interface Importing {
 
 async function importAll(sources: readonly string[], importing: Importing): Promise<void> {
   const { progress } = importing
-  for (const source of sources) if (!isAddress(source)) progress.expect(await bytesAt(source))
+  for (const source of sources)
+    if (!isAddress(source) && source !== STDIN) progress.expect(await bytesAt(source))
   for (const source of sources) {
-    if (isAddress(source)) await importAddress(source, importing)
+    if (source === STDIN) await importFound(documentsInInput(importing), importing)
+    else if (isAddress(source)) await importAddress(source, importing)
     else await importFound(documentsAt(source, source, searching(importing)), importing)
   }
 }
 
 const searching = ({ progress, signal }: Importing) => ({ signal, onRead: progress.read })
+
+/** It is read whole: what is in an archive is found from its end. */
+async function* documentsInInput({ signal }: Importing): AsyncGenerator<Found> {
+  const bytes = await readUpTo(process.stdin, limits.advisoryDocumentBytesMax)
+  if (bytes === undefined) yield refused(STDIN, tooLarge(limits.advisoryDocumentBytesMax))
+  else yield* documentsInFile({ name: STDIN, source: bytes }, unpacking(bytes.length, limits, signal))
+}
 
 async function importAddress(url: string, importing: Importing): Promise<void> {
   const { fetching, summary, progress, signal } = importing

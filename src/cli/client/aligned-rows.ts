@@ -2,9 +2,17 @@ import { padded, widest } from './text-width.ts'
 
 const GAP = 2
 
-/** Rows of text with their columns one below the other, two spaces apart, a line each. */
-export function alignedRows(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => widest(rows.map((row) => row[column] ?? '')))
+/**
+ * Rows of text with their columns one below the other, two spaces apart, a line each. `widthMax`: a cell that is wider pushes the
+ * others of its row aside, and those of no other.
+ */
+export function alignedRows(
+  rows: readonly (readonly string[])[],
+  widthMax = Number.POSITIVE_INFINITY,
+): string[] {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.min(widthMax, widest(rows.map((row) => row[column] ?? ''))),
+  )
   return rows.map((row) =>
     row
       .map((cell, column) => padded(cell, widths[column] ?? 0))

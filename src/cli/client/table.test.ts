@@ -36,6 +36,12 @@ test('columns stand below each other, whatever the width of the letters', () => 
   )
 })
 
+test('one long name pushes no other row apart, and stays whole', () => {
+  const long = 'x'.repeat(1000)
+  const lines = tableOf([row('a', long, 'y'), row('b', 'short', 'z')], columns, plain(undefined))?.split('\n')
+  assert.deepEqual(lines?.slice(1), [`a   ${long}  y`, `b   short${' '.repeat(115)}  z`, ''])
+})
+
 test('where there is little room, empty columns go, names stay, uids keep the end that tells them apart', () => {
   const rows = [
     row(`${ROOT}/7bec91381c0c8bb2`, 'registry.pull_token_creator', 'all that anybody may ever need to know'),

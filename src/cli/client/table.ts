@@ -25,12 +25,16 @@ export function tableOf<T>(
     narrow(shown, roomFor(shown.length, width))
     if (isOver(shown, width)) return undefined
   }
-  const [head = '', ...lines] = alignedRows([
+  const rows = [
     shown.map(({ title }) => title),
     ...items.flatMap((_, at) => linesOf(shown.map((column) => cellOf(column, at)))),
-  ])
+  ]
+  const [head = '', ...lines] = alignedRows(rows, width === undefined ? WIDTH_MAX : undefined)
   return [bold(head), ...lines].map((line) => `${line}\n`).join('')
 }
+
+/** Of a column where nothing is cut, because no terminal is known: one long name must not push all rows apart. */
+const WIDTH_MAX = 120
 
 interface Filled {
   readonly title: string

@@ -14,12 +14,40 @@ export interface Searching {
   readonly onRead?: (bytes: number) => void
 }
 
-/** `name`: what the file is called in messages, and what names a document that does not name itself. */
+/**
+ * `name`: what the file is called in messages, and what names a document that does not name itself. Security databases come last:
+ * nothing is made of what other documents tell in more detail.
+ */
 export async function* documentsAt(
   path: string,
   name: string,
   searching: Searching = {},
 ): AsyncGenerator<Found> {
+  const kept: Found[] = []
+  let bytes = 0
+  for await (const found of documentsBelow(path, name, searching)) {
+    if (found.kind === 'document' && isOfSecdb(found.content)) {
+      bytes += found.content.byteLength
+      // What is too much to be kept has to come now.
+      if (bytes <= limits.advisoryDocumentBytesMax) {
+        kept.push(found)
+        continue
+      }
+    }
+    yield found
+  }
+  for (const found of kept) {
+    searching.signal?.throwIfAborted()
+    yield found
+  }
+}
+
+/** By a word that every entry of a security database has; where it is in others, they only come later. */
+function isOfSecdb({ buffer, byteOffset, byteLength }: Uint8Array): boolean {
+  return Buffer.from(buffer, byteOffset, byteLength).includes('secfixes')
+}
+
+async function* documentsBelow(path: string, name: string, searching: Searching): AsyncGenerator<Found> {
   searching.signal?.throwIfAborted()
   const found = await stat(path)
   if (!found.isDirectory()) {
@@ -29,7 +57,7 @@ export async function* documentsAt(
   for (const { name: inside, isFile, isDirectory, isLink } of await listed(path)) {
     const [at, called] = [join(path, inside), join(name, inside)]
     if (inside.startsWith('.')) continue
-    if (isDirectory) yield* documentsAt(at, called, searching)
+    if (isDirectory) yield* documentsBelow(at, called, searching)
     else if (!isDocumentName(inside) && !isPackedName(inside)) yield { kind: 'skipped', name: called }
     else if (isLink) yield refused(called, 'is a link, which is not followed')
     else if (isFile) yield* documentsOf(at, called, (await stat(at)).size, searching)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { limits } from '../../core/limits.ts'
 import { rootOf } from '../../core/uid.ts'
-import { type Db, inTransaction } from '../../storage/db.ts'
+import { type Db, inTransaction, type Reader } from '../../storage/db.ts'
 import { lockResource } from '../../storage/rows.ts'
 import type { AdvisoryFeedRow } from '../../storage/tables.ts'
 
@@ -50,8 +50,8 @@ export async function takeFeed(
 }
 
 /** Whether the run still has its feed: it was not removed or paused, and no other run has it. */
-export async function hasFeed({ kysely }: Db, { root, uid, runner }: TakenFeed): Promise<boolean> {
-  const row = await kysely
+export async function hasFeed(db: Reader, { root, uid, runner }: TakenFeed): Promise<boolean> {
+  const row = await db
     .selectFrom('advisory_feeds')
     .select('runner')
     .where('root', '=', root)

@@ -1,4 +1,6 @@
+import { ApiError } from '../../core/errors.ts'
 import type { Uid } from '../../core/uid.ts'
+import type { Tx } from '../../storage/db.ts'
 import type { Store } from '../../storage/store.ts'
 import type { AdvisoryFeedRow } from '../../storage/tables.ts'
 import type { Outbound } from '../../sts/outbound.ts'
@@ -21,10 +23,15 @@ export interface RunningFeed {
   /** Names the run in the audit log. */
   readonly requestId: string
   readonly summary: ImportSummary
-  /** Throws when the run is to end. Asked before every document. */
-  readonly goOn: () => Promise<void>
+  /** Throws when the run is to end. Asked before every document, and in its transaction. */
+  readonly goOn: (tx?: Tx) => Promise<void>
   readonly signal: AbortSignal
+  /** Hears what no feed is to blame for. */
+  readonly onError: (error: unknown, feed?: string) => void
 }
+
+/** The run is to end, and is nobody's fault: the server stops, or the feed is no longer this run's. */
+export class Stopped extends Error {}
 
 /** Why a run failed that did fetch something. */
 export class FeedProblem extends Error {
@@ -66,15 +73,20 @@ export async function runFeed(feed: AdvisoryFeedRow, running: RunningFeed): Prom
 }
 
 async function importOne(
-  { parent, format }: AdvisoryFeedRow,
+  { uid, parent, format }: AdvisoryFeedRow,
   { name, content }: { readonly name: string; readonly content: Uint8Array },
-  { store, reader, requestId, summary }: RunningFeed,
+  { store, reader, requestId, summary, goOn, onError }: RunningFeed,
 ): Promise<void> {
   const event = { actor: 'system', method: METHOD, requestId, address: '' }
   const imported = await importDocument(
     { name, format: format as Format | '', content },
-    { store, reader, parent: parent as Uid, dryRun: false, event },
-  )
+    { store, reader, parent: parent as Uid, dryRun: false, event, check: goOn },
+  ).catch((error: unknown) => {
+    // The run is to end, the database is away, or the group: the next document would find the same.
+    if (error instanceof ApiError || error instanceof Stopped) throw error
+    onError(error, uid)
+    return { rejection: { line: 0, reason: 'the server could not take it; its log tells why' } }
+  })
   if ('rejection' in imported) summary.reject({ name, format, ...imported.rejection })
   else summary.take(imported)
 }

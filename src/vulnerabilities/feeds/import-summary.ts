@@ -9,6 +9,7 @@ export interface TakenDocument {
   readonly withdrawn: number
   readonly covered: number
   readonly scored: number
+  readonly older: number
   readonly events: Readonly<Record<string, number>>
   readonly unmapped: readonly { readonly path: string; readonly count: number }[]
 }
@@ -22,7 +23,7 @@ export interface RejectedDocument {
   readonly reason: string
 }
 
-const counted = ['created', 'updated', 'unchanged', 'withdrawn', 'covered', 'scored'] as const
+const counted = ['created', 'updated', 'unchanged', 'withdrawn', 'covered', 'scored', 'older'] as const
 
 export type Counts = Record<'documents' | 'rejected' | (typeof counted)[number], number>
 
@@ -92,5 +93,6 @@ function none(): Counts {
     withdrawn: 0,
     covered: 0,
     scored: 0,
+    older: 0,
   }
 }

@@ -2,12 +2,13 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { ImportCountsSchema } from '#gen/berth/vulnerabilities/v1/feeds_pb.js'
 import { ApiError } from '../../core/errors.ts'
 import { limits } from '../../core/limits.ts'
+import type { Reader } from '../../storage/db.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Outbound } from '../../sts/outbound.ts'
 import type { DocumentReader } from '../document-reader.ts'
 import { DownloadError, type DownloadLimits } from './download.ts'
 import { dueFeeds, giveFeedBack, hasFeed, keepFeed, type TakenFeed, takeFeed } from './feed-rows.ts'
-import { FeedProblem, runFeed } from './feed-run.ts'
+import { FeedProblem, runFeed, Stopped } from './feed-run.ts'
 import { type Counts, type ImportSummary, importSummary } from './import-summary.ts'
 import { dueAfterFailure, dueAfterSuccess } from './schedule.ts'
 
@@ -40,9 +41,6 @@ export interface EndedRun {
   /** Why it failed, or ''. */
   readonly error: string
 }
-
-/** The run is to end, and is nobody's fault: the server stops, or the feed is no longer this run's. */
-class Stopped extends Error {}
 
 export function feedScheduler(options: FeedSchedulerOptions): FeedScheduler {
   const { store, onRun, onError } = options
@@ -90,9 +88,9 @@ export function feedScheduler(options: FeedSchedulerOptions): FeedScheduler {
   }
 
   const attempt = async (feed: TakenFeed, summary: ImportSummary, signal: AbortSignal) => {
-    const goOn = async () => {
+    const goOn = async (tx: Reader = db.kysely) => {
       signal.throwIfAborted()
-      if (!(await hasFeed(db, feed))) throw new Stopped()
+      if (!(await hasFeed(tx, feed))) throw new Stopped()
     }
     const { interval_ms: intervalMs } = feed
     const told = (outcome: EndedRun['outcome'], error = '') =>

@@ -5,7 +5,7 @@ import { csafScores, distinctScores } from './cvss-scores.ts'
 import type { DocumentGrowth } from './document-growth.ts'
 import { eventType, type Happening, historyOf } from './event-history.ts'
 import { emptyRecord, type FormatReader } from './format-reading.ts'
-import type { Instant } from './instants.ts'
+import { compareInstants, type Instant } from './instants.ts'
 import { recordKey } from './record-key.ts'
 import { type Fields, pathOf, problemWith } from './source-value.ts'
 import {
@@ -194,7 +194,10 @@ function eventsFor(vulnerability: Fields, products: CsafProducts, released: Inst
         if (said.length === 0) return [affected]
         const note = noteOf(said)
         const type = eventType({ case: 'fixNotPlanned', value: { note } })
-        return [affected, { at: dateOf(said) ?? released, type, noteChars: note.length }]
+        const refused = dateOf(said) ?? released
+        // Nobody refuses to fix what is not affected yet: the refusal counts, whenever it was written down.
+        const at = compareInstants(refused, affected.at) < 0 ? affected.at : refused
+        return [affected, { at, type, noteChars: note.length }]
       }
     }
   }

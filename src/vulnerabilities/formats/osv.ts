@@ -5,6 +5,7 @@ import type { DocumentGrowth } from './document-growth.ts'
 import { detectedByHand, eventType, type Happening, historyOf } from './event-history.ts'
 import { emptyRecord, type FormatReader } from './format-reading.ts'
 import { compareInstants, type Instant, UNTIMED } from './instants.ts'
+import { osvCarrier } from './osv-carried.ts'
 import { packageNameOf } from './package-url.ts'
 import { publishedRecords } from './published-osv.ts'
 import { recordKey } from './record-key.ts'
@@ -46,7 +47,11 @@ export const readOsv: FormatReader = (root, tally, growth) => {
     withdrawn,
     scores: ownScores(id, scores),
   }
-  const advisories = affected.map((each) => recordOf(root, facts, each, tally, growth))
+  const carried = osvCarrier(root, affected.length)
+  const advisories = affected.map((each) => ({
+    ...recordOf(root, facts, each, tally, growth),
+    osv: carried(each.entries.map(({ entry, all: ranges }) => ({ entry, ranges }))),
+  }))
   return { id, revisionMs: modified?.ms, advisories, scores }
 }
 
@@ -86,7 +91,15 @@ interface Affected {
   readonly type: string
   /** Package URL, or address of the repository. */
   product: string
-  readonly entries: { readonly entry: Fields; readonly ranges: readonly Fields[] }[]
+  readonly entries: AffectedEntry[]
+}
+
+interface AffectedEntry {
+  readonly entry: Fields
+  /** Those that tell when it was fixed. */
+  readonly ranges: Fields[]
+  /** Those that are about this package or repository. */
+  readonly all: Fields[]
 }
 
 /** Each package once, and each repository of what has no package. */
@@ -98,11 +111,18 @@ function affectedIn(root: Fields, growth: DocumentGrowth): Affected[] {
     type: string,
     entry: Fields,
     ranges: readonly Fields[],
+    all = ranges,
   ): Affected => {
     const known = found.get(key)
     if (known === undefined) growth.advisory(entry)
     const affected = known ?? { key, name, type, product: '', entries: [] }
-    affected.entries.push({ entry, ranges })
+    const last = affected.entries.at(-1)
+    if (last?.entry === entry) {
+      last.ranges.push(...ranges)
+      last.all.push(...all)
+    } else {
+      affected.entries.push({ entry, ranges: [...ranges], all: [...all] })
+    }
     found.set(key, affected)
     return affected
   }
@@ -121,6 +141,7 @@ function affectedIn(root: Fields, growth: DocumentGrowth): Affected[] {
         ecosystem,
         entry,
         versioned.length > 0 ? versioned : ranges,
+        ranges,
       )
       if (affected.product === '' || affected.product === peek(pkg, 'purl'))
         affected.product = optionalName(pkg, 'purl')

@@ -5,6 +5,7 @@ import { osvScores } from './cvss-scores.ts'
 import type { DocumentGrowth } from './document-growth.ts'
 import { type Happening, historyOf } from './event-history.ts'
 import { emptyRecord } from './format-reading.ts'
+import { type CarriedEntry, osvCarrier } from './osv-carried.ts'
 import { recordKey } from './record-key.ts'
 import { DocumentProblem, type Fields, problemWith, type Value } from './source-value.ts'
 import type { UnmappedTally } from './unmapped.ts'
@@ -34,21 +35,46 @@ export function publishedRecords(
   tally: UnmappedTally,
   growth: DocumentGrowth,
 ): AdvisoryRecord[] | undefined {
-  const affected = objectsIn(root, 'affected').map((entry) => ({ entry, words: wordsIn(entry) }))
-  const isPublished = ({ words }: { words: Fields | undefined }) =>
-    words !== undefined && peek(words, 'advisoryId') === id
-  if (!isPlatformId(id) || affected.length === 0 || !affected.every(isPublished)) return undefined
+  const affected = publishedIn(root, id)
+  if (affected === undefined) return undefined
   for (const name of ['summary', 'schema_version']) takeAnyway(field(root, name))
   for (const time of ['published', 'modified', 'withdrawn']) takeAnyway(field(root, time))
   for (const alias of entriesOf(root, 'aliases')) takeAnyway(alias)
   const keys = new Set<string>()
-  return affected.map(({ entry, words }, at) => {
-    const record = recordOf(root, entry, words as Fields, { id, tally, growth })
+  const carried = osvCarrier(root, affected.length)
+  return affected.map(({ words, entries }, at) => {
+    const [{ entry }] = entries
+    const record = recordOf(root, entry, words, { id, tally, growth })
+    for (const more of entries) takeRepeated(more.entry)
     const plain = `${id}#${record.artifactType}/${record.artifactName}`
     const key = recordKey('osv', keys.has(plain) ? `${plain}#${at}` : plain)
     keys.add(plain)
-    return { ...record, key }
+    return { ...record, key, osv: carried(entries) }
   })
+}
+
+interface Published {
+  readonly words: Fields
+  entries: [CarriedEntry, ...CarriedEntry[]]
+}
+
+/** What is affected, by advisory. What a package has beside its first entry follows that. */
+function publishedIn(root: Fields, id: string): Published[] | undefined {
+  if (!isPlatformId(id)) return undefined
+  const found: Published[] = []
+  for (const entry of objectsIn(root, 'affected')) {
+    const words = wordsIn(entry)
+    const carried = { entry, ranges: objectsIn(entry, 'ranges') }
+    if (words === undefined) {
+      const last = found.at(-1)
+      if (last === undefined) return undefined
+      last.entries.push(carried)
+    } else {
+      if (peek(words, 'advisoryId') !== id) return undefined
+      found.push({ words, entries: [carried] })
+    }
+  }
+  return found.length === 0 ? undefined : found
 }
 
 function wordsIn(entry: Fields): Fields | undefined {
@@ -68,7 +94,6 @@ function recordOf(
   }: { readonly id: string; readonly tally: UnmappedTally; readonly growth: DocumentGrowth },
 ): Omit<AdvisoryRecord, 'key'> {
   growth.advisory(entry)
-  takeRepeated(entry)
   takeAnyway(field(words, 'advisoryId'))
   const specific = fieldsOf(requiredField(entry, 'database_specific'))
   const scores = osvScores(root)

@@ -5,6 +5,7 @@ import { readCsaf } from './csaf.ts'
 import { documentGrowth } from './document-growth.ts'
 import { documentText, legibleText } from './document-text.ts'
 import type { FormatReader } from './format-reading.ts'
+import { checkIndexed } from './indexed-texts.ts'
 import { jsonValue } from './json-text.ts'
 import { readOpenvex } from './openvex.ts'
 import { readOsv } from './osv.ts'
@@ -29,7 +30,10 @@ export function readDocument(name: string, format: Format | '', content: Uint8Ar
     const read = readerOf(actual, root)(root, tally, documentGrowth())
     tally.addUntaken(root)
     const id = idOf(read.id, actual, name, content)
-    return { document: { ...read, format: actual, id, unmapped: tally.list() } }
+    checkIndexed(root, { ...read, id })
+    // The times in a document of Wolfi's are of its events, of which a newer version may have fewer.
+    const revisionMs = actual === 'wolfi' ? undefined : read.revisionMs
+    return { document: { ...read, format: actual, id, revisionMs, unmapped: tally.list() } }
   } catch (error) {
     if (error instanceof DocumentProblem) return { rejection: error.rejection(() => legibleText(content)) }
     throw error

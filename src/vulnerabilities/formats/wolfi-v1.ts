@@ -55,7 +55,7 @@ function happeningOf(entry: Fields, tally: UnmappedTally): Happening | undefined
   const type = vexEvent(status, {
     justification,
     note: noteOf(entry, status),
-    fixedVersion: status === 'fixed' ? takeName(requiredField(entry, 'fixed-version')) : '',
+    fixedVersion: status === 'fixed' ? optionalName(entry, 'fixed-version') : '',
   })
   return { at: takeInstant(requiredField(entry, 'timestamp')), type, author: '', source: entry }
 }

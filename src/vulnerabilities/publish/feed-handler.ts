@@ -18,7 +18,7 @@ import { type FeedState, feedState } from './feed-state.ts'
 import type { FeedRequest, Feeds } from './feeds.ts'
 import { artifactAt, jsonText, locationOf, type WholeFeed, wholeFeeds } from './make-feed.ts'
 import { osvRecord } from './osv.ts'
-import { byAdvisoryId, hasArtifact } from './read-advisories.ts'
+import { byAdvisoryId, hasArtifact, hasRecord } from './read-advisories.ts'
 
 /**
  * What groups publish for scanners, below /vulnerabilities/feeds/. A public group's feeds are anybody's; for those of another
@@ -40,7 +40,7 @@ const MANIFEST = 'openvex/.well-known/vex-repository.json'
 
 const method = AdvisoryPublicationsService.method.getAdvisoryPublication
 /** Part of every name and tag: changes when the same advisories are published in another way. */
-const FORM = 1
+const FORM = 2
 
 /** What lies under a path. */
 type Asked = { readonly group: Uid; readonly path: string } & (
@@ -120,6 +120,7 @@ async function answer(
     // A time within which more may still change would hide that from whoever asks by it.
     ...(isSettled && { 'last-modified': new Date(changedMs).toUTCString() }),
   }
+  if (!(await isThere(options, context))) throw nothingThere()
   const seen = hasSeen(request, tags, isSettled ? changedMs : undefined)
   if (seen !== undefined) return { status: 304, headers: { ...headers, etag: seen }, body: undefined }
 
@@ -164,6 +165,13 @@ function acceptsGzip({ headers }: HttpRequest): boolean {
 
 const gzipped = promisify(gzip)
 
+/** Whether a condition may be judged: what is not there has no version that anybody could have. */
+async function isThere({ store }: FeedHandlerOptions, { asked }: Context): Promise<boolean> {
+  if ('record' in asked) return hasRecord(store.db, asked.group, asked.record)
+  if (!('feed' in asked) || typeof asked.feed === 'string') return true
+  return hasArtifact(store.db, asked.group, asked.feed.artifact)
+}
+
 function contentOf(options: FeedHandlerOptions, context: Context, name: string, compressed: boolean) {
   const { asked } = context
   if ('record' in asked) return recordOf(options, context, asked.record)
@@ -191,7 +199,7 @@ async function recordOf(
 }
 
 async function feedOf(
-  { store, feeds, baseUrl }: FeedHandlerOptions,
+  { feeds, baseUrl }: FeedHandlerOptions,
   { asked, state }: Context,
   name: string,
   compressed: boolean,
@@ -199,7 +207,6 @@ async function feedOf(
   const { group } = asked
   if (!('feed' in asked)) return undefined
   const { feed } = asked
-  if (typeof feed !== 'string' && !(await hasArtifact(store.db, group, feed.artifact))) return undefined
   const { publication, revision, changedMs } = state
   const { secdb, distribution } = publication
   const request: FeedRequest = {

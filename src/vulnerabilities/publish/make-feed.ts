@@ -82,7 +82,7 @@ async function* osvEntries(reads: Reads, { group, settings }: FeedJob): AsyncGen
 async function* modifiedRecords(reads: Reads, { group }: FeedJob): AsyncGenerator<string> {
   const list = new ModifiedList()
   for await (const { name, advisories } of byAdvisoryId(reads, group))
-    list.add(Math.max(...advisories.map(({ advisory }) => modifiedMs(advisory))), name)
+    list.add(Math.max(...advisories.map((one) => modifiedMs(one))), name)
   yield* list.lines()
 }
 

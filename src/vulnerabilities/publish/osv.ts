@@ -1,4 +1,4 @@
-import { type JsonObject, toJson } from '@bufbuild/protobuf'
+import { type JsonObject, type JsonValue, toJson } from '@bufbuild/protobuf'
 import {
   type Advisory,
   type AdvisoryEvent,
@@ -7,6 +7,7 @@ import {
   Severity_Type as SeverityType,
 } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import { timestampMs } from '../../core/message.ts'
+import { type CarriedOsv, unpackedOsv } from '../carried-osv.ts'
 import { latestApproved } from '../facets.ts'
 import { ecosystemOf, rangeTypeOf } from './ecosystems.ts'
 import { bareUrl, productUrl } from './package-url.ts'
@@ -14,54 +15,85 @@ import { eventMs, fixedVersions, instantOfMs, type PublishedAdvisory } from './p
 import type { Distribution } from './settings.ts'
 
 /**
- * OSV records (https://ossf.github.io/osv-schema): one for each advisory id. What OSV has no field for is in the
- * `database_specific` of what is affected, as the API shows it: the record is all there is of the advisory.
+ * OSV records (https://ossf.github.io/osv-schema): one for each advisory id. What came as OSV goes out as it came. What OSV has no
+ * field for is in the `database_specific` of what is affected, as the API shows it: the record is all there is of the advisory.
  */
 
 const SCHEMA_VERSION = '1.7.0'
 
 /** `advisories`: all that have one id, at least one. */
 export function osvRecord(advisories: readonly PublishedAdvisory[], distribution: Distribution): JsonObject {
-  const affected = inOrder(advisories, distribution)
+  const { affected, modified } = inOrder(advisories, distribution)
   const all = affected.map(({ advisory }) => advisory)
   const isOneSeverity = new Set(affected.map(({ severity }) => JSON.stringify(severity))).size === 1
   const shared = isOneSeverity ? (affected[0]?.severity ?? []) : []
-  const aliases = [...new Set(all.flatMap((advisory) => advisory.aliases))]
+  const own = newest(affected.flatMap(({ carried }) => carried ?? []))
+  const upstream = new Set(own['upstream'] as string[] | undefined)
+  const aliases = [...new Set(all.flatMap((advisory) => advisory.aliases))].filter((id) => !upstream.has(id))
   const artifacts = [...new Set(all.map(({ artifactName }) => artifactName))].sort()
   const id = all[0]?.advisoryId ?? ''
   const withdrawn = all.flatMap(({ deleteTime }) => (deleteTime === undefined ? [] : timestampMs(deleteTime)))
   return {
     schema_version: SCHEMA_VERSION,
     id,
-    modified: instantOfMs(Math.max(...all.map(modifiedMs))),
+    modified: instantOfMs(modified),
     published: instantOfMs(
       Math.min(...all.map(({ createTime }) => (createTime ? timestampMs(createTime) : 0))),
     ),
     // While one of them counts the record does.
     ...(withdrawn.length === all.length && { withdrawn: instantOfMs(Math.max(...withdrawn)) }),
     ...(aliases.length > 0 && { aliases }),
-    summary: `${aliases[0] ?? id} in ${artifacts.join(', ')}`,
+    ...of(own, 'upstream', 'related'),
+    summary: own['summary'] ?? `${aliases[0] ?? id} in ${artifacts.join(', ')}`,
+    ...of(own, 'details'),
     ...(shared.length > 0 && { severity: shared }),
-    affected: affected.map(({ json, severity }) =>
-      isOneSeverity || severity.length === 0 ? json : { ...json, severity },
+    affected: affected.flatMap(({ entries, severity }) =>
+      isOneSeverity || severity.length === 0 ? entries : entries.map((entry) => ({ ...entry, severity })),
     ),
+    ...of(own, 'references', 'credits', 'database_specific'),
   }
 }
 
 /** What is affected, in an order that does not depend on where it is kept. The same advisory of two groups is one. */
 function inOrder(advisories: readonly PublishedAdvisory[], distribution: Distribution) {
   const affected = advisories.map((one) => {
-    const json = affectedOf(one, distribution)
-    const severity = severityOf(one.advisory)
-    return { advisory: one.advisory, severity, json, text: JSON.stringify([json, severity]) }
+    const carried = carriedBy(one)
+    const entries = entriesOf(one, carried, distribution)
+    const severity = severityOf(one.advisory, carried)
+    const text = JSON.stringify([entries, severity])
+    return { advisory: one.advisory, carried, severity, entries, text, modifiedMs: modifiedMs(one, carried) }
   })
   const distinct = [...new Map(affected.map((one) => [one.text, one])).values()]
-  return distinct.sort((one, other) => (one.text < other.text ? -1 : 1))
+  return {
+    affected: distinct.sort((one, other) => (one.text < other.text ? -1 : 1)),
+    modified: Math.max(...affected.map((one) => one.modifiedMs)),
+  }
 }
 
-/** When a record last changed, which is what the list of records is ordered by. */
-export function modifiedMs({ updateTime }: Advisory): number {
-  return updateTime === undefined ? 0 : timestampMs(updateTime)
+function carriedBy({ osv }: PublishedAdvisory): CarriedOsv | undefined {
+  return osv === undefined ? undefined : unpackedOsv(osv)
+}
+
+/** What the newest of the records says of all that it affects. */
+function newest(carried: readonly CarriedOsv[]): JsonObject {
+  const order = ({ record }: CarriedOsv) => `${record['modified'] ?? ''} ${JSON.stringify(record)}`
+  const [first] = carried.toSorted((one, other) => (order(one) > order(other) ? -1 : 1))
+  return first?.record ?? {}
+}
+
+/** Those of its fields that it has. */
+function of(fields: JsonObject, ...names: readonly string[]): JsonObject {
+  return Object.fromEntries(
+    names.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]])),
+  )
+}
+
+/** When a record last changed, its severity included, which is what the list of records is ordered by. */
+export function modifiedMs(one: PublishedAdvisory, carried = carriedBy(one)): number {
+  const { updateTime } = one.advisory
+  // One that was published before had its severity from elsewhere there.
+  const ownMs = Date.parse(String(carried?.record['modified'] ?? ''))
+  return Math.max(updateTime === undefined ? 0 : timestampMs(updateTime), one.scoredMs ?? 0, ownMs || 0)
 }
 
 const severityTypes = new Map([
@@ -70,33 +102,56 @@ const severityTypes = new Map([
   [SeverityType.CVSS_V4, 'CVSS_V4'],
 ])
 
-function severityOf({ severities }: Pick<Advisory, 'severities'>): JsonObject[] {
+function severityOf(
+  { severities }: Pick<Advisory, 'severities'>,
+  carried: CarriedOsv | undefined,
+): JsonObject[] {
   const known = severities.flatMap(({ type, score }: Severity) => {
     const name = severityTypes.get(type)
     return name === undefined ? [] : [{ type: name, score }]
   })
-  return known.sort((a, b) => (`${a.type} ${a.score}` < `${b.type} ${b.score}` ? -1 : 1))
+  const own = [carried?.record ?? {}, ...(carried?.affected ?? [])].flatMap(
+    ({ severity }) => (severity ?? []) as JsonObject[],
+  )
+  const order = ({ type, score }: JsonObject) => `${type} ${score}`
+  const distinct = new Map([...known, ...own].map((one) => [order(one), of(one, 'type', 'score')]))
+  return [...distinct].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)
 }
 
-function affectedOf(one: PublishedAdvisory, distribution: Distribution): JsonObject {
+/** Of a package one, with the advisory; where its source has more of the same package those follow. */
+function entriesOf(
+  one: PublishedAdvisory,
+  carried: CarriedOsv | undefined,
+  distribution: Distribution,
+): JsonObject[] {
   const { advisory, origin, product, componentProduct } = one
   const ecosystem = ecosystemOf(advisory, distribution)
-  const described = ecosystem !== undefined && {
-    package: { ecosystem, name: advisory.artifactName, purl: purlOf(one, distribution) },
+  const words: JsonObject = {
+    advisory: ownWords(advisory),
+    ...(origin !== '' && { origin }),
+    ...(product !== '' && { product }),
+    ...(componentProduct !== '' && { componentProduct }),
   }
-  return {
-    ...described,
-    ranges: rangesOf(one, ecosystem),
-    database_specific: {
-      advisory: ownWords(advisory),
-      ...(origin !== '' && { origin }),
-      ...(product !== '' && { product }),
-      ...(componentProduct !== '' && { componentProduct }),
-    },
-  }
+  return (carried?.affected ?? [{}]).map((own, at) => {
+    const { purl, ranges, versions, ecosystem_specific, database_specific } = own
+    const name = advisory.artifactName
+    const described = { ecosystem: ecosystem ?? '', name, purl: purlOf(one, purl, distribution) }
+    const specific = { ...(at === 0 && words), ...(database_specific as JsonObject | undefined) }
+    // Of neither scanners take every version for affected.
+    const matched =
+      (ranges ?? versions) ? of(own, 'ranges', 'versions') : { ranges: rangesOf(one, ecosystem) }
+    return {
+      ...(ecosystem !== undefined && { package: described }),
+      ...matched,
+      ...(ecosystem_specific !== undefined && { ecosystem_specific }),
+      ...(Object.keys(specific).length > 0 && { database_specific: specific }),
+    }
+  })
 }
 
-function purlOf(one: PublishedAdvisory, distribution: Distribution): string {
+/** As the source has it, but for what goes by the settings of the group. */
+function purlOf(one: PublishedAdvisory, own: JsonValue | undefined, distribution: Distribution): string {
+  if (typeof own === 'string' && one.product !== '') return own
   const url = productUrl(one, distribution)
   // A CPE or an address of the source's is no package URL.
   return bareUrl(url.startsWith('pkg:') ? url : productUrl({ ...one, product: '' }, distribution))
@@ -115,7 +170,7 @@ function ownWords(advisory: Advisory): JsonObject {
 
 const EVER = { introduced: '0' }
 
-/** The newest event decides: nothing is known of when a vulnerability came in. */
+/** Where no source says it the newest event decides: nothing is known of when a vulnerability came in. */
 function rangesOf({ advisory, product }: PublishedAdvisory, ecosystem: string | undefined): JsonObject[] {
   const { artifactName, artifactType, events } = advisory
   const isRepository = ecosystem === undefined && artifactType === 'git'

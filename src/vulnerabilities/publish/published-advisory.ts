@@ -16,16 +16,22 @@ export interface PublishedAdvisory {
   /** How the source names the product and the component, where that is more than their names. */
   readonly product: string
   readonly componentProduct: string
+  /** What OSV says beyond that, packed; only where it is published as OSV. */
+  readonly osv?: Uint8Array
+  /** When a document that says how severe its vulnerability is was last read; 0 for none, or where nobody asks. */
+  scoredMs?: number
 }
 
 /** What is read of a row; `deleted_ms` of those that were taken back. */
-export type PublishedRow = ReadRow & Pick<AdvisoryRow, 'origin' | 'product' | 'component_product'>
+export type PublishedRow = ReadRow &
+  Pick<AdvisoryRow, 'origin' | 'product' | 'component_product'> &
+  Partial<Pick<AdvisoryRow, 'osv'>>
 
 export function publishedAdvisory(row: PublishedRow): PublishedAdvisory {
   const advisory = toAdvisory(row)
   advisory.events = advisory.events.filter(({ reviewState }) => reviewState === ReviewState.APPROVED)
-  const { origin, product, component_product: componentProduct } = row
-  return { advisory, origin, product, componentProduct }
+  const { origin, product, component_product: componentProduct, osv } = row
+  return { advisory, origin, product, componentProduct, ...(osv !== undefined && { osv }) }
 }
 
 /** The package that an advisory is about. */

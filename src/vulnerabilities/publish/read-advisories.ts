@@ -2,7 +2,7 @@ import type { UidRange } from '../../core/uid.ts'
 import { rangeBelow, rootOf, type Uid } from '../../core/uid.ts'
 import type { Reads } from '../../storage/snapshot.ts'
 import { runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
-import { addSeverities } from '../scores.ts'
+import { addSeverities, scoredTimes } from '../scores.ts'
 import { type PublishedAdvisory, type PublishedRow, publishedAdvisory } from './published-advisory.ts'
 
 /**
@@ -19,13 +19,19 @@ export interface Bundle {
 
 /** By advisory id, with severities and with those that were taken back. `id`: only this one. */
 export function byAdvisoryId(reads: Reads, group: Uid, id?: string): AsyncGenerator<Bundle> {
-  const rows = (table: Table) => sorted(reads, group, { table, keys: ['advisory_id'], only: id })
-  return bundles(merged(rows('advisories'), rows('withdrawn_advisories')), (all) =>
-    addSeverities(
-      reads,
-      all.map(({ advisory }) => advisory),
-    ),
+  const rows = (table: Table) => sorted(reads, group, { table, keys: ['advisory_id'], only: id, also: 'osv' })
+  return bundles(merged(rows('advisories'), rows('withdrawn_advisories')), (all) => addScores(reads, all))
+}
+
+/** Severities, and when they changed. */
+async function addScores(reads: Reads, page: readonly PublishedAdvisory[]): Promise<void> {
+  const advisories = page.map(({ advisory }) => advisory)
+  await addSeverities(reads, advisories)
+  const own = page.flatMap(({ advisory, osv }) =>
+    osv === undefined || osv.length === 0 ? [] : [[advisory.uid, advisory.legacyAdvisoryId ?? ''] as const],
   )
+  const times = await scoredTimes(reads, advisories, new Map(own))
+  for (const one of page) one.scoredMs = times.get(one.advisory.uid) ?? 0
 }
 
 /** By the package that artifacts were built from. */
@@ -52,6 +58,16 @@ export async function hasArtifact(reads: Reads, group: Uid, name: string): Promi
   return (await runText(reads, text, sql)).length > 0
 }
 
+/** Whether there is an advisory of an id, or was. */
+export async function hasRecord(reads: Reads, group: Uid, id: string): Promise<boolean> {
+  const sql = sqlText(reads.engine)
+  const parts = (['advisories', 'withdrawn_advisories'] as const).map(
+    (table) => `exists (select 1 from ${table} where root = ${sql.bind(rootOf(group))}
+      and advisory_id = ${sql.bind(id)} ${below(sql, group)})`,
+  )
+  return (await runText(reads, `select 1 where ${parts.join(' or ')}`, sql)).length > 0
+}
+
 type Table = 'advisories' | 'withdrawn_advisories'
 type Key = 'advisory_id' | 'artifact_name' | 'origin'
 
@@ -68,6 +84,8 @@ interface Order {
   readonly where?: string
   /** Where to begin. Not for later pages, which would all be looked for from there. */
   readonly begin?: string
+  /** A column that only this order needs. */
+  readonly also?: 'osv'
   /** The only value of the first key. */
   readonly only?: string | undefined
 }
@@ -91,11 +109,11 @@ const columns = [
 async function* sorted(
   reads: Reads,
   group: Uid,
-  { table, keys, where = 'true', begin = 'true', only }: Order,
+  { table, keys, where = 'true', begin = 'true', only, also }: Order,
 ): AsyncGenerator<Keyed[]> {
   const [first] = keys
   const order = [...keys, 'uid']
-  const selected = table === 'advisories' ? columns : `${columns}, deleted_ms`
+  const selected = [columns, also ?? [], table === 'advisories' ? [] : 'deleted_ms'].flat().join(', ')
   for (let last: PublishedRow | undefined; ; ) {
     const sql = sqlText(reads.engine)
     let text = `select ${selected} from ${table} where root = ${sql.bind(rootOf(group))} and ${where}`

@@ -195,6 +195,13 @@ export declare type ImportedDocument = Message<"berth.vulnerabilities.v1.Importe
    * @generated from field: repeated berth.vulnerabilities.v1.UnmappedField unmapped = 13;
    */
   unmapped: UnmappedField[];
+
+  /**
+   * 1 for a document of which a newer version is there: it changed nothing.
+   *
+   * @generated from field: int32 older = 14;
+   */
+  older: number;
 };
 
 /**
@@ -224,7 +231,7 @@ export declare type DeleteAdvisoryDocumentsRequest = Message<"berth.vulnerabilit
   format: string;
 
   /**
-   * What the documents call themselves, as GetAdvisorySources tells. Empty: all of the format, a
+   * What the documents call themselves, as GetAdvisoryDocuments tells. Empty: all of the format, a
    * thousand at a time.
    *
    * @generated from field: repeated string ids = 3;
@@ -273,6 +280,88 @@ export declare type DeleteAdvisoryDocumentsResponse = Message<"berth.vulnerabili
 export declare const DeleteAdvisoryDocumentsResponseSchema: GenMessage<DeleteAdvisoryDocumentsResponse>;
 
 /**
+ * Request of GetAdvisoryDocuments.
+ *
+ * @generated from message berth.vulnerabilities.v1.GetAdvisoryDocumentsRequest
+ */
+export declare type GetAdvisoryDocumentsRequest = Message<"berth.vulnerabilities.v1.GetAdvisoryDocumentsRequest"> & {
+  /**
+   * UID of the group that has them: not of one above it.
+   *
+   * @generated from field: string parent = 1;
+   */
+  parent: string;
+
+  /**
+   * Only documents of this format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: of any.
+   *
+   * @generated from field: string format = 2;
+   */
+  format: string;
+
+  /**
+   * Only what calls itself so. Empty: any.
+   *
+   * @generated from field: string id = 3;
+   */
+  id: string;
+
+  /**
+   * Gives the document itself as well. Needs `format` and `id`: it is one at a time.
+   *
+   * @generated from field: bool content = 4;
+   */
+  content: boolean;
+
+  /**
+   * Documents in a page: 0 means 50, and more than 200 means 200.
+   *
+   * @generated from field: int32 page_size = 5;
+   */
+  pageSize: number;
+
+  /**
+   * Cursor taken from `next_page_token` of the page before; empty starts at the first page.
+   *
+   * @generated from field: string page_token = 6;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message berth.vulnerabilities.v1.GetAdvisoryDocumentsRequest.
+ * Use `create(GetAdvisoryDocumentsRequestSchema)` to create a new message.
+ */
+export declare const GetAdvisoryDocumentsRequestSchema: GenMessage<GetAdvisoryDocumentsRequest>;
+
+/**
+ * Answer of GetAdvisoryDocuments.
+ *
+ * @generated from message berth.vulnerabilities.v1.GetAdvisoryDocumentsResponse
+ */
+export declare type GetAdvisoryDocumentsResponse = Message<"berth.vulnerabilities.v1.GetAdvisoryDocumentsResponse"> & {
+  /**
+   * The documents, by format and id.
+   *
+   * @generated from field: repeated berth.vulnerabilities.v1.AdvisorySource documents = 1;
+   */
+  documents: AdvisorySource[];
+
+  /**
+   * Cursor of the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message berth.vulnerabilities.v1.GetAdvisoryDocumentsResponse.
+ * Use `create(GetAdvisoryDocumentsResponseSchema)` to create a new message.
+ */
+export declare const GetAdvisoryDocumentsResponseSchema: GenMessage<GetAdvisoryDocumentsResponse>;
+
+/**
  * Request of GetAdvisorySources.
  *
  * @generated from message berth.vulnerabilities.v1.GetAdvisorySourcesRequest
@@ -284,6 +373,41 @@ export declare type GetAdvisorySourcesRequest = Message<"berth.vulnerabilities.v
    * @generated from field: string uid = 1;
    */
   uid: string;
+
+  /**
+   * Only documents of this format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: of any.
+   *
+   * @generated from field: string format = 2;
+   */
+  format: string;
+
+  /**
+   * Only what calls itself so. Empty: any.
+   *
+   * @generated from field: string id = 3;
+   */
+  id: string;
+
+  /**
+   * Gives the document itself as well. Needs `format` and `id`: it is one at a time.
+   *
+   * @generated from field: bool content = 4;
+   */
+  content: boolean;
+
+  /**
+   * Documents in a page: 0 means 50, and more than 200 means 200.
+   *
+   * @generated from field: int32 page_size = 5;
+   */
+  pageSize: number;
+
+  /**
+   * Cursor taken from `next_page_token` of the page before; empty starts at the first page.
+   *
+   * @generated from field: string page_token = 6;
+   */
+  pageToken: string;
 };
 
 /**
@@ -304,6 +428,13 @@ export declare type GetAdvisorySourcesResponse = Message<"berth.vulnerabilities.
    * @generated from field: repeated berth.vulnerabilities.v1.AdvisorySource sources = 1;
    */
   sources: AdvisorySource[];
+
+  /**
+   * Cursor of the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -313,7 +444,7 @@ export declare type GetAdvisorySourcesResponse = Message<"berth.vulnerabilities.
 export declare const GetAdvisorySourcesResponseSchema: GenMessage<GetAdvisorySourcesResponse>;
 
 /**
- * A document that tells of an advisory.
+ * A document that advisories come from.
  *
  * @generated from message berth.vulnerabilities.v1.AdvisorySource
  */
@@ -361,7 +492,7 @@ export declare type AdvisorySource = Message<"berth.vulnerabilities.v1.AdvisoryS
   unmapped: UnmappedField[];
 
   /**
-   * The document as it was published.
+   * The document as it was published, where it was asked for.
    *
    * @generated from field: bytes content = 7;
    */
@@ -431,8 +562,19 @@ export declare const AdvisoryDocumentsService: GenService<{
     output: typeof DeleteAdvisoryDocumentsResponseSchema;
   },
   /**
-   * Tells which documents an advisory comes from, and what of them no field of an advisory has. Fails
-   * with NOT_FOUND when there is no such advisory.
+   * Tells which documents a group has, and what of them no field of an advisory has: by format and id, a
+   * page at a time. They are what DeleteAdvisoryDocuments takes away.
+   *
+   * @generated from rpc berth.vulnerabilities.v1.AdvisoryDocumentsService.GetAdvisoryDocuments
+   */
+  getAdvisoryDocuments: {
+    methodKind: "unary";
+    input: typeof GetAdvisoryDocumentsRequestSchema;
+    output: typeof GetAdvisoryDocumentsResponseSchema;
+  },
+  /**
+   * Tells which documents an advisory comes from, and what of them no field of an advisory has: by format
+   * and id, a page at a time. Fails with NOT_FOUND when there is no such advisory.
    *
    * @generated from rpc berth.vulnerabilities.v1.AdvisoryDocumentsService.GetAdvisorySources
    */

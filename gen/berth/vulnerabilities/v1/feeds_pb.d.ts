@@ -262,6 +262,13 @@ export declare type ImportCounts = Message<"berth.vulnerabilities.v1.ImportCount
    * @generated from field: repeated berth.vulnerabilities.v1.ImportedDocument rejections = 10;
    */
   rejections: ImportedDocument[];
+
+  /**
+   * Documents of which a newer version is there: they changed nothing.
+   *
+   * @generated from field: int32 older = 11;
+   */
+  older: number;
 };
 
 /**

@@ -2,8 +2,10 @@
 // @generated from file chainguard/platform/iam/groups.proto (package chainguard.platform.iam, syntax proto3)
 /* eslint-disable */
 
-import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
+import type { UIDPFilter } from "../../../platform/common/v1/uidp.platform_pb.js";
+import type { EmptySchema } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file chainguard/platform/iam/groups.proto.
@@ -72,6 +74,210 @@ export declare type Group = Message<"chainguard.platform.iam.Group"> & {
  * Use `create(GroupSchema)` to create a new message.
  */
 export declare const GroupSchema: GenMessage<Group>;
+
+/**
+ * All groups that matched.
+ *
+ * @generated from message chainguard.platform.iam.GroupList
+ */
+export declare type GroupList = Message<"chainguard.platform.iam.GroupList"> & {
+  /**
+   * The groups, in the order of their identifiers.
+   *
+   * @generated from field: repeated chainguard.platform.iam.Group items = 1;
+   */
+  items: Group[];
+};
+
+/**
+ * Describes the message chainguard.platform.iam.GroupList.
+ * Use `create(GroupListSchema)` to create a new message.
+ */
+export declare const GroupListSchema: GenMessage<GroupList>;
+
+/**
+ * Which groups to list. What is set must all hold.
+ *
+ * @generated from message chainguard.platform.iam.GroupFilter
+ */
+export declare type GroupFilter = Message<"chainguard.platform.iam.GroupFilter"> & {
+  /**
+   * Keeps the group with this identifier.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Part of the group tree to look in.
+   *
+   * @generated from field: chainguard.platform.common.UIDPFilter uidp = 2;
+   */
+  uidp?: UIDPFilter | undefined;
+
+  /**
+   * Keeps groups with exactly this name.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message chainguard.platform.iam.GroupFilter.
+ * Use `create(GroupFilterSchema)` to create a new message.
+ */
+export declare const GroupFilterSchema: GenMessage<GroupFilter>;
+
+/**
+ * Request of Create.
+ *
+ * @generated from message chainguard.platform.iam.CreateGroupRequest
+ */
+export declare type CreateGroupRequest = Message<"chainguard.platform.iam.CreateGroupRequest"> & {
+  /**
+   * Group to create below: its identifier, the last part of it, or its name among the groups the
+   * caller can reach. Empty creates an organization.
+   *
+   * @generated from field: string parent = 1;
+   */
+  parent: string;
+
+  /**
+   * Group to create. Only its name and description matter.
+   *
+   * @generated from field: chainguard.platform.iam.Group group = 2;
+   */
+  group?: Group | undefined;
+};
+
+/**
+ * Describes the message chainguard.platform.iam.CreateGroupRequest.
+ * Use `create(CreateGroupRequestSchema)` to create a new message.
+ */
+export declare const CreateGroupRequestSchema: GenMessage<CreateGroupRequest>;
+
+/**
+ * Request of Delete.
+ *
+ * @generated from message chainguard.platform.iam.DeleteGroupRequest
+ */
+export declare type DeleteGroupRequest = Message<"chainguard.platform.iam.DeleteGroupRequest"> & {
+  /**
+   * Identifier of the group to remove.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message chainguard.platform.iam.DeleteGroupRequest.
+ * Use `create(DeleteGroupRequestSchema)` to create a new message.
+ */
+export declare const DeleteGroupRequestSchema: GenMessage<DeleteGroupRequest>;
+
+/**
+ * Request of LookupGroup. The caller's token says all there is to say.
+ *
+ * @generated from message chainguard.platform.iam.LookupGroupRequest
+ */
+export declare type LookupGroupRequest = Message<"chainguard.platform.iam.LookupGroupRequest"> & {
+};
+
+/**
+ * Describes the message chainguard.platform.iam.LookupGroupRequest.
+ * Use `create(LookupGroupRequestSchema)` to create a new message.
+ */
+export declare const LookupGroupRequestSchema: GenMessage<LookupGroupRequest>;
+
+/**
+ * Answer of LookupGroup.
+ *
+ * @generated from message chainguard.platform.iam.LookupGroupResponse
+ */
+export declare type LookupGroupResponse = Message<"chainguard.platform.iam.LookupGroupResponse"> & {
+  /**
+   * Verified organization whose name is the caller's e-mail domain.
+   *
+   * @generated from field: chainguard.platform.iam.Group group = 1;
+   */
+  group?: Group | undefined;
+};
+
+/**
+ * Describes the message chainguard.platform.iam.LookupGroupResponse.
+ * Use `create(LookupGroupResponseSchema)` to create a new message.
+ */
+export declare const LookupGroupResponseSchema: GenMessage<LookupGroupResponse>;
+
+/**
+ * Request of RequestGroupAccess.
+ *
+ * @generated from message chainguard.platform.iam.RequestGroupAccessRequest
+ */
+export declare type RequestGroupAccessRequest = Message<"chainguard.platform.iam.RequestGroupAccessRequest"> & {
+  /**
+   * Identifier of the organization to ask.
+   *
+   * @generated from field: string group_id = 1;
+   */
+  groupId: string;
+};
+
+/**
+ * Describes the message chainguard.platform.iam.RequestGroupAccessRequest.
+ * Use `create(RequestGroupAccessRequestSchema)` to create a new message.
+ */
+export declare const RequestGroupAccessRequestSchema: GenMessage<RequestGroupAccessRequest>;
+
+/**
+ * Answer of RequestGroupAccess: the owners have been asked, nothing has been granted.
+ *
+ * @generated from message chainguard.platform.iam.RequestGroupAccessResponse
+ */
+export declare type RequestGroupAccessResponse = Message<"chainguard.platform.iam.RequestGroupAccessResponse"> & {
+};
+
+/**
+ * Describes the message chainguard.platform.iam.RequestGroupAccessResponse.
+ * Use `create(RequestGroupAccessResponseSchema)` to create a new message.
+ */
+export declare const RequestGroupAccessResponseSchema: GenMessage<RequestGroupAccessResponse>;
+
+/**
+ * Request of CheckEligibility. The caller's token says all there is to say.
+ *
+ * @generated from message chainguard.platform.iam.CheckEligibilityRequest
+ */
+export declare type CheckEligibilityRequest = Message<"chainguard.platform.iam.CheckEligibilityRequest"> & {
+};
+
+/**
+ * Describes the message chainguard.platform.iam.CheckEligibilityRequest.
+ * Use `create(CheckEligibilityRequestSchema)` to create a new message.
+ */
+export declare const CheckEligibilityRequestSchema: GenMessage<CheckEligibilityRequest>;
+
+/**
+ * Answer of CheckEligibility.
+ *
+ * @generated from message chainguard.platform.iam.CheckEligibilityResponse
+ */
+export declare type CheckEligibilityResponse = Message<"chainguard.platform.iam.CheckEligibilityResponse"> & {
+  /**
+   * True when the caller's e-mail domain may be used to find an organization.
+   *
+   * @generated from field: bool eligible = 1;
+   */
+  eligible: boolean;
+};
+
+/**
+ * Describes the message chainguard.platform.iam.CheckEligibilityResponse.
+ * Use `create(CheckEligibilityResponseSchema)` to create a new message.
+ */
+export declare const CheckEligibilityResponseSchema: GenMessage<CheckEligibilityResponse>;
 
 /**
  * Sorts of organization.
@@ -166,4 +372,83 @@ export enum OrgStatus {
  * Describes the enum chainguard.platform.iam.OrgStatus.
  */
 export declare const OrgStatusSchema: GenEnum<OrgStatus>;
+
+/**
+ * Version 1 of GroupsService.
+ *
+ * @generated from service chainguard.platform.iam.Groups
+ */
+export declare const Groups: GenService<{
+  /**
+   * Creates a group below a parent or, with an empty parent, a new organization whose creator becomes
+   * its owner.
+   *
+   * @generated from rpc chainguard.platform.iam.Groups.Create
+   */
+  create: {
+    methodKind: "unary";
+    input: typeof CreateGroupRequestSchema;
+    output: typeof GroupSchema;
+  },
+  /**
+   * Replaces a group. Fields that are left out get their zero value; what only the server sets stays.
+   *
+   * @generated from rpc chainguard.platform.iam.Groups.Update
+   */
+  update: {
+    methodKind: "unary";
+    input: typeof GroupSchema;
+    output: typeof GroupSchema;
+  },
+  /**
+   * Lists all groups that match and in which the caller may read groups, in one answer.
+   *
+   * @generated from rpc chainguard.platform.iam.Groups.List
+   */
+  list: {
+    methodKind: "unary";
+    input: typeof GroupFilterSchema;
+    output: typeof GroupListSchema;
+  },
+  /**
+   * Removes an empty group.
+   *
+   * @generated from rpc chainguard.platform.iam.Groups.Delete
+   */
+  delete: {
+    methodKind: "unary";
+    input: typeof DeleteGroupRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Finds the verified organization that is named after the domain of the caller's e-mail address.
+   *
+   * @generated from rpc chainguard.platform.iam.Groups.LookupGroup
+   */
+  lookupGroup: {
+    methodKind: "unary";
+    input: typeof LookupGroupRequestSchema;
+    output: typeof LookupGroupResponseSchema;
+  },
+  /**
+   * Asks the owners of the organization that matches the caller's e-mail domain to let the caller in.
+   *
+   * @generated from rpc chainguard.platform.iam.Groups.RequestGroupAccess
+   */
+  requestGroupAccess: {
+    methodKind: "unary";
+    input: typeof RequestGroupAccessRequestSchema;
+    output: typeof RequestGroupAccessResponseSchema;
+  },
+  /**
+   * Tells whether the caller's e-mail domain is one that the two calls above would act on.
+   *
+   * @generated from rpc chainguard.platform.iam.Groups.CheckEligibility
+   */
+  checkEligibility: {
+    methodKind: "unary";
+    input: typeof CheckEligibilityRequestSchema;
+    output: typeof CheckEligibilityResponseSchema;
+  },
+}>;
 

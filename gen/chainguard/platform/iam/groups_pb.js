@@ -2,13 +2,18 @@
 // @generated from file chainguard/platform/iam/groups.proto (package chainguard.platform.iam, syntax proto3)
 /* eslint-disable */
 
-import { enumDesc, fileDesc, messageDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { file_annotations_auth } from "../../../annotations/auth_pb.js";
+import { file_google_api_annotations } from "../../../google/api/annotations_pb.js";
+import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.js";
+import { file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
+import { file_platform_common_v1_uidp_platform } from "../../../platform/common/v1/uidp.platform_pb.js";
 
 /**
  * Describes the file chainguard/platform/iam/groups.proto.
  */
 export const file_chainguard_platform_iam_groups = /*@__PURE__*/
-  fileDesc("CiRjaGFpbmd1YXJkL3BsYXRmb3JtL2lhbS9ncm91cHMucHJvdG8SF2NoYWluZ3VhcmQucGxhdGZvcm0uaWFtIrACCgVHcm91cBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEksKD3Jlc291cmNlX2xpbWl0cxgEIAMoCzIyLmNoYWluZ3VhcmQucGxhdGZvcm0uaWFtLkdyb3VwLlJlc291cmNlTGltaXRzRW50cnkSEAoIdmVyaWZpZWQYBSABKAgSLgoEa2luZBgGIAEoDjIgLmNoYWluZ3VhcmQucGxhdGZvcm0uaWFtLk9yZ0tpbmQSMgoGc3RhdHVzGAcgASgOMiIuY2hhaW5ndWFyZC5wbGF0Zm9ybS5pYW0uT3JnU3RhdHVzGjUKE1Jlc291cmNlTGltaXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgFOgI4ASqUAQoHT3JnS2luZBIYChRPUkdfS0lORF9VTlNQRUNJRklFRBAAEhQKEE9SR19LSU5EX1NUQVJURVIQARIVChFPUkdfS0lORF9DVVNUT01FUhACEhAKDE9SR19LSU5EX0RFVhADEhIKDk9SR19LSU5EX0lORlJBEAQSHAoYT1JHX0tJTkRfQVdTX01BUktFVFBMQUNFEAUqdAoJT3JnU3RhdHVzEhoKFk9SR19TVEFUVVNfVU5TUEVDSUZJRUQQABIbChdPUkdfU1RBVFVTX0lOSVRJQUxJWklORxABEhQKEE9SR19TVEFUVVNfUkVBRFkQAhIYChRPUkdfU1RBVFVTX1NVU1BFTkRFRBADYgZwcm90bzM");
+  fileDesc("CiRjaGFpbmd1YXJkL3BsYXRmb3JtL2lhbS9ncm91cHMucHJvdG8SF2NoYWluZ3VhcmQucGxhdGZvcm0uaWFtIrgCCgVHcm91cBISCgJpZBgBIAEoCUIGkK+o0gUBEgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSSwoPcmVzb3VyY2VfbGltaXRzGAQgAygLMjIuY2hhaW5ndWFyZC5wbGF0Zm9ybS5pYW0uR3JvdXAuUmVzb3VyY2VMaW1pdHNFbnRyeRIQCgh2ZXJpZmllZBgFIAEoCBIuCgRraW5kGAYgASgOMiAuY2hhaW5ndWFyZC5wbGF0Zm9ybS5pYW0uT3JnS2luZBIyCgZzdGF0dXMYByABKA4yIi5jaGFpbmd1YXJkLnBsYXRmb3JtLmlhbS5PcmdTdGF0dXMaNQoTUmVzb3VyY2VMaW1pdHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBIjoKCUdyb3VwTGlzdBItCgVpdGVtcxgBIAMoCzIeLmNoYWluZ3VhcmQucGxhdGZvcm0uaWFtLkdyb3VwIl0KC0dyb3VwRmlsdGVyEgoKAmlkGAEgASgJEjQKBHVpZHAYAiABKAsyJi5jaGFpbmd1YXJkLnBsYXRmb3JtLmNvbW1vbi5VSURQRmlsdGVyEgwKBG5hbWUYAyABKAkiUwoSQ3JlYXRlR3JvdXBSZXF1ZXN0Eg4KBnBhcmVudBgBIAEoCRItCgVncm91cBgCIAEoCzIeLmNoYWluZ3VhcmQucGxhdGZvcm0uaWFtLkdyb3VwIisKEkRlbGV0ZUdyb3VwUmVxdWVzdBIVCgJpZBgBIAEoCUIJ4EECkK+o0gUBIhQKEkxvb2t1cEdyb3VwUmVxdWVzdCJEChNMb29rdXBHcm91cFJlc3BvbnNlEi0KBWdyb3VwGAEgASgLMh4uY2hhaW5ndWFyZC5wbGF0Zm9ybS5pYW0uR3JvdXAiMgoZUmVxdWVzdEdyb3VwQWNjZXNzUmVxdWVzdBIVCghncm91cF9pZBgBIAEoCUID4EECIhwKGlJlcXVlc3RHcm91cEFjY2Vzc1Jlc3BvbnNlIhkKF0NoZWNrRWxpZ2liaWxpdHlSZXF1ZXN0IiwKGENoZWNrRWxpZ2liaWxpdHlSZXNwb25zZRIQCghlbGlnaWJsZRgBIAEoCCqUAQoHT3JnS2luZBIYChRPUkdfS0lORF9VTlNQRUNJRklFRBAAEhQKEE9SR19LSU5EX1NUQVJURVIQARIVChFPUkdfS0lORF9DVVNUT01FUhACEhAKDE9SR19LSU5EX0RFVhADEhIKDk9SR19LSU5EX0lORlJBEAQSHAoYT1JHX0tJTkRfQVdTX01BUktFVFBMQUNFEAUqdAoJT3JnU3RhdHVzEhoKFk9SR19TVEFUVVNfVU5TUEVDSUZJRUQQABIbChdPUkdfU1RBVFVTX0lOSVRJQUxJWklORxABEhQKEE9SR19TVEFUVVNfUkVBRFkQAhIYChRPUkdfU1RBVFVTX1NVU1BFTkRFRBADMo0ICgZHcm91cHMSjQEKBkNyZWF0ZRIrLmNoYWluZ3VhcmQucGxhdGZvcm0uaWFtLkNyZWF0ZUdyb3VwUmVxdWVzdBoeLmNoYWluZ3VhcmQucGxhdGZvcm0uaWFtLkdyb3VwIjaC0+STAiM6BWdyb3VwIhovaWFtL3YxL2dyb3Vwcy97cGFyZW50PSoqfYqvqNIFBxIFCgFlEAESdgoGVXBkYXRlEh4uY2hhaW5ndWFyZC5wbGF0Zm9ybS5pYW0uR3JvdXAaHi5jaGFpbmd1YXJkLnBsYXRmb3JtLmlhbS5Hcm91cCIsgtPkkwIbOgEqGhYvaWFtL3YxL2dyb3Vwcy97aWQ9Kip9iq+o0gUFEgMKAWYSdQoETGlzdBIkLmNoYWluZ3VhcmQucGxhdGZvcm0uaWFtLkdyb3VwRmlsdGVyGiIuY2hhaW5ndWFyZC5wbGF0Zm9ybS5pYW0uR3JvdXBMaXN0IiOC0+STAhASDi9pYW0vdjEvZ3JvdXBziq+o0gUHEgUKAWcQARJ4CgZEZWxldGUSKy5jaGFpbmd1YXJkLnBsYXRmb3JtLmlhbS5EZWxldGVHcm91cFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiKYLT5JMCGCoWL2lhbS92MS9ncm91cHMve2lkPSoqfYqvqNIFBRIDCgFoEpYBCgtMb29rdXBHcm91cBIrLmNoYWluZ3VhcmQucGxhdGZvcm0uaWFtLkxvb2t1cEdyb3VwUmVxdWVzdBosLmNoYWluZ3VhcmQucGxhdGZvcm0uaWFtLkxvb2t1cEdyb3VwUmVzcG9uc2UiLILT5JMCHBIaL2lhbS92MS9ncm91cHM6bG9va3VwR3JvdXCKr6jSBQQSAhABEsMBChJSZXF1ZXN0R3JvdXBBY2Nlc3MSMi5jaGFpbmd1YXJkLnBsYXRmb3JtLmlhbS5SZXF1ZXN0R3JvdXBBY2Nlc3NSZXF1ZXN0GjMuY2hhaW5ndWFyZC5wbGF0Zm9ybS5pYW0uUmVxdWVzdEdyb3VwQWNjZXNzUmVzcG9uc2UiRILT5JMCNDoBKiIvL2lhbS92MS9ncm91cHMve2dyb3VwX2lkPSoqfTpyZXF1ZXN0R3JvdXBBY2Nlc3OKr6jSBQQSAhABEqoBChBDaGVja0VsaWdpYmlsaXR5EjAuY2hhaW5ndWFyZC5wbGF0Zm9ybS5pYW0uQ2hlY2tFbGlnaWJpbGl0eVJlcXVlc3QaMS5jaGFpbmd1YXJkLnBsYXRmb3JtLmlhbS5DaGVja0VsaWdpYmlsaXR5UmVzcG9uc2UiMYLT5JMCIRIfL2lhbS92MS9ncm91cHM6Y2hlY2tFbGlnaWJpbGl0eYqvqNIFBBICEAFiBnByb3RvMw", [file_annotations_auth, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_platform_common_v1_uidp_platform]);
 
 /**
  * Describes the message chainguard.platform.iam.Group.
@@ -16,6 +21,76 @@ export const file_chainguard_platform_iam_groups = /*@__PURE__*/
  */
 export const GroupSchema = /*@__PURE__*/
   messageDesc(file_chainguard_platform_iam_groups, 0);
+
+/**
+ * Describes the message chainguard.platform.iam.GroupList.
+ * Use `create(GroupListSchema)` to create a new message.
+ */
+export const GroupListSchema = /*@__PURE__*/
+  messageDesc(file_chainguard_platform_iam_groups, 1);
+
+/**
+ * Describes the message chainguard.platform.iam.GroupFilter.
+ * Use `create(GroupFilterSchema)` to create a new message.
+ */
+export const GroupFilterSchema = /*@__PURE__*/
+  messageDesc(file_chainguard_platform_iam_groups, 2);
+
+/**
+ * Describes the message chainguard.platform.iam.CreateGroupRequest.
+ * Use `create(CreateGroupRequestSchema)` to create a new message.
+ */
+export const CreateGroupRequestSchema = /*@__PURE__*/
+  messageDesc(file_chainguard_platform_iam_groups, 3);
+
+/**
+ * Describes the message chainguard.platform.iam.DeleteGroupRequest.
+ * Use `create(DeleteGroupRequestSchema)` to create a new message.
+ */
+export const DeleteGroupRequestSchema = /*@__PURE__*/
+  messageDesc(file_chainguard_platform_iam_groups, 4);
+
+/**
+ * Describes the message chainguard.platform.iam.LookupGroupRequest.
+ * Use `create(LookupGroupRequestSchema)` to create a new message.
+ */
+export const LookupGroupRequestSchema = /*@__PURE__*/
+  messageDesc(file_chainguard_platform_iam_groups, 5);
+
+/**
+ * Describes the message chainguard.platform.iam.LookupGroupResponse.
+ * Use `create(LookupGroupResponseSchema)` to create a new message.
+ */
+export const LookupGroupResponseSchema = /*@__PURE__*/
+  messageDesc(file_chainguard_platform_iam_groups, 6);
+
+/**
+ * Describes the message chainguard.platform.iam.RequestGroupAccessRequest.
+ * Use `create(RequestGroupAccessRequestSchema)` to create a new message.
+ */
+export const RequestGroupAccessRequestSchema = /*@__PURE__*/
+  messageDesc(file_chainguard_platform_iam_groups, 7);
+
+/**
+ * Describes the message chainguard.platform.iam.RequestGroupAccessResponse.
+ * Use `create(RequestGroupAccessResponseSchema)` to create a new message.
+ */
+export const RequestGroupAccessResponseSchema = /*@__PURE__*/
+  messageDesc(file_chainguard_platform_iam_groups, 8);
+
+/**
+ * Describes the message chainguard.platform.iam.CheckEligibilityRequest.
+ * Use `create(CheckEligibilityRequestSchema)` to create a new message.
+ */
+export const CheckEligibilityRequestSchema = /*@__PURE__*/
+  messageDesc(file_chainguard_platform_iam_groups, 9);
+
+/**
+ * Describes the message chainguard.platform.iam.CheckEligibilityResponse.
+ * Use `create(CheckEligibilityResponseSchema)` to create a new message.
+ */
+export const CheckEligibilityResponseSchema = /*@__PURE__*/
+  messageDesc(file_chainguard_platform_iam_groups, 10);
 
 /**
  * Describes the enum chainguard.platform.iam.OrgKind.
@@ -44,4 +119,12 @@ export const OrgStatusSchema = /*@__PURE__*/
  */
 export const OrgStatus = /*@__PURE__*/
   tsEnum(OrgStatusSchema);
+
+/**
+ * Version 1 of GroupsService.
+ *
+ * @generated from service chainguard.platform.iam.Groups
+ */
+export const Groups = /*@__PURE__*/
+  serviceDesc(file_chainguard_platform_iam_groups, 0);
 

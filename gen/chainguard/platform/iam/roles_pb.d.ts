@@ -2,8 +2,10 @@
 // @generated from file chainguard/platform/iam/roles.proto (package chainguard.platform.iam, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
+import type { UIDPFilter } from "../../../platform/common/v1/uidp.platform_pb.js";
+import type { EmptySchema } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file chainguard/platform/iam/roles.proto.
@@ -50,4 +52,161 @@ export declare type Role = Message<"chainguard.platform.iam.Role"> & {
  * Use `create(RoleSchema)` to create a new message.
  */
 export declare const RoleSchema: GenMessage<Role>;
+
+/**
+ * All roles that matched.
+ *
+ * @generated from message chainguard.platform.iam.RoleList
+ */
+export declare type RoleList = Message<"chainguard.platform.iam.RoleList"> & {
+  /**
+   * The roles, in the order of their identifiers.
+   *
+   * @generated from field: repeated chainguard.platform.iam.Role items = 1;
+   */
+  items: Role[];
+};
+
+/**
+ * Describes the message chainguard.platform.iam.RoleList.
+ * Use `create(RoleListSchema)` to create a new message.
+ */
+export declare const RoleListSchema: GenMessage<RoleList>;
+
+/**
+ * Which roles to list. What is set must all hold.
+ *
+ * @generated from message chainguard.platform.iam.RoleFilter
+ */
+export declare type RoleFilter = Message<"chainguard.platform.iam.RoleFilter"> & {
+  /**
+   * Keeps the role with this identifier.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Keeps roles with exactly this name.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Keeps roles directly in this group, or with `/` the built-in ones.
+   *
+   * @generated from field: string parent = 3;
+   */
+  parent: string;
+
+  /**
+   * Part of the group tree to look in.
+   *
+   * @generated from field: chainguard.platform.common.UIDPFilter uidp = 4;
+   */
+  uidp?: UIDPFilter | undefined;
+};
+
+/**
+ * Describes the message chainguard.platform.iam.RoleFilter.
+ * Use `create(RoleFilterSchema)` to create a new message.
+ */
+export declare const RoleFilterSchema: GenMessage<RoleFilter>;
+
+/**
+ * Request of Create.
+ *
+ * @generated from message chainguard.platform.iam.CreateRoleRequest
+ */
+export declare type CreateRoleRequest = Message<"chainguard.platform.iam.CreateRoleRequest"> & {
+  /**
+   * Group to create the role in.
+   *
+   * @generated from field: string parent_id = 1;
+   */
+  parentId: string;
+
+  /**
+   * Role to create.
+   *
+   * @generated from field: chainguard.platform.iam.Role role = 2;
+   */
+  role?: Role | undefined;
+};
+
+/**
+ * Describes the message chainguard.platform.iam.CreateRoleRequest.
+ * Use `create(CreateRoleRequestSchema)` to create a new message.
+ */
+export declare const CreateRoleRequestSchema: GenMessage<CreateRoleRequest>;
+
+/**
+ * Request of Delete.
+ *
+ * @generated from message chainguard.platform.iam.DeleteRoleRequest
+ */
+export declare type DeleteRoleRequest = Message<"chainguard.platform.iam.DeleteRoleRequest"> & {
+  /**
+   * Identifier of the role to remove.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message chainguard.platform.iam.DeleteRoleRequest.
+ * Use `create(DeleteRoleRequestSchema)` to create a new message.
+ */
+export declare const DeleteRoleRequestSchema: GenMessage<DeleteRoleRequest>;
+
+/**
+ * Version 1 of RolesService.
+ *
+ * @generated from service chainguard.platform.iam.Roles
+ */
+export declare const Roles: GenService<{
+  /**
+   * Creates a role in a group.
+   *
+   * @generated from rpc chainguard.platform.iam.Roles.Create
+   */
+  create: {
+    methodKind: "unary";
+    input: typeof CreateRoleRequestSchema;
+    output: typeof RoleSchema;
+  },
+  /**
+   * Replaces a role. Fields that are left out get their zero value; what
+   * only the server sets stays.
+   *
+   * @generated from rpc chainguard.platform.iam.Roles.Update
+   */
+  update: {
+    methodKind: "unary";
+    input: typeof RoleSchema;
+    output: typeof RoleSchema;
+  },
+  /**
+   * Lists all roles that match and that the caller may read, the built-in ones too, in one answer.
+   *
+   * @generated from rpc chainguard.platform.iam.Roles.List
+   */
+  list: {
+    methodKind: "unary";
+    input: typeof RoleFilterSchema;
+    output: typeof RoleListSchema;
+  },
+  /**
+   * Removes a role that nothing is bound to.
+   *
+   * @generated from rpc chainguard.platform.iam.Roles.Delete
+   */
+  delete: {
+    methodKind: "unary";
+    input: typeof DeleteRoleRequestSchema;
+    output: typeof EmptySchema;
+  },
+}>;
 

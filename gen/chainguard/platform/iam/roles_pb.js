@@ -2,13 +2,18 @@
 // @generated from file chainguard/platform/iam/roles.proto (package chainguard.platform.iam, syntax proto3)
 /* eslint-disable */
 
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_annotations_auth } from "../../../annotations/auth_pb.js";
+import { file_google_api_annotations } from "../../../google/api/annotations_pb.js";
+import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.js";
+import { file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
+import { file_platform_common_v1_uidp_platform } from "../../../platform/common/v1/uidp.platform_pb.js";
 
 /**
  * Describes the file chainguard/platform/iam/roles.proto.
  */
 export const file_chainguard_platform_iam_roles = /*@__PURE__*/
-  fileDesc("CiNjaGFpbmd1YXJkL3BsYXRmb3JtL2lhbS9yb2xlcy5wcm90bxIXY2hhaW5ndWFyZC5wbGF0Zm9ybS5pYW0iSwoEUm9sZRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEhQKDGNhcGFiaWxpdGllcxgEIAMoCWIGcHJvdG8z");
+  fileDesc("CiNjaGFpbmd1YXJkL3BsYXRmb3JtL2lhbS9yb2xlcy5wcm90bxIXY2hhaW5ndWFyZC5wbGF0Zm9ybS5pYW0iUwoEUm9sZRISCgJpZBgBIAEoCUIGkK+o0gUBEgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSFAoMY2FwYWJpbGl0aWVzGAQgAygJIjgKCFJvbGVMaXN0EiwKBWl0ZW1zGAEgAygLMh0uY2hhaW5ndWFyZC5wbGF0Zm9ybS5pYW0uUm9sZSJsCgpSb2xlRmlsdGVyEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDgoGcGFyZW50GAMgASgJEjQKBHVpZHAYBCABKAsyJi5jaGFpbmd1YXJkLnBsYXRmb3JtLmNvbW1vbi5VSURQRmlsdGVyIl4KEUNyZWF0ZVJvbGVSZXF1ZXN0EhwKCXBhcmVudF9pZBgBIAEoCUIJ4EECkK+o0gUBEisKBHJvbGUYAiABKAsyHS5jaGFpbmd1YXJkLnBsYXRmb3JtLmlhbS5Sb2xlIioKEURlbGV0ZVJvbGVSZXF1ZXN0EhUKAmlkGAEgASgJQgngQQKQr6jSBQEy+QMKBVJvbGVzEosBCgZDcmVhdGUSKi5jaGFpbmd1YXJkLnBsYXRmb3JtLmlhbS5DcmVhdGVSb2xlUmVxdWVzdBodLmNoYWluZ3VhcmQucGxhdGZvcm0uaWFtLlJvbGUiNoLT5JMCJDoEcm9sZSIcL2lhbS92MS9yb2xlcy97cGFyZW50X2lkPSoqfYqvqNIFBhIECgKtAhJ0CgZVcGRhdGUSHS5jaGFpbmd1YXJkLnBsYXRmb3JtLmlhbS5Sb2xlGh0uY2hhaW5ndWFyZC5wbGF0Zm9ybS5pYW0uUm9sZSIsgtPkkwIaOgEqGhUvaWFtL3YxL3JvbGVzL3tpZD0qKn2Kr6jSBQYSBAoCrgIScwoETGlzdBIjLmNoYWluZ3VhcmQucGxhdGZvcm0uaWFtLlJvbGVGaWx0ZXIaIS5jaGFpbmd1YXJkLnBsYXRmb3JtLmlhbS5Sb2xlTGlzdCIjgtPkkwIPEg0vaWFtL3YxL3JvbGVziq+o0gUIEgYKAq8CEAESdwoGRGVsZXRlEiouY2hhaW5ndWFyZC5wbGF0Zm9ybS5pYW0uRGVsZXRlUm9sZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiKYLT5JMCFyoVL2lhbS92MS9yb2xlcy97aWQ9Kip9iq+o0gUGEgQKArACYgZwcm90bzM", [file_annotations_auth, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_platform_common_v1_uidp_platform]);
 
 /**
  * Describes the message chainguard.platform.iam.Role.
@@ -16,4 +21,40 @@ export const file_chainguard_platform_iam_roles = /*@__PURE__*/
  */
 export const RoleSchema = /*@__PURE__*/
   messageDesc(file_chainguard_platform_iam_roles, 0);
+
+/**
+ * Describes the message chainguard.platform.iam.RoleList.
+ * Use `create(RoleListSchema)` to create a new message.
+ */
+export const RoleListSchema = /*@__PURE__*/
+  messageDesc(file_chainguard_platform_iam_roles, 1);
+
+/**
+ * Describes the message chainguard.platform.iam.RoleFilter.
+ * Use `create(RoleFilterSchema)` to create a new message.
+ */
+export const RoleFilterSchema = /*@__PURE__*/
+  messageDesc(file_chainguard_platform_iam_roles, 2);
+
+/**
+ * Describes the message chainguard.platform.iam.CreateRoleRequest.
+ * Use `create(CreateRoleRequestSchema)` to create a new message.
+ */
+export const CreateRoleRequestSchema = /*@__PURE__*/
+  messageDesc(file_chainguard_platform_iam_roles, 3);
+
+/**
+ * Describes the message chainguard.platform.iam.DeleteRoleRequest.
+ * Use `create(DeleteRoleRequestSchema)` to create a new message.
+ */
+export const DeleteRoleRequestSchema = /*@__PURE__*/
+  messageDesc(file_chainguard_platform_iam_roles, 4);
+
+/**
+ * Version 1 of RolesService.
+ *
+ * @generated from service chainguard.platform.iam.Roles
+ */
+export const Roles = /*@__PURE__*/
+  serviceDesc(file_chainguard_platform_iam_roles, 0);
 

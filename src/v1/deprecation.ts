@@ -1,0 +1,22 @@
+/** That version 1 will end, as its answers tell it: nothing, unless the operator has said so. */
+export interface Deprecation {
+  /** When it became, or becomes, deprecated. */
+  readonly atMs: number
+  /** When it may stop to answer. */
+  readonly sunsetMs: number | undefined
+  /** Where callers learn how to move. */
+  readonly migrationUrl: string | undefined
+}
+
+/** The headers, which gRPC has as metadata: Deprecation (RFC 9745), Sunset (RFC 8594) and Link (RFC 8288). */
+export function deprecationHeaders({
+  atMs,
+  sunsetMs,
+  migrationUrl,
+}: Deprecation): Readonly<Record<string, string>> {
+  return {
+    deprecation: `@${Math.floor(atMs / 1000)}`,
+    ...(sunsetMs !== undefined && { sunset: new Date(sunsetMs).toUTCString() }),
+    ...(migrationUrl !== undefined && { link: `<${migrationUrl}>; rel="deprecation"` }),
+  }
+}

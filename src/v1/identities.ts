@@ -1,0 +1,104 @@
+import { create } from '@bufbuild/protobuf'
+import { Identities, IdentityListSchema, IdentitySchema } from '#gen/chainguard/platform/iam/identities_pb.js'
+import {
+  IdentitiesService,
+  type Identity as NewIdentity,
+  IdentitySchema as NewIdentitySchema,
+  RelationshipType,
+} from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { notFound } from '../core/errors.ts'
+import { limits } from '../core/limits.ts'
+import { timestampOf } from '../core/message.ts'
+import { readResource } from '../storage/rows.ts'
+import type { Store } from '../storage/store.ts'
+import { narrowed, nothing, respelled, translation, wholeList } from './translation.ts'
+import { inner, wording } from './wording.ts'
+
+/** Identities of version 1. */
+
+const [oldInner, newInner] = [IdentitySchema.nestedMessages, NewIdentitySchema.nestedMessages]
+const named = (messages: typeof oldInner, name: string) => messages.find((message) => message.name === name)!
+
+const staticKeys = wording(named(oldInner, 'StaticKeys'), named(newInner, 'StaticKeys'), [
+  'issuer',
+  'subject',
+  'issuerKeys',
+  ['expiration', 'expirationTime'],
+  'audiences',
+])
+
+const identity = wording(IdentitySchema, NewIdentitySchema, [
+  ['id', 'uid'],
+  'name',
+  'description',
+  ['createdAt', 'createTime'],
+  ['updatedAt', 'updateTime'],
+  ['lastSeen', 'lastSeenTime'],
+  'claimMatch',
+  ['static', 'staticKeys', inner(staticKeys)],
+  'servicePrincipal',
+  'awsIdentity',
+])
+
+const { listIdentities, createIdentity, updateIdentity, deleteIdentity, lookupIdentity } =
+  IdentitiesService.method
+
+const spelled = respelled({ parent: 'parentId' }, identity)
+
+export const identities = (store: Pick<Store, 'db' | 'clock'>) =>
+  translation(Identities, spelled, {
+    async list({ id, uidp }, ask) {
+      const within = narrowed(uidp, { id })
+      if (within === nothing) return create(IdentityListSchema)
+      return wholeList(ask, listIdentities, { uidp: within }, (page) =>
+        create(IdentityListSchema, { items: page.identities.map(identity.toOld) }),
+      )
+    },
+
+    async create({ parentId, identity: made = create(IdentitySchema) }, ask) {
+      const { relationship } = made
+      if (relationship.case === 'static')
+        relationship.value.expiration ??= timestampOf(store.clock() + limits.staticKeyLifetimeMsInVersionOne)
+      return identity.toOld(await ask(createIdentity, { parent: parentId, identity: identity.toNew(made) }))
+    },
+
+    async update(request, ask) {
+      const changed = { identity: identity.toNew(request), updateMask: { paths: [...identity.paths] } }
+      return identity.toOld(await ask(updateIdentity, changed))
+    },
+
+    delete: ({ id }, ask) => ask(deleteIdentity, { uid: id }),
+
+    /** A person, or else whatever tokens with this issuer and subject assume by an exact condition. */
+    async lookup({ issuer, subject }, ask) {
+      const { uid } = await ask(lookupIdentity, { issuer, subject })
+      const [person] = (await ask(listIdentities, { uidp: { ids: [uid] } })).identities
+      if (person !== undefined) return identity.toOld(person)
+      // The newer method tells everybody the uid of a person, also of one who has not come yet.
+      if ((await readResource(store.db, 'identities', uid)) !== undefined)
+        return create(IdentitySchema, { id: uid })
+      for (const relationshipType of [RelationshipType.CLAIM_MATCH, RelationshipType.STATIC]) {
+        let pageToken = ''
+        do {
+          const asked = { relationshipType, orderBy: 'uid', pageSize: limits.pageSizeMax, pageToken }
+          const { identities, nextPageToken } = await ask(listIdentities, asked)
+          const found = identities.find((one) => isAssumedBy(one, issuer, subject))
+          if (found !== undefined) return identity.toOld(found)
+          pageToken = nextPageToken
+        } while (pageToken !== '')
+      }
+      throw notFound('iam.chainguard.dev/Identity', uid, 'no identity has this issuer and subject')
+    },
+  })
+
+function isAssumedBy({ relationship }: NewIdentity, issuer: string, subject: string): boolean {
+  const { case: kind, value } = relationship
+  if (kind === 'claimMatch')
+    return (
+      value.iss.value === issuer &&
+      value.iss.case === 'issuer' &&
+      value.sub.value === subject &&
+      value.sub.case === 'subject'
+    )
+  return kind === 'staticKeys' && value.issuer === issuer && value.subject === subject
+}

@@ -1,0 +1,70 @@
+import { Registry } from '#gen/chainguard/platform/registry/registry_pb.js'
+import {
+  type Handlers,
+  implement,
+  type ServiceImplementation,
+  type ServiceTranslation,
+} from '../core/call.ts'
+import { notFound, unimplemented } from '../core/errors.ts'
+import type { RepoOptions } from '../registry/repos.ts'
+import type { Store } from '../storage/store.ts'
+import { deploymentHandlers } from './deployments.ts'
+import { registrySettingsHandlers } from './registry-settings.ts'
+import { repoHandlers, repoTranslators } from './repos.ts'
+import { tagHandlers, tagTranslators } from './tags.ts'
+import { translation } from './translation.ts'
+
+/** The one service that version 1 has for repos, tags and images. What newer services do not do in one call it does itself. */
+
+const PACKAGE_TYPE = 'registry.chainguard.dev/Package'
+
+export function registryTranslation(store: Pick<Store, 'db'>): ServiceTranslation {
+  return translation(Registry, (field) => field, { ...repoTranslators(store), ...tagTranslators })
+}
+
+export function registryService(store: Store, options: RepoOptions): ServiceImplementation {
+  return implement(Registry, {
+    ...repoHandlers(store, options),
+    ...tagHandlers(store),
+    ...deploymentHandlers(store),
+    ...registrySettingsHandlers(store),
+    ...notOffered,
+
+    // Advisories know versions that were fixed, but neither which there are nor when they end.
+    async getPackageVersionMetadata({ package: name }) {
+      throw notFound(PACKAGE_TYPE, name, `nothing is known of the versions of package ${name}`)
+    },
+  })
+}
+
+/** Why a method is not offered. */
+const reasons = {
+  'this registry keeps no manifests, so nothing is known of what is in an image': [
+    'getSbom',
+    'getHelm',
+    'getChart',
+    'listChartsByImageRepo',
+    'getImageConfig',
+    'getArchs',
+    'getSize',
+    'getRawSbom',
+    'getVulnReport',
+    'listManifestMetadata',
+    'getManifestDigestCount',
+  ],
+  'this server builds no images': ['listBuildReports', 'getBuildStatus'],
+  // An empty list would say that everything is still looked after.
+  'this server does not know when software reaches its end of life': ['listEolTags'],
+  'this server copies no images by itself': ['getUpdateStatus', 'getSyncStatus', 'listSyncStatuses'],
+} as const satisfies Readonly<Record<string, readonly (keyof typeof Registry.method)[]>>
+
+const notOffered: Handlers<typeof Registry> = Object.fromEntries(
+  Object.entries(reasons).flatMap(([reason, names]) =>
+    names.map((name) => [
+      name,
+      async () => {
+        throw unimplemented(reason)
+      },
+    ]),
+  ),
+)

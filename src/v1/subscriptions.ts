@@ -1,0 +1,22 @@
+import { create } from '@bufbuild/protobuf'
+import { SubscriptionListSchema, Subscriptions } from '#gen/chainguard/platform/events/subscriptions_pb.js'
+import { allowed } from '../core/allowed.ts'
+import { implement } from '../core/call.ts'
+import { notFound, unimplemented } from '../core/errors.ts'
+
+/** Subscriptions to events. None are sent, so nobody can be subscribed; what happened is in the audit log. */
+
+const TYPE = 'events.chainguard.dev/Subscription'
+
+export const subscriptionsService = implement(Subscriptions, {
+  async create() {
+    throw unimplemented('this server sends no events; the audit log tells what happened')
+  },
+
+  list: async () => create(SubscriptionListSchema),
+
+  async delete(_request, call) {
+    const { scope } = allowed(call)
+    throw notFound(TYPE, scope)
+  },
+})

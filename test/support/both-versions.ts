@@ -1,0 +1,733 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import {
+  type DescMessage,
+  type DescMethodUnary,
+  type DescService,
+  fromJson,
+  getOption,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  toJson,
+} from '@bufbuild/protobuf'
+import { CapabilitySchema, name as capabilityName } from '#gen/capabilities/capabilities_pb.js'
+import { GroupAccountAssociations } from '#gen/chainguard/platform/iam/account_associations_pb.js'
+import { GroupInvites } from '#gen/chainguard/platform/iam/group_invites_pb.js'
+import { Groups } from '#gen/chainguard/platform/iam/groups_pb.js'
+import { Identities } from '#gen/chainguard/platform/iam/identities_pb.js'
+import { IdentityProviders } from '#gen/chainguard/platform/iam/identity_providers_pb.js'
+import { RoleBindings } from '#gen/chainguard/platform/iam/role_bindings_pb.js'
+import { Roles } from '#gen/chainguard/platform/iam/roles_pb.js'
+import { AccountAssociationsService } from '#gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
+import { GroupInvitesService } from '#gen/chainguard/platform/iam/v2beta1/group_invites_pb.js'
+import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { IdentitiesService } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { IdentityProvidersService } from '#gen/chainguard/platform/iam/v2beta1/identity_providers_pb.js'
+import { RoleBindingsService } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
+import { RolesService } from '#gen/chainguard/platform/iam/v2beta1/roles_pb.js'
+import { Registry } from '#gen/chainguard/platform/registry/registry_pb.js'
+import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { TagsService } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
+import { type Cast, managedRole, type Organization } from './cast.ts'
+import type { GrpcFailure } from './grpc.ts'
+import { call } from './rest.ts'
+
+/**
+ * Random writes through version 1 and version 2, over REST and gRPC, and after each of them every read through all four held against
+ * the others. What corresponds to what is written down here a second time, from the public tables and in JSON, so that the server's
+ * own table is not its judge.
+ */
+
+type Json = Record<string, JsonValue | undefined>
+
+const faces = ['v1 REST', 'v1 gRPC', 'v2 REST', 'v2 gRPC'] as const
+type Face = (typeof faces)[number]
+const isOld = (face: Face) => face.startsWith('v1')
+
+/** A value of version 1 in the words of version 2, and back. */
+interface Words {
+  readonly toNew: (old: JsonValue) => JsonValue
+  readonly toOld: (next: JsonValue) => JsonValue
+}
+
+/** Fields by their older and newer names. */
+type Table = readonly (readonly [old: string, next: string, words?: Words])[]
+
+interface Kind {
+  readonly name: string
+  /** What its items have in lists. */
+  readonly fields: Table
+  /** What only REST shows. */
+  readonly restOnly?: Table
+  /** What callers write; without what the server sets. */
+  readonly written: Table
+  readonly old: {
+    readonly service: DescService
+    readonly path: string
+    readonly id: string
+    readonly body?: string
+    /** What its methods are called after, where several resources share a service. */
+    readonly resource?: string
+  }
+  readonly next: {
+    readonly service: DescService
+    readonly path: string
+    readonly resource: string
+    readonly plural: string
+  }
+  /** What a new one is to be, in the words of version 2; `undefined`: not possible now. */
+  readonly make: (world: World) => Json | undefined
+  /** Where it is created. */
+  readonly at: (world: World) => string
+  readonly only?: 'v1 updates' | 'v2 updates'
+  /** Default: `iam`. */
+  readonly domain?: 'registry'
+  /** What an update leaves as it is. */
+  readonly kept?: string
+  /** What lets version 2 list everything. */
+  readonly everything?: JsonObject
+}
+
+const renamed = (pairs: Readonly<Record<string, string>>): Words => {
+  const swap = (names: Readonly<Record<string, string>>) => (value: JsonValue) =>
+    Object.fromEntries(Object.entries(value as JsonObject).map(([name, one]) => [names[name] ?? name, one]))
+  const back = Object.fromEntries(Object.entries(pairs).map(([old, next]) => [next, old]))
+  return { toNew: swap(pairs), toOld: swap(back) }
+}
+
+const friendly = new Map(CapabilitySchema.values.map((one) => [one.name, getOption(one, capabilityName)]))
+const unfriendly = new Map([...friendly].map(([wire, name]) => [name, wire]))
+const capabilities: Words = {
+  toNew: (names) => (names as string[]).map((name) => unfriendly.get(name) ?? name),
+  toOld: (wires) => (wires as string[]).map((wire) => friendly.get(wire) ?? wire),
+}
+const tier: Words = {
+  toNew: (old) => `CATALOG_TIER_${old === 'UNKNOWN' ? 'UNSPECIFIED' : String(old)}`,
+  toOld: (next) => String(next).replace('CATALOG_TIER_', '').replace('UNSPECIFIED', 'UNKNOWN'),
+}
+const same = (...names: string[]): Table => names.map((name) => [name, name])
+const times: Table = [
+  ['createdAt', 'createTime'],
+  ['updatedAt', 'updateTime'],
+]
+
+const jwk = {
+  ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }),
+  kid: '1',
+  alg: 'ES256',
+  use: 'sig',
+}
+const keySet = JSON.stringify({ keys: [jwk] })
+
+const identityWritten: Table = [
+  ...same('name', 'description', 'claimMatch', 'awsIdentity'),
+  ['static', 'staticKeys', renamed({ expiration: 'expirationTime' })],
+]
+const associationWritten = same('name', 'description', 'amazon', 'google', 'azure', 'github', 'chainguard')
+
+const kinds: readonly Kind[] = [
+  {
+    name: 'groups',
+    fields: [['id', 'uid'], ...same('name', 'description', 'resourceLimits', 'verified', 'kind', 'status')],
+    restOnly: times,
+    written: same('name', 'description'),
+    old: { service: Groups, path: 'groups', id: 'id', body: 'group' },
+    next: { service: GroupsService, path: 'groups', resource: 'group', plural: 'groups' },
+    at: (world) => world.some('groups')?.['uid'] as string,
+    make: (world) => world.named(),
+  },
+  {
+    name: 'identities',
+    fields: [['id', 'uid'], ...identityWritten, ...times, ['lastSeen', 'lastSeenTime']],
+    written: identityWritten,
+    old: { service: Identities, path: 'identities', id: 'id', body: 'identity' },
+    next: { service: IdentitiesService, path: 'identities', resource: 'identity', plural: 'identities' },
+    at: (world) => world.some('groups')?.['uid'] as string,
+    make: (world) => ({ ...world.named(), ...world.relationship() }),
+  },
+  {
+    name: 'roles',
+    fields: [['id', 'uid'], ...same('name', 'description'), ['capabilities', 'capabilities', capabilities]],
+    restOnly: times,
+    written: [...same('name', 'description'), ['capabilities', 'capabilities', capabilities]],
+    old: { service: Roles, path: 'roles', id: 'id', body: 'role' },
+    next: { service: RolesService, path: 'roles', resource: 'role', plural: 'roles' },
+    at: (world) => world.some('groups')?.['uid'] as string,
+    make: (world) => ({ ...world.named(), capabilities: world.capabilities() }),
+  },
+  {
+    name: 'role bindings',
+    fields: [
+      ['id', 'uid'],
+      ['identity', 'identityUid'],
+      ['createdAt', 'createTime'],
+    ],
+    written: [
+      ['identity', 'identityUid'],
+      ['role', 'roleUid'],
+    ],
+    old: { service: RoleBindings, path: 'rolebindings', id: 'id', body: 'roleBinding' },
+    next: {
+      service: RoleBindingsService,
+      path: 'roleBindings',
+      resource: 'roleBinding',
+      plural: 'roleBindings',
+    },
+    at: (world) => world.some('groups')?.['uid'] as string,
+    make: (world) => {
+      const identity = world.some('identities')
+      const role = world.chance(0.5) ? { uid: managedRole('viewer') } : world.some('roles')
+      if (identity === undefined || role === undefined) return undefined
+      return { identityUid: identity['uid'], roleUid: role['uid'] }
+    },
+  },
+  {
+    name: 'identity providers',
+    fields: [['id', 'uid'], ...same('name', 'description', 'defaultRole', 'oidc', 'scim')],
+    restOnly: times,
+    written: same('name', 'description', 'defaultRole', 'oidc'),
+    old: { service: IdentityProviders, path: 'identityProviders', id: 'id', body: 'identityProvider' },
+    next: {
+      service: IdentityProvidersService,
+      path: 'identityProviders',
+      resource: 'identityProvider',
+      plural: 'identityProviders',
+    },
+    at: (world) => world.root,
+    make: (world) => ({
+      ...world.named(),
+      defaultRole: managedRole('viewer'),
+      oidc: {
+        issuer: `https://login${world.below(3)}.example.com`,
+        clientId: 'berth',
+        clientSecret: 'as it was given',
+        additionalScopes: world.chance(0.5) ? ['email'] : [],
+        groupsClaim: world.chance(0.5) ? 'groups' : '',
+      },
+    }),
+  },
+  {
+    name: 'account associations',
+    fields: [['group', 'uid'], ...associationWritten],
+    restOnly: [['id', 'uid'], ...times],
+    written: associationWritten,
+    old: { service: GroupAccountAssociations, path: 'account_associations', id: 'group' },
+    next: {
+      service: AccountAssociationsService,
+      path: 'accountAssociations',
+      resource: 'accountAssociation',
+      plural: 'accountAssociations',
+    },
+    at: (world) => world.some('groups')?.['uid'] as string,
+    make: (world) => ({
+      ...world.named(),
+      ...(world.chance(0.6) && { amazon: { account: `${world.below(9)}`.repeat(12) } }),
+      ...(world.chance(0.4) && { google: { projectId: 'example-project', projectNumber: '345678901234' } }),
+      ...(world.chance(0.4) && {
+        github: { appInstallations: { '1024': { installations: [{ installationId: '2048', name: 'x' }] } } },
+      }),
+      ...(world.chance(0.3) && {
+        azure: {
+          tenantId: '4e1c7f0a-52d8-4b6e-9f3a-c07d81b2e596',
+          clientIds: { catalog: '9b30d6f4-1a7e-4c52-8d0f-65e2a9c4b718' },
+        },
+      }),
+    }),
+  },
+  {
+    name: 'invites',
+    fields: [
+      ['id', 'uid'],
+      ['expiration', 'expirationTime'],
+      ...same('keyId', 'email', 'singleUse'),
+      ['createdAt', 'createTime'],
+    ],
+    written: [['role', 'roleUid'], ...same('email', 'singleUse', 'ttl')],
+    old: { service: GroupInvites, path: 'group_invites', id: 'id' },
+    next: {
+      service: GroupInvitesService,
+      path: 'groupInvites',
+      resource: 'groupInvite',
+      plural: 'groupInvites',
+    },
+    at: (world) => world.some('groups')?.['uid'] as string,
+    make: (world) => ({
+      roleUid: (world.some('roles')?.['uid'] as string | undefined) ?? managedRole('viewer'),
+      ttl: `${3600 + world.below(10)}s`,
+      ...(world.chance(0.5) && { email: 'ada@example.com' }),
+      ...(world.chance(0.5) && { singleUse: true }),
+    }),
+    only: 'v2 updates',
+  },
+  {
+    name: 'repos',
+    domain: 'registry',
+    fields: [
+      ['id', 'uid'],
+      ...same('name', 'description', 'bundles', 'aliases', 'activeTags', 'createTime'),
+      ['catalogTier', 'catalogTier', tier],
+    ],
+    restOnly: times,
+    written: same('name', 'description'),
+    old: { service: Registry, path: 'repos', id: 'id', body: 'repo', resource: 'Repo' },
+    next: { service: ReposService, path: 'repos', resource: 'repo', plural: 'repos' },
+    at: (world) => world.some('groups')?.['uid'] as string,
+    make: (world) => world.named(),
+  },
+  {
+    name: 'tags',
+    domain: 'registry',
+    fields: [
+      ['id', 'uid'],
+      ...same('name', 'digest', 'deprecated', 'bundles'),
+      ['lastUpdated', 'updateTime'],
+    ],
+    restOnly: [['updatedAt', 'updateTime']],
+    written: same('name', 'digest', 'deprecated', 'bundles'),
+    old: { service: Registry, path: 'tags', id: 'id', body: 'tag', resource: 'Tag' },
+    next: { service: TagsService, path: 'tags', resource: 'tag', plural: 'tags' },
+    at: (world) => world.some('repos')?.['uid'] as string,
+    make: (world) => ({
+      // Few, so that some are there already; some of the forms that lists of version 2 leave out.
+      name: `tag-${world.below(4)}${world.pick(['', '-20260101', '-r1'])}`,
+      ...(world.chance(0.8) && { digest: `sha256:${`${world.below(3)}`.repeat(64)}` }),
+      ...(world.chance(0.3) && { deprecated: true }),
+      ...(world.chance(0.3) && { bundles: ['fips'] }),
+    }),
+    only: 'v1 updates',
+    kept: 'name',
+    everything: { includeReferrers: true, includeDates: true, includeEpochs: true },
+  },
+]
+
+/** The state that every face shows, and where chance comes from. */
+class World {
+  readonly root: string
+  /** In the words of version 2, over REST. */
+  readonly known = new Map<string, Json[]>()
+  #state: number
+  #names = 0
+
+  constructor(root: string, seed: number) {
+    this.root = root
+    this.#state = seed
+  }
+
+  /** A whole number from 0 up to, and without, `end` (mulberry32). */
+  below(end: number): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0
+    let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 2 ** 32) * end)
+  }
+
+  chance(of: number): boolean {
+    return this.below(1000) < of * 1000
+  }
+
+  pick<T>(items: readonly T[]): T | undefined {
+    return items[this.below(items.length)]
+  }
+
+  some(kind: string): Json | undefined {
+    return this.pick(this.known.get(kind) ?? [])
+  }
+
+  /** Sometimes a name that no resource may have. */
+  named(): Json {
+    this.#names += 1
+    const name = this.chance(0.05) ? 'NOT A NAME!' : `thing ${this.#names}`
+    return { name, ...(this.chance(0.6) && { description: `What ${this.#names} is for` }) }
+  }
+
+  capabilities(): string[] {
+    const some = ['groups.list', 'groups.create', 'identity.list', 'roles.list'].filter(() =>
+      this.chance(0.5),
+    )
+    return some.map((name) => unfriendly.get(name)!)
+  }
+
+  relationship(): Json {
+    const subject = `robot ${this.below(1000)}`
+    switch (this.below(3)) {
+      case 0:
+        return {
+          staticKeys: {
+            issuer: 'https://keys.example',
+            subject,
+            issuerKeys: keySet,
+            audiences: this.chance(0.5) ? ['x'] : [],
+          },
+        }
+      case 1:
+        return {
+          awsIdentity: {
+            awsAccount: '123456789012',
+            arnPattern: 'arn:aws:iam::123456789012:role/.*',
+            userIdPattern: '.*',
+          },
+        }
+      default:
+        return {
+          claimMatch: {
+            issuer: 'https://issuer.example',
+            ...(this.chance(0.5) ? { subject } : { subjectPattern: 'robot .*' }),
+            ...(this.chance(0.3) && { audience: 'https://berth.example.com' }),
+            claims: this.chance(0.3) ? { team: 'x' } : {},
+            claimPatterns: this.chance(0.3) ? { event: 'push|pull' } : {},
+          },
+        }
+    }
+  }
+}
+
+/** Through which face, and whose token. */
+interface Way {
+  readonly cast: Cast
+  readonly token: string
+}
+
+/** `steps` writes from a seed. Fails with the seed, and with what had been written. */
+export async function differ(cast: Cast, seed: number, steps: number): Promise<void> {
+  const organization: Organization = await cast.organization()
+  const way = { cast, token: organization.owner.api.token }
+  const world = new World(organization.uid, seed)
+  const done: string[] = []
+  try {
+    await agreeing(way, world)
+    for (let step = 0; step < steps; step++) {
+      const what = await write(way, world)
+      done.push(what)
+      await agreeing(way, world)
+    }
+  } catch (error) {
+    const shown = done.slice(-10).join('\n  ')
+    throw new Error(`seed ${seed}, after\n  ${shown}\n${(error as Error).message}`, { cause: error })
+  }
+  assert.ok(
+    done.filter((text) => text.endsWith(' 0')).length > steps / 3,
+    `too little works:\n${done.join('\n')}`,
+  )
+}
+
+/** One random write through a random face; what it was, and its code. */
+async function write(way: Way, world: World): Promise<string> {
+  const kind = kinds[world.below(kinds.length)]!
+  const face = faces[world.below(faces.length)]!
+  const action = ['create', 'create', 'update', 'delete'][world.below(4)]!
+  const existing = world.some(kind.name)
+  const uid = existing?.['uid'] as string | undefined
+  if (action === 'create' || uid === undefined) {
+    const made = kind.make(world)
+    if (made === undefined) return `nothing to make ${kind.name} of`
+    const { code, answer } = await send(way, face, kind, 'create', kind.at(world) ?? world.root, made)
+    if (code === 0) showsWhatWasAsked(face, kind, made, answer)
+    return `${face} creates in ${kind.name} ${JSON.stringify(made)}: ${code}`
+  }
+  // What the caller's own rights come of stays.
+  const isNeeded =
+    uid === world.root ||
+    String(existing?.['name']).startsWith('member-') ||
+    existing?.['roleUid'] === managedRole('owner')
+  if (isNeeded) return `leaves ${kind.name} ${uid}`
+  if (action === 'delete') {
+    const { code } = await send(way, face, kind, 'delete', uid, {})
+    return `${face} deletes in ${kind.name} ${uid}: ${code}`
+  }
+  const made = kind.make(world)
+  if (made === undefined) return `nothing to make ${kind.name} of`
+  if (kind.kept !== undefined) made[kind.kept] = existing?.[kind.kept]
+  const by = kind.only === undefined ? face : (face.replace(/^v./, kind.only.slice(0, 2)) as Face)
+  const { code, answer } = await send(way, by, kind, 'update', uid, made)
+  if (code === 0) showsWhatWasAsked(by, kind, made, answer)
+  return `${by} updates in ${kind.name} ${uid} ${JSON.stringify(made)}: ${code}`
+}
+
+/** The answer has what was sent; what was left out is at its zero value. */
+function showsWhatWasAsked(face: Face, kind: Kind, made: Json, answer: Json): void {
+  for (const [old, next, words] of kind.written) {
+    if (next === 'ttl' || next === 'oidc' || next === 'roleUid' || (kind.name === 'invites' && isOld(face)))
+      continue
+    const shown = isOld(face) ? inNewWords(answer[old], words) : answer[next]
+    const asked = made[next]
+    if (asked === undefined) {
+      const zero = shown === undefined || shown === null || shown === '' || shown === false || isEmpty(shown)
+      assert.ok(zero, `${face} ${kind.name}.${next} was left out, and is ${JSON.stringify(shown)}`)
+    } else if (typeof asked !== 'object') assert.deepEqual(shown, asked, `${face} ${kind.name}.${next}`)
+    else if (!Array.isArray(asked))
+      assert.partialDeepStrictEqual(shown, asked, `${face} ${kind.name}.${next}`)
+  }
+}
+
+const isEmpty = (value: unknown) =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0
+
+function inNewWords(value: JsonValue | undefined, words: Words | undefined): JsonValue | undefined {
+  return value === undefined || value === null || words === undefined ? value : words.toNew(value)
+}
+
+interface Outcome {
+  readonly code: number
+  readonly answer: Json
+}
+
+type Action = 'create' | 'update' | 'delete'
+
+async function send(
+  way: Way,
+  face: Face,
+  kind: Kind,
+  action: Action,
+  uid: string,
+  made: Json,
+): Promise<Outcome> {
+  return isOld(face)
+    ? sendOld(way, face, kind, action, uid, made)
+    : sendNew(way, face, kind, action, uid, made)
+}
+
+/** What was left out stays left out: a PUT resets it. */
+async function sendOld(
+  way: Way,
+  face: Face,
+  kind: Kind,
+  action: Action,
+  uid: string,
+  made: Json,
+): Promise<Outcome> {
+  const { service, path, id, body: bodyField, resource = '' } = kind.old
+  const body = inOldWords(kind, made)
+  if (face === 'v1 REST') {
+    const verb = { create: 'POST', update: 'PUT', delete: 'DELETE' }[action]
+    return rest(
+      way,
+      verb,
+      `/${kind.domain ?? 'iam'}/v1/${path}/${uid}`,
+      action === 'delete' ? undefined : body,
+    )
+  }
+  const method = methodOf(service, action + resource)
+  const parent = method.input.fields[0]!.jsonName
+  const create = bodyField === undefined ? { [parent]: uid, ...body } : { [parent]: uid, [bodyField]: body }
+  const request = { create, update: { [id]: uid, ...body }, delete: { [id]: uid } }[action]
+  return grpc(way, method, request as JsonObject)
+}
+
+async function sendNew(
+  way: Way,
+  face: Face,
+  kind: Kind,
+  action: Action,
+  uid: string,
+  made: Json,
+): Promise<Outcome> {
+  const { service, path, resource } = kind.next
+  // A whole resource, as a PUT of version 1 has it.
+  const mask = kind.written.map(([, next]) => next)
+  if (face === 'v2 REST') {
+    const verb = { create: 'POST', update: 'PATCH', delete: 'DELETE' }[action]
+    const query = action === 'update' ? `?updateMask=${mask.join(',')}` : ''
+    return rest(
+      way,
+      verb,
+      `/${kind.domain ?? 'iam'}/v2beta1/${path}/${uid}${query}`,
+      action === 'delete' ? undefined : made,
+    )
+  }
+  const method = methodOf(service, `${action}${resource[0]!.toUpperCase()}${resource.slice(1)}`)
+  const request = {
+    create: { parent: uid, [resource]: made },
+    update: { [resource]: { uid, ...made }, updateMask: mask.join(',') },
+    delete: { uid },
+  }[action]
+  return grpc(way, method, request as JsonObject)
+}
+
+function inOldWords(kind: Kind, made: Json): Json {
+  const body: Json = {}
+  for (const [old, next, words] of kind.written) {
+    const value = made[next]
+    if (value !== undefined) body[old] = words === undefined ? value : words.toOld(value)
+  }
+  return body
+}
+
+async function rest({ cast, token }: Way, verb: string, path: string, body?: Json): Promise<Outcome> {
+  const reply = await call(verb, `${cast.berth.url}${path}`, { token, ...(body && { body }) })
+  return reply.status === 200 ? { code: 0, answer: reply.body ?? {} } : { code: reply.body.code, answer: {} }
+}
+
+async function grpc({ cast, token }: Way, method: DescMethodUnary, request: JsonObject): Promise<Outcome> {
+  try {
+    const reply = await cast.grpc.call(method, fromJson(method.input, request) as never, { token })
+    return { code: 0, answer: jsonOf(method.output, reply) }
+  } catch (error) {
+    const { code } = error as GrpcFailure
+    if (typeof code !== 'number') throw error
+    return { code, answer: {} }
+  }
+}
+
+function jsonOf(desc: DescMessage, message: Message): Json {
+  return toJson(desc, message, { alwaysEmitImplicit: true }) as Json
+}
+
+function methodOf(service: DescService, localName: string): DescMethodUnary {
+  const method = service.methods.find((one) => one.localName === localName)
+  assert.ok(method?.methodKind === 'unary', `${service.typeName} has no ${localName}`)
+  return method as DescMethodUnary
+}
+
+/** Every list through every face, and a single read of one of each kind. */
+async function agreeing(way: Way, world: World): Promise<void> {
+  const shown = new Map<string, Record<Face, Json[]>>()
+  await Promise.all(kinds.map(async (kind) => shown.set(kind.name, await listsOf(way, world, kind))))
+  for (const kind of kinds) {
+    const lists = shown.get(kind.name)!
+    const expected = lists['v2 REST']
+    world.known.set(kind.name, expected)
+    assert.deepEqual(lists['v2 gRPC'].map(plain), expected.map(plain), `v2 ${kind.name}: gRPC and REST`)
+    for (const face of ['v1 REST', 'v1 gRPC'] as const) {
+      const table = face === 'v1 REST' ? [...kind.fields, ...(kind.restOnly ?? [])] : kind.fields
+      const translated = lists[face].map((item) => plain(translatedBy(table, item)))
+      const picked = expected.map((item) => plain(pickedBy(table, item)))
+      assert.deepEqual(translated, picked, `${face} ${kind.name}`)
+    }
+    // No member that only one of the two knows, but for those of REST alone.
+    const restOnly = new Set((kind.restOnly ?? []).map(([old]) => old))
+    const sameKeys = (items: Json[]) => items.map((item) => without(plain(item) as Json, restOnly))
+    const [overRest, overGrpc] = [sameKeys(lists['v1 REST']), sameKeys(lists['v1 gRPC'])]
+    assert.deepEqual(overRest.map(deepPlain), overGrpc.map(deepPlain), `v1 ${kind.name}: REST and gRPC`)
+  }
+  bindingsAgree(shown)
+  for (const kind of kinds) {
+    const one = world.some(kind.name)
+    if (one !== undefined) await singleReads(way, kind, one)
+  }
+}
+
+function without(item: Json, names: ReadonlySet<string>): Json {
+  return Object.fromEntries(Object.entries(item).filter(([name]) => !names.has(name)))
+}
+
+/** Version 1 shows whole groups and roles in its bindings: those that its other lists show. */
+function bindingsAgree(shown: ReadonlyMap<string, Record<Face, Json[]>>): void {
+  const byId = (kind: string) => new Map(shown.get(kind)!['v1 REST'].map((item) => [item['id'], item]))
+  const [groups, roles] = [byId('groups'), byId('roles')]
+  const newer = new Map(shown.get('role bindings')!['v2 REST'].map((item) => [item['uid'], item]))
+  for (const item of shown.get('role bindings')!['v1 REST']) {
+    const { group, role, email, claimMatchIssuer, claimMatchSubject } = item as Record<string, Json>
+    const next = newer.get(item['id']) as Record<string, Json>
+    assert.deepEqual([group?.['id'], role?.['id']], [next['group']?.['uid'], next['role']?.['uid']])
+    assert.deepEqual(group, groups.get(group?.['id']))
+    if (roles.has(role?.['id'])) assert.deepEqual(role, roles.get(role?.['id']))
+    else
+      assert.ok(
+        (role?.['capabilities'] as string[] | undefined)?.length,
+        'a built-in role has its capabilities',
+      )
+    const { identity } = next
+    assert.deepEqual(
+      [email, claimMatchIssuer, claimMatchSubject],
+      [identity?.['email'], identity?.['issuer'], identity?.['subject']],
+    )
+  }
+  const older = shown.get('invites')!['v1 REST']
+  for (const [at, item] of shown.get('invites')!['v2 REST'].entries()) {
+    const [role, old] = [item['role'] as Json | undefined, older[at]!['role'] as Json | null]
+    assert.equal(old?.['id'], role?.['uid'])
+    assert.deepEqual(old?.['capabilities'], role && capabilities.toOld(role['capabilities']!))
+  }
+}
+
+async function listsOf(way: Way, world: World, kind: Kind): Promise<Record<Face, Json[]>> {
+  const { old, next } = kind
+  const filter = { descendantsOf: world.root }
+  const oldList = `list${old.resource === undefined ? '' : `${old.resource}s`}`
+  const all = Object.keys(kind.everything ?? {}).map((name) => `${name}=true&`)
+  // The organization itself is not below itself.
+  const takesFilter = methodOf(old.service, oldList).input.fields.some(({ name }) => name === 'uidp')
+  const withFilter = takesFilter && kind.name !== 'groups'
+  const query = withFilter ? `?uidp.descendants_of=${world.root}` : ''
+  const newQuery = withFilter ? `uidp.descendants_of=${world.root}&` : ''
+  const list = `list${next.plural[0]!.toUpperCase()}${next.plural.slice(1)}`
+  const [v1Rest, v1Grpc, v2Rest, v2Grpc] = await Promise.all([
+    rest(way, 'GET', `/${kind.domain ?? 'iam'}/v1/${old.path}${query}`),
+    grpc(way, methodOf(old.service, oldList), withFilter ? { uidp: filter } : {}),
+    rest(
+      way,
+      'GET',
+      `/${kind.domain ?? 'iam'}/v2beta1/${next.path}?${all.join('')}${newQuery}order_by=uid&page_size=200`,
+    ),
+    grpc(way, methodOf(next.service, list), {
+      ...kind.everything,
+      ...(withFilter && { uidp: filter }),
+      orderBy: 'uid',
+      pageSize: 200,
+    }),
+  ])
+  const items = ({ code, answer }: Outcome, name: string) => {
+    assert.equal(code, 0, `${kind.name} ${name}`)
+    return answer[name] as unknown as Json[]
+  }
+  return {
+    'v1 REST': items(v1Rest, 'items'),
+    'v1 gRPC': items(v1Grpc, 'items'),
+    'v2 REST': items(v2Rest, next.plural),
+    'v2 gRPC': items(v2Grpc, next.plural),
+  }
+}
+
+/** A list with the identifier is what version 1 has for a Get. */
+async function singleReads(way: Way, kind: Kind, one: Json): Promise<void> {
+  const { old, next } = kind
+  const uid = one['uid'] as string
+  const get = `get${next.resource[0]!.toUpperCase()}${next.resource.slice(1)}`
+  const [v1Rest, v1Grpc, v2Rest, v2Grpc] = await Promise.all([
+    rest(way, 'GET', `/${kind.domain ?? 'iam'}/v1/${old.path}?${old.id}=${uid}`),
+    grpc(way, methodOf(old.service, `list${old.resource === undefined ? '' : `${old.resource}s`}`), {
+      [old.id]: uid,
+    }),
+    rest(way, 'GET', `/${kind.domain ?? 'iam'}/v2beta1/${next.path}/${uid}`),
+    grpc(way, methodOf(next.service, get), { uid }),
+  ])
+  // Only a Get looks up what has become of a token for provisioning.
+  const listed = (item: Json) => plain(without(item, new Set(['scim'])))
+  assert.deepEqual(listed(v2Rest.answer), listed(one), `v2 ${get}`)
+  assert.deepEqual(plain(v2Grpc.answer), plain(v2Rest.answer), `v2 ${get} over gRPC`)
+  for (const { answer } of [v1Rest, v1Grpc]) {
+    const items = answer['items'] as unknown as Json[]
+    assert.equal(items.length, 1, `v1 ${kind.name} by identifier`)
+    assert.deepEqual(plain(translatedBy(kind.fields, items[0]!)), plain(pickedBy(kind.fields, one)))
+  }
+}
+
+function translatedBy(table: Table, item: Json): Json {
+  return Object.fromEntries(table.map(([old, next, words]) => [next, inNewWords(item[old], words)]))
+}
+
+function pickedBy(table: Table, item: Json): Json {
+  return Object.fromEntries(table.map(([, next]) => [next, item[next]]))
+}
+
+/** Without what is unset, and with times as numbers: writers differ in their digits. */
+function plain(value: JsonValue | Json | undefined): unknown {
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value === 'string' && /^\d{4}-\d\d-\d\dT.*Z$/.test(value)) return Date.parse(value)
+  if (typeof value !== 'object' || value === null) return value
+  const set = Object.entries(value).filter(([, one]) => one !== undefined && one !== null)
+  return Object.fromEntries(set.map(([name, one]) => [name, plain(one)]))
+}
+
+/** Also without the times that only REST shows of what is inside. */
+function deepPlain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(deepPlain)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).map(([name, one]) => {
+    const inside =
+      name === 'group' || name === 'role' ? without(one as Json, new Set(['createdAt', 'updatedAt'])) : one
+    return [name, deepPlain(typeof one === 'object' ? inside : one)]
+  })
+  return Object.fromEntries(entries)
+}

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { DescMethod } from '@bufbuild/protobuf'
+import { Registry } from '#gen/chainguard/platform/registry/registry_pb.js'
+import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { TagsService } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
+import { accessRule } from '../../src/auth/authorize.ts'
+import { limits } from '../../src/core/limits.ts'
+import { assertRefused, badField, denied, missing, newName, onEveryDatabase, taken } from '../support/cast.ts'
+import { versionOneOf } from '../support/version-one.ts'
+
+/** What only version 1 has: deployments, settings of a registry, subscriptions, and what is refused. */
+
+const REPO = 'registry.chainguard.dev/Repo'
+const DEPLOYMENT = 'registry.chainguard.dev/Deployment'
+
+onEveryDatabase('the registry of version 1', (cast) => {
+  const newRepo = async () => {
+    const organization = await cast().organization()
+    const owned = versionOneOf(cast(), organization.owner.api)
+    const { id: repo } = (await owned.post(`registry/repos/${organization.uid}`, { name: newName('repo') }))
+      .body
+    const operator = versionOneOf(cast(), cast().admin)
+    const viewer = versionOneOf(cast(), (await organization.member('viewer')).api)
+    return { ...organization, owned, operator, viewer, repo: repo as string }
+  }
+  const rows = (table: 'deployments' | 'registry_settings', root: string) =>
+    cast()
+      .berth.berth.installation.store.db.kysely.selectFrom(table)
+      .selectAll()
+      .where('root', '=', root)
+      .execute()
+
+  test('a repo may say which charts deploy it', async () => {
+    const { uid: root, operator, owned, repo } = await newRepo()
+    const path = `registry/repos/${repo}/deployment`
+    assertRefused(await owned.get(path), missing(DEPLOYMENT, repo))
+    const charts = [
+      { source: 'https://git.example/chart', repo: 'oci://cr.example/charts', chart: 'nginx' },
+      { repo: 'http://127.0.0.1:5000/charts' },
+    ]
+    assertRefused(await operator.put(path, { charts }), missing(DEPLOYMENT, repo))
+    const made = await operator.post(path, { charts })
+    assert.deepEqual(made.body, { id: repo, charts }, made.text)
+    assert.deepEqual((await owned.get(path)).body, made.body)
+    assertRefused(await operator.post(path, { charts }), taken(DEPLOYMENT, repo))
+    const changed = await operator.put(path, { charts: charts.slice(1) })
+    assert.deepEqual(changed.body.charts, charts.slice(1))
+    const { grpc } = cast()
+    const { charts: read } = await grpc.call(
+      Registry.method.getDeployment,
+      { repoId: repo },
+      { token: cast().admin.token },
+    )
+    assert.deepEqual(
+      read.map(({ source, repo, chart }) => [source, repo, chart]),
+      [[undefined, 'http://127.0.0.1:5000/charts', undefined]],
+    )
+    assert.deepEqual((await operator.put(path, {})).body, { id: repo, charts: [] })
+    assertRefused(await owned.get(path), missing(DEPLOYMENT, repo))
+    await cast().writesNothing(async () => {
+      assert.equal((await operator.put(path, {})).status, 200)
+    })
+    await operator.post(path, { charts })
+    await owned.delete(`registry/repos/${repo}`)
+    assert.deepEqual(await rows('deployments', root), [])
+    assertRefused(await owned.get(path), missing(REPO, repo))
+    assertRefused(await operator.post(path, { charts }), missing(REPO, repo))
+  })
+
+  test('charts come from where anybody may fetch them', async () => {
+    const { operator, owned, repo, viewer } = await newRepo()
+    const path = `registry/repos/${repo}/deployment`
+    const bad = [
+      'http://charts.example',
+      'ftp://charts.example',
+      'https://user@charts.example',
+      'https:charts.example',
+      'oci://',
+      'oci://me:secret@cr.example/charts',
+      'charts.example',
+      'https://charts.example/a b',
+      `https://charts.example/${'x'.repeat(limits.chartFieldCharsMax)}`,
+      '',
+    ]
+    await cast().writesNothing(async () => {
+      for (const url of bad)
+        assertRefused(await operator.post(path, { charts: [{ repo: url }] }), badField('charts[0].repo'))
+      const many = Array.from({ length: limits.deploymentChartsMax + 1 }, () => ({
+        repo: 'oci://cr.example/x',
+      }))
+      assertRefused(await operator.post(path, { charts: many }), badField('charts'))
+      assertRefused(await operator.post(path, {}), badField('charts'))
+      for (const api of [viewer, owned])
+        assertRefused(await api.post(path, { charts: many.slice(1) }), denied)
+    })
+  })
+
+  test('an organization may say how its images are copied', async () => {
+    const { uid: root, operator, owned, owner, viewer, repo } = await newRepo()
+    const path = `registry/settings/${root}`
+    const nothing = { registryId: root, uniqueTags: false, eolGracePeriod: false }
+    assert.deepEqual((await owned.get(path)).body, nothing)
+    await cast().writesNothing(async () => {
+      assert.deepEqual((await operator.put(path, {})).body, nothing)
+      assertRefused(await viewer.put(path, { uniqueTags: true }), denied)
+      assertRefused(await operator.put(`registry/settings/${repo}`, {}), badField('registryId'))
+      assertRefused(await owned.get(`registry/settings/${repo}`), badField('registryId'))
+    })
+    const wanted = { registryId: root, uniqueTags: true, eolGracePeriod: true }
+    assert.deepEqual((await operator.put(path, { ...wanted, registryId: 'x' })).body, wanted)
+    assert.deepEqual((await owned.get(path)).body, wanted)
+    // Copies say so, in either version.
+    const copying = { name: newName('copy'), sync_config: { source: repo } }
+    const { body: copy } = await operator.post(`registry/repos/${root}`, copying)
+    assert.deepEqual([copy.sync_config.uniqueTags, copy.sync_config.gracePeriod], [true, true])
+    const { sync_config } = (await owner.api.get(`registry/repos/${copy.id}`)).body
+    assert.deepEqual([sync_config.uniqueTags, sync_config.gracePeriod], [true, true])
+    await cast().writesNothing(async () => {
+      assert.deepEqual((await owned.put(`registry/repos/${copy.id}`, copying)).body, copy)
+    })
+    assert.deepEqual((await operator.put(path, { uniqueTags: true })).body, {
+      ...wanted,
+      eolGracePeriod: false,
+    })
+    const later = (await owned.get(`registry/repos?id=${copy.id}`)).body.items[0].sync_config
+    assert.deepEqual([later.uniqueTags, later.gracePeriod], [true, false])
+    await operator.delete(`registry/repos/${copy.id}`)
+    await owned.delete(`registry/repos/${repo}`)
+    for (const { uid } of (await cast().admin.get('iam/roleBindings', { 'uidp.children_of': root })).body
+      .roleBindings)
+      await cast().admin.delete(`iam/roleBindings/${uid}`)
+    for (const { uid } of (await cast().admin.get('iam/identities', { 'uidp.children_of': root })).body
+      .identities)
+      await cast().admin.delete(`iam/identities/${uid}`)
+    const gone = await cast().admin.delete(`iam/groups/${root}`)
+    assert.equal(gone.status, 200, gone.text)
+    assert.deepEqual(await rows('registry_settings', root), [])
+  })
+
+  test('what nothing is known of is empty or not found, what is not offered says why', async () => {
+    const { uid: root, owned, viewer, repo } = await newRepo()
+    const stranger = versionOneOf(cast(), (await cast().organization()).owner.api)
+    // None is not the same as not known.
+    const endsOfLife = await owned.get('registry/eoltags')
+    assert.deepEqual([endsOfLife.status, endsOfLife.body.code], [501, 12], endsOfLife.text)
+    assert.match(endsOfLife.body.message, /does not know when software reaches its end of life/)
+    assertRefused(await owned.get('registry/versions/go'), missing('registry.chainguard.dev/Package', 'go'))
+    const digest = `sha256:${'a'.repeat(64)}`
+    for (const path of [
+      ...['sbom', 'helm', 'chart', 'imageconfig', 'architectures', 'size', 'vulnreport'].map(
+        (what) => `registry/repos/${repo}/digests/${digest}/${what}`,
+      ),
+      `registry/repos/${repo}/digest/${digest}/rawsbom`,
+      `registry/repos/${repo}/chart-image-bindings`,
+      `registry/repos/${repo}/manifestmetdata`,
+      `registry/digestcount/${repo}`,
+      `registry/repos/${repo}:updatestatus`,
+      `registry/repos/${repo}:syncstatus`,
+    ]) {
+      const reply = await owned.get(path)
+      assert.deepEqual([reply.status, reply.body.code], [501, 12], `${path} ${reply.text}`)
+      assert.match(reply.body.message, /this (registry|server) (keeps|builds|copies) no/)
+      assertRefused(await stranger.get(path), denied)
+    }
+    for (const path of ['registry/buildreports', 'registry/buildstatus', 'registry/syncstatuses'])
+      assert.equal((await owned.get(path)).status, 501, path)
+
+    const sink = { sink: 'https://sink.example' }
+    const refused = await owned.post(`events/subscriptions/${root}`, sink)
+    assert.deepEqual([refused.status, refused.body.code], [501, 12], refused.text)
+    assert.match(refused.body.message, /sends no events/)
+    assertRefused(await viewer.post(`events/subscriptions/${root}`, sink), denied)
+    assert.deepEqual((await owned.get(`events/subscriptions?uidp.descendants_of=${root}`)).body, {
+      items: [],
+    })
+    const none = `${root}/0123456789abcdef`
+    assertRefused(
+      await owned.delete(`events/subscriptions/${none}`),
+      missing('events.chainguard.dev/Subscription', none),
+    )
+    assertRefused(await stranger.delete(`events/subscriptions/${none}`), denied)
+  })
+})
+
+test('the registry of version 1 asks for the rights that the newer services ask for', () => {
+  const pairs = [
+    [Registry.method.createRepo, ReposService.method.createRepo],
+    [Registry.method.updateRepo, ReposService.method.updateRepo],
+    [Registry.method.listRepos, ReposService.method.listRepos],
+    [Registry.method.deleteRepo, ReposService.method.deleteRepo],
+    [Registry.method.createTag, TagsService.method.createTag],
+    [Registry.method.listTags, TagsService.method.listTags],
+    [Registry.method.deleteTag, TagsService.method.deleteTag],
+  ] as const
+  const asked = (method: DescMethod) => {
+    const rule = accessRule(method)
+    return [rule.kind, 'capabilities' in rule ? rule.capabilities : undefined]
+  }
+  for (const [old, next] of pairs) assert.deepEqual(asked(old), asked(next), String(old))
+})
