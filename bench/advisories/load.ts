@@ -96,7 +96,6 @@ async function loadSome(
   )
   const documentRows = all.map(({ document, records }): AdvisoryDocumentRow => {
     const content = yamlOf(document)
-    const revisions = records.flatMap(({ events }) => events.map(({ timeMs }) => timeMs))
     return {
       root,
       parent,
@@ -104,7 +103,7 @@ async function loadSome(
       id: document.package,
       name: nameOf(document.package),
       content_hash: documentHash(content),
-      revision_ms: Math.max(...revisions),
+      revision_ms: 0,
       imported_ms: now,
       keys: deflateSync(JSON.stringify(records.map(({ key }) => key))),
       unmapped: '[]',

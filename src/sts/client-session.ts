@@ -58,6 +58,7 @@ export async function issueClientTokens(
 ): Promise<ClientTokens> {
   const { client, audiences, tokenAudiences = audiences, place, scopes = [] } = request
   const renewable = (request.refreshToken ?? true) && who.groups.length === 0 && scopes.length === 0
+  const lifetimeMs = renewable ? limits.clientSessionMs : limits.accessTokenLifetimeMs
   const session = await inTransaction(store.db, (tx) =>
     beginSession(store, tx, {
       ...who,
@@ -65,7 +66,7 @@ export async function issueClientTokens(
       kind: 'client',
       client,
       audiences,
-      lifetimeMs: renewable ? limits.clientSessionMs : limits.accessTokenLifetimeMs,
+      lifetimeMs,
     }),
   )
   const { identity } = who
@@ -81,7 +82,8 @@ export async function issueClientTokens(
         issuer: authUrl,
         identity,
         audiences,
-        issuedAtMs: store.clock(),
+        // When the session began: its end is told in whole seconds of the same clock reading.
+        issuedAtMs: expiresMs - lifetimeMs,
         expiresMs,
         session: id,
         secret,

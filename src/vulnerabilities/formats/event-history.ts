@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { AdvisoryEventSchema } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import { limits } from '../../core/limits.ts'
-import type { AdvisoryRecord, EventRecord } from '../advisory-record.ts'
+import type { EventRecord } from '../advisory-record.ts'
 import { compareInstants, type Instant } from './instants.ts'
 import { pathOf, problemWith, type Value } from './source-value.ts'
 import type { UnmappedTally } from './unmapped.ts'
@@ -53,12 +53,4 @@ export function historyOf(happenings: readonly Happening[], tally: UnmappedTally
     }
   }
   return events
-}
-
-/** When the newest event of a document was: how new the document is, where it does not say itself. */
-export function latestEvent(advisories: readonly AdvisoryRecord[]): number | undefined {
-  let latestMs: number | undefined
-  for (const { timeMs } of advisories.flatMap(({ events }) => events))
-    if (latestMs === undefined || timeMs > latestMs) latestMs = timeMs
-  return latestMs
 }

@@ -31,9 +31,7 @@ export function readDocument(name: string, format: Format | '', content: Uint8Ar
     tally.addUntaken(root)
     const id = idOf(read.id, actual, name, content)
     checkIndexed(root, { ...read, id })
-    // The times in a document of Wolfi's are of its events, of which a newer version may have fewer.
-    const revisionMs = actual === 'wolfi' ? undefined : read.revisionMs
-    return { document: { ...read, format: actual, id, revisionMs, unmapped: tally.list() } }
+    return { document: { ...read, format: actual, id, unmapped: tally.list() } }
   } catch (error) {
     if (error instanceof DocumentProblem) return { rejection: error.rejection(() => legibleText(content)) }
     throw error

@@ -1,5 +1,5 @@
 import type { AdvisoryRecord } from '../advisory-record.ts'
-import { type Happening, historyOf, latestEvent } from './event-history.ts'
+import { type Happening, historyOf } from './event-history.ts'
 import { emptyRecord, type FormatReader } from './format-reading.ts'
 import { recordKey } from './record-key.ts'
 import { type Fields, pathOf, problemWith, type Value } from './source-value.ts'
@@ -17,7 +17,7 @@ export const readWolfiV1: FormatReader = (root, tally, growth) => {
     growth.advisory(history)
     return recordOf(id, history, origin, tally)
   })
-  return { id: origin, revisionMs: latestEvent(advisories), advisories, scores: [] }
+  return { id: origin, revisionMs: undefined, advisories, scores: [] }
 }
 
 function recordOf(id: string, history: Value, origin: string, tally: UnmappedTally): AdvisoryRecord {

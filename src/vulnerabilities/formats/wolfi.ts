@@ -1,7 +1,7 @@
 import { AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositiveType } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import type { AdvisoryRecord, EventRecord } from '../advisory-record.ts'
 import type { DocumentGrowth } from './document-growth.ts'
-import { detectedByHand, eventType, type Happening, historyOf, latestEvent } from './event-history.ts'
+import { detectedByHand, eventType, type Happening, historyOf } from './event-history.ts'
 import { emptyRecord, type FormatReader } from './format-reading.ts'
 import { recordKey } from './record-key.ts'
 import { type Fields, pathOf, problemWith } from './source-value.ts'
@@ -20,7 +20,10 @@ import {
 } from './value-fields.ts'
 import { isPlatformId, takeAlias, takeVulnerabilityId } from './vulnerability-id.ts'
 
-/** Wolfi advisory documents of model 2, whose revisions only add: one document for each origin package. */
+/**
+ * Wolfi advisory documents of model 2, whose revisions only add: one document for each origin package. It does not say when it was
+ * made: the times in it are those of its events, of which a newer version may have fewer.
+ */
 export const readWolfi: FormatReader = (root, tally, growth) => {
   checkVersion(root)
   const origin = takeName(requiredField(fieldsOf(requiredField(root, 'package')), 'name'))
@@ -34,7 +37,7 @@ export const readWolfi: FormatReader = (root, tally, growth) => {
     ids.add(record.legacyAdvisoryId)
     return record
   })
-  return { id: origin, revisionMs: latestEvent(advisories), advisories, scores: [] }
+  return { id: origin, revisionMs: undefined, advisories, scores: [] }
 }
 
 function checkVersion(root: Fields): void {
