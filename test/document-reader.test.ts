@@ -26,20 +26,12 @@ const reasonOf = (result: ReadResult) => ('rejection' in result ? result.rejecti
 test('a document that takes too long is refused, and those that wait behind it are read', async (t) => {
   const reader = documentReader({ ...limits, documentReadingMsMax: 400 })
   t.after(() => reader.close())
-  // The thread starts within the time of the first.
-  await reader.read('first.json', '', small)
   const [slow, next] = await Promise.all([
     reader.read('slow.json', '', large),
     reader.read('next.json', '', small),
   ])
   assert.equal(reasonOf(slow), 'takes longer than 0.4 s to be read')
-  // On a busy machine a new thread may take as long to start.
-  let last = next
-  for (let attempt = 0; attempt < 20 && reasonOf(last) !== ''; attempt++) {
-    assert.match(reasonOf(last), /^takes longer/)
-    last = await reader.read('later.json', '', small)
-  }
-  assert.equal(reasonOf(last), '')
+  assert.equal(reasonOf(next), '')
 })
 
 test('a document that takes too much memory is refused, and the next is read', async (t) => {

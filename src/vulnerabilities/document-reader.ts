@@ -12,6 +12,8 @@ export interface DocumentReader {
 
 interface Thread {
   readonly worker: Worker
+  /** When it can read, or never will. Starting takes no document's time: a busy machine refuses none. */
+  readonly ready: Promise<void>
   readonly waiting: Map<number, (result: ReadResult) => void>
 }
 
@@ -30,13 +32,16 @@ export function documentReader({
     const worker = new Worker(new URL('./reading-thread.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: memoryMib },
     })
-    const started: Thread = { worker, waiting: new Map() }
-    worker.on('message', ({ id, result }: ReadingReply) => {
-      started.waiting.get(id)?.(result)
-      started.waiting.delete(id)
+    const { promise: ready, resolve: begin } = Promise.withResolvers<void>()
+    const started: Thread = { worker, ready, waiting: new Map() }
+    worker.on('message', (reply: ReadingReply | 'ready') => {
+      if (reply === 'ready') return begin()
+      started.waiting.get(reply.id)?.(reply.result)
+      started.waiting.delete(reply.id)
     })
     const end = (reason: string) => {
       if (thread === started) thread = undefined
+      begin()
       for (const tell of started.waiting.values()) tell({ rejection: { line: 0, reason } })
       started.waiting.clear()
     }
@@ -54,17 +59,18 @@ export function documentReader({
 
   const readAlone = async (name: string, format: Format | '', content: Uint8Array): Promise<ReadResult> => {
     thread ??= start()
-    const { worker, waiting } = thread
+    const { worker, waiting, ready } = thread
     const reading = Promise.withResolvers<ReadResult>()
     const id = ++lastId
     waiting.set(id, reading.resolve)
+    worker.ref()
+    await ready
     const timer = setTimeout(() => {
       waiting.delete(id)
       reading.resolve({ rejection: { line: 0, reason: `takes longer than ${msMax / 1000} s to be read` } })
       if (thread?.worker === worker) thread = undefined
       void worker.terminate()
     }, msMax)
-    worker.ref()
     worker.postMessage({ id, name, format, content } satisfies ReadingRequest)
     const result = await reading.promise
     clearTimeout(timer)

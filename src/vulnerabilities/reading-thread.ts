@@ -22,3 +22,4 @@ if (port === null) throw new Error('reading-thread.ts runs in a worker thread on
 port.on('message', ({ id, name, format, content }: ReadingRequest) => {
   port.postMessage({ id, result: readDocument(name, format, content) } satisfies ReadingReply)
 })
+port.postMessage('ready')

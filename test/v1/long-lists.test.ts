@@ -167,7 +167,7 @@ onEveryDatabase('a long list of version 1', (cast) => {
     Reflect.set(limits, 'wholeListMax', count)
     assert.equal(JSON.parse(await textOf(await opened(t, cast(), uid, owner.token))).items.length, count)
     assert.equal((await opened(t, cast(), uid, 'x')).statusCode, 401)
-    assert.equal((await opened(t, cast(), `${uid}&uidp.ids=x`, owner.token)).statusCode, 400)
+    assert.equal((await opened(t, cast(), `${uid}&uidp.inRoot=x`, owner.token)).statusCode, 400)
   })
 
   /** One that nobody reads yet: HTTP/2 lets the server send no more than a window then. */

@@ -18,13 +18,26 @@ const RETRY_MS = 5000
 export function feedThreads(db: Db): FeedThreads {
   const { source } = db
   // A database of this process alone, which no other thread can open.
-  if (source === undefined) return { make: (job) => makeFeed(db, job), async close() {} }
+  if (source === undefined) return withoutThreads(db)
   const whole = lane()
   const part = lane()
   return {
     make: (job) => (typeof job.feed === 'string' ? whole : part).make({ source, job }),
     async close() {
       await Promise.all([whole.close(), part.close()])
+    },
+  }
+}
+
+function withoutThreads(db: Db): FeedThreads {
+  let isClosed = false
+  return {
+    async make(job) {
+      if (isClosed) throw stopping()
+      return makeFeed(db, job)
+    },
+    async close() {
+      isClosed = true
     },
   }
 }
@@ -57,7 +70,7 @@ function lane() {
   }
 
   const makeAlone = async (request: Omit<MakingRequest, 'id'>): Promise<boolean> => {
-    if (isClosed) throw unavailable('the server is stopping', RETRY_MS)
+    if (isClosed) throw stopping()
     worker ??= start()
     const used = worker
     const reply = Promise.withResolvers<boolean>()
@@ -95,4 +108,8 @@ function lane() {
 
 function busy(): ApiError {
   return unavailable('too many feeds are being made', RETRY_MS)
+}
+
+function stopping(): ApiError {
+  return unavailable('the server is stopping', RETRY_MS)
 }
