@@ -22,6 +22,7 @@ import type { Condition } from '../storage/list-sql.ts'
 import { type Changed, mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
+  findUid,
   holdForChange,
   insertResource,
   type Kind,
@@ -205,14 +206,8 @@ export function requireMayMove(grants: Grants, repo: Uid): void {
 
 /** The tag of a name in a repo that is held, this transaction's alone. Undefined where there is none, or it is being deleted. */
 export async function holdTagNamed(db: Db, tx: Tx, repo: string, name: string): Promise<TagRow | undefined> {
-  const found = await tx
-    .selectFrom('tags')
-    .select('uid')
-    .where('root', '=', rootOf(repo))
-    .where('parent', '=', repo)
-    .where('name', '=', name)
-    .executeTakeFirst()
-  return found && lockResource(db, tx, 'tags', found.uid, 'update')
+  const uid = await findUid({ kysely: tx }, 'tags', { root: rootOf(repo), parent: repo, name })
+  return uid === undefined ? undefined : lockResource(db, tx, 'tags', uid, 'update')
 }
 
 export function toTag(row: TagRow): Tag {

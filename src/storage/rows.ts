@@ -47,7 +47,7 @@ export async function readResource<C extends Collection>(
 
 /** The uid of the row that has these values, which are unique among the rows. */
 export async function findUid<C extends Collection>(
-  { kysely }: Db,
+  { kysely }: Pick<Db, 'kysely'>,
   collection: C,
   values: Partial<Tables[NoInfer<C>]>,
 ): Promise<string | undefined> {

@@ -262,15 +262,8 @@ async function holdRepoNamed(
   group: string,
   name: string,
 ): Promise<string | undefined> {
-  const found = await tx
-    .selectFrom('repos')
-    .select('uid')
-    .where('root', '=', rootOf(group))
-    .where('parent', '=', group)
-    .where('name', '=', name)
-    .executeTakeFirst()
-  const row = found && (await lockResource(db, tx, 'repos', found.uid, 'update'))
-  return row?.uid
+  const uid = await findUid({ kysely: tx }, 'repos', { root: rootOf(group), parent: group, name })
+  return uid && (await lockResource(db, tx, 'repos', uid, 'update'))?.uid
 }
 
 function tooLong(): ApiError {

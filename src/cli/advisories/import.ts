@@ -101,7 +101,11 @@ async function runImport(invocation: AuthInvocation): Promise<void> {
     else if (failure !== undefined) throw failure
     const { rejected, documents } = summary.total()
     if (failure === undefined && rejected > 0)
-      throw new Refused(`${rejected} of ${rejected + documents} documents were not taken, all others were`)
+      throw new Refused(
+        documents === 0
+          ? 'no document was taken'
+          : `${rejected} of ${rejected + documents} documents were not taken, all others were`,
+      )
   } finally {
     process.off('SIGINT', interrupt)
     await fetching.close()
