@@ -62,6 +62,8 @@ const nested = (depth: number): Buffer =>
     : zipOf(Array.from({ length: 4 }, (_, at) => ({ name: `${at}.zip`, content: nested(depth - 1) })))
 
 async function hostileFeeds(): Promise<Hostile[]> {
+  // Made before anything is sent: that takes longer than a transfer may stand still here.
+  const bomb = gzipSync(spaces(100))
   const pax = await tarOf([{ name: 'a.json', content: GOOD, pax: { size: '99999999999999' } } as never])
   return [
     {
@@ -94,8 +96,7 @@ async function hostileFeeds(): Promise<Hostile[]> {
     },
     {
       what: 'gzip bomb as the encoding of the transfer',
-      answer: (_, response) =>
-        void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(spaces(100))),
+      answer: (_, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb),
       told: /^the answer is compressed although that was not asked for$/,
     },
     {
