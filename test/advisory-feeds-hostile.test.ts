@@ -154,8 +154,8 @@ async function hostileFeeds(): Promise<Hostile[]> {
       taken: 1,
     },
     {
-      what: 'one line of 1 GB',
-      answer: (_, response) => pour(response, line, 1024 * MIB),
+      what: 'one line of 200 MB',
+      answer: (_, response) => pour(response, line, 200 * MIB),
       told: /must have at most 64 MiB$/,
     },
     {
@@ -249,9 +249,9 @@ function peakOf(pid: number): number {
 test('feeds that mean harm end soon, take little and say why', async (t) => {
   const server = await startFeedServer(t)
   const bounds = {
-    downloadBytesMax: 1100 * MIB,
+    downloadBytesMax: 210 * MIB,
     downloadMsMax: 30_000,
-    downloadWindowMs: 700,
+    downloadWindowMs: 2000,
     downloadWindowBytesMin: 1000,
   }
   const { start, organization, token } = await startNodes(t, 'sqlite', ['60000', JSON.stringify(bounds)])
