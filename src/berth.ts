@@ -30,7 +30,7 @@ import type { DownloadLimits } from './vulnerabilities/feeds/download.ts'
 import { lastSuccesses } from './vulnerabilities/feeds/feed-rows.ts'
 import { feedScheduler } from './vulnerabilities/feeds/scheduler.ts'
 import { feedFiles } from './vulnerabilities/publish/feed-files.ts'
-import { feedThreads } from './vulnerabilities/publish/feed-threads.ts'
+import { feedProcesses } from './vulnerabilities/publish/feed-processes.ts'
 import { publishedFeeds } from './vulnerabilities/publish/feeds.ts'
 
 /** The composition root: configuration in, a serving installation out. The only place that knows all parts. */
@@ -102,7 +102,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       },
       onError: (err, feed) => log.error({ err, feed }, 'feeds of advisories: it is tried again'),
     })
-    const threads = feedThreads(store.db)
+    const processes = feedProcesses(store.db)
     const audit = recorder({
       db: store.db,
       onError: (err) => log.error({ err }, 'writing audit events failed; what can be written is tried again'),
@@ -133,7 +133,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       () => people.close(),
       () => publishers.close(),
       () => documents.close(),
-      () => threads.close(),
+      () => processes.close(),
     )
     const counters = await openCounters(config, installation, metrics, log)
     if (counters !== undefined) closing.splice(1, 0, () => counters.close())
@@ -165,7 +165,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       lastSeen: seen,
       documents,
       feeds: publishedFeeds({
-        threads,
+        processes,
         files: feedFiles({ directory: join(config.dataDir, 'feeds'), clock: store.clock }),
       }),
       blobs: fileBlobs(join(config.dataDir, 'blobs')),
