@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { recorder } from './audit/recorder.ts'
-import { fileBlobs } from './blobs/file-system.ts'
+import type { BlobStore } from './blobs/store.ts'
 import { ensureFirstOrganization, isFirstStart } from './bootstrap.ts'
 import { cloudProbes } from './cloud/probes.ts'
 import { type Addresses, addressesOf, type Config } from './config.ts'
@@ -9,7 +9,13 @@ import { unavailable } from './core/errors.ts'
 import { errorBody } from './gateway/error-body.ts'
 import type { AddressOf, HttpHandler } from './http.ts'
 import { lastSeen } from './iam/last-seen.ts'
-import { type Installation, type InstallationParts, openInstallation, SetupError } from './installation.ts'
+import {
+  blobsOf,
+  type Installation,
+  type InstallationParts,
+  openInstallation,
+  SetupError,
+} from './installation.ts'
 import { clientAddresses } from './limits/client-address.ts'
 import { type Counters, memoryCounters, sharedCounters } from './limits/counters.ts'
 import { rateLimits } from './limits/rate-limits.ts'
@@ -40,6 +46,7 @@ import { publishedFeeds } from './vulnerabilities/publish/feeds.ts'
 export interface Berth {
   readonly addresses: Addresses
   readonly installation: Installation
+  readonly blobs: BlobStore
   /** True when there was no organization yet. */
   readonly firstStart: boolean
   /** Finishes running requests, writes what waits, closes everything. */
@@ -119,7 +126,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       intervalMs: parts.expiryIntervalMs,
       onError: (err) => log.error({ err }, 'deleting what expired failed; it is tried again'),
     })
-    const blobs = fileBlobs(join(config.dataDir, 'blobs'))
+    const blobs = blobsOf(config)
     const collecting = collectionScheduler({
       ...parts.collection,
       store,
@@ -212,7 +219,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     ready.setServing(true)
     server = ready
     closing.unshift(async () => ready.setServing(false))
-    return { addresses, installation, firstStart, stop: () => inTurn(closing) }
+    return { addresses, installation, blobs, firstStart, stop: () => inTurn(closing) }
   } catch (error) {
     await inTurn(closing)
     throw error

@@ -5,6 +5,7 @@ import { parseUid, rootOf } from '../core/uid.ts'
 import { type Installation, SetupError, UsageError } from '../installation.ts'
 import { organizationSettings, type StatusName, statusNames } from '../organization-settings.ts'
 import { addAccountCommands } from './admin-accounts.ts'
+import { addCollectCommand } from './admin-collect.ts'
 import { addKeyCommands } from './admin-keys.ts'
 import { addSessionCommands } from './admin-sessions.ts'
 import { configOrExit, withExistingInstallation, withInstallation } from './operator.ts'
@@ -102,6 +103,7 @@ export function addAdminCommands(program: Command): void {
   addKeyCommands(admin)
   addSessionCommands(admin)
   addAccountCommands(admin)
+  addCollectCommand(admin)
 }
 
 const organizationHelp = `
