@@ -7,6 +7,7 @@ import { organizationSettings, type StatusName, statusNames } from '../organizat
 import { addAccountCommands } from './admin-accounts.ts'
 import { addCollectCommand } from './admin-collect.ts'
 import { addKeyCommands } from './admin-keys.ts'
+import { addScrubCommand } from './admin-scrub.ts'
 import { addSessionCommands } from './admin-sessions.ts'
 import { configOrExit, withExistingInstallation, withInstallation } from './operator.ts'
 import { addresses } from './operator-addresses.ts'
@@ -104,6 +105,7 @@ export function addAdminCommands(program: Command): void {
   addSessionCommands(admin)
   addAccountCommands(admin)
   addCollectCommand(admin)
+  addScrubCommand(admin)
 }
 
 const organizationHelp = `

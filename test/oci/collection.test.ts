@@ -8,9 +8,9 @@ import type { TestBerth } from '../support/berth.ts'
 import { onEveryDatabase } from '../support/cast.ts'
 import {
   digest,
+  pushable,
   pushBlob,
   pushImage,
-  pushable,
   putManifest,
   registryOf,
   testImage,
@@ -188,10 +188,7 @@ onEveryDatabase('registry: collection', (cast) => {
       `sha256/${hex.slice(0, 2)}/notes.txt`,
     ]
     for (const location of locations) {
-      const upload = await blobs.append(
-        { id: randomBytes(16).toString('hex'), size: 0, state: '' },
-        bytes(),
-      )
+      const upload = await blobs.append({ id: randomBytes(16).toString('hex'), size: 0, state: '' }, bytes())
       await blobs.keep(upload, location)
     }
     const abandoned = { id: randomBytes(16).toString('hex'), size: 0, state: '' }
