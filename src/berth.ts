@@ -66,7 +66,7 @@ export interface BerthParts extends InstallationParts {
     readonly bounds?: DownloadLimits
   }
   /** How often the node looks whether the registry is to be collected. */
-  readonly collection?: { readonly pollMs?: number }
+  readonly collection?: { readonly pollMs?: number; readonly leaseMs?: number }
 }
 
 /** The settings under which `berth admin` finds the addresses that the server was last started with. */

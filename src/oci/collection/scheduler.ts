@@ -19,6 +19,7 @@ export interface CollectionSchedulerOptions {
   readonly intervalMs: number | undefined
   readonly graceMs: number
   readonly pollMs?: number | undefined
+  readonly leaseMs?: number | undefined
   readonly onRun: (run: EndedCollection) => void
   readonly onError: (error: unknown) => void
 }
@@ -34,7 +35,7 @@ export type EndedCollection = {
 const JITTER = 0.05
 
 export function collectionScheduler(options: CollectionSchedulerOptions): CollectionScheduler {
-  const { store, intervalMs, onError, pollMs = limits.collectionPollMs } = options
+  const { store, intervalMs, leaseMs, onError, pollMs = limits.collectionPollMs } = options
   if (intervalMs === undefined) return { stop: async () => {} }
   const { db, clock } = store
   const stopping = new AbortController()
@@ -44,7 +45,7 @@ export function collectionScheduler(options: CollectionSchedulerOptions): Collec
   const look = async () => {
     if (!planned) await planWork(db, 'collection', dueNext())
     planned = true
-    const work = await takeWork({ db, clock, onError }, 'collection', { dueBy: clock() })
+    const work = await takeWork({ db, clock, onError, leaseMs }, 'collection', { dueBy: clock() })
     if (work === undefined) return
     const startMs = performance.now()
     try {
