@@ -106,7 +106,11 @@ test('what is stored is for the user of the server alone', async () => {
 
 test('all that is stored is listed, and uploads apart from it', async () => {
   const { blobs, directory } = store()
-  const all = async <T>(found: AsyncIterable<T>) => Array.fromAsync(found)
+  const all = async <T>(found: AsyncIterable<T>) => {
+    const items: T[] = []
+    for await (const item of found) items.push(item)
+    return items
+  }
   assert.deepEqual(await all(blobs.blobs()), [])
   assert.deepEqual(await all(blobs.uploads()), [])
   const locations = ['sha256/00/a.1', 'sha256/00/b.1', 'sha256/ff/c.1', 'sha512/ff/c.1']

@@ -42,7 +42,7 @@ export async function collectStrays(run: CollectionRun): Promise<void> {
   await look()
 }
 
-export async function withoutRow(
+async function withoutRow(
   { store }: Pick<CollectionRun, 'store'>,
   found: readonly Found[],
 ): Promise<Found[]> {
