@@ -22,9 +22,14 @@ export function addCollectCommand(admin: Command): void {
     .description('take from the registry what nobody needs: blobs without manifests, uploads that are over')
     .option('--dry-run', 'tell what would go, and take nothing', false)
     .option('--grace <duration>', 'what is younger stays (default BERTH_COLLECTION_GRACE, or 24h)')
+    .option(
+      '--force',
+      'take stored bytes that the database does not know where they are most of them, too',
+      false,
+    )
     .option('--json', 'print JSON', false)
     .addHelpText('after', help)
-    .action(({ dryRun, grace, json }: { dryRun: boolean; grace?: string; json: boolean }) => {
+    .action(({ dryRun, grace, force, json }: Options) => {
       const config = configOrExit()
       return withExistingInstallation(config, async (installation) => {
         const graceMs = graceIn(grace) ?? config.collectionGraceMs
@@ -34,6 +39,7 @@ export function addCollectCommand(admin: Command): void {
           blobs: blobsOf(config),
           graceMs,
           dryRun,
+          mistrust: !force,
           onProgress: ({ step, seen }: { step: CollectedKind; seen: number }) =>
             tell(`${steps[step]}: ${seen} looked at`),
         }
@@ -44,6 +50,13 @@ export function addCollectCommand(admin: Command): void {
         print(json, { dryRun, graceSeconds: graceMs / SECOND_MS, ...named }, textOf(named, dryRun))
       })
     })
+}
+
+interface Options {
+  readonly dryRun: boolean
+  readonly grace?: string
+  readonly force: boolean
+  readonly json: boolean
 }
 
 const SECOND_MS = 1000

@@ -135,6 +135,8 @@ export const limits = {
   /** Bytes that no row knows may be about to get theirs: they are left alone for the one, and get it within the other or not at all. */
   strayAgeMsMin: HOUR_MS,
   blobKeepingMsMax: 30 * MINUTE_MS,
+  /** More bytes that no row knows than this, and than all others, are not taken unasked. */
+  straysTrustedMax: 100,
   /** An upload that is over stays for a request that began before. */
   uploadRemainsMs: HOUR_MS,
   /** How often a node looks whether a collection is due, and when that of a node that died is anybody's. */

@@ -27,7 +27,13 @@ async function beside(cast: Cast, graceMs: number) {
     runClients(traffic, CLIENTS, { client: owner, names, deletes: 0.3, isOver, withoutGrace: graceMs === 0 }),
     (async () => {
       while (!isOver()) {
-        const report = await collect({ store: installation.store, blobs, graceMs, dryRun: false })
+        const report = await collect({
+          store: installation.store,
+          blobs,
+          graceMs,
+          dryRun: false,
+          mistrust: true,
+        })
         collections++
         taken += report.blobs.count
       }

@@ -46,7 +46,7 @@ onEveryDatabase(
       const { installation, blobs } = berth.berth
       const { owner, name, root } = await registryOf(cast())
       for (let n = 0; n < 3; n++) await pushBlob(owner, name, randomBytes(10))
-      const run = { store: installation.store, blobs, graceMs: 0, dryRun: false }
+      const run = { store: installation.store, blobs, graceMs: 0, dryRun: false, mistrust: true }
       const end = new AbortController()
       const onProgress = () => end.abort(new Error('enough'))
       await assert.rejects(collect({ ...run, signal: end.signal, onProgress }), /enough/)

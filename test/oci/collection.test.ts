@@ -22,6 +22,7 @@ const { collectionGraceMsDefault: graceMs, strayAgeMsMin, uploadIdleMsMax, uploa
 interface Options {
   readonly graceMs?: number
   readonly dryRun?: boolean
+  readonly mistrust?: boolean
   /** As if so long had passed. */
   readonly afterMs?: number
 }
@@ -34,6 +35,7 @@ async function run({ berth }: TestBerth, { afterMs = 0, ...options }: Options = 
     blobs,
     graceMs,
     dryRun: false,
+    mistrust: true,
     ...options,
   })
 }
@@ -201,5 +203,26 @@ onEveryDatabase('registry: collection', (cast) => {
     const left = await stored(berth)
     assert.ok(left.includes(locations[1] ?? '') && !left.includes(locations[0] ?? ''))
     assert.deepEqual((await run(berth, { graceMs: 0 })).strays, { count: 0, bytes: 0 })
+  })
+
+  test('where most of the store is unknown nothing of it is taken unasked', async () => {
+    const { berth } = cast()
+    const afterMs = strayAgeMsMin + 1000
+    const before = (await run(berth, { graceMs: 0, afterMs, dryRun: true })).strays.count
+    const now = berth.berth.installation.store.clock()
+    const { blobs } = berth.berth
+    const most = (await stored(berth)).length + limits.straysTrustedMax + 1
+    for (let n = 0; n < most; n++) {
+      const hex = randomBytes(32).toString('hex')
+      const location = `sha256/${hex.slice(0, 2)}/${hex}.${now.toString(36)}-${randomBytes(8).toString('hex')}`
+      await blobs.keep({ id: randomBytes(16).toString('hex'), size: 0, state: '' }, location)
+    }
+    await assert.rejects(
+      run(berth, { graceMs: 0, afterMs }),
+      /is it the right one\? berth admin collect --force/,
+    )
+    const told = await run(berth, { graceMs: 0, afterMs, dryRun: true })
+    assert.equal(told.strays.count, before + most)
+    assert.deepEqual(await run(berth, { graceMs: 0, afterMs, mistrust: false }), told)
   })
 })

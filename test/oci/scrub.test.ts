@@ -99,7 +99,7 @@ onEveryDatabase('registry: scrub', (cast) => {
     const { installation, blobs } = berth.berth
     const { db, clock } = installation.store
     const store = { db, clock: () => clock() + limits.strayAgeMsMin + 1000 }
-    await collect({ store, blobs, graceMs: 0, dryRun: false })
+    await collect({ store, blobs, graceMs: 0, dryRun: false, mistrust: true })
     assert.deepEqual((await scrubbed(berth)).findings, [])
   })
 

@@ -41,6 +41,8 @@ export interface CollectionOptions {
   readonly graceMs: number
   /** Counts what would go, and takes nothing. */
   readonly dryRun: boolean
+  /** Takes no bytes that the database does not know where they are most of the store. */
+  readonly mistrust: boolean
   /** Ends it after the batch that it is at. */
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: CollectionProgress) => void) | undefined

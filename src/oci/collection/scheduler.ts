@@ -50,7 +50,7 @@ export function collectionScheduler(options: CollectionSchedulerOptions): Collec
     const startMs = performance.now()
     try {
       const signal = AbortSignal.any([stopping.signal, work.signal])
-      const report = await collect({ ...options, dryRun: false, signal })
+      const report = await collect({ ...options, dryRun: false, mistrust: true, signal })
       await work.giveBack({ due_ms: dueNext(), succeeded_ms: clock() })
       options.onRun({ outcome: 'succeeded', report, durationMs: performance.now() - startMs })
     } catch (error) {

@@ -15,12 +15,9 @@ interface Found extends StoredBytes {
 }
 
 export async function collectStrays(run: CollectionRun): Promise<void> {
-  const { blobs, dryRun, tally, nowMs, graceMs, onProgress } = run
-  const untilMs = nowMs - Math.max(graceMs, limits.strayAgeMsMin)
-  let [seen, some] = [0, [] as Found[]]
-  const look = async () => {
-    const strays = await withoutRow(run, some)
-    some = []
+  const { blobs, dryRun, tally, onProgress, mistrust } = run
+  if (mistrust && !dryRun) await requireTrust(run)
+  for await (const { seen, strays } of pagesOfStrays(run)) {
     for (const { location, digest, size } of strays) {
       if (!dryRun) {
         if (!(await isNobodys(run, digest, location))) continue
@@ -32,14 +29,46 @@ export async function collectStrays(run: CollectionRun): Promise<void> {
     onProgress?.({ step: 'strays', seen, report: tally.report() })
     await betweenBatches(run, 0)
   }
+}
+
+/** Throws where most of the store is unknown: that is no crash, but a database that belongs to another store, or to another day. */
+async function requireTrust(run: CollectionRun): Promise<void> {
+  let [all, unknown] = [0, 0]
+  for await (const { seen, strays } of pagesOfStrays(run)) {
+    all = seen
+    unknown += strays.length
+    await betweenBatches(run, 0)
+  }
+  if (unknown > limits.straysTrustedMax && unknown > all / 2) throw new UnknownStore(unknown, all)
+}
+
+export class UnknownStore extends Error {
+  override readonly name = 'UnknownStore'
+
+  constructor(unknown: number, all: number) {
+    super(
+      `the database does not know ${unknown} of ${all} stored blobs, and nothing of them was taken: is it the right one? berth admin collect --force takes them`,
+    )
+  }
+}
+
+/** What is old enough and has no row, a few at a time, and how many were looked at so far. */
+async function* pagesOfStrays(
+  run: CollectionRun,
+): AsyncGenerator<{ readonly seen: number; readonly strays: readonly Found[] }> {
+  const { blobs, nowMs, graceMs } = run
+  const untilMs = nowMs - Math.max(graceMs, limits.strayAgeMsMin)
+  let [seen, some] = [0, [] as Found[]]
   for await (const stored of blobs.blobs()) {
     seen++
     const known = readLocation(stored.location)
     if (known === undefined || Math.max(stored.modifiedMs, known.chosenMs) > untilMs) continue
     some.push({ ...stored, digest: known.digest })
-    if (some.length >= ROWS_SEEN_AT_ONCE) await look()
+    if (some.length < ROWS_SEEN_AT_ONCE) continue
+    yield { seen, strays: await withoutRow(run, some) }
+    some = []
   }
-  await look()
+  yield { seen, strays: await withoutRow(run, some) }
 }
 
 async function withoutRow(
