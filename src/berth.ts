@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { recorder } from './audit/recorder.ts'
-import { fileBlobs } from './blobs/file-system.ts'
+import type { BlobStore } from './blobs/store.ts'
 import { ensureFirstOrganization, isFirstStart } from './bootstrap.ts'
 import { cloudProbes } from './cloud/probes.ts'
 import { type Addresses, addressesOf, type Config } from './config.ts'
@@ -9,13 +9,21 @@ import { unavailable } from './core/errors.ts'
 import { errorBody } from './gateway/error-body.ts'
 import type { AddressOf, HttpHandler } from './http.ts'
 import { lastSeen } from './iam/last-seen.ts'
-import { type Installation, type InstallationParts, openInstallation, SetupError } from './installation.ts'
+import {
+  blobsOf,
+  type Installation,
+  type InstallationParts,
+  openInstallation,
+  SetupError,
+} from './installation.ts'
 import { clientAddresses } from './limits/client-address.ts'
 import { type Counters, memoryCounters, sharedCounters } from './limits/counters.ts'
 import { rateLimits } from './limits/rate-limits.ts'
 import { type ListenOptions, listen } from './listen.ts'
 import type { Log } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
+import { collectionScheduler } from './oci/collection/scheduler.ts'
+import { readWork } from './oci/run-rows.ts'
 import { applyGeneralLimits } from './organization-settings.ts'
 import { type BerthServer, createServer } from './server.ts'
 import { type OperatorProvider, parseOperatorProviders } from './signin/operator-providers.ts'
@@ -38,6 +46,7 @@ import { publishedFeeds } from './vulnerabilities/publish/feeds.ts'
 export interface Berth {
   readonly addresses: Addresses
   readonly installation: Installation
+  readonly blobs: BlobStore
   /** True when there was no organization yet. */
   readonly firstStart: boolean
   /** Finishes running requests, writes what waits, closes everything. */
@@ -56,6 +65,8 @@ export interface BerthParts extends InstallationParts {
     readonly leaseMs?: number
     readonly bounds?: DownloadLimits
   }
+  /** How often the node looks whether the registry is to be collected. */
+  readonly collection?: { readonly pollMs?: number; readonly leaseMs?: number }
 }
 
 /** The settings under which `berth admin` finds the addresses that the server was last started with. */
@@ -115,6 +126,25 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       intervalMs: parts.expiryIntervalMs,
       onError: (err) => log.error({ err }, 'deleting what expired failed; it is tried again'),
     })
+    const blobs = blobsOf(config)
+    const collecting = collectionScheduler({
+      ...parts.collection,
+      store,
+      blobs,
+      intervalMs: config.collectionIntervalMs,
+      graceMs: config.collectionGraceMs,
+      onRun(run) {
+        const seconds = run.durationMs / SECOND_MS
+        if (run.outcome === 'failed') {
+          metrics.collected(run.outcome, run.durationMs, {})
+          return log.error({ err: run.error, seconds }, 'collecting what the registry does not need failed')
+        }
+        const { organizations: _, ...taken } = run.report
+        metrics.collected(run.outcome, run.durationMs, taken)
+        log.info({ ...taken, seconds }, 'what the registry did not need was collected')
+      },
+      onError: (err) => log.error({ err }, 'collections of the registry: it is tried again'),
+    })
     const following = keys.follow({
       intervalMs: parts.keysIntervalMs,
       onError: (err) => log.warn({ err }, 'looking for other signing keys failed; it is tried again'),
@@ -124,6 +154,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       0,
       // First: a run may be in the middle of a document.
       () => feeds.stop(),
+      () => collecting.stop(),
       () => following.stop(),
       () => expiring.stop(),
       () => seen.stop(),
@@ -146,6 +177,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     await keys.current() // there is one to publish before anybody asks
     metrics.watchPool(store.db.pool)
     metrics.watchFeeds(() => lastSuccesses(store.db))
+    metrics.watchCollection(async () => Number((await readWork(store.db, 'collection'))?.succeeded_ms ?? 0))
 
     const ready = createServer({
       store,
@@ -168,7 +200,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
         processes,
         files: feedFiles({ directory: join(config.dataDir, 'feeds'), clock: store.clock }),
       }),
-      blobs: fileBlobs(join(config.dataDir, 'blobs')),
+      blobs,
       audit,
       openOrganizations: config.openOrganizations,
       blockedEmailDomains: config.blockedEmailDomains,
@@ -187,7 +219,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     ready.setServing(true)
     server = ready
     closing.unshift(async () => ready.setServing(false))
-    return { addresses, installation, firstStart, stop: () => inTurn(closing) }
+    return { addresses, installation, blobs, firstStart, stop: () => inTurn(closing) }
   } catch (error) {
     await inTurn(closing)
     throw error

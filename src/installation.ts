@@ -1,6 +1,8 @@
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { grantsIn } from './auth/grants.ts'
+import { fileBlobs } from './blobs/file-system.ts'
+import type { BlobStore } from './blobs/store.ts'
 import type { Addresses, Config } from './config.ts'
 import { pageTokens } from './core/page.ts'
 import { deriveKey, type MasterKey, newMasterKey, parseMasterKey, seal, unseal } from './core/sealed.ts'
@@ -94,6 +96,11 @@ export async function makeOnce<T>(db: Db, work: () => Promise<T>): Promise<T> {
     if (!db.rules.isUniqueViolation(error)) throw error
     return work()
   }
+}
+
+/** Where the bytes of images are. */
+export function blobsOf({ dataDir }: Pick<Config, 'dataDir'>): BlobStore {
+  return fileBlobs(join(dataDir, 'blobs'))
 }
 
 /** The SQLite database's file in a data directory. */

@@ -18,6 +18,32 @@ export interface BlobStore {
   read(location: string, range: ByteRange): AsyncIterable<Uint8Array>
   /** Forgets a blob; does nothing where there is none. */
   remove(location: string): Promise<void>
+  /** All that is stored, in any order. What comes or goes meanwhile may be among it or not. */
+  blobs(): AsyncIterable<StoredBytes>
+  /** All that was appended and neither kept nor discarded, likewise. */
+  uploads(): AsyncIterable<StoredUpload>
+}
+
+export interface StoredBytes {
+  readonly location: string
+  readonly size: number
+  readonly modifiedMs: number
+}
+
+export interface StoredUpload extends Pick<Upload, 'id' | 'state'> {
+  readonly modifiedMs: number
+}
+
+/** Bytes that are to be read and are not there, or not all of them. Other failures may go away by themselves. */
+export class MissingBytes extends Error {
+  override readonly name = 'MissingBytes'
+  /** How many there are. */
+  readonly found: number
+
+  constructor(message: string, found: number, cause?: unknown) {
+    super(message, { cause })
+    this.found = found
+  }
 }
 
 export interface Upload {

@@ -5,7 +5,9 @@ import { parseUid, rootOf } from '../core/uid.ts'
 import { type Installation, SetupError, UsageError } from '../installation.ts'
 import { organizationSettings, type StatusName, statusNames } from '../organization-settings.ts'
 import { addAccountCommands } from './admin-accounts.ts'
+import { addCollectCommand } from './admin-collect.ts'
 import { addKeyCommands } from './admin-keys.ts'
+import { addScrubCommand } from './admin-scrub.ts'
 import { addSessionCommands } from './admin-sessions.ts'
 import { configOrExit, withExistingInstallation, withInstallation } from './operator.ts'
 import { addresses } from './operator-addresses.ts'
@@ -102,6 +104,8 @@ export function addAdminCommands(program: Command): void {
   addKeyCommands(admin)
   addSessionCommands(admin)
   addAccountCommands(admin)
+  addCollectCommand(admin)
+  addScrubCommand(admin)
 }
 
 const organizationHelp = `

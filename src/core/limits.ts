@@ -127,6 +127,26 @@ export const limits = {
   uploadLeaseMs: 30 * SECOND_MS,
   /** Uploads whose hash is remembered between two requests; of others the bytes are read again at their end. */
   uploadHashesMax: 10_000,
+  /** Collection takes what nobody needs after this time, by default and at least. Pushes count on it. */
+  collectionGraceMsDefault: DAY_MS,
+  collectionGraceMsMin: HOUR_MS,
+  /** Who may push and is shown a blob may count on it anew, noted so often. */
+  linkRefreshMs: 10 * MINUTE_MS,
+  /** Bytes that no row knows may be about to get theirs: they are left alone for the one, and get it within the other or not at all. */
+  strayAgeMsMin: HOUR_MS,
+  blobKeepingMsMax: 30 * MINUTE_MS,
+  /** More bytes that no row knows than this, and than all others, are not taken unasked. */
+  straysTrustedMax: 100,
+  /** An upload that is over stays for a request that began before. */
+  uploadRemainsMs: HOUR_MS,
+  /** How often a node looks whether a collection is due, and when that of a node that died is anybody's. */
+  collectionPollMs: MINUTE_MS,
+  /** A collection that failed is tried again after this, or after its interval where that is shorter. */
+  collectionRetryMs: HOUR_MS,
+  registryRunLeaseMs: MINUTE_MS,
+  /** Repos that a scrub names for each blob, and what it lists of each kind. */
+  scrubReposMax: 100,
+  scrubFindingsMax: 10_000,
   /** Configuration of an image: it is read for its architecture. */
   imageConfigBytesMax: 4 * MIB,
 

@@ -11,7 +11,7 @@ import { readDigest } from './digests.ts'
 import { ociError } from './errors.ts'
 import { findPlace, readName, scopeOf } from './names.ts'
 import { keepRepo, repoToPush } from './repos.ts'
-import { holdBlob, linkBlob, linkedBlob } from './stored-blobs.ts'
+import { holdBlob, linkBlob, linkedBlob, refreshLink } from './stored-blobs.ts'
 import { mutatorOf, type Registry, repoOf, type Visit } from './visit.ts'
 
 /** Blobs of a repo: read, in part too, mounted from another repo, unlinked. */
@@ -23,8 +23,13 @@ export async function getBlob(
 ): Promise<HttpReply> {
   const { place, request } = visit
   const digest = readDigest(reference)
-  const blob = await linkedBlob(store.db, repoOf(place), digest.text)
+  const repo = repoOf(place)
+  const blob = await linkedBlob(store.db, repo, digest.text)
   if (blob === undefined) throw blobUnknown(digest.text)
+  const now = store.clock()
+  const isStale = now - blob.linkedMs > limits.linkRefreshMs
+  if (isStale && mayPush(visit) && !(await refreshLink(store.db, repo, digest.text, now)))
+    throw blobUnknown(digest.text)
   const headers = {
     'content-type': 'application/octet-stream',
     'docker-content-digest': digest.text,
@@ -48,6 +53,11 @@ export async function getBlob(
     },
     body: blobs.read(location, { start, end }),
   }
+}
+
+/** Clients that push ask what is there, and leave out what is. */
+function mayPush({ visitor: { caller, grants }, place }: Visit): boolean {
+  return includesAll(grants.at(scopeOf(place)), needs.push) && isInToken(caller, place.name.text, 'push')
 }
 
 function blobUnknown(digest: string) {

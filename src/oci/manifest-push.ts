@@ -160,10 +160,13 @@ async function requirePresent(
 ): Promise<void> {
   const digests = [...new Set(wanted.map(({ digest }) => digest))].sort()
   const sizes = new Map<string, number>()
+  // A scrub may have found the bytes damaged: they are to be pushed again.
+  const stored =
+    table === 'repo_blobs' ? ' and exists (select 1 from blobs where blobs.digest = repo_blobs.digest)' : ''
   for (let at = 0; at < digests.length; at += ROWS_AT_ONCE) {
     const sql = sqlText(db.engine)
     const text = `select digest, size from ${table} where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)}
-      and digest in (${sql.bindAll(digests.slice(at, at + ROWS_AT_ONCE))}) order by digest${db.rules.lockForShare}`
+      and digest in (${sql.bindAll(digests.slice(at, at + ROWS_AT_ONCE))})${stored} order by digest${db.rules.lockForShare}`
     for (const row of await runInTransaction<{ digest: string; size: number }>(tx, text, sql))
       sizes.set(row.digest, Number(row.size))
   }

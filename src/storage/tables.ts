@@ -567,6 +567,20 @@ export interface UploadRow {
   expires_ms: number
 }
 
+/** Long work on the registry as a whole, which one process at a time does. */
+export interface RegistryRunRow {
+  /** Of the work. */
+  name: string
+  /** The run that does it, '' for none, and until when it is no other's unless it says that it lives. */
+  runner: string
+  lease_ms: number
+  due_ms: number
+  /** When it was last done to its end; 0: never. */
+  succeeded_ms: number
+  /** Where the next run goes on; '' at the beginning. */
+  position: string
+}
+
 /** Facts about the installation as a whole. */
 export interface SettingRow {
   name: string
@@ -626,6 +640,7 @@ export interface Tables {
   manifests: ManifestRow
   manifest_references: ManifestReferenceRow
   uploads: UploadRow
+  registry_runs: RegistryRunRow
   settings: SettingRow
 }
 

@@ -78,5 +78,19 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     .addColumn('expires_ms', int, (c) => c.notNull())
     .addPrimaryKeyConstraint('uploads_pk', ['root', 'repo', 'id'])
     .execute()
-  await db.schema.createIndex('uploads_by_expiry').on('uploads').columns(['expires_ms']).execute()
+  await db.schema.createIndex('uploads_by_expiry').on('uploads').columns(['expires_ms', 'id']).execute()
+  // What the blob store has of an upload says no more than its id.
+  await db.schema.createIndex('uploads_by_id').on('uploads').columns(['id']).execute()
+
+  // Long work on the registry that one process at a time does, and how far it is.
+  await db.schema
+    .createTable('registry_runs')
+    .addColumn('name', text, (c) => c.notNull())
+    .addColumn('runner', text, (c) => c.notNull())
+    .addColumn('lease_ms', int, (c) => c.notNull())
+    .addColumn('due_ms', int, (c) => c.notNull())
+    .addColumn('succeeded_ms', int, (c) => c.notNull())
+    .addColumn('position', text, (c) => c.notNull())
+    .addPrimaryKeyConstraint('registry_runs_pk', ['name'])
+    .execute()
 }
