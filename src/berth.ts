@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { recorder } from './audit/recorder.ts'
-import { fileBlobs } from './blobs/file-system.ts'
+import { openBlobs } from './blobs/open.ts'
+import { UnusableStore } from './blobs/s3-failures.ts'
+import type { BlobStore } from './blobs/store.ts'
 import { ensureFirstOrganization, isFirstStart } from './bootstrap.ts'
 import { cloudProbes } from './cloud/probes.ts'
 import { type Addresses, addressesOf, type Config } from './config.ts'
@@ -76,6 +78,8 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     closing.unshift(() => port.stop())
 
     const addresses = addressesOf(config, port.url)
+    const blobs = await openBlobStore(config, log)
+    closing.push(async () => blobs.close())
     const outbound = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
     // A client of its own: a provider that somebody only sets up or tries out must not keep exchanges from their turn.
     const clouds = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
@@ -168,7 +172,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
         threads,
         files: feedFiles({ directory: join(config.dataDir, 'feeds'), clock: store.clock }),
       }),
-      blobs: fileBlobs(join(config.dataDir, 'blobs')),
+      blobs,
       audit,
       openOrganizations: config.openOrganizations,
       blockedEmailDomains: config.blockedEmailDomains,
@@ -206,6 +210,14 @@ function readOperatorProviders(file: string | undefined): readonly OperatorProvi
   if ('problems' in read)
     throw new SetupError(`BERTH_SIGN_IN_PROVIDERS_FILE ${file}: ${read.problems.join('; ')}`)
   return read.providers
+}
+
+async function openBlobStore(config: Config, log: Log): Promise<BlobStore> {
+  try {
+    return await openBlobs(config, log)
+  } catch (error) {
+    throw error instanceof UnusableStore ? new SetupError(error.message) : error
+  }
 }
 
 const WARNING_INTERVAL_MS = 60_000

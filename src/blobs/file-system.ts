@@ -1,7 +1,8 @@
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import type { Stats } from 'node:fs'
+import { type FileHandle, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makePrivateDirectory } from '../storage/db.ts'
-import type { BlobStore, ByteRange, Upload } from './store.ts'
+import { type BlobStore, type ByteRange, MissingBytes, type Upload } from './store.ts'
 
 /**
  * Blobs as files. An upload is a file of its own until it is whole and on the disk; then it gets its name in one step. Several nodes may
@@ -59,6 +60,29 @@ export function fileBlobs(directory: string): BlobStore {
     read: (location, range) => readFile(blobAt(location), range),
 
     remove: (location) => rm(blobAt(location), { force: true }),
+
+    urlOf: undefined,
+
+    close() {},
+
+    async *blobs() {
+      for await (const algorithm of entriesOf(directory)) {
+        if (join(directory, algorithm) === uploads) continue
+        for await (const prefix of entriesOf(join(directory, algorithm)))
+          for await (const name of entriesOf(join(directory, algorithm, prefix))) {
+            const location = `${algorithm}/${prefix}/${name}`
+            const file = await factsOf(blobAt(location))
+            if (file?.isFile()) yield { location, size: file.size, modifiedMs: file.mtimeMs }
+          }
+      }
+    },
+
+    async *uploads() {
+      for await (const id of entriesOf(uploads)) {
+        const file = await factsOf(fileOf({ id }))
+        if (file?.isFile()) yield { id, state: '', modifiedMs: file.mtimeMs }
+      }
+    },
   }
 }
 
@@ -93,13 +117,15 @@ async function writeAll(file: FileHandle, pieces: readonly Uint8Array[], positio
 }
 
 async function* readFile(path: string, { start, end }: ByteRange): AsyncGenerator<Uint8Array> {
-  const file = await open(path, 'r')
+  const file = await open(path, 'r').catch((error: unknown) => {
+    throw isAbsent(error) ? new MissingBytes(`${path} is not there`, 0, error) : error
+  })
   try {
     for (let position = start; position < end; ) {
       const wanted = Math.min(READ_BYTES, end - position)
       // A buffer of its own each time: the one before may still be on its way to a client.
       const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(wanted), 0, wanted, position)
-      if (bytesRead === 0) throw new Error(`${path} ends at ${position}, before ${end}`)
+      if (bytesRead === 0) throw new MissingBytes(`${path} ends at ${position}, before ${end}`, position)
       yield buffer.subarray(0, bytesRead)
       position += bytesRead
     }
@@ -115,4 +141,28 @@ async function syncDirectory(path: string): Promise<void> {
   } finally {
     await directory.close()
   }
+}
+
+/** Names in a directory, a few at a time; none where there is no such directory. */
+async function* entriesOf(path: string): AsyncGenerator<string> {
+  try {
+    for await (const { name } of await opendir(path)) yield name
+  } catch (error) {
+    if (!isAbsent(error)) throw error
+  }
+}
+
+/** Undefined for what went away since its name was read. */
+async function factsOf(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path)
+  } catch (error) {
+    if (isAbsent(error)) return undefined
+    throw error
+  }
+}
+
+function isAbsent(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException
+  return code === 'ENOENT' || code === 'ENOTDIR'
 }

@@ -52,10 +52,10 @@ async function openUpload(registry: Registry, visit: Visit): Promise<HttpReply> 
 async function pushAtOnce(registry: Registry, visit: Visit, digest: Digest): Promise<HttpReply> {
   const { blobs } = registry
   const repo = await repoToPush(registry, visit)
-  const begun: Upload = { id: newId(), size: 0, state: '' }
+  let upload: Upload = { id: newId(), size: 0, state: '' }
   const hash = newHash(digest.algorithm)
   try {
-    const upload = await blobs.append(begun, hashed(visit.request.stream(), hash))
+    upload = await blobs.append(upload, hashed(visit.request.stream(), hash), { isLast: true })
     requireLength(visit, upload.size)
     requireSame(digest, `${digest.algorithm}:${hash.digest('hex')}`)
     await keepUpload(registry, upload, digest, async (tx, blob) => {
@@ -63,7 +63,7 @@ async function pushAtOnce(registry: Registry, visit: Visit, digest: Digest): Pro
       await linkBlob(tx, repo, blob, registry.store.clock())
     })
   } catch (error) {
-    await blobs.discard(begun)
+    await blobs.discard(upload)
     throw error
   }
   return made(visit, digest)
