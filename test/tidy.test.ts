@@ -71,6 +71,13 @@ test('the client stands alone: it runs in browsers, without this repository', ()
   )
 })
 
+test('the library for S3 is loaded by installations with a bucket only', () => {
+  const importers = (name: RegExp) => shipped.filter((file) => name.test(textOf(file)))
+  assert.deepEqual(importers(/from '@aws-sdk\//), ['src/blobs/s3-bucket.ts'])
+  assert.deepEqual(importers(/^import (?!type\b).*\/s3-bucket\.ts'/m), ['src/blobs/s3.ts'])
+  assert.deepEqual(importers(/\bfrom '.*\/s3\.ts'/), [])
+})
+
 test('the environment is read in the command line only', () => {
   const readers = shipped.filter((file) =>
     /\bprocess\s*(\.\s*env\b|\[\s*'env')|\benv\s*}\s*=\s*process\b|\benv\b.*'node:process'/.test(

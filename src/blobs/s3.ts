@@ -314,7 +314,7 @@ function untilLeft(read: (signal: AbortSignal) => AsyncGenerator<Uint8Array>): A
 async function requireUsable(bucket: Bucket): Promise<void> {
   const folder = `${UPLOADS}${randomBytes(16).toString('hex')}/`
   const key = `${folder}start`
-  await bucket.put(key, Buffer.from('berth'))
+  await bucket.put(key, new Uint8Array(5))
   try {
     for await (const _ of readWhole(bucket, key, { start: 0, end: 5 }));
     for await (const _ of bucket.list(folder));
