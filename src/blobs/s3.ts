@@ -4,6 +4,7 @@ import { ApiError } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { FewAtOnce } from './few-at-once.ts'
 import type { BlobLog, BlobSettings } from './open.ts'
+import { PartBuffers } from './part-buffers.ts'
 import { type Bucket, openBucket, type Whole } from './s3-bucket.ts'
 import { errorOf, readFailure, UnusableStore } from './s3-failures.ts'
 import { type BlobStore, type ByteRange, MissingBytes, type Upload } from './store.ts'
@@ -57,40 +58,38 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
       const former = readState(upload.state)
       const tags = [...(former.tags ?? [])]
       const sending = new FewAtOnce(limits.s3PartsAtOnce)
+      const buffers = new PartBuffers()
       let { uploadId } = former
       let size = upload.size
-      let waiting: Uint8Array[] | undefined
-      let waitingBytes = 0
       const sendPart = async () => {
-        const part = Buffer.concat(waiting ?? [])
-        const rest = part.subarray(PART_BYTES)
-        waiting = rest.length > 0 ? [Buffer.from(rest)] : []
-        waitingBytes = rest.length
         if (tags.length + 1 >= limits.s3PartsMax) throw tooLarge()
+        const part = buffers.take()
         uploadId ??= await bucket.beginParts(wholeOf(id))
         const number = tags.push('')
         const target = { key: wholeOf(id), uploadId, number }
         await sending.begin(async (signal) => {
-          tags[number - 1] = await bucket.putPart(target, part.subarray(0, PART_BYTES), signal)
+          tags[number - 1] = await bucket.putPart(target, part, signal)
+          buffers.giveBack(part)
         })
       }
       try {
         for await (const chunk of bytes) {
           if (chunk.length === 0) continue
-          if (waiting === undefined) {
-            waiting = await tailOf(upload, former)
-            waitingBytes = waiting.reduce((sum, { length }) => sum + length, 0)
+          if (size === upload.size) {
+            await readTail(upload, former, buffers)
             // This state is known, so nobody goes back before it.
             if (former.formerTail !== undefined) await bucket.remove(former.formerTail)
           }
-          waiting.push(chunk)
-          waitingBytes += chunk.length
           size += chunk.length
-          while (waitingBytes > PART_BYTES) await sendPart()
+          // A full part waits until more comes: the last one is an object of its own.
+          for (let rest: Uint8Array = chunk; rest.length > 0; ) {
+            if (buffers.length === PART_BYTES) await sendPart()
+            rest = buffers.add(rest)
+          }
         }
-        if (waiting === undefined) return upload
+        if (size === upload.size) return upload
         await sending.end()
-        const tail = Buffer.concat(waiting)
+        const tail = buffers.take()
         if (isLast && upload.size === 0 && uploadId === undefined) {
           held.set(id, tail)
           return { ...upload, size }
@@ -179,13 +178,11 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
   }
 
   /** The bytes behind the parts, to go on with. */
-  async function tailOf({ id, size }: Upload, { tail, tags = [] }: State): Promise<Uint8Array[]> {
-    if (size === 0) return []
+  async function readTail({ id, size }: Upload, { tail, tags = [] }: State, into: PartBuffers) {
+    if (size === 0) return
     if (tail === undefined) throw nothingOf(id)
-    const bytes: Uint8Array[] = []
-    for await (const piece of readWhole(bucket, tail, { start: 0, end: size - tags.length * PART_BYTES }))
-      bytes.push(piece)
-    return bytes
+    const range = { start: 0, end: size - tags.length * PART_BYTES }
+    for await (const piece of readWhole(bucket, tail, range)) into.add(piece)
   }
 
   /** The object with all bytes of an upload. */
