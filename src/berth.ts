@@ -10,9 +10,9 @@ import { errorBody } from './gateway/error-body.ts'
 import type { AddressOf, HttpHandler } from './http.ts'
 import { lastSeen } from './iam/last-seen.ts'
 import {
-  blobsOf,
   type Installation,
   type InstallationParts,
+  openBlobStore,
   openInstallation,
   SetupError,
 } from './installation.ts'
@@ -87,6 +87,8 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     closing.unshift(() => port.stop())
 
     const addresses = addressesOf(config, port.url)
+    const blobs = await openBlobStore(config, log)
+    closing.push(async () => blobs.close())
     const outbound = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
     // A client of its own: a provider that somebody only sets up or tries out must not keep exchanges from their turn.
     const clouds = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
@@ -126,7 +128,6 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       intervalMs: parts.expiryIntervalMs,
       onError: (err) => log.error({ err }, 'deleting what expired failed; it is tried again'),
     })
-    const blobs = blobsOf(config)
     const collecting = collectionScheduler({
       ...parts.collection,
       store,

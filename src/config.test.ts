@@ -154,6 +154,8 @@ const bad: readonly [name: keyof typeof variables, value: string][] = [
   ['BERTH_REGISTRY_HOST', 'https://cr.example.com'],
   ['BERTH_DATABASE_URL', 'mysql://h/d'],
   ['BERTH_MASTER_KEY', 'short'],
+  ['BERTH_BLOBS_S3_BUCKET', 's3://images'],
+  ['BERTH_BLOBS_REDIRECT', 'true'],
   ['BERTH_SIGNING_KEY_ROTATION', 'never'],
   ['BERTH_SIGNING_KEY_ROTATION', '0d'],
   ['BERTH_AUDIT_RETENTION', '0d'],
@@ -225,6 +227,47 @@ test('version 1 ends after it is deprecated, and tells where to read of it', () 
     { BERTH_V1_MIGRATION_URL: 'https://me:secret@docs.example' },
   ])
     assert.equal(problems({ BERTH_V1_DEPRECATED_AT, ...wrong }).length, 1, JSON.stringify(wrong))
+})
+
+test('a bucket is told with where it is and how it is used', () => {
+  const BERTH_BLOBS_S3_BUCKET = 'images.example'
+  assert.equal(read({}).blobs, undefined)
+  assert.deepEqual(read({ BERTH_BLOBS_S3_BUCKET }).blobs, {
+    bucket: BERTH_BLOBS_S3_BUCKET,
+    endpoint: undefined,
+    region: undefined,
+    prefix: '',
+    pathStyle: false,
+    redirect: false,
+  })
+  const told = {
+    BERTH_BLOBS_S3_BUCKET,
+    BERTH_BLOBS_S3_ENDPOINT: 'http://127.0.0.1:9000/',
+    BERTH_BLOBS_S3_REGION: 'eu-central-1',
+    BERTH_BLOBS_S3_PREFIX: '/berth/images/',
+    BERTH_BLOBS_REDIRECT: 'https://images.example',
+  }
+  assert.deepEqual(read(told).blobs, {
+    bucket: BERTH_BLOBS_S3_BUCKET,
+    endpoint: 'http://127.0.0.1:9000',
+    region: 'eu-central-1',
+    prefix: 'berth/images/',
+    pathStyle: true,
+    redirect: { endpoint: 'https://images.example' },
+  })
+  const others = read({ ...told, BERTH_BLOBS_S3_PATH_STYLE: 'false', BERTH_BLOBS_REDIRECT: 'true' }).blobs
+  assert.deepEqual([others?.pathStyle, others?.redirect], [false, { endpoint: undefined }])
+  assert.equal(read({ ...told, BERTH_BLOBS_REDIRECT: 'false' }).blobs?.redirect, false)
+  for (const wrong of [
+    { BERTH_BLOBS_S3_ENDPOINT: 'minio:9000' },
+    { BERTH_BLOBS_S3_ENDPOINT: 'https://minio/path' },
+    { BERTH_BLOBS_S3_REGION: 'eu central' },
+    { BERTH_BLOBS_S3_PREFIX: 'a//b' },
+    { BERTH_BLOBS_S3_PREFIX: '../b' },
+    { BERTH_BLOBS_S3_PATH_STYLE: 'perhaps' },
+    { BERTH_BLOBS_REDIRECT: 'images.example' },
+  ])
+    assert.equal(problems({ BERTH_BLOBS_S3_BUCKET, ...wrong }).length, 1, JSON.stringify(wrong))
 })
 
 test('TLS needs both files', () => {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import ipaddr from 'ipaddr.js'
+import type { BlobSettings } from './blobs/open.ts'
 import type { CloudSettings } from './cloud/probes.ts'
 import { secondsIn } from './core/durations.ts'
 import { limits } from './core/limits.ts'
@@ -26,6 +27,8 @@ export interface Config {
   readonly authUrl: string | undefined
   /** undefined: the base URL's host. */
   readonly registryHost: string | undefined
+  /** The bucket for the bytes of images; undefined: files in the data directory. */
+  readonly blobs: BlobSettings | undefined
   readonly masterKey: MasterKey | undefined
   readonly errorDomain: string | undefined
   readonly openOrganizations: boolean
@@ -80,6 +83,14 @@ export const variables = {
   BERTH_REGISTRY_HOST: "host name of the registry (default: the base URL's host)",
   BERTH_DATA_DIR: 'directory of the SQLite database, the master key, images and downloads (default ./data)',
   BERTH_DATABASE_URL: 'postgres://user:password@host/database (default: SQLite in the data directory)',
+  BERTH_BLOBS_S3_BUCKET: 'bucket for the bytes of images (default: files in the data directory)',
+  BERTH_BLOBS_S3_ENDPOINT: "address of its S3 server (default: Amazon's)",
+  BERTH_BLOBS_S3_REGION: 'region of the bucket (default: AWS_REGION)',
+  BERTH_BLOBS_S3_PREFIX: 'what all keys in the bucket begin with (default nothing)',
+  BERTH_BLOBS_S3_PATH_STYLE:
+    'true: the bucket is in the path of a URL, false: in its host (default: true with an endpoint)',
+  BERTH_BLOBS_REDIRECT:
+    'true: clients fetch blobs from the bucket; or its address for clients, where that is another one (default false)',
   BERTH_MASTER_KEY:
     '32 bytes in base64 that encrypt secrets (default: the file master.key in the data directory)',
   BERTH_TLS_CERT_FILE: 'PEM file with the certificate chain; with it the port speaks TLS',
@@ -192,6 +203,21 @@ export function readConfig(
   } else if (deprecatedAtMs !== undefined && sunsetMs !== undefined && sunsetMs < deprecatedAtMs) {
     problems.push('BERTH_V1_SUNSET_AT must not be before BERTH_V1_DEPRECATED_AT')
   }
+  const bucket = read('BERTH_BLOBS_S3_BUCKET', parseBucket, 'the name of a bucket')
+  if (text('BERTH_BLOBS_S3_BUCKET') === undefined) {
+    for (const name of bucketSettings)
+      if (text(name) !== undefined) problems.push(`${name} needs BERTH_BLOBS_S3_BUCKET`)
+  }
+  const endpoint = read('BERTH_BLOBS_S3_ENDPOINT', parseOrigin, originExpected)
+  const region = read('BERTH_BLOBS_S3_REGION', parseRegion, 'the name of a region, such as eu-central-1')
+  const blobs: Omit<BlobSettings, 'bucket'> = {
+    endpoint,
+    region,
+    prefix:
+      read('BERTH_BLOBS_S3_PREFIX', parseKeyPrefix, 'names with slashes between, such as berth/blobs') ?? '',
+    pathStyle: read('BERTH_BLOBS_S3_PATH_STYLE', parseBoolean, 'true or false') ?? endpoint !== undefined,
+    redirect: read('BERTH_BLOBS_REDIRECT', parseRedirect, `true, false, or ${originExpected}`) ?? false,
+  }
   const config: Config = {
     listen: read(
       'BERTH_LISTEN',
@@ -211,6 +237,7 @@ export function readConfig(
     baseUrl: read('BERTH_BASE_URL', parseOrigin, originExpected),
     authUrl: read('BERTH_AUTH_URL', parseOrigin, originExpected),
     registryHost: read('BERTH_REGISTRY_HOST', parseHost, 'a host name, with a port if need be'),
+    blobs: bucket === undefined ? undefined : { bucket, ...blobs },
     masterKey: read(
       'BERTH_MASTER_KEY',
       parseMasterKey,
@@ -312,6 +339,35 @@ function parseOrigin(value: string): string | undefined {
   const bare =
     url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === ''
   return bare && (url.protocol === 'http:' || url.protocol === 'https:') ? url.origin : undefined
+}
+
+const bucketSettings = [
+  'BERTH_BLOBS_S3_ENDPOINT',
+  'BERTH_BLOBS_S3_REGION',
+  'BERTH_BLOBS_S3_PREFIX',
+  'BERTH_BLOBS_S3_PATH_STYLE',
+  'BERTH_BLOBS_REDIRECT',
+] as const
+
+function parseBucket(value: string): string | undefined {
+  return /^[A-Za-z0-9][\w.-]{1,253}[A-Za-z0-9]$/.test(value) ? value : undefined
+}
+
+function parseRegion(value: string): string | undefined {
+  return /^[a-z0-9-]{1,64}$/i.test(value) ? value : undefined
+}
+
+/** With a slash at its end. */
+function parseKeyPrefix(value: string): string | undefined {
+  const [, names] = /^\/?([\w-][\w.-]*(?:\/[\w-][\w.-]*)*)\/?$/.exec(value) ?? []
+  return names === undefined || names.length > 200 ? undefined : `${names}/`
+}
+
+function parseRedirect(value: string): BlobSettings['redirect'] | undefined {
+  const wanted = parseBoolean(value)
+  if (wanted !== undefined) return wanted && { endpoint: undefined }
+  const endpoint = parseOrigin(value)
+  return endpoint === undefined ? undefined : { endpoint }
 }
 
 const originExpected = 'an http or https address without path'

@@ -2,7 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http'
 
 /** One HTTP request, whichever version of HTTP brought it. */
 export interface HttpRequest {
+  /** GET for a HEAD, too. */
   readonly method: string
+  /** Only the headers of the reply are sent. */
+  readonly isHead: boolean
   /** Path and query as sent, undecoded: `/iam/v2beta1/groups?page_size=2`. */
   readonly url: string
   readonly headers: IncomingHttpHeaders

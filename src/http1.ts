@@ -14,7 +14,7 @@ import {
 } from './gateway/status.ts'
 import type { HttpReply, HttpRequest, WholeBody, WholeReply } from './http.ts'
 import { bodyBytes, failureReply, hasNoContentLength, type PortContext, wireBody } from './port.ts'
-import { isStream, sendStream } from './reply-stream.ts'
+import { dropStream, isStream, sendStream } from './reply-stream.ts'
 import { bodyStream } from './request-stream.ts'
 
 /**
@@ -58,6 +58,7 @@ class Exchange implements HttpRequest {
   readonly slow: SlowSockets
   readonly id: string
   readonly method: string
+  readonly isHead: boolean
   readonly url: string
   /** The client waits for `100 Continue` before it sends the body. */
   awaitsContinue: boolean
@@ -78,7 +79,8 @@ class Exchange implements HttpRequest {
     this.res = res
     this.slow = slow
     this.id = id
-    this.method = req.method === 'HEAD' ? 'GET' : (req.method ?? '')
+    this.isHead = req.method === 'HEAD'
+    this.method = this.isHead ? 'GET' : (req.method ?? '')
     this.url = originForm(req.url ?? '/')
     this.awaitsContinue = awaitsContinue
   }
@@ -184,7 +186,10 @@ function readBody(exchange: Exchange, bytesMax: number): Promise<Uint8Array> {
 
 function send(context: PortContext, exchange: Exchange, reply: HttpReply): void {
   const { req, res, id } = exchange
-  if (res.destroyed || res.headersSent) return
+  if (res.destroyed || res.headersSent) {
+    dropStream(reply.body)
+    return
+  }
   const unread = !req.complete && (exchange.refused || exchange.awaitsContinue || isLong(context, req))
   const streamed = isStream(reply.body) ? reply.body : undefined
   const body = isStream(reply.body) ? undefined : wireBody(reply.body)

@@ -10,7 +10,7 @@ import type { Duplex } from 'node:stream'
 import { bodyTooLarge, clientWentAway, isGrpcContentType, requestTimedOut } from './gateway/status.ts'
 import type { BodyStream, HttpReply, HttpRequest } from './http.ts'
 import { bodyBytes, failureReply, hasNoContentLength, type PortContext, refuseRest } from './port.ts'
-import { isStream, sendStream } from './reply-stream.ts'
+import { dropStream, isStream, sendStream } from './reply-stream.ts'
 import { bodyStream } from './request-stream.ts'
 
 /** The HTTP/2 half of the port. */
@@ -127,6 +127,7 @@ interface Exchange {
 /** A class, because an accessor in an object literal gives every object a hidden class of its own. */
 class StreamRequest implements HttpRequest {
   readonly method: string
+  readonly isHead: boolean
   readonly url: string
   readonly headers: IncomingHttpHeaders
   readonly id: string
@@ -135,6 +136,7 @@ class StreamRequest implements HttpRequest {
   #reading: Promise<Uint8Array> | undefined = undefined
 
   constructor(context: PortContext, exchange: Exchange, headers: IncomingHttpHeaders) {
+    this.isHead = exchange.head
     this.method = exchange.head ? 'GET' : (headers[':method'] ?? '')
     this.url = headers[':path'] ?? '*'
     this.headers = headers
@@ -228,7 +230,10 @@ function readBody(
 
 function send(context: PortContext, exchange: Exchange, reply: HttpReply): void {
   const { stream, id, head } = exchange
-  if (stream.destroyed || stream.closed || stream.headersSent) return
+  if (stream.destroyed || stream.closed || stream.headersSent) {
+    dropStream(reply.body)
+    return
+  }
   const headers: Record<string, string | number> = { ':status': reply.status, 'x-request-id': id }
   for (const name in reply.headers) headers[name] = reply.headers[name] ?? ''
   const { body } = reply

@@ -1,7 +1,8 @@
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { grantsIn } from './auth/grants.ts'
-import { fileBlobs } from './blobs/file-system.ts'
+import { openBlobs } from './blobs/open.ts'
+import { UnusableStore } from './blobs/s3-failures.ts'
 import type { BlobStore } from './blobs/store.ts'
 import type { Addresses, Config } from './config.ts'
 import { pageTokens } from './core/page.ts'
@@ -98,9 +99,13 @@ export async function makeOnce<T>(db: Db, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Where the bytes of images are. */
-export function blobsOf({ dataDir }: Pick<Config, 'dataDir'>): BlobStore {
-  return fileBlobs(join(dataDir, 'blobs'))
+/** Where the bytes of images are. Throws a SetupError for a store that cannot be used. */
+export async function openBlobStore(config: Config, log: Log): Promise<BlobStore> {
+  try {
+    return await openBlobs(config, log)
+  } catch (error) {
+    throw error instanceof UnusableStore ? new SetupError(error.message) : error
+  }
 }
 
 /** The SQLite database's file in a data directory. */

@@ -16,6 +16,14 @@ export function isStream(body: HttpReply['body']): body is BodyStream {
   return typeof body === 'object' && !(body instanceof Uint8Array)
 }
 
+/** Ends a body that nobody will read; it may have been begun. */
+export function dropStream(body: HttpReply['body']): void {
+  if (isStream(body))
+    body[Symbol.asyncIterator]()
+      .return?.()
+      .catch(() => undefined)
+}
+
 /** Written at a time: a client has to take so much within `stalledReplyMs`, besides what the system buffers. */
 const PIECE_BYTES = 64 * 1024
 

@@ -64,6 +64,7 @@ function gateway(more: Partial<RestOptions> = {}) {
     const [method = '', url = ''] = line.split(' ')
     const reply = await handler({
       method,
+      isHead: false,
       url,
       headers: options.headers ?? {},
       address: '127.0.0.1',
@@ -283,6 +284,7 @@ test('an error may have an HTTP status of its own', async () => {
   const body = () => Promise.reject(tooLarge)
   const reply = await handler({
     method: 'POST',
+    isHead: false,
     url: '/iam/v2beta1/groups',
     headers: {},
     address: '',

@@ -29,7 +29,7 @@ const arrows: Readonly<Record<string, RegExp>> = {
   sts: /^(#gen\/|sts\/|core\/|storage\/|trust\/|auth\/|(http|log)\.ts$|node:|jose$|kysely$|undici$|ipaddr\.js$|lru-cache$|@bufbuild\/protobuf(\/|$))/,
   cloud: /^(#gen\/|cloud\/|core\/|sts\/(account-token|outbound)\.ts$)/,
   iam: /^(#gen\/|iam\/|cloud\/probe\.ts$|sts\/sessions\.ts$|core\/|storage\/|trust\/|@bufbuild\/protobuf(\/|$)|kysely$)/,
-  blobs: /^(blobs\/|core\/|storage\/db\.ts$|node:)/,
+  blobs: /^(blobs\/|core\/|storage\/db\.ts$|node:|@aws-sdk\/)/,
   oci: /^(#gen\/|oci\/|blobs\/|registry\/|core\/|storage\/|auth\/|iam\/(groups|parent-group)\.ts$|sts\/(access-token|token-request)\.ts$|audit\/recorder\.ts$|limits\/rate-limits\.ts$|gateway\/(error-body|rest)\.ts$|(config|http|log|metrics)\.ts$|node:|@bufbuild\/protobuf(\/|$)|lru-cache$)/,
   registry:
     /^(#gen\/|registry\/|blobs\/store\.ts$|core\/|storage\/|trust\/|iam\/parent-group\.ts$|@bufbuild\/protobuf(\/|$)|kysely$|markdown-it$|sanitize-html$)/,
@@ -69,6 +69,13 @@ test('the client stands alone: it runs in browsers, without this repository', ()
     imports.filter((name) => !client.includes(name)),
     [],
   )
+})
+
+test('the library for S3 is loaded by installations with a bucket only', () => {
+  const importers = (name: RegExp) => shipped.filter((file) => name.test(textOf(file)))
+  assert.deepEqual(importers(/from '@aws-sdk\//), ['src/blobs/s3-bucket.ts'])
+  assert.deepEqual(importers(/^import (?!type\b).*\/s3-bucket\.ts'/m), ['src/blobs/s3.ts'])
+  assert.deepEqual(importers(/\bfrom '.*\/s3\.ts'/), [])
 })
 
 test('the environment is read in the command line only', () => {

@@ -61,6 +61,10 @@ export function fileBlobs(directory: string): BlobStore {
 
     remove: (location) => rm(blobAt(location), { force: true }),
 
+    urlOf: undefined,
+
+    close() {},
+
     async *blobs() {
       for await (const algorithm of entriesOf(directory)) {
         if (join(directory, algorithm) === uploads) continue

@@ -5,10 +5,15 @@
 export interface BlobStore {
   /**
    * Goes on with an upload where `size` ends; what was written beyond that is forgotten. Fulfils when the bytes end, with the upload as
-   * it is then. When they fail, so does this, and the upload is what it was.
+   * it is then. When they fail, so does this, and the upload is what it was. `isLast`: it is kept or discarded by this process next, so
+   * that it need not outlive it.
    */
-  append(upload: Upload, bytes: AsyncIterable<Uint8Array>): Promise<Upload>
-  /** The bytes of an upload. */
+  append(
+    upload: Upload,
+    bytes: AsyncIterable<Uint8Array>,
+    options?: { readonly isLast?: boolean },
+  ): Promise<Upload>
+  /** The bytes of an upload that is complete: nothing is appended to it afterwards. */
   uploaded(upload: Upload): AsyncIterable<Uint8Array>
   /** Makes an upload the blob at a location that was never used before. */
   keep(upload: Upload, location: string): Promise<void>
@@ -18,10 +23,16 @@ export interface BlobStore {
   read(location: string, range: ByteRange): AsyncIterable<Uint8Array>
   /** Forgets a blob; does nothing where there is none. */
   remove(location: string): Promise<void>
+  /**
+   * A URL that gives whoever has it the bytes of a blob, for `blobUrlLifetimeMs`. Undefined where the store cannot be asked by clients,
+   * or is not to be.
+   */
+  readonly urlOf: ((location: string) => Promise<string>) | undefined
   /** All that is stored, in any order. What comes or goes meanwhile may be among it or not. */
   blobs(): AsyncIterable<StoredBytes>
   /** All that was appended and neither kept nor discarded, likewise. */
   uploads(): AsyncIterable<StoredUpload>
+  close(): void
 }
 
 export interface StoredBytes {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { secondsIn } from '../core/durations.ts'
-import { blobsOf, type Installation, SetupError, UsageError } from '../installation.ts'
+import { type Installation, SetupError, UsageError } from '../installation.ts'
 import { collect } from '../oci/collection/collect.ts'
 import {
   type CollectedKind,
@@ -11,7 +11,7 @@ import {
 import { takeWork } from '../oci/run-rows.ts'
 import type { Column } from './client/output.ts'
 import { sizeText } from './client/sizes.ts'
-import { configOrExit, withExistingInstallation } from './operator.ts'
+import { configOrExit, withBlobStore } from './operator.ts'
 import { print, table } from './operator-output.ts'
 import { progressLine, untilInterrupted } from './operator-progress.ts'
 
@@ -31,12 +31,12 @@ export function addCollectCommand(admin: Command): void {
     .addHelpText('after', help)
     .action(({ dryRun, grace, force, json }: Options) => {
       const config = configOrExit()
-      return withExistingInstallation(config, async (installation) => {
+      return withBlobStore(config, async (installation, blobs) => {
         const graceMs = graceIn(grace) ?? config.collectionGraceMs
         const tell = progressLine()
         const run = {
           store: installation.store,
-          blobs: blobsOf(config),
+          blobs,
           graceMs,
           dryRun,
           mistrust: !force,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { limits } from '../core/limits.ts'
-import { blobsOf, SetupError, UsageError } from '../installation.ts'
+import { SetupError, UsageError } from '../installation.ts'
 import { takeWork } from '../oci/run-rows.ts'
 import { type Finding, isWrong } from '../oci/scrub/findings.ts'
 import type { ScrubProgress, ScrubReport } from '../oci/scrub/run.ts'
@@ -9,7 +9,7 @@ import { scrub } from '../oci/scrub/scrub.ts'
 import type { Column } from './client/output.ts'
 import { bar } from './client/progress-bar.ts'
 import { bytesIn, sizeText } from './client/sizes.ts'
-import { configOrExit, withExistingInstallation } from './operator.ts'
+import { configOrExit, withBlobStore } from './operator.ts'
 import { print, table } from './operator-output.ts'
 import { progressLine, untilInterrupted } from './operator-progress.ts'
 
@@ -26,7 +26,7 @@ export function addScrubCommand(admin: Command): void {
     .addHelpText('after', help)
     .action((options: Options) => {
       const config = configOrExit()
-      return withExistingInstallation(config, async ({ store }) => {
+      return withBlobStore(config, async ({ store }, blobs) => {
         const rate = sizeIn('--rate', options.rate?.replace(/\/s$/, ''), 'a rate such as 50MiB/s')
         const bytesMax = sizeIn('--limit', options.limit, 'a size such as 500GiB')
         const { db, clock } = store
@@ -37,7 +37,7 @@ export function addScrubCommand(admin: Command): void {
         try {
           const report = await scrub({
             store,
-            blobs: blobsOf(config),
+            blobs,
             repair: options.repair,
             throttle: rate === undefined ? undefined : throttleTo(rate),
             bytesMax,

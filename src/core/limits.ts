@@ -147,6 +147,23 @@ export const limits = {
   /** Repos that a scrub names for each blob, and what it lists of each kind. */
   scrubReposMax: 100,
   scrubFindingsMax: 10_000,
+  /** How long a client may begin to fetch a blob from the bucket that it was sent to. */
+  blobUrlLifetimeMs: 5 * MINUTE_MS,
+  /** Parts in which blobs go to S3: all but the last of one size, and as many as one object may have. */
+  s3PartBytes: 8 * MIB,
+  s3PartsMax: 10_000,
+  /** Parts of one upload that are on their way at once. */
+  s3PartsAtOnce: 2,
+  /** Larger blobs are copied within S3 in parts of this size, so many at once. */
+  s3CopyPartBytes: 256 * MIB,
+  s3CopiesAtOnce: 4,
+  s3ConnectionsMax: 1000,
+  /** Until a connection to S3 is made, an answer of it begins, and one that copies. */
+  s3ConnectTimeoutMs: 5 * SECOND_MS,
+  s3TimeoutMs: 20 * SECOND_MS,
+  s3CopyTimeoutMs: 5 * MINUTE_MS,
+  /** How often a request is made to S3 that fails in a way that may go away; and a read that breaks is taken up again. */
+  s3AttemptsMax: 4,
   /** Configuration of an image: it is read for its architecture. */
   imageConfigBytesMax: 4 * MIB,
 

@@ -40,10 +40,20 @@ export async function getBlob(
   }
   const { size, location } = blob
   if (isKnown(request, digest.text)) return { status: 304, headers, body: undefined }
+  if (blobs.urlOf !== undefined && !request.isHead) {
+    // Whoever has the URL has the blob, so nobody keeps it for others.
+    const elsewhere = { location: await blobs.urlOf(location), 'cache-control': 'no-store' }
+    return {
+      status: 307,
+      headers: { 'docker-content-digest': digest.text, ...elsewhere },
+      body: undefined,
+    }
+  }
   const range = rangeOf(request, digest.text, size)
   if (range === 'unsatisfiable')
     return { status: 416, headers: { ...headers, 'content-range': `bytes */${size}` }, body: undefined }
   const { start, end } = range ?? { start: 0, end: size }
+  const bytes = blobs.read(location, { start, end })
   return {
     status: range === undefined ? 200 : 206,
     headers: {
@@ -51,13 +61,28 @@ export async function getBlob(
       'content-length': String(end - start),
       ...(range && { 'content-range': `bytes ${start}-${end - 1}/${size}` }),
     },
-    body: blobs.read(location, { start, end }),
+    body: request.isHead ? bytes : await opened(bytes),
   }
 }
 
 /** Clients that push ask what is there, and leave out what is. */
 function mayPush({ visitor: { caller, grants }, place }: Visit): boolean {
   return includesAll(grants.at(scopeOf(place)), needs.push) && isInToken(caller, place.name.text, 'push')
+}
+
+/** Bytes of which the first are there, so that a store that does not give them is told of by an error and not by a broken answer. */
+async function opened(bytes: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+  const rest = bytes[Symbol.asyncIterator]()
+  let first: Promise<IteratorResult<Uint8Array>> | undefined = rest.next()
+  await first
+  const next = () => {
+    const now = first ?? rest.next()
+    first = undefined
+    return now
+  }
+  const leave = async (): Promise<IteratorResult<Uint8Array>> =>
+    (await rest.return?.()) ?? { done: true, value: undefined }
+  return { [Symbol.asyncIterator]: () => ({ next, return: leave }) }
 }
 
 function blobUnknown(digest: string) {

@@ -52,10 +52,10 @@ async function openUpload(registry: Registry, visit: Visit): Promise<HttpReply> 
 async function pushAtOnce(registry: Registry, visit: Visit, digest: Digest): Promise<HttpReply> {
   const { blobs } = registry
   const repo = await repoToPush(registry, visit)
-  const begun: Upload = { id: newId(), size: 0, state: '' }
+  let upload: Upload = { id: newId(), size: 0, state: '' }
   const hash = newHash(digest.algorithm)
   try {
-    const upload = await blobs.append(begun, hashed(visit.request.stream(), hash))
+    upload = await blobs.append(upload, hashed(visit.request.stream(), hash), { isLast: true })
     requireLength(visit, upload.size)
     requireSame(digest, `${digest.algorithm}:${hash.digest('hex')}`)
     await keepUpload(registry, upload, digest, async (tx, blob) => {
@@ -63,7 +63,7 @@ async function pushAtOnce(registry: Registry, visit: Visit, digest: Digest): Pro
       await linkBlob(tx, repo, blob, registry.store.clock())
     })
   } catch (error) {
-    await blobs.discard(begun)
+    await blobs.discard(upload)
     throw error
   }
   return made(visit, digest)
@@ -89,18 +89,25 @@ export async function finishUpload(registry: Registry, visit: Visit, id: string)
   const hash = registry.hashes.take(id, written.size)
   const forget = (tx: Tx) => deleteUpload(tx, written)
   try {
-    requireSame(digest, await digestOfUpload(registry, written, digest, hash))
+    const actual = await digestOfUpload(registry, written, digest, hash)
+    if (actual !== digest.text) {
+      // These bytes will never be what they were meant to be.
+      await inTransaction(store.db, forget)
+      await blobs.discard(written)
+    }
+    requireSame(digest, actual)
+    await keepUpload(registry, written, digest, async (tx, blob) => {
+      await keepRepo(store.db, tx, repo, visit.place)
+      if (!(await forget(tx))) throw busy()
+      await linkBlob(tx, repo, blob, store.clock())
+    })
   } catch (error) {
-    // These bytes will never be what they were meant to be.
-    await inTransaction(store.db, forget)
-    await blobs.discard(written)
+    // Another request may finish it, where there is still something to finish.
+    const expiresMs = store.clock() + limits.uploadIdleMsMax
+    if ((await save(store.db, written, { expiresMs, writer: '' })) && hash !== undefined)
+      registry.hashes.put(id, written.size, hash)
     throw error
   }
-  await keepUpload(registry, written, digest, async (tx, blob) => {
-    await keepRepo(store.db, tx, repo, visit.place)
-    if (!(await forget(tx))) throw busy()
-    await linkBlob(tx, repo, blob, store.clock())
-  })
   return made(visit, digest)
 }
 
@@ -334,7 +341,7 @@ async function digestOfUpload(
   { algorithm }: Digest,
   known: Hash | undefined,
 ): Promise<string> {
-  if (algorithm === CANONICAL && known !== undefined) return `${algorithm}:${known.digest('hex')}`
+  if (algorithm === CANONICAL && known !== undefined) return `${algorithm}:${known.copy().digest('hex')}`
   const hash = newHash(algorithm)
   for await (const chunk of blobs.uploaded(upload)) hash.update(chunk)
   return `${algorithm}:${hash.digest('hex')}`

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { onEveryDatabase } from '../support/cast.ts'
+import { onEveryStore } from '../support/cast.ts'
 import {
   assertRefusedAs,
   digest,
@@ -12,7 +12,7 @@ import {
   testImage,
 } from '../support/registry.ts'
 
-onEveryDatabase('registry: content management', (cast) => {
+onEveryStore('registry: content management', (cast) => {
   test('a tag is deleted, and its manifest stays', async () => {
     const { owner, name } = await registryOf(cast())
     const image = await pushImage(owner, name, testImage(), 'v1')

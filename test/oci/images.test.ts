@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { limits } from '../../src/core/limits.ts'
-import { assertRefused, missing, onEveryDatabase } from '../support/cast.ts'
+import { assertRefused, missing, onEveryStore } from '../support/cast.ts'
 import {
   descriptor,
   digest,
@@ -17,7 +17,7 @@ import {
 
 const MANIFEST = 'registry.chainguard.dev/Manifest'
 
-onEveryDatabase('registry: images that were pushed', (cast) => {
+onEveryStore('registry: images that were pushed', (cast) => {
   const pushed = async () => {
     const { owner, name, organization, root } = await registryOf(cast())
     const amd = await pushImage(owner, name, testImage({}, { layerBytes: 1000 }))

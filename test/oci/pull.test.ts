@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { onEveryDatabase } from '../support/cast.ts'
+import { onEveryStore } from '../support/cast.ts'
 import {
   assertRefusedAs,
   digest,
@@ -14,7 +14,7 @@ import {
   types,
 } from '../support/registry.ts'
 
-onEveryDatabase('registry: pull', (cast) => {
+onEveryStore('registry: pull', (cast) => {
   test('a manifest is had by tag and by digest, byte for byte, and HEAD says the same without it', async () => {
     const { owner, name } = await registryOf(cast())
     const image = await pushImage(owner, name, testImage(), 'v1')

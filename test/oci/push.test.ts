@@ -4,7 +4,7 @@ import { request } from 'node:http'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '../../src/core/limits.ts'
-import { onEveryDatabase } from '../support/cast.ts'
+import { onEveryStore } from '../support/cast.ts'
 import {
   assertRefusedAs,
   bearerOf,
@@ -30,7 +30,7 @@ async function begin(client: OciClient, name: string): Promise<string> {
   return location.slice('/v2/'.length)
 }
 
-onEveryDatabase('registry: push', (cast) => {
+onEveryStore('registry: push', (cast) => {
   const has = async (client: OciClient, name: string, bytes: Buffer, algorithm = 'sha256') => {
     const got = await client.ask('GET', `${name}/blobs/${digest(bytes, algorithm)}`)
     assert.equal(got.status, 200)

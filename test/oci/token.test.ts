@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { limits } from '../../src/core/limits.ts'
-import { type Cast, managedRole, onEveryDatabase } from '../support/cast.ts'
+import { type Cast, managedRole, onEveryDatabase, onEveryStore } from '../support/cast.ts'
 import { exchange } from '../support/exchange.ts'
 import {
   askAt,
@@ -299,7 +299,7 @@ onEveryDatabase('registry: tokens in time', (cast) => {
   })
 })
 
-onEveryDatabase('registry: uploads in time', (cast) => {
+onEveryStore('registry: uploads in time', (cast) => {
   test('an upload that nobody goes on with is over (uploadIdleMsMax)', async () => {
     const { name, organization } = await registryOf(cast())
     const { berth } = cast()

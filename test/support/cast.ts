@@ -12,6 +12,7 @@ import { startTestBerth, type TestBerth, type TestBerthOptions } from './berth.t
 import { databases, type TestDatabase } from './databases.ts'
 import { type GrpcClient, grpcClient } from './grpc.ts'
 import { call, type RestReply } from './rest.ts'
+import { type S3Server, startS3, withoutS3 } from './s3.ts'
 
 /** Who takes part in the tests through the front door: servers, callers with their tokens, and what they make first. */
 
@@ -95,24 +96,35 @@ export function onEveryDatabase(
   {
     sizes,
     only,
+    stores,
     ...options
   }: TestBerthOptions & {
     readonly sizes?: Sizes
     /** Where only one of them can tell. */
     readonly only?: TestDatabase['name']
+    /** Once more with the bytes of images in a bucket, where there is an S3 server. */
+    readonly stores?: boolean
   } = {},
 ): void {
-  for (const database of databases.filter(({ name }) => only === undefined || name === only)) {
-    describe(`${title} (${database.name})`, () => {
+  const all = databases.filter(({ name }) => only === undefined || name === only)
+  const rounds = all.map((database) => ({ database, inBucket: false }))
+  if (stores === true) rounds.push(...rounds.slice(0, 1).map((round) => ({ ...round, inBucket: true })))
+  for (const { database, inBucket } of rounds) {
+    const skip = inBucket && withoutS3
+    describe(`${title} (${database.name}${inBucket ? ', s3' : ''})`, { skip }, () => {
       let cast: Cast | undefined
+      let s3: S3Server | undefined
       const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
       before(async () => {
         const small = sizes === undefined ? database : withSizes(database, sizes, dataDir)
-        cast = castOf(await startTestBerth(small, options))
+        s3 = inBucket ? await startS3() : undefined
+        const env = { ...options.env, ...(await s3?.bucket())?.env }
+        cast = castOf(await startTestBerth(small, { ...options, env }))
       })
       after(async () => {
         cast?.grpc.close()
         await cast?.berth.stop()
+        await s3?.stop()
         rmSync(dataDir, { recursive: true, force: true })
       })
       suite(() => {
@@ -121,6 +133,15 @@ export function onEveryDatabase(
       })
     })
   }
+}
+
+/** For what stores bytes of images: besides every database, once with a bucket. */
+export function onEveryStore(
+  title: string,
+  suite: (cast: () => Cast) => void,
+  options: TestBerthOptions = {},
+): void {
+  onEveryDatabase(title, suite, { ...options, stores: true })
 }
 
 function castOf(berth: TestBerth): Cast {

@@ -1,0 +1,33 @@
+import { join } from 'node:path'
+import { fileBlobs } from './file-system.ts'
+import type { BlobStore } from './store.ts'
+
+/** Where this installation has its blobs: in its data directory, or in a bucket. */
+export interface BlobSettings {
+  readonly bucket: string
+  /** undefined: Amazon's of the region. */
+  readonly endpoint: string | undefined
+  /** undefined: what the environment says. */
+  readonly region: string | undefined
+  /** Of all keys: '' or with a slash at its end. */
+  readonly prefix: string
+  /** The bucket is named in the path of a URL, not in its host. */
+  readonly pathStyle: boolean
+  /** Clients get blobs from the bucket itself, at this address of it if it has another one for them. */
+  readonly redirect: false | { readonly endpoint: string | undefined }
+}
+
+export interface BlobLog {
+  warn(fields: object, message: string): void
+}
+
+/** Throws UnusableStore for a bucket that cannot be used. */
+export async function openBlobs(
+  { dataDir, blobs }: { readonly dataDir: string; readonly blobs: BlobSettings | undefined },
+  log: BlobLog,
+): Promise<BlobStore> {
+  if (blobs === undefined) return fileBlobs(join(dataDir, 'blobs'))
+  // Takes a second and 30 MB, which nobody pays who has files.
+  const { openS3Blobs } = await import('./s3.ts')
+  return openS3Blobs(blobs, log)
+}

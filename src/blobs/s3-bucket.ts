@@ -1,0 +1,297 @@
+import type { Readable } from 'node:stream'
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CopyObjectCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  ListPartsCommand,
+  PutObjectCommand,
+  S3Client,
+  UploadPartCommand,
+  UploadPartCopyCommand,
+} from '@aws-sdk/client-s3'
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import { limits } from '../core/limits.ts'
+import type { BlobLog, BlobSettings } from './open.ts'
+import { type Absence, errorOf, readFailure, type S3Failure } from './s3-failures.ts'
+import type { ByteRange, StoredBytes } from './store.ts'
+
+/**
+ * A bucket, in the few operations that the store needs. Keys are those below the prefix. What is sent is signed with its SHA-256, which
+ * every server compares with what it got; no newer checksums are asked for, since not every server knows them.
+ */
+export interface Bucket {
+  put(key: string, bytes: Uint8Array): Promise<void>
+  /** The bytes of a range that is not empty, or the part of it that there is. Throws MissingBytes where there is no such object. */
+  get(key: string, range: ByteRange, signal: AbortSignal): Promise<OpenObject>
+  /** Undefined where there is no such object. */
+  sizeOf(key: string): Promise<number | undefined>
+  /** At most 5 GiB, by one request. */
+  copy(from: string, to: string): Promise<void>
+  remove(key: string): Promise<void>
+  list(prefix: string): AsyncIterable<StoredBytes>
+  beginParts(key: string): Promise<string>
+  /** The tag of the part, which completes the whole. */
+  putPart(part: Part, bytes: Uint8Array, signal: AbortSignal): Promise<string>
+  /** `range` undefined: all of the other object. */
+  copyPart(part: Part, from: string, range?: ByteRange, signal?: AbortSignal): Promise<string>
+  /** 'NoSuchUpload' where there are none of these parts, or not any more. */
+  completeParts(whole: Whole, tags: readonly string[]): Promise<'complete' | 'NoSuchUpload'>
+  /** Does nothing where there are none. */
+  abortParts(whole: Whole): Promise<void>
+  /** Parts that were neither completed nor aborted, with when the last of them came. */
+  listParts(prefix: string): AsyncIterable<Whole & { readonly modifiedMs: number }>
+  /** A URL that gives the object to whoever has it, for some time. */
+  urlOf(key: string): Promise<string>
+  close(): void
+}
+
+export interface OpenObject {
+  readonly size: number
+  readonly bytes: Readable
+}
+
+/** An object that is made of parts. */
+export interface Whole {
+  readonly key: string
+  readonly uploadId: string
+}
+
+export interface Part extends Whole {
+  /** From 1. */
+  readonly number: number
+}
+
+interface Asking {
+  readonly signal?: AbortSignal | undefined
+  readonly timeoutMs?: number
+}
+
+const CONTENT_TYPE = 'application/octet-stream'
+
+export function openBucket(settings: BlobSettings, log: BlobLog): Bucket {
+  const { bucket, prefix, redirect } = settings
+  const client = clientAt(settings, settings.endpoint)
+  const publicClient =
+    redirect === false || redirect.endpoint === undefined ? undefined : clientAt(settings, redirect.endpoint)
+  const at = (key: string) => ({ Bucket: bucket, Key: prefix + key })
+  const atParts = ({ key, uploadId }: Whole) => ({ ...at(key), UploadId: uploadId })
+  const sourceOf = (key: string) => encodeURI(`${bucket}/${prefix}${key}`)
+
+  /** Rejects with an error of the store; what S3 is expected to say it answers instead. */
+  async function ask<T, A extends Absence = never>(
+    what: string,
+    request: (options: { abortSignal?: AbortSignal; requestTimeout?: number }) => Promise<T>,
+    { signal, timeoutMs }: Asking = {},
+    ...expected: A[]
+  ): Promise<T | A> {
+    try {
+      return await request({
+        ...(signal && { abortSignal: signal }),
+        ...(timeoutMs !== undefined && { requestTimeout: timeoutMs }),
+      })
+    } catch (error) {
+      if (signal?.aborted === true) throw error
+      const failure = readFailure(error)
+      const known = expected.find((code) => code === failure.code)
+      if (known !== undefined) return known
+      throw toldError(failure, what)
+    }
+  }
+
+  function toldError(failure: S3Failure, what: string): Error {
+    if (failure.temporary) log.warn({ ...failure, what, bucket }, 'S3 does not answer as it should')
+    return errorOf(failure, what)
+  }
+
+  const copying: Asking = { timeoutMs: limits.s3CopyTimeoutMs }
+
+  return {
+    async put(key, bytes) {
+      const input = { ...at(key), Body: bytes, ContentLength: bytes.length, ContentType: CONTENT_TYPE }
+      await ask(`to store ${prefix}${key}`, (options) => client.send(new PutObjectCommand(input), options))
+    },
+
+    async get(key, { start, end }, signal) {
+      const what = `object ${prefix}${key} in ${bucket}`
+      const input = { ...at(key), Range: `bytes=${start}-${end - 1}` }
+      const { Body, ContentLength } = await ask(
+        what,
+        (options) => client.send(new GetObjectCommand(input), options),
+        { signal },
+      )
+      return { size: ContentLength ?? 0, bytes: Body as Readable }
+    },
+
+    async sizeOf(key) {
+      const found = await ask(
+        `to look for ${prefix}${key}`,
+        (options) => client.send(new HeadObjectCommand(at(key)), options),
+        {},
+        'NoSuchKey',
+      )
+      return found === 'NoSuchKey' ? undefined : found.ContentLength
+    },
+
+    async copy(from, to) {
+      const input = { ...at(to), CopySource: sourceOf(from) }
+      await ask(
+        `to copy ${prefix}${from}`,
+        (options) => client.send(new CopyObjectCommand(input), options),
+        copying,
+      )
+    },
+
+    async remove(key) {
+      await ask(
+        `to delete ${prefix}${key}`,
+        (options) => client.send(new DeleteObjectCommand(at(key)), options),
+        {},
+        'NoSuchKey',
+      )
+    },
+
+    async *list(below) {
+      let after: string | undefined
+      do {
+        const input = { Bucket: bucket, Prefix: prefix + below, ContinuationToken: after }
+        const page = await ask('to list objects', (options) =>
+          client.send(new ListObjectsV2Command(input), options),
+        )
+        for (const { Key = '', Size = 0, LastModified } of page.Contents ?? [])
+          yield { location: Key.slice(prefix.length), size: Size, modifiedMs: LastModified?.getTime() ?? 0 }
+        after = page.NextContinuationToken
+      } while (after !== undefined)
+    },
+
+    async beginParts(key) {
+      const input = { ...at(key), ContentType: CONTENT_TYPE }
+      const { UploadId = '' } = await ask(`to begin ${prefix}${key}`, (options) =>
+        client.send(new CreateMultipartUploadCommand(input), options),
+      )
+      return UploadId
+    },
+
+    async putPart({ number, ...whole }, bytes, signal) {
+      const input = { ...atParts(whole), PartNumber: number, Body: bytes, ContentLength: bytes.length }
+      const { ETag = '' } = await ask(
+        `part ${number} of ${prefix}${whole.key}`,
+        (options) => client.send(new UploadPartCommand(input), options),
+        { signal },
+      )
+      return ETag
+    },
+
+    async copyPart({ number, ...whole }, from, range, signal) {
+      const input = {
+        ...atParts(whole),
+        PartNumber: number,
+        CopySource: sourceOf(from),
+        ...(range && { CopySourceRange: `bytes=${range.start}-${range.end - 1}` }),
+      }
+      const { CopyPartResult } = await ask(
+        `to copy ${prefix}${from}`,
+        (options) => client.send(new UploadPartCopyCommand(input), options),
+        { ...copying, signal },
+      )
+      return CopyPartResult?.ETag ?? ''
+    },
+
+    async completeParts(whole, tags) {
+      const Parts = tags.map((ETag, index) => ({ ETag, PartNumber: index + 1 }))
+      const input = { ...atParts(whole), MultipartUpload: { Parts } }
+      const done = await ask(
+        `to complete ${prefix}${whole.key}`,
+        (options) => client.send(new CompleteMultipartUploadCommand(input), options),
+        copying,
+        'NoSuchUpload',
+      )
+      return done === 'NoSuchUpload' ? done : 'complete'
+    },
+
+    async abortParts(whole) {
+      await ask(
+        `to give up ${prefix}${whole.key}`,
+        (options) => client.send(new AbortMultipartUploadCommand(atParts(whole)), options),
+        {},
+        'NoSuchUpload',
+      )
+    },
+
+    async *listParts(below) {
+      let marker: { readonly KeyMarker?: string; readonly UploadIdMarker?: string } | undefined = {}
+      while (marker !== undefined) {
+        const input: object = { Bucket: bucket, Prefix: prefix + below, ...marker }
+        const page = await ask('to list unfinished uploads', (options) =>
+          client.send(new ListMultipartUploadsCommand({ Bucket: bucket, ...input }), options),
+        )
+        for (const { Key = '', UploadId = '', Initiated } of page.Uploads ?? []) {
+          const modifiedMs = Math.max(Initiated?.getTime() ?? 0, await lastPartMs(Key, UploadId))
+          yield { key: Key.slice(prefix.length), uploadId: UploadId, modifiedMs }
+        }
+        const { NextKeyMarker, NextUploadIdMarker } = page
+        marker =
+          page.IsTruncated === true && NextKeyMarker
+            ? { KeyMarker: NextKeyMarker, ...(NextUploadIdMarker && { UploadIdMarker: NextUploadIdMarker }) }
+            : undefined
+      }
+    },
+
+    urlOf: (key) =>
+      getSignedUrl(
+        publicClient ?? client,
+        new GetObjectCommand({ ...at(key), ResponseContentType: CONTENT_TYPE }),
+        { expiresIn: limits.blobUrlLifetimeMs / 1000 },
+      ),
+
+    close() {
+      client.destroy()
+      publicClient?.destroy()
+    },
+  }
+
+  async function lastPartMs(Key: string, UploadId: string): Promise<number> {
+    let latest = 0
+    let after: string | undefined
+    do {
+      const input = { Bucket: bucket, Key, UploadId, PartNumberMarker: after }
+      const page = await ask(
+        'to list parts',
+        (options) => client.send(new ListPartsCommand(input), options),
+        {},
+        'NoSuchUpload',
+      )
+      if (page === 'NoSuchUpload') break
+      for (const { LastModified } of page.Parts ?? []) latest = Math.max(latest, LastModified?.getTime() ?? 0)
+      after = page.IsTruncated === true ? page.NextPartNumberMarker : undefined
+    } while (after !== undefined)
+    return latest
+  }
+}
+
+function clientAt({ region, pathStyle }: BlobSettings, endpoint: string | undefined): S3Client {
+  const agent = { keepAlive: true, maxSockets: limits.s3ConnectionsMax }
+  return new S3Client({
+    ...(endpoint !== undefined && { endpoint }),
+    // Other servers mostly do not care, but the signature has to name one.
+    ...((region ?? endpoint) !== undefined && { region: region ?? 'us-east-1' }),
+    forcePathStyle: pathStyle,
+    maxAttempts: limits.s3AttemptsMax,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: limits.s3ConnectTimeoutMs,
+      requestTimeout: limits.s3TimeoutMs,
+      throwOnRequestTimeout: true,
+      // A client that reads slowly keeps its connection idle; it is opened again when it reads on.
+      socketTimeout: limits.stalledReplyMs,
+      httpAgent: agent,
+      httpsAgent: agent,
+    },
+  })
+}

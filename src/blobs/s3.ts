@@ -1,0 +1,322 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { ApiError } from '../core/errors.ts'
+import { limits } from '../core/limits.ts'
+import { FewAtOnce } from './few-at-once.ts'
+import type { BlobLog, BlobSettings } from './open.ts'
+import { PartBuffers } from './part-buffers.ts'
+import { type Bucket, openBucket, type Whole } from './s3-bucket.ts'
+import { errorOf, readFailure, UnusableStore } from './s3-failures.ts'
+import { type BlobStore, type ByteRange, MissingBytes, type Upload } from './store.ts'
+
+/**
+ * Blobs as objects of a bucket, under the keys that files have below their directory. An upload is a multipart upload of the key
+ * `uploads/<id>/whole`, and what does not fill a part is an object beside it; it is completed there and copied, within S3, to where it
+ * is kept. A blob of one part is an object from the beginning.
+ * Rejects with UnusableStore, which says what to do.
+ */
+export async function openS3Blobs(settings: BlobSettings, log: BlobLog): Promise<BlobStore> {
+  const bucket = openBucket(settings, log)
+  try {
+    await requireUsable(bucket)
+  } catch (error) {
+    bucket.close()
+    if (!(error instanceof ApiError)) throw error
+    const { cause } = error
+    const why = cause instanceof Error ? cause.message : error.message
+    throw new UnusableStore(`the bucket ${settings.bucket} cannot be reached: ${why}`)
+  }
+  return s3Blobs(bucket, { redirects: settings.redirect !== false })
+}
+
+/** What is known of an upload: all of its parts but the tail are of one size. */
+interface State {
+  readonly uploadId?: string
+  /** Of the parts, in their order. */
+  readonly tags?: readonly string[]
+  /** The object with the bytes behind the parts. */
+  readonly tail?: string
+  /** The one before, which is of use until this state is known. */
+  readonly formerTail?: string
+  /** A copy that was not finished: nothing is appended to it. */
+  readonly copy?: Whole
+}
+
+const UPLOADS = 'uploads/'
+const { s3PartBytes: PART_BYTES } = limits
+
+function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean }): BlobStore {
+  /** Small uploads that are kept or discarded next, by their id. */
+  const held = new Map<string, Uint8Array>()
+  const folderOf = (id: string) => `${UPLOADS}${id}/`
+  const wholeOf = (id: string) => `${folderOf(id)}whole`
+  const newTail = (id: string) => `${folderOf(id)}tail-${randomBytes(8).toString('hex')}`
+
+  return {
+    async append(upload, bytes, { isLast = false } = {}) {
+      const { id } = upload
+      const former = readState(upload.state)
+      const tags = [...(former.tags ?? [])]
+      const sending = new FewAtOnce(limits.s3PartsAtOnce)
+      const buffers = new PartBuffers()
+      let { uploadId } = former
+      let size = upload.size
+      const sendPart = async () => {
+        if (tags.length + 1 >= limits.s3PartsMax) throw tooLarge()
+        const part = buffers.take()
+        uploadId ??= await bucket.beginParts(wholeOf(id))
+        const number = tags.push('')
+        const target = { key: wholeOf(id), uploadId, number }
+        await sending.begin(async (signal) => {
+          tags[number - 1] = await bucket.putPart(target, part, signal)
+          buffers.giveBack(part)
+        })
+      }
+      try {
+        for await (const chunk of bytes) {
+          if (chunk.length === 0) continue
+          if (size === upload.size) {
+            await readTail(upload, former, buffers)
+            // This state is known, so nobody goes back before it.
+            if (former.formerTail !== undefined) await bucket.remove(former.formerTail)
+          }
+          size += chunk.length
+          // A full part waits until more comes: the last one is an object of its own.
+          for (let rest: Uint8Array = chunk; rest.length > 0; ) {
+            if (buffers.length === PART_BYTES) await sendPart()
+            rest = buffers.add(rest)
+          }
+        }
+        if (size === upload.size) return upload
+        await sending.end()
+        const tail = buffers.take()
+        if (isLast && upload.size === 0 && uploadId === undefined) {
+          held.set(id, tail)
+          return { ...upload, size }
+        }
+        const tailKey = newTail(id)
+        await bucket.put(tailKey, tail)
+        return {
+          ...upload,
+          size,
+          state: writeState({
+            ...(uploadId !== undefined && { uploadId, tags }),
+            tail: tailKey,
+            ...(former.tail !== undefined && { formerTail: former.tail }),
+          }),
+        }
+      } catch (error) {
+        await sending.callOff()
+        if (uploadId !== undefined && former.uploadId === undefined)
+          await bucket.abortParts({ key: wholeOf(id), uploadId }).catch(() => undefined)
+        throw error
+      }
+    },
+
+    async *uploaded(upload) {
+      const bytes = held.get(upload.id)
+      if (bytes !== undefined) yield bytes
+      else if (upload.size > 0)
+        yield* readWhole(bucket, await completed(upload), { start: 0, end: upload.size })
+    },
+
+    async keep(upload, location) {
+      const bytes = upload.size === 0 ? new Uint8Array() : held.get(upload.id)
+      if (bytes !== undefined) {
+        await bucket.put(location, bytes)
+        held.delete(upload.id)
+        return
+      }
+      const whole = await completed(upload)
+      await copyWhole(bucket, whole, location, upload.size)
+      const { tail, formerTail } = readState(upload.state)
+      // It is kept, whatever becomes of these: collection finds them.
+      const remains = new Set([whole, tail, formerTail].filter((key) => key !== undefined))
+      await Promise.allSettled([...remains].map((key) => bucket.remove(key)))
+    },
+
+    async discard({ id, state }) {
+      if (held.delete(id)) return
+      const { copy, uploadId } = readState(state)
+      if (copy !== undefined) return bucket.abortParts(copy)
+      if (uploadId !== undefined) await bucket.abortParts({ key: wholeOf(id), uploadId })
+      // Others may have been begun by somebody who did not live to tell. Some servers find only those of a whole key.
+      for await (const parts of bucket.listParts(wholeOf(id))) await bucket.abortParts(parts)
+      for await (const { location } of bucket.list(folderOf(id))) await bucket.remove(location)
+    },
+
+    read: (location, range) => untilLeft((signal) => readWhole(bucket, location, range, signal)),
+
+    remove: (location) => bucket.remove(location),
+
+    urlOf: redirects ? (location) => bucket.urlOf(location) : undefined,
+
+    async *blobs() {
+      for await (const stored of bucket.list('')) if (!stored.location.startsWith(UPLOADS)) yield stored
+    },
+
+    async *uploads() {
+      for await (const { key, uploadId, modifiedMs } of bucket.listParts('')) {
+        const id = uploadOf(key)
+        yield id === undefined
+          ? { id: nameOf(uploadId), state: writeState({ copy: { key, uploadId } }), modifiedMs }
+          : { id, state: '', modifiedMs }
+      }
+      let latest: { readonly id: string; readonly state: string; readonly modifiedMs: number } | undefined
+      // In the order of their keys, so those of one upload follow each other.
+      for await (const { location, modifiedMs } of bucket.list(UPLOADS)) {
+        const id = uploadOf(location)
+        if (id === undefined) continue
+        if (latest !== undefined && latest.id !== id) yield latest
+        const known = latest?.id === id ? latest.modifiedMs : 0
+        latest = { id, state: '', modifiedMs: Math.max(known, modifiedMs) }
+      }
+      if (latest !== undefined) yield latest
+    },
+
+    close: () => bucket.close(),
+  }
+
+  /** The bytes behind the parts, to go on with. */
+  async function readTail({ id, size }: Upload, { tail, tags = [] }: State, into: PartBuffers) {
+    if (size === 0) return
+    if (tail === undefined) throw nothingOf(id)
+    const range = { start: 0, end: size - tags.length * PART_BYTES }
+    for await (const piece of readWhole(bucket, tail, range)) into.add(piece)
+  }
+
+  /** The object with all bytes of an upload. */
+  async function completed({ id, size, state }: Upload): Promise<string> {
+    const { uploadId, tags = [], tail } = readState(state)
+    if (tail === undefined) throw nothingOf(id)
+    if (uploadId === undefined) return tail
+    const key = wholeOf(id)
+    // An earlier attempt may have come so far.
+    if ((await bucket.sizeOf(key)) === size) return key
+    const last = await bucket.copyPart({ key, uploadId, number: tags.length + 1 }, tail)
+    const done = await bucket.completeParts({ key, uploadId }, [...tags, last])
+    if (done !== 'complete' && (await bucket.sizeOf(key)) !== size)
+      throw new MissingBytes(`S3 has not got the parts of the upload ${id} any more`, 0)
+    return key
+  }
+}
+
+function nothingOf(id: string): Error {
+  return new MissingBytes(`S3 has nothing of the upload ${id}`, 0)
+}
+
+function tooLarge(): Error {
+  return new Error(`a blob may have ${limits.s3PartsMax} parts of ${PART_BYTES} bytes`)
+}
+
+function readState(state: string): State {
+  return state === '' ? {} : (JSON.parse(state) as State)
+}
+
+function writeState(state: State): string {
+  return JSON.stringify(state)
+}
+
+/** The upload that a key belongs to. */
+function uploadOf(key: string): string | undefined {
+  return /^uploads\/([0-9A-Za-z]+)\//.exec(key)?.[1]
+}
+
+/** Letters and digits for something that has another name. */
+function nameOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
+}
+
+/** Larger blobs in parts, since S3 copies at most 5 GiB at a time, and several parts sooner than one. */
+async function copyWhole(bucket: Bucket, from: string, to: string, size: number): Promise<void> {
+  const step = limits.s3CopyPartBytes
+  if (size <= step) return bucket.copy(from, to)
+  const uploadId = await bucket.beginParts(to)
+  const copying = new FewAtOnce(limits.s3CopiesAtOnce)
+  const tags: string[] = []
+  try {
+    for (let start = 0; start < size; start += step) {
+      const number = tags.push('')
+      const range = { start, end: Math.min(start + step, size) }
+      await copying.begin(async (signal) => {
+        tags[number - 1] = await bucket.copyPart({ key: to, uploadId, number }, from, range, signal)
+      })
+    }
+    await copying.end()
+    const done = await bucket.completeParts({ key: to, uploadId }, tags)
+    // Where the answer to a first attempt was lost the second one says so.
+    if (done !== 'complete' && (await bucket.sizeOf(to)) !== size)
+      throw new MissingBytes(`the copy ${to} went away while it was made`, 0)
+  } catch (error) {
+    await copying.callOff()
+    await bucket.abortParts({ key: to, uploadId }).catch(() => undefined)
+    throw error
+  }
+}
+
+const RESUME_MS = 200
+
+/** A connection that breaks, or was idle for too long, is opened again where it ended. */
+async function* readWhole(
+  bucket: Bucket,
+  key: string,
+  { start, end }: ByteRange,
+  signal: AbortSignal = new AbortController().signal,
+): AsyncGenerator<Uint8Array> {
+  let position = start
+  for (let attempts = 1; position < end; ) {
+    const { size, bytes } = await bucket.get(key, { start: position, end }, signal)
+    const leave = () => bytes.destroy()
+    signal.addEventListener('abort', leave)
+    try {
+      if (size < end - position)
+        throw new MissingBytes(`${key} ends at ${position + size}, before ${end}`, position + size)
+      for await (const piece of bytes as AsyncIterable<Uint8Array>) {
+        yield piece
+        position += piece.length
+        attempts = 1
+      }
+      if (position < end) throw new Error('the answer ended too early')
+    } catch (error) {
+      if (signal.aborted || error instanceof MissingBytes) throw error
+      const failure = readFailure(error)
+      attempts += 1
+      if (attempts > limits.s3AttemptsMax) throw errorOf({ ...failure, temporary: true }, key)
+      await pause(RESUME_MS * attempts, undefined, { signal })
+    } finally {
+      signal.removeEventListener('abort', leave)
+      bytes.destroy()
+    }
+  }
+}
+
+/** Bytes whose reader may leave while it waits for more: what it waits for ends at once. */
+function untilLeft(read: (signal: AbortSignal) => AsyncGenerator<Uint8Array>): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]() {
+      const left = new AbortController()
+      const bytes = read(left.signal)
+      return {
+        next: () => bytes.next(),
+        async return() {
+          left.abort()
+          return bytes.return(undefined)
+        },
+      }
+    },
+  }
+}
+
+/** Rejects where the bucket does not take an object, give it back, list it and delete it. */
+async function requireUsable(bucket: Bucket): Promise<void> {
+  const folder = `${UPLOADS}${randomBytes(16).toString('hex')}/`
+  const key = `${folder}start`
+  await bucket.put(key, new Uint8Array(5))
+  try {
+    for await (const _ of readWhole(bucket, key, { start: 0, end: 5 }));
+    for await (const _ of bucket.list(folder));
+    for await (const _ of bucket.listParts(key));
+  } finally {
+    await bucket.remove(key)
+  }
+}

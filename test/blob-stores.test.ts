@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type BlobSettings, openBlobs } from '../src/blobs/open.ts'
+import { type BlobStore, MissingBytes, type Upload } from '../src/blobs/store.ts'
+import { limits } from '../src/core/limits.ts'
+import { type S3Server, startS3, withoutS3 } from './support/s3.ts'
+
+/** What every store of blobs does, whatever it keeps them in. */
+
+const { s3PartBytes: PART } = limits
+
+const stores: Readonly<
+  Record<string, { readonly skip: string | false; open(): Promise<() => Promise<BlobStore>>; end(): void }>
+> = {
+  files: storesOfFiles(),
+  s3: storesOfS3(),
+}
+
+function storesOfFiles() {
+  const root = mkdtempSync(join(tmpdir(), 'berth-blobs-'))
+  return {
+    skip: false as const,
+    open: async () => {
+      const dataDir = join(root, randomBytes(4).toString('hex'))
+      return () => openBlobs({ dataDir, blobs: undefined }, { warn() {} })
+    },
+    end: () => rmSync(root, { recursive: true, force: true }),
+  }
+}
+
+function storesOfS3() {
+  let server: S3Server | undefined
+  return {
+    skip: withoutS3,
+    open: async () => {
+      server ??= await startS3()
+      const { settings } = await server.bucket()
+      return () => openBlobs({ dataDir: '', blobs: settings satisfies BlobSettings }, { warn() {} })
+    },
+    end: () => void server?.stop(),
+  }
+}
+
+const begun = (id = randomBytes(16).toString('hex')): Upload => ({ id, size: 0, state: '' })
+
+async function* pieces(...all: readonly Uint8Array[]) {
+  yield* all
+}
+
+/** As a network brings them. */
+async function* inChunks(bytes: Buffer, step = 65_000) {
+  for (let at = 0; at < bytes.length; at += step) yield bytes.subarray(at, at + step)
+}
+
+async function* breaking(bytes: Buffer) {
+  yield* inChunks(bytes)
+  throw new Error('gone')
+}
+
+async function read(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const all: Uint8Array[] = []
+  for await (const piece of bytes) all.push(piece)
+  return Buffer.concat(all)
+}
+
+async function listed<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
+let locations = 0
+const newLocation = () => `sha256/ab/${(locations++).toString(16).padStart(64, '0')}.1`
+
+for (const [name, { skip, open, end }] of Object.entries(stores)) {
+  describe(`blobs in ${name}`, { skip }, () => {
+    let reopen: () => Promise<BlobStore>
+    let blobs: BlobStore
+    before(async () => {
+      reopen = await open()
+      blobs = await reopen()
+    })
+    after(() => {
+      blobs?.close()
+      end()
+    })
+
+    const whole = (location: string, bytes: Buffer) =>
+      read(blobs.read(location, { start: 0, end: bytes.length }))
+    const pending = async () => (await listed(blobs.uploads())).map(({ id }) => id)
+    const kept = async (bytes: Buffer, options?: { isLast?: boolean }) => {
+      const location = newLocation()
+      await blobs.keep(await blobs.append(begun(), inChunks(bytes), options), location)
+      return location
+    }
+
+    for (const [what, size] of [
+      ['no byte', 0],
+      ['one byte', 1],
+      ['one less than a part', PART - 1],
+      ['a part', PART],
+      ['one more than a part', PART + 1],
+      ['two parts', 2 * PART],
+      ['two parts and one byte', 2 * PART + 1],
+      ['20 MiB', 20 * 1024 * 1024],
+    ] as const)
+      test(`a blob of ${what} is what was appended, and leaves no upload`, async () => {
+        const bytes = randomBytes(size)
+        for (const isLast of [true, false]) {
+          const upload = await blobs.append(begun(), inChunks(bytes), { isLast })
+          assert.equal(upload.size, size)
+          assert.deepEqual(
+            (await listed(blobs.blobs())).filter(({ location }) => location.includes(upload.id)),
+            [],
+          )
+          const location = newLocation()
+          await blobs.keep(upload, location)
+          assert.ok((await whole(location, bytes)).equals(bytes))
+          assert.ok(!(await pending()).includes(upload.id))
+          const stored = (await listed(blobs.blobs())).find((blob) => blob.location === location)
+          assert.equal(stored?.size, size)
+          assert.ok(Math.abs(Date.now() - stored.modifiedMs) < 60_000)
+        }
+      })
+
+    test('an upload is gone on with, by another process too, and read again as a whole', async () => {
+      const bytes = randomBytes(3 * PART + 1234)
+      let upload = begun()
+      let from = 0
+      for (const to of [10, 11, PART - 5, PART + 3, 2 * PART, 3 * PART + 1, bytes.length]) {
+        const other = await reopen()
+        upload = await other.append(upload, pieces(bytes.subarray(from, to)))
+        assert.equal(upload.size, to)
+        assert.deepEqual(await other.append(upload, pieces()), upload)
+        other.close()
+        from = to
+      }
+      assert.ok((await pending()).includes(upload.id))
+      assert.ok((await read(blobs.uploaded(upload))).equals(bytes))
+      const location = newLocation()
+      await blobs.keep(upload, location)
+      assert.ok((await whole(location, bytes)).equals(bytes))
+    })
+
+    test('what was written beyond the size of an upload is forgotten', async () => {
+      const bytes = randomBytes(2 * PART + 100)
+      const first = await blobs.append(begun(), inChunks(bytes.subarray(0, PART + 50)))
+      await blobs.append(first, inChunks(randomBytes(2 * PART)))
+      await assert.rejects(blobs.append(first, breaking(randomBytes(PART + 9))), /gone/)
+      const second = await blobs.append(first, inChunks(bytes.subarray(PART + 50)))
+      await assert.rejects(blobs.append(second, breaking(randomBytes(10))), /gone/)
+      const location = newLocation()
+      await blobs.keep(second, location)
+      assert.ok((await whole(location, bytes)).equals(bytes))
+    })
+
+    test('an upload that fails at its beginning is begun again', async () => {
+      const upload = begun()
+      await assert.rejects(blobs.append(upload, breaking(randomBytes(2 * PART))), /gone/)
+      const bytes = randomBytes(100)
+      const location = newLocation()
+      await blobs.keep(await blobs.append(upload, pieces(bytes)), location)
+      assert.ok((await whole(location, bytes)).equals(bytes))
+    })
+
+    test('an upload that is discarded leaves nothing, whatever is known of it', async () => {
+      const large = await blobs.append(begun(), inChunks(randomBytes(PART + 10)))
+      const later = await blobs.append(large, pieces(randomBytes(10)))
+      const small = await blobs.append(begun(), pieces(randomBytes(10)))
+      const unknown = await blobs.append(begun(), inChunks(randomBytes(PART + 10)))
+      const last = await blobs.append(begun(), pieces(randomBytes(10)), { isLast: true })
+      for (const upload of [large, small, unknown]) assert.ok((await pending()).includes(upload.id))
+      for (const upload of [later, later, small, { ...unknown, state: '' }, last, begun()])
+        await blobs.discard(upload)
+      const left = await pending()
+      for (const { id } of [large, small, unknown, last]) assert.ok(!left.includes(id))
+    })
+
+    test('what is listed as an upload can be discarded as it is listed', async () => {
+      for (const size of [10, PART + 10]) await blobs.append(begun(), inChunks(randomBytes(size)))
+      for await (const upload of blobs.uploads()) {
+        assert.ok(Math.abs(Date.now() - upload.modifiedMs) < 60_000)
+        assert.match(upload.id, /^[0-9a-z]+$/)
+        await blobs.discard(upload)
+      }
+      assert.deepEqual(await listed(blobs.uploads()), [])
+    })
+
+    test('ranges are read, and nothing of what is not there', async () => {
+      const bytes = randomBytes(PART + 1000)
+      const location = await kept(bytes)
+      for (const [start, end] of [
+        [0, 1],
+        [5, 5],
+        [PART - 1, PART + 1],
+        [PART + 999, PART + 1000],
+        [17, PART + 1000],
+      ] as const)
+        assert.ok((await read(blobs.read(location, { start, end }))).equals(bytes.subarray(start, end)))
+      await assert.rejects(read(blobs.read(location, { start: 0, end: PART + 1001 })), MissingBytes)
+      await assert.rejects(read(blobs.read(newLocation(), { start: 0, end: 1 })), MissingBytes)
+    })
+
+    test('a reader that leaves, while it waits too, ends the reading', async () => {
+      const bytes = randomBytes(PART)
+      const location = await kept(bytes)
+      for await (const piece of blobs.read(location, { start: 0, end: PART })) {
+        assert.ok(piece.length > 0)
+        break
+      }
+      const reading = blobs.read(location, { start: 0, end: PART })[Symbol.asyncIterator]()
+      const waited = reading.next().catch(() => undefined)
+      await reading.return?.()
+      await waited
+      assert.ok((await whole(location, bytes)).equals(bytes))
+    })
+
+    test('the same bytes kept many times at once are as many blobs, each of its own', async () => {
+      const bytes = randomBytes(PART + 1)
+      const all = await Promise.all(Array.from({ length: 5 }, () => kept(bytes)))
+      const [first = '', ...rest] = all
+      await blobs.remove(first)
+      await blobs.remove(first)
+      await assert.rejects(whole(first, bytes), MissingBytes)
+      for (const location of rest) assert.ok((await whole(location, bytes)).equals(bytes))
+    })
+
+    test('a slow sender waits for nobody, and nobody for it', async () => {
+      const slow = (async function* () {
+        for (let at = 0; at < 10; at++) {
+          yield randomBytes(10)
+          await pause(20)
+        }
+      })()
+      const [upload] = await Promise.all([blobs.append(begun(), slow), kept(randomBytes(PART + 1))])
+      assert.equal(upload.size, 100)
+      await blobs.discard(upload)
+    })
+  })
+}

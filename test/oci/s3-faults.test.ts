@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { limits } from '../../src/core/limits.ts'
+import type { TestBerth } from '../support/berth.ts'
+import { assertPulled, beginUpload, berthWith } from '../support/bucket-registry.ts'
+import { faultyWay } from '../support/faulty-s3.ts'
+import type { Cleanup } from '../support/process.ts'
+import { digest, pushBlob } from '../support/registry.ts'
+import { type S3Server, startS3, withoutOwnS3 } from '../support/s3.ts'
+
+/** What goes wrong between the registry and its bucket: it is told of, and nothing is done by half. */
+
+const { s3PartBytes: PART } = limits
+
+describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
+  let s3: S3Server
+  before(async () => {
+    s3 = await startS3()
+  })
+  after(() => s3?.stop())
+
+  /** A server whose way to its bucket is ours. */
+  async function onFaultyWay(t: Cleanup) {
+    const way = await faultyWay(t, s3.url)
+    const { env } = await s3.bucket()
+    return { way, ...(await berthWith(t, { ...env, BERTH_BLOBS_S3_ENDPOINT: way.url })) }
+  }
+
+  /** What the operator reads: why, and nothing secret. */
+  function assertToldOf(berth: TestBerth, code: string) {
+    const told = JSON.stringify([berth.warnings, berth.errors])
+    assert.match(told, new RegExp(`"code":"${code}"`))
+    for (const secret of ['AWS_SECRET_ACCESS_KEY', 'AWS_ACCESS_KEY_ID'])
+      assert.ok(!told.includes(process.env[secret] ?? '-'))
+    assert.doesNotMatch(told, /signature/i)
+  }
+
+  test('a bucket that is busy now and then, and breaks connections, is asked again', async (t) => {
+    const { way, client, name, berth } = await onFaultyWay(t)
+    let asked = 0
+    way.fault = () => {
+      asked += 1
+      if (asked % 7 === 3) return 'SlowDown'
+      return asked % 11 === 5 ? 'cut' : undefined
+    }
+    const bytes = randomBytes(3 * PART + 5)
+    await pushBlob(client, name, bytes)
+    await assertPulled(client, name, bytes)
+    assert.deepEqual([berth.warnings, berth.errors], [[], []])
+  })
+
+  test('an upload during which the bucket stays busy is answered 503, and goes on where it was', async (t) => {
+    const { way, client, name, berth } = await onFaultyWay(t)
+    const bytes = randomBytes(2 * PART + 5)
+    const path = await beginUpload(client, name)
+    const first = await client.ask('PATCH', path, { body: bytes.subarray(0, PART + 1) })
+    assert.equal(first.status, 202)
+    way.fault = ({ method }) => (method === 'PUT' ? 'SlowDown' : undefined)
+    const second = await client.ask('PATCH', path, { body: bytes.subarray(PART + 1) })
+    assert.equal(second.status, 503)
+    assert.equal(second.headers.get('retry-after'), '2')
+    assert.deepEqual(second.codes, ['UNKNOWN'])
+    assertToldOf(berth, 'SlowDown')
+    const status = await client.ask('GET', path)
+    assert.equal(status.headers.get('range'), `0-${PART}`)
+    way.fault = () => undefined
+    const third = await client.ask('PUT', `${path}?digest=${digest(bytes)}`, {
+      body: bytes.subarray(PART + 1),
+    })
+    assert.equal(third.status, 201, third.bytes.toString())
+    await assertPulled(client, name, bytes)
+  })
+
+  test('an upload whose keeping fails is kept by the next request', async (t) => {
+    const { way, client, name } = await onFaultyWay(t)
+    for (const size of [100, PART + 100]) {
+      const bytes = randomBytes(size)
+      const path = await beginUpload(client, name)
+      assert.equal((await client.ask('PATCH', path, { body: bytes })).status, 202)
+      // The copy, after the upload was made whole.
+      way.fault = ({ url }) => (url.includes('/sha256/') ? 'SlowDown' : undefined)
+      assert.equal((await client.ask('PUT', `${path}?digest=${digest(bytes)}`)).status, 503)
+      way.fault = () => undefined
+      const again = await client.ask('PUT', `${path}?digest=${digest(bytes)}`)
+      assert.equal(again.status, 201, again.bytes.toString())
+      await assertPulled(client, name, bytes)
+    }
+  })
+
+  test('a server that goes away during an upload has it again when it is back', async (t) => {
+    const { env } = await s3.bucket()
+    const { client, name, berth } = await berthWith(t, env)
+    const bytes = randomBytes(2 * PART + 5)
+    const path = await beginUpload(client, name)
+    assert.equal((await client.ask('PATCH', path, { body: bytes.subarray(0, PART + 9) })).status, 202)
+    await s3.kill()
+    try {
+      const gone = await client.ask('PATCH', path, { body: bytes.subarray(PART + 9) })
+      assert.deepEqual([gone.status, gone.codes], [503, ['UNKNOWN']])
+      const atOnce = await client.ask('POST', `${name}/blobs/uploads/?digest=${digest(bytes)}`, {
+        body: bytes,
+      })
+      assert.equal(atOnce.status, 503)
+      assertToldOf(berth, 'ECONNREFUSED')
+    } finally {
+      await s3.start()
+    }
+    assert.equal((await client.ask('PATCH', path, { body: bytes.subarray(PART + 9) })).status, 202)
+    assert.equal((await client.ask('PUT', `${path}?digest=${digest(bytes)}`)).status, 201)
+    await assertPulled(client, name, bytes)
+  })
+
+  test('a pull goes on when its connection to the bucket breaks, and is an error when the bucket is gone', async (t) => {
+    const { way, client, name } = await onFaultyWay(t)
+    const bytes = randomBytes(3 * 1024 * 1024)
+    await pushBlob(client, name, bytes)
+    way.fault = () => 'cut answer'
+    await assertPulled(client, name, bytes)
+    assert.ok(way.requests.filter((line) => line.startsWith('GET')).length > 5)
+    way.fault = () => 'cut'
+    const gone = await client.ask('GET', `${name}/blobs/${digest(bytes)}`)
+    assert.deepEqual([gone.status, gone.codes], [503, ['UNKNOWN']])
+    const known = await client.ask('HEAD', `${name}/blobs/${digest(bytes)}`)
+    assert.deepEqual([known.status, known.headers.get('content-length')], [200, String(bytes.length)])
+  })
+
+  test('a pull whose bytes stop half way is cut off, so that nobody takes it for a whole one', async (t) => {
+    const { way, client, name, berth } = await onFaultyWay(t)
+    const bytes = randomBytes(3 * 1024 * 1024)
+    await pushBlob(client, name, bytes)
+    let asked = 0
+    way.fault = () => {
+      asked += 1
+      return asked === 1 ? 'cut answer' : 'cut'
+    }
+    await assert.rejects(client.ask('GET', `${name}/blobs/${digest(bytes)}`))
+    assert.equal(berth.errors.length, 1)
+  })
+})

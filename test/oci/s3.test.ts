@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
+import { limits } from '../../src/core/limits.ts'
+import { SetupError } from '../../src/installation.ts'
+import { startTestBerth } from '../support/berth.ts'
+import { assertPulled, beginUpload, berthWith, clientOf } from '../support/bucket-registry.ts'
+import { databases } from '../support/databases.ts'
+import { startNodes } from '../support/nodes.ts'
+import {
+  askAt,
+  assertRefusedAs,
+  bearerOf,
+  digest,
+  ociClient,
+  pushBlob,
+  pushImage,
+  testImage,
+} from '../support/registry.ts'
+import { type S3Server, startS3, withoutOwnS3 } from '../support/s3.ts'
+
+/** What is different when the bytes of images are in a bucket. */
+
+const { s3PartBytes: PART } = limits
+
+describe('registry with a bucket', { skip: withoutOwnS3 }, () => {
+  let s3: S3Server
+  before(async () => {
+    s3 = await startS3()
+  })
+  after(() => s3?.stop())
+
+  test('an upload goes on at another node, which reads it again for its digest, with sha512 too', async (t) => {
+    const { env } = await s3.bucket()
+    const [database] = databases
+    assert.ok(database)
+    const { all } = await startNodes(t, database, 2, { env })
+    const [one, other] = await Promise.all(
+      all.map(async ({ berth, origin }) => ociClient({ url: origin }, await bearerOf(berth, berth.owner))),
+    )
+    assert.ok(one && other)
+    const name = `${all[0]?.berth.organization}/app`
+    for (const algorithm of ['sha256', 'sha512']) {
+      const bytes = randomBytes(PART + 1000)
+      const path = await beginUpload(one, name)
+      assert.equal((await one.ask('PATCH', path, { body: bytes.subarray(0, 2000) })).status, 202)
+      assert.equal((await other.ask('PATCH', path, { body: bytes.subarray(2000) })).status, 202)
+      const put = await one.ask('PUT', `${path}?digest=${digest(bytes, algorithm)}`)
+      assert.equal(put.status, 201, put.bytes.toString())
+      const got = await other.ask('GET', `${name}/blobs/${digest(bytes, algorithm)}`)
+      assert.ok(got.bytes.equals(bytes))
+    }
+  })
+
+  test('a start with a bucket that cannot be used says what to do', async (t) => {
+    const { env } = await s3.bucket()
+    const start = (more: Readonly<Record<string, string>>) =>
+      startTestBerth({ name: 'sqlite', open: undefined }, { env: { ...env, ...more } })
+    const saying = (text: RegExp) => (error: Error) => error instanceof SetupError && text.test(error.message)
+    await assert.rejects(
+      start({ BERTH_BLOBS_S3_BUCKET: 'nobody-made-this' }),
+      saying(/NoSuchBucket.*make the bucket, or name another one with BERTH_BLOBS_S3_BUCKET/),
+    )
+    await assert.rejects(
+      start({ BERTH_BLOBS_S3_ENDPOINT: 'http://127.0.0.1:9' }),
+      saying(/^the bucket berth-\w+ cannot be reached: ECONNREFUSED/),
+    )
+    const { AWS_SECRET_ACCESS_KEY: secret, AWS_ACCESS_KEY_ID: id } = process.env
+    t.after(() => {
+      Object.assign(process.env, { AWS_SECRET_ACCESS_KEY: secret, AWS_ACCESS_KEY_ID: id })
+    })
+    process.env['AWS_SECRET_ACCESS_KEY'] = 'another'
+    await assert.rejects(start({}), saying(/SignatureDoesNotMatch.*AWS_SECRET_ACCESS_KEY is not the secret/))
+    process.env['AWS_ACCESS_KEY_ID'] = 'nobody'
+    await assert.rejects(start({}), saying(/InvalidAccessKeyId.*does not know AWS_ACCESS_KEY_ID/))
+  })
+
+  test('where that is configured, a client is sent to the bucket for a blob, whole or in part', async (t) => {
+    const { env } = await s3.bucket()
+    const { client, name, berth, authorization } = await berthWith(t, {
+      ...env,
+      BERTH_BLOBS_REDIRECT: 'true',
+    })
+    const image = await pushImage(client, name)
+    const [bytes = Buffer.alloc(0)] = image.blobs
+    const path = `/v2/${name}/blobs/${digest(bytes)}`
+    const ask = (method: string, headers: Record<string, string> = {}) =>
+      fetch(berth.url + path, { method, headers: { authorization, ...headers }, redirect: 'manual' })
+    const sent = await ask('GET')
+    assert.equal(sent.status, 307)
+    assert.equal(sent.headers.get('docker-content-digest'), digest(bytes))
+    assert.equal(sent.headers.get('cache-control'), 'no-store')
+    assert.equal(await sent.text(), '')
+    const location = new URL(sent.headers.get('location') ?? '')
+    assert.equal(location.origin, s3.url)
+    assert.equal(location.searchParams.get('X-Amz-Expires'), String(limits.blobUrlLifetimeMs / 1000))
+    assert.ok(!location.href.includes(process.env['AWS_SECRET_ACCESS_KEY'] ?? '-'))
+    // The URL is all that is needed, and good for nothing else.
+    const got = await askAt(location.href)
+    assert.ok(got.bytes.equals(bytes))
+    assert.equal(got.headers.get('content-type'), 'application/octet-stream')
+    assert.equal((await askAt(location.href, 'DELETE')).status, 403)
+    location.pathname = location.pathname.replace(/.$/, '0')
+    assert.ok((await askAt(location.href)).status >= 400)
+    const part = await client.ask('GET', path.slice('/v2/'.length), { headers: { range: 'bytes=3-9' } })
+    assert.deepEqual([part.status, part.bytes.toString()], [206, bytes.subarray(3, 10).toString()])
+    // Asking whether it is there leads nowhere, and neither does a manifest; a stranger is sent nowhere.
+    const known = await ask('HEAD')
+    assert.deepEqual([known.status, known.headers.get('content-length')], [200, String(bytes.length)])
+    assert.equal((await client.ask('GET', `${name}/manifests/${image.digest}`)).status, 200)
+    assertRefusedAs(await askAt(berth.url + path), 401, 'UNAUTHORIZED')
+    assert.doesNotMatch(JSON.stringify([berth.warnings, berth.errors]), /X-Amz/)
+  })
+
+  test('clients may know the bucket by another address', async (t) => {
+    const { env } = await s3.bucket()
+    const more = { BERTH_BLOBS_REDIRECT: 'https://images.example.com' }
+    const { client, name, berth, authorization } = await berthWith(t, { ...env, ...more })
+    const bytes = randomBytes(10)
+    const path = `${name}/blobs/${await pushBlob(client, name, bytes)}`
+    const sent = await fetch(`${berth.url}/v2/${path}`, { headers: { authorization }, redirect: 'manual' })
+    assert.equal(new URL(sent.headers.get('location') ?? '').origin, 'https://images.example.com')
+  })
+
+  test('files that are copied into a bucket under their names are its blobs', async (t) => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'berth-moved-'))
+    t.after(() => rmSync(dataDir, { recursive: true }))
+    const startWith = (env: Readonly<Record<string, string>>) =>
+      startTestBerth({ name: 'sqlite', open: undefined }, { env: { BERTH_DATA_DIR: dataDir, ...env } })
+    const image = testImage({}, { layerBytes: PART + 1 })
+    const former = await startWith({})
+    try {
+      const { client, name } = await clientOf(former)
+      await pushImage(client, name, image, 'v1')
+    } finally {
+      await former.stop()
+    }
+    const files = join(dataDir, 'blobs')
+    const { env, settings } = await s3.bucket()
+    const bucket = new S3Client({ endpoint: s3.url, region: 'us-east-1', forcePathStyle: true })
+    for (const file of globSync('sha*/**/*.*', { cwd: files }))
+      await bucket.send(
+        new PutObjectCommand({
+          Bucket: settings.bucket,
+          Key: settings.prefix + file,
+          Body: readFileSync(join(files, file)),
+        }),
+      )
+    bucket.destroy()
+    const berth = await startWith(env)
+    t.after(() => berth.stop())
+    const { client } = await clientOf(berth)
+    const name = `${former.organization}/images/app`
+    assert.equal((await client.ask('GET', `${name}/manifests/v1`)).status, 200)
+    for (const bytes of image.blobs) await assertPulled(client, name, bytes)
+  })
+})
