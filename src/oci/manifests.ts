@@ -1,11 +1,13 @@
 import { rootOf, type Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
+import { requireNotImmutable } from '../registry/immutable-tags.ts'
 import { holdRepo } from '../registry/parent-repo.ts'
 import { checkTagName } from '../registry/tag-name.ts'
 import { holdTagNamed, removeTag } from '../registry/tags.ts'
 import type { Db, Tx } from '../storage/db.ts'
 import { mutateBy } from '../storage/mutation.ts'
 import { preparedRead } from '../storage/prepared.ts'
+import { deleteManifests } from '../storage/registry-usage.ts'
 import { lockResource } from '../storage/rows.ts'
 import { needs, requireAt } from './access.ts'
 import { isKnown } from './blobs.ts'
@@ -98,19 +100,9 @@ function deleteTag({ store }: Registry, visit: Visit, repo: Uid, name: string): 
 function deleteByDigest({ store }: Registry, visit: Visit, repo: Uid, digest: string): Promise<void> {
   return mutateBy(store, mutatorOf(visit, 'DeleteManifest'), async (tx) => {
     await holdRepo(store.db, tx, repo)
-    const { numDeletedRows } = await tx
-      .deleteFrom('manifests')
-      .where('root', '=', rootOf(repo))
-      .where('repo', '=', repo)
-      .where('digest', '=', digest)
-      .executeTakeFirst()
-    if (numDeletedRows === 0n) throw manifestUnknown(digest)
-    await tx
-      .deleteFrom('manifest_references')
-      .where('root', '=', rootOf(repo))
-      .where('repo', '=', repo)
-      .where('manifest', '=', digest)
-      .execute()
+    await requireNotImmutable(tx, repo, digest)
+    const gone = await deleteManifests(store.db, tx, repo, [digest])
+    if (gone.length === 0) throw manifestUnknown(digest)
     const tags = await tagsOf(tx, repo, digest)
     if (tags.length > 0) requireAt(visit.visitor, visit.place, needs.deleteTag, 'delete')
     for (const { uid } of tags) {

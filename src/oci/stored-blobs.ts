@@ -3,6 +3,7 @@ import type { Upload } from '../blobs/store.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import { type Db, inTransaction, type Tx } from '../storage/db.ts'
 import { preparedRead } from '../storage/prepared.ts'
+import { countLinked } from '../storage/registry-usage.ts'
 import { runInTransaction, sqlText } from '../storage/sql-text.ts'
 import type { BlobRow } from '../storage/tables.ts'
 import type { Digest } from './digests.ts'
@@ -52,13 +53,22 @@ export async function holdBlob({ rules, engine }: Db, tx: Tx, digest: string): P
   return row
 }
 
-/** Gives a repo, which is held, a link to bytes that are held. */
-export async function linkBlob(tx: Tx, repo: Uid, blob: BlobRow, nowMs: number): Promise<void> {
-  const { digest, size } = blob
-  await tx
+/** Gives a repo, which is held, a link to bytes that are held. Throws code 8 where its organization may not store them. */
+export async function linkBlob(db: Db, tx: Tx, repo: Uid, blob: BlobRow, nowMs: number): Promise<void> {
+  const [digest, size] = [blob.digest, Number(blob.size)]
+  const link = { root: rootOf(repo), repo, digest, size, linked_ms: nowMs }
+  const { numInsertedOrUpdatedRows } = await tx
     .insertInto('repo_blobs')
-    .values({ root: rootOf(repo), repo, digest, size, linked_ms: nowMs })
-    .onConflict((conflict) => conflict.columns(['root', 'repo', 'digest']).doUpdateSet({ linked_ms: nowMs }))
+    .values(link)
+    .onConflict((conflict) => conflict.columns(['root', 'repo', 'digest']).doNothing())
+    .executeTakeFirst()
+  if (numInsertedOrUpdatedRows === 1n) return countLinked(db, tx, link)
+  await tx
+    .updateTable('repo_blobs')
+    .set({ linked_ms: nowMs })
+    .where('root', '=', link.root)
+    .where('repo', '=', repo)
+    .where('digest', '=', digest)
     .execute()
 }
 

@@ -60,7 +60,7 @@ async function pushAtOnce(registry: Registry, visit: Visit, digest: Digest): Pro
     requireSame(digest, `${digest.algorithm}:${hash.digest('hex')}`)
     await keepUpload(registry, upload, digest, async (tx, blob) => {
       await keepRepo(registry.store.db, tx, repo, visit.place)
-      await linkBlob(tx, repo, blob, registry.store.clock())
+      await linkBlob(registry.store.db, tx, repo, blob, registry.store.clock())
     })
   } catch (error) {
     await blobs.discard(begun)
@@ -99,7 +99,7 @@ export async function finishUpload(registry: Registry, visit: Visit, id: string)
   await keepUpload(registry, written, digest, async (tx, blob) => {
     await keepRepo(store.db, tx, repo, visit.place)
     if (!(await forget(tx))) throw busy()
-    await linkBlob(tx, repo, blob, store.clock())
+    await linkBlob(store.db, tx, repo, blob, store.clock())
   })
   return made(visit, digest)
 }

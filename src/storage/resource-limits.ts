@@ -101,13 +101,17 @@ const remembered = new WeakMap<
  * How many there may be, if there is a limit. Asked by every create, so where the database can tell that no limit has changed the
  * answer of the last time holds.
  */
-export async function limitOf(
+export function limitOf(db: Db, tx: Tx, collection: Collection, root: string): Promise<number | undefined> {
+  return kindLimit(db, tx, kindOf[collection], root)
+}
+
+/** The same of any kind. */
+export async function kindLimit(
   db: Db,
   tx: Tx,
-  collection: Collection,
+  kind: ResourceKind,
   root: string,
 ): Promise<number | undefined> {
-  const kind = kindOf[collection]
   const version = db.version('access')
   if (version === undefined) return readLimit(tx, kind, root)
   let limits = remembered.get(db)
