@@ -17,9 +17,11 @@ import { type ListenOptions, listen } from './listen.ts'
 import type { Log } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { applyGeneralLimits } from './organization-settings.ts'
+import { retentionScheduler } from './registry/retention.ts'
 import { type BerthServer, createServer } from './server.ts'
 import { type OperatorProvider, parseOperatorProviders } from './signin/operator-providers.ts'
 import { expiry } from './storage/expiry.ts'
+import { usageOfAll } from './storage/registry-usage.ts'
 import { writeSetting } from './storage/settings.ts'
 import { accountTokens } from './sts/account-token.ts'
 import { createIssuerKeys } from './sts/issuer-keys.ts'
@@ -56,6 +58,8 @@ export interface BerthParts extends InstallationParts {
     readonly leaseMs?: number
     readonly bounds?: DownloadLimits
   }
+  /** How the node looks after retention in repos. */
+  readonly retention?: { readonly pollMs?: number; readonly leaseMs?: number }
 }
 
 /** The settings under which `berth admin` finds the addresses that the server was last started with. */
@@ -102,6 +106,15 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       },
       onError: (err, feed) => log.error({ err, feed }, 'feeds of advisories: it is tried again'),
     })
+    const retention = retentionScheduler({
+      ...parts.retention,
+      store,
+      onRun({ repo, outcome, counts }) {
+        metrics.retentionRun(outcome, counts)
+        log.info({ repo, outcome, ...counts }, 'retention ran in a repo')
+      },
+      onError: (err, repo) => log.error({ err, repo }, 'retention failed; it is tried again'),
+    })
     const threads = feedThreads(store.db)
     const audit = recorder({
       db: store.db,
@@ -124,6 +137,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       0,
       // First: a run may be in the middle of a document.
       () => feeds.stop(),
+      () => retention.stop(),
       () => following.stop(),
       () => expiring.stop(),
       () => seen.stop(),
@@ -146,6 +160,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     await keys.current() // there is one to publish before anybody asks
     metrics.watchPool(store.db.pool)
     metrics.watchFeeds(() => lastSuccesses(store.db))
+    metrics.watchRegistry(() => usageOfAll(store.db))
 
     const ready = createServer({
       store,

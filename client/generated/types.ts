@@ -3015,7 +3015,7 @@ export interface RepoPolicy {
   readonly immutableTags?: ImmutableTags
   /** Tags and manifests that go by themselves. Unset: none. */
   readonly retention?: Retention
-  /** When the policy was changed; runs do not count. Absent for a repo that was never given one. */
+  /** When the policy was changed, or the repo was made; runs do not count. */
   readonly updateTime?: string
   /** When retention runs next. Absent while it is not enabled. */
   readonly nextRunTime?: string

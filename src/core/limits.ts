@@ -135,7 +135,7 @@ export const limits = {
   retentionRetryMs: 5 * MINUTE_MS,
   retentionPollMs: 10 * SECOND_MS,
   /** A node that runs retention says so now and then, or else another one does. */
-  retentionLeaseMs: MINUTE_MS,
+  retentionLeaseMs: 5 * MINUTE_MS,
   /** Tags or manifests that retention deletes in one transaction. */
   retentionRowsAtOnce: 50,
   /** Manifests without a tag that one run of retention deletes, or a preview tells of; the next goes on. */

@@ -38,23 +38,25 @@ export function repoPoliciesService(store: Store) {
   const { db, clock, pageTokens } = store
 
   const requireRepo = async (uid: string) => {
-    if ((await readResource(db, 'repos', uid)) === undefined) throw notFound(REPO_TYPE, uid)
+    const repo = await readResource(db, 'repos', uid)
+    if (repo === undefined) throw notFound(REPO_TYPE, uid)
+    return repo
   }
 
   return implement(RepoPoliciesService, {
     async getRepoPolicy(_request, call) {
       const { scope } = allowed(call)
-      await requireRepo(scope)
-      return toPolicy(scope, await readPolicy(db.kysely, scope))
+      const repo = await requireRepo(scope)
+      return toPolicy(repo, await readPolicy(db.kysely, scope))
     },
 
     async updateRepoPolicy({ repoPolicy: patch = create(RepoPolicySchema), updateMask }, call) {
       const { scope } = allowed(call)
       return mutate(store, call, async (tx) => {
         // Nobody moves a tag meanwhile.
-        await holdRepo(db, tx, scope)
+        const repo = await holdRepo(db, tx, scope)
         const row = await lockPolicy(db, tx, scope)
-        const current = toPolicy(scope, row)
+        const current = toPolicy(repo, row)
         requireMatch(call, RepoPolicySchema, current, scope)
         const asked = updated(RepoPolicySchema, current, patch, updateMask?.paths)
         refuseIfAny(...checkImmutable(asked.immutableTags), ...checkRetention(asked.retention))
@@ -72,7 +74,7 @@ export function repoPoliciesService(store: Store) {
           root: rootOf(scope),
           uid: scope,
           policy: policyBytes(asked),
-          updated_ms: row === undefined ? clock() : nextUpdate(store, { updated_ms: Number(row.updated_ms) }),
+          updated_ms: nextUpdate(store, { updated_ms: Number(row?.updated_ms ?? repo.created_ms) }),
           due_ms: !isEnabled ? 0 : isOtherRetention ? clock() : Number(row?.due_ms ?? 0),
           run: row?.run ?? new Uint8Array(0),
           // A run that goes by other rules ends.
@@ -85,17 +87,17 @@ export function repoPoliciesService(store: Store) {
           .values(next)
           .onConflict((conflict) => conflict.columns(['root', 'uid']).doUpdateSet(changed))
           .execute()
-        return { uid: scope, answer: toPolicy(scope, next) }
+        return { uid: scope, answer: toPolicy(repo, next) }
       })
     },
 
     async previewRetention({ retention: tried, deletedOnly, pageSize, pageToken }, call) {
       const { scope } = allowed(call)
-      await requireRepo(scope)
+      const repo = await requireRepo(scope)
       if (pageSize < 0) throw invalidArgument('page_size', 'must not be negative')
       refuseIfAny(...checkRetention(tried))
       const row = await readPolicy(db.kysely, scope)
-      const policy = toPolicy(scope, row)
+      const policy = toPolicy(repo, row)
       const retention = tried ?? policy.retention ?? create(RetentionSchema)
       const rules = Buffer.from(toBinary(RetentionSchema, retention)).toString('base64')
       const question = JSON.stringify([...whoAsks(call), scope, rules, deletedOnly])
@@ -116,7 +118,7 @@ export function repoPoliciesService(store: Store) {
     async applyRetention(_request, call) {
       const { scope } = allowed(call)
       return mutate(store, call, async (tx) => {
-        await holdRepo(db, tx, scope)
+        const repo = await holdRepo(db, tx, scope)
         const row = await lockPolicy(db, tx, scope)
         if (row === undefined || Number(row.due_ms) === 0)
           throw failedPrecondition('RETENTION_DISABLED', `retention of repo ${scope} is not enabled`, scope)
@@ -128,7 +130,7 @@ export function repoPoliciesService(store: Store) {
           .where('root', '=', row.root)
           .where('uid', '=', scope)
           .execute()
-        return { uid: scope, answer: toPolicy(scope, { ...row, due_ms }) }
+        return { uid: scope, answer: toPolicy(repo, { ...row, due_ms }) }
       })
     },
   })

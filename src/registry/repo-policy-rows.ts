@@ -9,7 +9,7 @@ import { rootOf } from '../core/uid.ts'
 import type { Db, Reader, Tx } from '../storage/db.ts'
 import { prepared } from '../storage/prepared.ts'
 import { runInTransaction, sqlText } from '../storage/sql-text.ts'
-import type { RepoPolicyRow } from '../storage/tables.ts'
+import type { RepoPolicyRow, RepoRow } from '../storage/tables.ts'
 
 /** Policies as rows: a repo that was never given one has none. */
 
@@ -41,8 +41,12 @@ export async function lockPolicy(db: Db, tx: Tx, repo: string): Promise<RepoPoli
 }
 
 /** As answers show it. */
-export function toPolicy(repo: string, row: RepoPolicyRow | undefined): RepoPolicy {
-  if (row === undefined) return create(RepoPolicySchema, { uid: repo })
+export function toPolicy(
+  { uid: repo, created_ms }: Pick<RepoRow, 'uid' | 'created_ms'>,
+  row: RepoPolicyRow | undefined,
+): RepoPolicy {
+  if (row === undefined)
+    return create(RepoPolicySchema, { uid: repo, updateTime: timestampOf(Number(created_ms)) })
   const policy = fromBinary(RepoPolicySchema, row.policy)
   policy.uid = repo
   policy.updateTime = timestampOf(Number(row.updated_ms))

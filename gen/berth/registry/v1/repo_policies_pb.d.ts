@@ -39,7 +39,7 @@ export declare type RepoPolicy = Message<"berth.registry.v1.RepoPolicy"> & {
   retention?: Retention | undefined;
 
   /**
-   * When the policy was changed; runs do not count. Absent for a repo that was never given one.
+   * When the policy was changed, or the repo was made; runs do not count.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 4;
    */
