@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { rootOf } from '../core/uid.ts'
 import { type Db, inTransaction, type Tx } from '../storage/db.ts'
 import type { RepoPolicyRow } from '../storage/tables.ts'
@@ -33,7 +32,7 @@ export async function takePolicy(
   uid: string,
   { now, leaseMs, run }: { readonly now: number; readonly leaseMs: number; readonly run: Uint8Array },
 ): Promise<TakenPolicy | undefined> {
-  const runner = randomBytes(8).toString('hex')
+  const runner = crypto.randomUUID()
   return inTransaction(db, (tx) =>
     tx
       .updateTable('repo_policies')

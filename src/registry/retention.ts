@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { RetentionRunSchema } from '#gen/berth/registry/v1/repo_policies_pb.js'
 import { limits } from '../core/limits.ts'
@@ -59,7 +58,7 @@ export function retentionScheduler(options: RetentionOptions): RetentionSchedule
       await runRetention(policy, {
         store,
         leaseMs,
-        requestId: randomUUID(),
+        requestId: crypto.randomUUID(),
         signal: stopping.signal,
         counts,
       })

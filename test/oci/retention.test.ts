@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../src/core/limits.ts'
-import { assertRefused, denied, onEveryDatabase, precondition } from '../support/cast.ts'
+import { assertRefused, denied, newName, onEveryDatabase, precondition } from '../support/cast.ts'
 import {
   pushable,
   pushImage,
@@ -126,7 +126,7 @@ onEveryDatabase(
           rules: [{ patterns: ['a*'], newest: 2 }, { patterns: ['release'] }, { youngerThan: DAY }],
         },
       })
-      assert.equal((await ended(enabledMs)).deletedTags, undefined)
+      assert.equal((await ended(enabledMs)).deletedTags, 0)
       assert.equal((await left()).length, 6)
       cast().berth.advance(DAY_MS + 1000)
       await putManifest(owner, name, 'new', images['b1'] as TestImage)
@@ -160,8 +160,6 @@ onEveryDatabase(
       for (const image of [inOld, inNew, loose]) await pushImage(owner, name, image)
       const oldIndex = await put('', index(inOld.descriptor))
       await put('stays', index(inNew.descriptor))
-      const subjectOf = ({ descriptor }: { descriptor: object }) => ({ ...testImage().manifest, descriptor })
-      assert.ok(subjectOf(loose))
       const [sbomOfOld, sbomOfNew] = [
         testImage({ subject: oldIndex.descriptor, artifactType: 'application/x.sbom' }),
         testImage({ subject: inNew.descriptor, artifactType: 'application/x.sbom' }),
@@ -174,7 +172,7 @@ onEveryDatabase(
         retention: { enabled: true, untaggedAfter: DAY, rules: [{ patterns: ['latest', 'stays'] }] },
       })
       const first = await ended(enabledMs)
-      assert.deepEqual([first.deletedTags, first.deletedManifests], [1, undefined])
+      assert.deepEqual([first.deletedTags, first.deletedManifests], [1, 0])
       const has = async ({ digest }: { digest: string }) =>
         (await owner.ask('HEAD', `${name}/manifests/${digest}`)).status === 200
       assert.equal(await has(images['old'] as TestImage), true)
@@ -206,7 +204,7 @@ onEveryDatabase(
 
     test('pushes and deletes go on while it runs, and what they changed stays', async () => {
       const names = Array.from({ length: 120 }, (_, at) => `t${String(at).padStart(3, '0')}`)
-      const { set, left, owner, name, run, api, ended, clock } = await prepared('t000')
+      const { set, left, owner, name, run, ended, clock } = await prepared('t000')
       const image = await pushImage(owner, name, testImage(), 'base')
       for (const tag of names) await putManifest(owner, name, tag, image)
       const asked = clock()
@@ -220,17 +218,14 @@ onEveryDatabase(
       const tags = (await left()).filter((tag) => tag.startsWith('t'))
       assert.equal(tags.length, 5)
       for (const tag of ['t010', 't050', 't110']) assert.ok(tags.includes(tag), `${tag} of ${tags}`)
-      assert.ok(api)
     })
 
     test('who may not delete tags does not have them deleted', async () => {
-      const { set, path, member, api, preview } = await prepared('a')
+      const { set, path, member, preview, organization } = await prepared('a')
       await set({ retention: { rules: [{ patterns: ['b'] }] } })
       const capabilities = ['CAP_REPO_LIST', 'CAP_REPO_UPDATE', 'CAP_TAG_LIST']
-      const { body: role } = await api.post(`iam/roles/${path.split('/')[2]}`, {
-        name: 'keeper',
-        capabilities,
-      })
+      const { api } = organization.owner
+      const role = await api.made(`iam/roles/${organization.uid}`, { name: newName('keeper'), capabilities })
       const keeper = await member(role.uid)
       assertRefused(await keeper.api.patch(path, { retention: { enabled: true } }), denied)
       assertRefused(await keeper.api.post(`${path}:apply`, {}), denied)
