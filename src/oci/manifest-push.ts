@@ -7,7 +7,7 @@ import { checkTagName } from '../registry/tag-name.ts'
 import { holdTagNamed, requireMayMove, writeTag } from '../registry/tags.ts'
 import type { Db, Tx } from '../storage/db.ts'
 import { type Changed, mutateBy } from '../storage/mutation.ts'
-import { countManifest } from '../storage/registry-usage.ts'
+import { countManifest, nearlyFull } from '../storage/registry-usage.ts'
 import { runInTransaction, sqlText } from '../storage/sql-text.ts'
 import type { ManifestRow } from '../storage/tables.ts'
 import { needs, requireAt } from './access.ts'
@@ -17,6 +17,7 @@ import { type CheckedManifest, checkManifest, type Descriptor, isDistributable }
 import { readReference } from './manifests.ts'
 import { keepRepo, repoToPush } from './repos.ts'
 import { mutatorOf, type Registry, type Visit } from './visit.ts'
+import { warned, warnOfRetention } from './warnings.ts'
 
 /**
  * Pushing a manifest: one transaction, in which everything that it needs is in the repo and stays there, the manifest is kept as it came,
@@ -40,6 +41,10 @@ export async function putManifest(registry: Registry, visit: Visit, text: string
   await storeManifest(registry, visit, { repo, digest, tags, content, checked })
   return {
     status: 201,
+    ...warned([
+      ...(await nearlyFull(registry.store.db, rootOf(repo))),
+      ...(await warnOfRetention(registry, repo, tags)),
+    ]),
     headers: {
       location: `/v2/${place.name.text}/manifests/${digest}`,
       'docker-content-digest': digest,

@@ -14,6 +14,7 @@ import { isKnown } from './blobs.ts'
 import { type Digest, readDigest } from './digests.ts'
 import { ociError } from './errors.ts'
 import { mutatorOf, type Registry, repoOf, type Visit } from './visit.ts'
+import { warned } from './warnings.ts'
 
 /** Manifests of a repo, by digest or by tag: read and taken away. A pull of one reads one row, and no file. */
 
@@ -35,7 +36,7 @@ const byTag = preparedRead((db, { root, repo, tag }: { root: string; repo: strin
         .onRef('m.repo', '=', 'tags.parent')
         .onRef('m.digest', '=', 'tags.digest'),
     )
-    .select(['m.digest', 'm.media_type', 'm.content'])
+    .select(['m.digest', 'm.media_type', 'm.content', 'tags.deprecated'])
     .where('tags.root', '=', root)
     .where('tags.parent', '=', repo)
     .where('tags.name', '=', tag),
@@ -69,8 +70,10 @@ export async function getManifest({ store }: Registry, visit: Visit, text: strin
     'cache-control': 'private, no-cache',
     vary: 'authorization',
   }
-  if (isKnown(visit.request, row.digest)) return { status: 304, headers, body: undefined }
-  return { status: 200, headers, body: row.content }
+  const isDeprecated = 'deprecated' in row && row.deprecated === 1
+  const warnings = warned(isDeprecated ? [`the tag ${text} is deprecated`] : [])
+  if (isKnown(visit.request, row.digest)) return { status: 304, headers, ...warnings, body: undefined }
+  return { status: 200, headers, ...warnings, body: row.content }
 }
 
 function manifestUnknown(reference: string) {

@@ -140,6 +140,22 @@ const counted = prepared((db, { root, collection }: { root: string; collection: 
     .where('collection', '=', collection),
 )
 
+/** How many resources of each kind an organization holds. */
+export async function countsIn(reader: Reader, root: string): Promise<Map<ResourceKind, number>> {
+  const rows = await reader
+    .selectFrom('counts')
+    .select((row) => ['collection', row.fn.sum('n').as('n')])
+    .where('root', '=', root)
+    .groupBy('collection')
+    .execute()
+  const of = (collection: string) => {
+    const n = Number(rows.find((row) => row.collection === collection)?.n ?? 0)
+    // The organization itself is none of the groups in it.
+    return collection === 'groups' ? n - 1 : n
+  }
+  return new Map(Object.entries(kindOf).map(([collection, kind]) => [kind, of(collection)]))
+}
+
 /** Throws code 8 when more than `limit` are counted. */
 export async function refuseBeyond(
   tx: Tx,
