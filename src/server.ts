@@ -189,7 +189,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     accountAssociationsService(store, deps.probes),
     reposService(store, addresses),
     tagsService(store),
-    registryService(store, addresses),
+    registryService(store, addresses, deps.blobs),
     subscriptionsService,
     imagesService(store, deps.blobs),
     repoPoliciesService(store),
