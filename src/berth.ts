@@ -25,9 +25,11 @@ import { createMetrics, type Metrics } from './metrics.ts'
 import { collectionScheduler } from './oci/collection/scheduler.ts'
 import { readWork } from './oci/run-rows.ts'
 import { applyGeneralLimits } from './organization-settings.ts'
+import { retentionScheduler } from './registry/retention.ts'
 import { type BerthServer, createServer } from './server.ts'
 import { type OperatorProvider, parseOperatorProviders } from './signin/operator-providers.ts'
 import { expiry } from './storage/expiry.ts'
+import { usageOfAll } from './storage/registry-usage.ts'
 import { writeSetting } from './storage/settings.ts'
 import { accountTokens } from './sts/account-token.ts'
 import { createIssuerKeys } from './sts/issuer-keys.ts'
@@ -67,6 +69,8 @@ export interface BerthParts extends InstallationParts {
   }
   /** How often the node looks whether the registry is to be collected. */
   readonly collection?: { readonly pollMs?: number; readonly leaseMs?: number }
+  /** How the node looks after retention in repos. */
+  readonly retention?: { readonly pollMs?: number; readonly leaseMs?: number }
 }
 
 /** The settings under which `berth admin` finds the addresses that the server was last started with. */
@@ -116,6 +120,15 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       onError: (err, feed) => log.error({ err, feed }, 'feeds of advisories: it is tried again'),
     })
     const processes = feedProcesses(store.db)
+    const retention = retentionScheduler({
+      ...parts.retention,
+      store,
+      onRun({ repo, outcome, counts }) {
+        metrics.retentionRun(outcome, counts)
+        log.info({ repo, outcome, ...counts }, 'retention ran in a repo')
+      },
+      onError: (err, repo) => log.error({ err, repo }, 'retention failed; it is tried again'),
+    })
     const audit = recorder({
       db: store.db,
       onError: (err) => log.error({ err }, 'writing audit events failed; what can be written is tried again'),
@@ -156,6 +169,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       // First: a run may be in the middle of a document.
       () => feeds.stop(),
       () => collecting.stop(),
+      () => retention.stop(),
       () => following.stop(),
       () => expiring.stop(),
       () => seen.stop(),
@@ -179,6 +193,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     metrics.watchPool(store.db.pool)
     metrics.watchFeeds(() => lastSuccesses(store.db))
     metrics.watchCollection(async () => Number((await readWork(store.db, 'collection'))?.succeeded_ms ?? 0))
+    metrics.watchRegistry(() => usageOfAll(store.db))
 
     const ready = createServer({
       store,

@@ -28,6 +28,10 @@ export interface Metrics {
   ): void
   /** Asked with every look at the metrics: when the registry was last collected, in ms; 0: never. */
   watchCollection(read: () => Promise<number>): void
+  /** A run of retention in a repo that ended, and what it deleted. */
+  retentionRun(outcome: string, deleted: Readonly<Record<'tags' | 'manifests', number>>): void
+  /** Asked with every look at the metrics: what all organizations have stored. */
+  watchRegistry(read: () => Promise<{ readonly manifests: number; readonly bytes: number }>): void
   readonly statement: StatementTimer
   watchPool(pool: Db['pool']): void
   /** What /metrics answers. */
@@ -135,6 +139,19 @@ export function createMetrics(): Metrics {
     registers,
   })
 
+  const retentionRuns = new Counter({
+    name: 'berth_retention_runs_total',
+    help: 'Runs of retention in repos on this node that ended, by outcome.',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const retentionDeleted = new Counter({
+    name: 'berth_retention_deleted_total',
+    help: 'What retention deleted on this node: tags and manifests.',
+    labelNames: ['kind'],
+    registers,
+  })
+
   // Resolved once per combination: finding a child by its labels costs more than counting.
   const children = new Map<string, { readonly count: () => void; readonly time: (seconds: number) => void }>()
   const childOf = (method: string, protocol: string, code: Code) => {
@@ -198,6 +215,28 @@ export function createMetrics(): Metrics {
         registers,
         async collect() {
           this.set((await read()) / SECOND_MS)
+        },
+      })
+    },
+    retentionRun(outcome, deleted) {
+      retentionRuns.inc({ outcome })
+      for (const [kind, count] of Object.entries(deleted)) retentionDeleted.inc({ kind }, count)
+    },
+    watchRegistry(read) {
+      new Gauge({
+        name: 'berth_registry_manifests',
+        help: 'Manifests of all organizations.',
+        registers,
+        async collect() {
+          this.set((await read()).manifests)
+        },
+      })
+      new Gauge({
+        name: 'berth_registry_linked_bytes',
+        help: 'Bytes of blobs that organizations have, counted for each that has them.',
+        registers,
+        async collect() {
+          this.set((await read()).bytes)
         },
       })
     },

@@ -91,12 +91,13 @@ export function addAdminCommands(program: Command): void {
         withExistingInstallation(configOrExit(), async (installation) => {
           const limits = new Map(limit.map(limitIn))
           const settings = await organizationSettings(installation, organization, { status, limits })
-          const { uid, name, resourceLimits } = settings
+          const { uid, name, resourceLimits, usage } = settings
           const shown = Object.entries(resourceLimits).map(([kind, n]) => `${kind}=${n}`)
+          const used = Object.entries(usage).flatMap(([kind, n]) => (n === 0 ? [] : [`${kind}=${n}`]))
           print(
             json,
             settings,
-            `organization  ${uid}  ${name}\nstatus        ${settings.status}\nlimits        ${shown.join(' ') || 'none'}\n`,
+            `organization  ${uid}  ${name}\nstatus        ${settings.status}\nlimits        ${shown.join(' ') || 'none'}\nusage         ${used.join(' ') || 'none'}\n`,
           )
         }),
     )

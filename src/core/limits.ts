@@ -121,6 +121,28 @@ export const limits = {
   registryTokenScopesMax: 50,
   /** Body of a POST to the token endpoint. */
   registryTokenBodyBytesMax: 64 * KIB,
+  /** Names of tags in one list of a policy, and characters of one. */
+  tagPatternsMax: 50,
+  tagPatternCharsMax: 128,
+  retentionRulesMax: 20,
+  /** Tags that one rule of retention keeps for being the newest. */
+  retentionNewestMax: 1000,
+  /** The least and the most that a rule of retention may call young; manifests without a tag stay at least as long as the first. */
+  retentionAgeMsMin: HOUR_MS,
+  retentionAgeMsMax: 3650 * DAY_MS,
+  /** Between two runs of retention in a repo, after one that failed, and between two looks for what is due. */
+  retentionIntervalMs: 6 * HOUR_MS,
+  retentionRetryMs: 5 * MINUTE_MS,
+  retentionPollMs: 10 * SECOND_MS,
+  /** A node that runs retention says so now and then, or else another one does. */
+  retentionLeaseMs: 5 * MINUTE_MS,
+  /** Tags or manifests that retention deletes in one transaction. */
+  retentionRowsAtOnce: 50,
+  /** Manifests without a tag that one run of retention deletes, or a preview tells of; the next goes on. */
+  retentionManifestsMax: 100_000,
+  /** Warnings with one answer of the registry, and characters of one. */
+  registryWarningsMax: 8,
+  registryWarningCharsMax: 500,
   /** An upload that nobody goes on with for so long is over. */
   uploadIdleMsMax: DAY_MS,
   /** Whoever writes an upload says so now and then, or else another request may go on with it. */

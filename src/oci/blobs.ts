@@ -6,6 +6,7 @@ import type { HttpReply, HttpRequest } from '../http.ts'
 import { holdRepo } from '../registry/parent-repo.ts'
 import { inTransaction } from '../storage/db.ts'
 import { mutateBy } from '../storage/mutation.ts'
+import { unlinkBlobs } from '../storage/registry-usage.ts'
 import { isInToken, needs } from './access.ts'
 import { readDigest } from './digests.ts'
 import { ociError } from './errors.ts'
@@ -139,7 +140,7 @@ export async function mountBlob(registry: Registry, visit: Visit): Promise<HttpR
     await keepRepo(store.db, tx, repo, place)
     const blob = await holdBlob(store.db, tx, digest.text)
     if (blob === undefined) return false
-    await linkBlob(tx, repo, blob, store.clock())
+    await linkBlob(store.db, tx, repo, blob, store.clock())
     return true
   })
   if (!mounted) return undefined
@@ -151,13 +152,12 @@ export async function mountBlob(registry: Registry, visit: Visit): Promise<HttpR
 export async function deleteBlob({ store }: Registry, visit: Visit, reference: string): Promise<HttpReply> {
   const digest = readDigest(reference).text
   const repo = repoOf(visit.place)
-  const inRepo = { root: rootOf(repo), repo }
   await mutateBy(store, mutatorOf(visit, 'DeleteBlob'), async (tx) => {
     await holdRepo(store.db, tx, repo)
     const needed = await tx
       .selectFrom('manifest_references')
       .select('manifest')
-      .where('root', '=', inRepo.root)
+      .where('root', '=', rootOf(repo))
       .where('repo', '=', repo)
       .where('digest', '=', digest)
       .where('kind', '=', 'blob')
@@ -168,13 +168,7 @@ export async function deleteBlob({ store }: Registry, visit: Visit, reference: s
       throw ociError('DENIED', `the manifest ${first.manifest} needs the blob ${digest}; delete that first`, {
         status: 409,
       })
-    const { numDeletedRows } = await tx
-      .deleteFrom('repo_blobs')
-      .where('root', '=', inRepo.root)
-      .where('repo', '=', repo)
-      .where('digest', '=', digest)
-      .executeTakeFirst()
-    if (numDeletedRows === 0n) throw blobUnknown(digest)
+    if ((await unlinkBlobs(store.db, tx, repo, [digest])) === 0) throw blobUnknown(digest)
     return { uid: repo, answer: undefined }
   })
   return { status: 202, headers: {}, body: undefined }

@@ -4,6 +4,7 @@ import { limits } from '../core/limits.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import { type Db, inTransaction, type Tx } from '../storage/db.ts'
 import { preparedRead } from '../storage/prepared.ts'
+import { countLinked } from '../storage/registry-usage.ts'
 import { runInTransaction, sqlText } from '../storage/sql-text.ts'
 import type { BlobRow } from '../storage/tables.ts'
 import { newLocation } from './blob-locations.ts'
@@ -55,27 +56,35 @@ export async function holdBlob({ rules, engine }: Db, tx: Tx, digest: string): P
   return row
 }
 
-/** Gives a repo, which is held, a link to bytes that are held. */
-export async function linkBlob(tx: Tx, repo: Uid, blob: BlobRow, nowMs: number): Promise<void> {
-  const { digest, size } = blob
-  await tx
-    .insertInto('repo_blobs')
-    .values({ root: rootOf(repo), repo, digest, size, linked_ms: nowMs })
-    .onConflict((conflict) => conflict.columns(['root', 'repo', 'digest']).doUpdateSet({ linked_ms: nowMs }))
-    .execute()
+/** Gives a repo, which is held, a link to bytes that are held. Throws code 8 where its organization may not store them. */
+export async function linkBlob(db: Db, tx: Tx, repo: Uid, blob: BlobRow, nowMs: number): Promise<void> {
+  const [digest, size] = [blob.digest, Number(blob.size)]
+  const link = { root: rootOf(repo), repo, digest, size, linked_ms: nowMs }
+  // Collection may take the link that is there between the two statements: then it is made anew.
+  for (;;) {
+    const { numInsertedOrUpdatedRows } = await tx
+      .insertInto('repo_blobs')
+      .values(link)
+      .onConflict((conflict) => conflict.columns(['root', 'repo', 'digest']).doNothing())
+      .executeTakeFirst()
+    if (numInsertedOrUpdatedRows === 1n) return countLinked(db, tx, link)
+    if (await touchLink(tx, repo, digest, nowMs)) return
+  }
 }
 
 /** Who is shown a blob and is about to push a manifest may count on it from now on. False when the link is gone. */
-export async function refreshLink(db: Db, repo: Uid, digest: string, nowMs: number): Promise<boolean> {
-  const { numUpdatedRows } = await inTransaction(db, (tx) =>
-    tx
-      .updateTable('repo_blobs')
-      .set({ linked_ms: nowMs })
-      .where('root', '=', rootOf(repo))
-      .where('repo', '=', repo)
-      .where('digest', '=', digest)
-      .executeTakeFirst(),
-  )
+export function refreshLink(db: Db, repo: Uid, digest: string, nowMs: number): Promise<boolean> {
+  return inTransaction(db, (tx) => touchLink(tx, repo, digest, nowMs))
+}
+
+async function touchLink(tx: Tx, repo: Uid, digest: string, nowMs: number): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('repo_blobs')
+    .set({ linked_ms: nowMs })
+    .where('root', '=', rootOf(repo))
+    .where('repo', '=', repo)
+    .where('digest', '=', digest)
+    .executeTakeFirst()
   return numUpdatedRows > 0n
 }
 

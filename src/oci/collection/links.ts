@@ -1,6 +1,7 @@
+import { rootOf } from '../../core/uid.ts'
 import { recordEvent } from '../../storage/audit-events.ts'
 import { type Db, inTransaction, type Tx } from '../../storage/db.ts'
-import { deleteRows } from '../../storage/rows-at-once.ts'
+import { unlinkBlobs } from '../../storage/registry-usage.ts'
 import { runInTransaction, runLongText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import { batches, betweenBatches, type CollectionRun, ROWS_SEEN_AT_ONCE } from './run.ts'
 
@@ -22,12 +23,13 @@ export async function collectLinks(run: CollectionRun): Promise<void> {
   for await (const page of pagesOfLinks(store.db, run.cutoffMs)) {
     seen += page.length
     const unneeded = page.filter((link) => Number(link.unneeded) === 1)
-    for (const some of batches(unneeded)) {
-      const taken = dryRun ? some : await takeLinks(run, some, recorded)
-      recorded = taken.at(-1)?.repo ?? recorded
-      for (const { root, size } of taken) tally.count('links', Number(size), root)
-      await betweenBatches(run, taken.length)
-    }
+    for (const [repo, links] of Map.groupBy(unneeded, (link) => link.repo))
+      for (const some of batches(links)) {
+        const taken = dryRun ? some : await takeLinks(run, repo, some, recorded !== repo)
+        if (taken.length > 0) recorded = repo
+        for (const { root, size } of taken) tally.count('links', Number(size), root)
+        await betweenBatches(run, taken.length)
+      }
     onProgress?.({ step: 'links', seen, report: tally.report() })
     await betweenBatches(run, 0)
   }
@@ -53,32 +55,35 @@ async function* pagesOfLinks(db: Db, cutoffMs: number): AsyncGenerator<(Link & {
   }
 }
 
-/** `recorded`: the repo whose record this run has written. */
-async function takeLinks(run: CollectionRun, candidates: readonly Link[], recorded: string): Promise<Link[]> {
+/** Of one repo at a time: what its organization has stored is counted in rows that others hold, too. `isFirst`: in this run. */
+async function takeLinks(
+  run: CollectionRun,
+  repo: string,
+  candidates: readonly Link[],
+  isFirst: boolean,
+): Promise<Link[]> {
   const { db } = run.store
   return inTransaction(db, async (tx) => {
     const chosen = (sql: SqlText) =>
-      `(l.root, l.repo, l.digest) in (${sql.engine === 'postgres' ? '' : 'values '}${candidates
-        .map(({ root, repo, digest }) => `(${sql.bindAll([root, repo, digest])})`)
-        .join(', ')}) and l.linked_ms <= ${sql.bind(run.cutoffMs)}`
+      `l.root = ${sql.bind(rootOf(repo))} and l.repo = ${sql.bind(repo)}
+        and l.digest in (${sql.bindAll(candidates.map(({ digest }) => digest))}) and l.linked_ms <= ${sql.bind(run.cutoffMs)}`
     const { lockForUpdate } = db.rules
     if (lockForUpdate !== '') {
       const sql = sqlText(db.engine)
-      const text = `select 1 from repo_blobs as l where ${chosen(sql)} order by l.root, l.repo, l.digest${lockForUpdate}`
+      const text = `select 1 from repo_blobs as l where ${chosen(sql)} order by l.digest${lockForUpdate}`
       await runInTransaction(tx, text, sql)
     }
     // A statement of its own: it sees what was committed while the one before waited.
     const sql = sqlText(db.engine)
     const text = `select l.root, l.repo, l.digest, l.size from repo_blobs as l where ${chosen(sql)} and not ${NEEDED}`
     const links = await runInTransaction<Link>(tx, text, sql)
-    await deleteRows(
+    await unlinkBlobs(
       db,
       tx,
-      'repo_blobs',
-      links.map(({ root, repo, digest }) => ({ root, repo, digest })),
+      repo,
+      links.map(({ digest }) => digest),
     )
-    for (const repo of new Set(links.map((link) => link.repo)))
-      if (repo !== recorded) await recordCollection(run, tx, repo)
+    if (isFirst && links.length > 0) await recordCollection(run, tx, repo)
     return links
   })
 }
