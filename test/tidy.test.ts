@@ -37,7 +37,7 @@ const arrows: Readonly<Record<string, RegExp>> = {
     /^(#gen\/|vulnerabilities\/|core\/|storage\/|worker\/|iam\/parent-group\.ts$|sts\/outbound\.ts$|gateway\/(rest|timestamp)\.ts$|http\.ts$|node:|@bufbuild\/protobuf(\/|$)|kysely$|lru-cache$|yaml$|packageurl-js$|jsonc-parser$|yauzl$|tar-stream$|proper-lockfile$)/,
   limits:
     /^(#gen\/|limits\/|core\/|storage\/db\.ts$|http\.ts$|node:|@bufbuild\/protobuf(\/|$)|rate-limiter-flexible$|better-sqlite3$|kysely$|ipaddr\.js$|lru-cache$)/,
-  v1: /^(#gen\/|v1\/|core\/|auth\/authorize\.ts$|registry\/|storage\/|iam\/(parent-group|role-bindings)\.ts$|@bufbuild\/protobuf(\/|$))/,
+  v1: /^(#gen\/|v1\/|core\/|blobs\/store\.ts$|auth\/authorize\.ts$|registry\/|storage\/|iam\/(parent-group|role-bindings)\.ts$|@bufbuild\/protobuf(\/|$))/,
   gateway: /^(#gen\/|gateway\/|core\/|http\.ts$|port\.ts$|node:|@bufbuild\/protobuf(\/|$))/,
   signin:
     /^(#gen\/|signin\/|auth\/|core\/|storage\/|sts\/|iam\/|trust\/|audit\/recorder\.ts$|gateway\/(error-body|status)\.ts$|limits\/client-address\.ts$|(bootstrap|http|installation|log)\.ts$|node:|hono(\/|$)|jose$|openid-client$|ipaddr\.js$|lru-cache$|kysely$|@simplewebauthn\/|@zxcvbn-ts\/|@bufbuild\/protobuf(\/|$))/,
