@@ -1,3 +1,4 @@
+import { rootOf } from '../../core/uid.ts'
 import { recordEvent } from '../../storage/audit-events.ts'
 import { type Db, inTransaction, type Tx } from '../../storage/db.ts'
 import { deleteRows } from '../../storage/rows-at-once.ts'
@@ -22,12 +23,13 @@ export async function collectLinks(run: CollectionRun): Promise<void> {
   for await (const page of pagesOfLinks(store.db, run.cutoffMs)) {
     seen += page.length
     const unneeded = page.filter((link) => Number(link.unneeded) === 1)
-    for (const some of batches(unneeded)) {
-      const taken = dryRun ? some : await takeLinks(run, some, recorded)
-      recorded = taken.at(-1)?.repo ?? recorded
-      for (const { root, size } of taken) tally.count('links', Number(size), root)
-      await betweenBatches(run, taken.length)
-    }
+    for (const [repo, links] of Map.groupBy(unneeded, (link) => link.repo))
+      for (const some of batches(links)) {
+        const taken = dryRun ? some : await takeLinks(run, repo, some, recorded !== repo)
+        if (taken.length > 0) recorded = repo
+        for (const { root, size } of taken) tally.count('links', Number(size), root)
+        await betweenBatches(run, taken.length)
+      }
     onProgress?.({ step: 'links', seen, report: tally.report() })
     await betweenBatches(run, 0)
   }
@@ -53,37 +55,38 @@ async function* pagesOfLinks(db: Db, cutoffMs: number): AsyncGenerator<(Link & {
   }
 }
 
-/** `recorded`: the repo whose record this run has written. */
-async function takeLinks(run: CollectionRun, candidates: readonly Link[], recorded: string): Promise<Link[]> {
-  const { db } = run.store
+/** Links of one repo; `record`: the run has not yet told its people. */
+async function takeLinks(
+  { store, cutoffMs, nowMs }: CollectionRun,
+  repo: string,
+  candidates: readonly Link[],
+  record: boolean,
+): Promise<Link[]> {
+  const { db } = store
+  const digests = candidates.map(({ digest }) => digest)
+  const chosen = (sql: SqlText) =>
+    `l.root = ${sql.bind(rootOf(repo))} and l.repo = ${sql.bind(repo)} and l.digest in (${sql.bindAll(digests)})
+      and l.linked_ms <= ${sql.bind(cutoffMs)}`
   return inTransaction(db, async (tx) => {
-    const chosen = (sql: SqlText) =>
-      `(l.root, l.repo, l.digest) in (${sql.engine === 'postgres' ? '' : 'values '}${candidates
-        .map(({ root, repo, digest }) => `(${sql.bindAll([root, repo, digest])})`)
-        .join(', ')}) and l.linked_ms <= ${sql.bind(run.cutoffMs)}`
     const { lockForUpdate } = db.rules
     if (lockForUpdate !== '') {
       const sql = sqlText(db.engine)
-      const text = `select 1 from repo_blobs as l where ${chosen(sql)} order by l.root, l.repo, l.digest${lockForUpdate}`
+      const text = `select 1 from repo_blobs as l where ${chosen(sql)} order by l.digest${lockForUpdate}`
       await runInTransaction(tx, text, sql)
     }
     // A statement of its own: it sees what was committed while the one before waited.
     const sql = sqlText(db.engine)
     const text = `select l.root, l.repo, l.digest, l.size from repo_blobs as l where ${chosen(sql)} and not ${NEEDED}`
     const links = await runInTransaction<Link>(tx, text, sql)
-    await deleteRows(
-      db,
-      tx,
-      'repo_blobs',
-      links.map(({ root, repo, digest }) => ({ root, repo, digest })),
-    )
-    for (const repo of new Set(links.map((link) => link.repo)))
-      if (repo !== recorded) await recordCollection(run, tx, repo)
+    const keys = links.map(({ root, digest }) => ({ root, repo, digest }))
+    await deleteRows(db, tx, 'repo_blobs', keys)
+    if (record && links.length > 0) await recordCollection(tx, repo, nowMs)
     return links
   })
 }
 
-function recordCollection({ nowMs }: CollectionRun, tx: Tx, repo: string): Promise<void> {
+/** For the people of each organization. */
+function recordCollection(tx: Tx, repo: string, nowMs: number): Promise<void> {
   return recordEvent(tx, {
     timeMs: nowMs,
     actor: 'system',
