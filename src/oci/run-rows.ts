@@ -34,7 +34,7 @@ export async function readWork({ kysely }: Db, name: WorkName): Promise<Registry
   return await kysely.selectFrom('registry_runs').selectAll().where('name', '=', name).executeTakeFirst()
 }
 
-/** Makes the row of some work where there is none. */
+/** Some work is due by a time at the latest, whatever was planned before. */
 export async function planWork(db: Db, name: WorkName, dueMs: number): Promise<void> {
   const row: RegistryRunRow = {
     name,
@@ -48,7 +48,9 @@ export async function planWork(db: Db, name: WorkName, dueMs: number): Promise<v
     tx
       .insertInto('registry_runs')
       .values(row)
-      .onConflict((conflict) => conflict.column('name').doNothing())
+      .onConflict((conflict) =>
+        conflict.column('name').doUpdateSet({ due_ms: dueMs }).where('registry_runs.due_ms', '>', dueMs),
+      )
       .execute(),
   )
 }
@@ -60,8 +62,10 @@ export async function takeWork(
   { dueBy = Number.MAX_SAFE_INTEGER }: { readonly dueBy?: number } = {},
 ): Promise<TakenWork | undefined> {
   const runner = randomBytes(8).toString('hex')
-  await planWork(db, name, Number.MAX_SAFE_INTEGER)
+  const known = await readWork(db, name)
   const now = clock()
+  if (known === undefined) await planWork(db, name, Number.MAX_SAFE_INTEGER)
+  else if (Number(known.lease_ms) > now || Number(known.due_ms) > dueBy) return undefined
   const row = await inTransaction(db, (tx) =>
     tx
       .updateTable('registry_runs')

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limits } from '../../src/core/limits.ts'
 import { collect } from '../../src/oci/collection/collect.ts'
-import { readWork, takeWork } from '../../src/oci/run-rows.ts'
+import { planWork, readWork, takeWork } from '../../src/oci/run-rows.ts'
 import { onEveryDatabase } from '../support/cast.ts'
 import { pushBlob, registryOf } from '../support/registry.ts'
 
@@ -39,6 +39,12 @@ onEveryDatabase(
       const third = await takeWork(options, 'scrub')
       assert.equal(third?.position, 'there')
       await third?.giveBack()
+      assert.equal(await takeWork(options, 'scrub', { dueBy: clock() }), undefined)
+      await planWork(db, 'scrub', clock() - 1)
+      await planWork(db, 'scrub', clock() + 1000)
+      const due = await takeWork(options, 'scrub', { dueBy: clock() })
+      assert.ok(due !== undefined)
+      await due.giveBack()
     })
 
     test('a run that is told to end ends after its batch, and the next one takes what is left', async () => {

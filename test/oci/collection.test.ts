@@ -205,6 +205,36 @@ onEveryDatabase('registry: collection', (cast) => {
     assert.deepEqual((await run(berth, { graceMs: 0 })).strays, { count: 0, bytes: 0 })
   })
 
+  test('a push that is so slow that collection may have taken its bytes fails, and leaves nothing', async () => {
+    const { berth } = cast()
+    const { blobs } = berth.berth
+    const { owner, name } = await registryOf(cast())
+    await pushBlob(owner, name, randomBytes(10))
+    const bytes = randomBytes(10)
+    const { keep } = blobs
+    let aheadMs = 0
+    const slowly = async (ms: number) => {
+      blobs.keep = async (...given) => {
+        await keep(...given)
+        await run(berth, { graceMs: 0, afterMs: strayAgeMsMin - 1000 })
+        berth.advance(ms)
+        aheadMs += ms
+      }
+      const path = `${name}/blobs/uploads/?digest=${digest(bytes)}`
+      const reply = await owner.ask('POST', path, { body: bytes })
+      blobs.keep = keep
+      return reply
+    }
+    const late = await slowly(limits.blobKeepingMsMax + 1000)
+    assert.equal(late.status, 409, late.bytes.toString())
+    assert.equal(await isStored(berth, bytes), false)
+    const inTime = await slowly(1000)
+    assert.equal(inTime.status, 201, inTime.bytes.toString())
+    const { bytes: read } = await owner.ask('GET', `${name}/blobs/${digest(bytes)}`)
+    assert.ok(read.equals(bytes))
+    berth.advance(-aheadMs)
+  })
+
   test('where most of the store is unknown nothing of it is taken unasked', async () => {
     const { berth } = cast()
     const afterMs = strayAgeMsMin + 1000

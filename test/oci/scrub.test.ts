@@ -85,6 +85,16 @@ onEveryDatabase('registry: scrub', (cast) => {
       3,
     )
 
+    const events = await berth.berth.installation.store.db.kysely
+      .selectFrom('audit_events')
+      .select('actor')
+      .where('method', '=', 'berth admin scrub')
+      .execute()
+    assert.deepEqual(
+      events,
+      Array.from({ length: 5 }, () => ({ actor: 'system' })),
+    )
+
     // What was forgotten is not there for anybody, until somebody pushes it: then it is whole in all repos.
     assert.equal((await owner.ask('HEAD', `${name}/blobs/${digest(layer)}`)).status, 404)
     assert.deepEqual((await putManifest(owner, name, 'v3', image)).codes, ['MANIFEST_BLOB_UNKNOWN'])
@@ -100,6 +110,22 @@ onEveryDatabase('registry: scrub', (cast) => {
     const { db, clock } = installation.store
     const store = { db, clock: () => clock() + limits.strayAgeMsMin + 1000 }
     await collect({ store, blobs, graceMs: 0, dryRun: false, mistrust: true })
+    assert.deepEqual((await scrubbed(berth)).findings, [])
+  })
+
+  test('bytes that have grown are told of: only those that were pushed are given out', async () => {
+    const { berth } = cast()
+    const { owner, name } = await registryOf(cast())
+    const image = await pushImage(owner, name)
+    const [config = Buffer.of()] = image.blobs
+    await overwrite(berth, config, Buffer.concat([config, Buffer.from('more')]))
+    const { findings } = await scrubbed(berth)
+    assert.deepEqual(
+      findings.map(({ kind, digest: its, repaired }) => ({ kind, its, repaired })),
+      [{ kind: 'damaged', its: digest(config), repaired: false }],
+    )
+    assert.ok((await owner.ask('GET', `${name}/blobs/${digest(config)}`)).bytes.equals(config))
+    await overwrite(berth, config, config)
     assert.deepEqual((await scrubbed(berth)).findings, [])
   })
 

@@ -55,18 +55,19 @@ async function* pagesOfLinks(db: Db, cutoffMs: number): AsyncGenerator<(Link & {
   }
 }
 
-/** Of one repo at a time: what its organization has stored is counted in rows that others hold, too. `isFirst`: in this run. */
+/** Links of one repo; `record`: the run has not yet told its people. */
 async function takeLinks(
-  run: CollectionRun,
+  { store, cutoffMs, nowMs }: CollectionRun,
   repo: string,
   candidates: readonly Link[],
-  isFirst: boolean,
+  record: boolean,
 ): Promise<Link[]> {
-  const { db } = run.store
+  const { db } = store
+  const digests = candidates.map(({ digest }) => digest)
+  const chosen = (sql: SqlText) =>
+    `l.root = ${sql.bind(rootOf(repo))} and l.repo = ${sql.bind(repo)} and l.digest in (${sql.bindAll(digests)})
+      and l.linked_ms <= ${sql.bind(cutoffMs)}`
   return inTransaction(db, async (tx) => {
-    const chosen = (sql: SqlText) =>
-      `l.root = ${sql.bind(rootOf(repo))} and l.repo = ${sql.bind(repo)}
-        and l.digest in (${sql.bindAll(candidates.map(({ digest }) => digest))}) and l.linked_ms <= ${sql.bind(run.cutoffMs)}`
     const { lockForUpdate } = db.rules
     if (lockForUpdate !== '') {
       const sql = sqlText(db.engine)
@@ -83,12 +84,13 @@ async function takeLinks(
       repo,
       links.map(({ digest }) => digest),
     )
-    if (isFirst && links.length > 0) await recordCollection(run, tx, repo)
+    if (record && links.length > 0) await recordCollection(tx, repo, nowMs)
     return links
   })
 }
 
-function recordCollection({ nowMs }: CollectionRun, tx: Tx, repo: string): Promise<void> {
+/** For the people of each organization. */
+function recordCollection(tx: Tx, repo: string, nowMs: number): Promise<void> {
   return recordEvent(tx, {
     timeMs: nowMs,
     actor: 'system',

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { type BlobStore, MissingBytes } from '../../blobs/store.ts'
+import { recordEvent } from '../../storage/audit-events.ts'
 import { inTransaction } from '../../storage/db.ts'
 import { runLongText, sqlText } from '../../storage/sql-text.ts'
-import { type Finding, reposWith } from './findings.ts'
+import { type Finding, type FoundRepo, reposWith } from './findings.ts'
 import type { ScrubOptions } from './run.ts'
 
 /** Reads every stored blob again and compares it with its digest. One piece is in memory at a time. */
@@ -76,8 +77,9 @@ async function scrubBlob(options: ScrubOptions, row: Row, read: (bytes: number) 
     .executeTakeFirst()
   if (now?.location !== row.location) return
   const { digest, location, size: bytes } = row
-  const repaired = options.repair && problem.kind !== 'unreadable' && (await forget(options, row))
   const repos = await reposWith(db, digest)
+  const repaired =
+    options.repair && problem.kind !== 'unreadable' && (await forget(options, row, repos.repos))
   options.onFinding({ ...problem, what: 'blob', digest, location, bytes, repaired, ...repos })
 }
 
@@ -132,9 +134,27 @@ async function digestOfStored(
 }
 
 /** Links and manifests stay: they are whole again once somebody pushes these bytes, to whichever repo. */
-async function forget({ store }: ScrubOptions, { digest, location }: Row): Promise<boolean> {
-  const { numDeletedRows } = await inTransaction(store.db, (tx) =>
-    tx.deleteFrom('blobs').where('digest', '=', digest).where('location', '=', location).executeTakeFirst(),
-  )
-  return numDeletedRows > 0n
+async function forget(
+  { store }: ScrubOptions,
+  { digest, location }: Row,
+  repos: readonly FoundRepo[],
+): Promise<boolean> {
+  return inTransaction(store.db, async (tx) => {
+    const { numDeletedRows } = await tx
+      .deleteFrom('blobs')
+      .where('digest', '=', digest)
+      .where('location', '=', location)
+      .executeTakeFirst()
+    if (numDeletedRows === 0n) return false
+    for (const { uid } of repos)
+      await recordEvent(tx, {
+        timeMs: store.clock(),
+        actor: 'system',
+        method: 'berth admin scrub',
+        uid,
+        requestId: '',
+        address: '',
+      })
+    return true
+  })
 }
