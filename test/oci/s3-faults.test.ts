@@ -72,6 +72,20 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
     await assertPulled(client, name, bytes)
   })
 
+  test('bytes that are damaged on their way to the bucket are not taken', async (t) => {
+    const { way, client, name, berth } = await onFaultyWay(t)
+    const bytes = randomBytes(PART + 5)
+    const path = await beginUpload(client, name)
+    way.fault = ({ method, url }) => (method === 'PUT' && url.includes('partNumber') ? 'damage' : undefined)
+    const damaged = await client.ask('PATCH', path, { body: bytes })
+    assert.deepEqual([damaged.status, damaged.codes], [503, ['UNKNOWN']])
+    assertToldOf(berth, 'XAmzContentSHA256Mismatch')
+    way.fault = () => undefined
+    assert.equal((await client.ask('PATCH', path, { body: bytes })).status, 202)
+    assert.equal((await client.ask('PUT', `${path}?digest=${digest(bytes)}`)).status, 201)
+    await assertPulled(client, name, bytes)
+  })
+
   test('an upload whose keeping fails is kept by the next request', async (t) => {
     const { way, client, name } = await onFaultyWay(t)
     for (const size of [100, PART + 100]) {
