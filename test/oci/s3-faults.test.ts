@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
+import { openBlobs } from '../../src/blobs/open.ts'
 import { limits } from '../../src/core/limits.ts'
 import type { TestBerth } from '../support/berth.ts'
 import { assertPulled, beginUpload, berthWith } from '../support/bucket-registry.ts'
 import { faultyWay } from '../support/faulty-s3.ts'
 import type { Cleanup } from '../support/process.ts'
-import { digest, pushBlob } from '../support/registry.ts'
+import { assertRefusedAs, digest, pushBlob } from '../support/registry.ts'
 import { type S3Server, startS3, withoutOwnS3 } from '../support/s3.ts'
 
 /** What goes wrong between the registry and its bucket: it is told of, and nothing is done by half. */
@@ -93,13 +94,27 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
       const path = await beginUpload(client, name)
       assert.equal((await client.ask('PATCH', path, { body: bytes })).status, 202)
       // The copy, after the upload was made whole.
-      way.fault = ({ url }) => (url.includes('/sha256/') ? 'SlowDown' : undefined)
+      way.fault = ({ url }) => (url.includes('/sha256/') ? 'cut' : undefined)
       assert.equal((await client.ask('PUT', `${path}?digest=${digest(bytes)}`)).status, 503)
       way.fault = () => undefined
       const again = await client.ask('PUT', `${path}?digest=${digest(bytes)}`)
       assert.equal(again.status, 201, again.bytes.toString())
       await assertPulled(client, name, bytes)
     }
+  })
+
+  test('an upload that the bucket has given up is unknown, so that its client begins another', async (t) => {
+    const { env, settings } = await s3.bucket()
+    const { client, name } = await berthWith(t, env)
+    const bytes = randomBytes(PART + 5)
+    const [path, other] = [await beginUpload(client, name), await beginUpload(client, name)]
+    for (const begun of [path, other])
+      assert.equal((await client.ask('PATCH', begun, { body: bytes })).status, 202)
+    const blobs = await openBlobs({ dataDir: '', blobs: settings }, { warn() {} })
+    for await (const upload of blobs.uploads()) await blobs.discard(upload)
+    blobs.close()
+    assertRefusedAs(await client.ask('PUT', `${path}?digest=${digest(bytes)}`), 404, 'BLOB_UPLOAD_UNKNOWN')
+    assertRefusedAs(await client.ask('PATCH', other, { body: bytes }), 404, 'BLOB_UPLOAD_UNKNOWN')
   })
 
   test('a server that goes away during an upload has it again when it is back', async (t) => {
