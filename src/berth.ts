@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { recorder } from './audit/recorder.ts'
-import { openBlobs } from './blobs/open.ts'
-import { UnusableStore } from './blobs/s3-failures.ts'
 import type { BlobStore } from './blobs/store.ts'
 import { ensureFirstOrganization, isFirstStart } from './bootstrap.ts'
 import { cloudProbes } from './cloud/probes.ts'
@@ -11,17 +9,27 @@ import { unavailable } from './core/errors.ts'
 import { errorBody } from './gateway/error-body.ts'
 import type { AddressOf, HttpHandler } from './http.ts'
 import { lastSeen } from './iam/last-seen.ts'
-import { type Installation, type InstallationParts, openInstallation, SetupError } from './installation.ts'
+import {
+  type Installation,
+  type InstallationParts,
+  openBlobStore,
+  openInstallation,
+  SetupError,
+} from './installation.ts'
 import { clientAddresses } from './limits/client-address.ts'
 import { type Counters, memoryCounters, sharedCounters } from './limits/counters.ts'
 import { rateLimits } from './limits/rate-limits.ts'
 import { type ListenOptions, listen } from './listen.ts'
 import type { Log } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
+import { collectionScheduler } from './oci/collection/scheduler.ts'
+import { readWork } from './oci/run-rows.ts'
 import { applyGeneralLimits } from './organization-settings.ts'
+import { retentionScheduler } from './registry/retention.ts'
 import { type BerthServer, createServer } from './server.ts'
 import { type OperatorProvider, parseOperatorProviders } from './signin/operator-providers.ts'
 import { expiry } from './storage/expiry.ts'
+import { usageOfAll } from './storage/registry-usage.ts'
 import { writeSetting } from './storage/settings.ts'
 import { accountTokens } from './sts/account-token.ts'
 import { createIssuerKeys } from './sts/issuer-keys.ts'
@@ -32,7 +40,7 @@ import type { DownloadLimits } from './vulnerabilities/feeds/download.ts'
 import { lastSuccesses } from './vulnerabilities/feeds/feed-rows.ts'
 import { feedScheduler } from './vulnerabilities/feeds/scheduler.ts'
 import { feedFiles } from './vulnerabilities/publish/feed-files.ts'
-import { feedThreads } from './vulnerabilities/publish/feed-threads.ts'
+import { feedProcesses } from './vulnerabilities/publish/feed-processes.ts'
 import { publishedFeeds } from './vulnerabilities/publish/feeds.ts'
 
 /** The composition root: configuration in, a serving installation out. The only place that knows all parts. */
@@ -40,6 +48,7 @@ import { publishedFeeds } from './vulnerabilities/publish/feeds.ts'
 export interface Berth {
   readonly addresses: Addresses
   readonly installation: Installation
+  readonly blobs: BlobStore
   /** True when there was no organization yet. */
   readonly firstStart: boolean
   /** Finishes running requests, writes what waits, closes everything. */
@@ -58,6 +67,10 @@ export interface BerthParts extends InstallationParts {
     readonly leaseMs?: number
     readonly bounds?: DownloadLimits
   }
+  /** How often the node looks whether the registry is to be collected. */
+  readonly collection?: { readonly pollMs?: number; readonly leaseMs?: number }
+  /** How the node looks after retention in repos. */
+  readonly retention?: { readonly pollMs?: number; readonly leaseMs?: number }
 }
 
 /** The settings under which `berth admin` finds the addresses that the server was last started with. */
@@ -106,7 +119,16 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       },
       onError: (err, feed) => log.error({ err, feed }, 'feeds of advisories: it is tried again'),
     })
-    const threads = feedThreads(store.db)
+    const processes = feedProcesses(store.db)
+    const retention = retentionScheduler({
+      ...parts.retention,
+      store,
+      onRun({ repo, outcome, counts }) {
+        metrics.retentionRun(outcome, counts)
+        log.info({ repo, outcome, ...counts }, 'retention ran in a repo')
+      },
+      onError: (err, repo) => log.error({ err, repo }, 'retention failed; it is tried again'),
+    })
     const audit = recorder({
       db: store.db,
       onError: (err) => log.error({ err }, 'writing audit events failed; what can be written is tried again'),
@@ -119,6 +141,24 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       intervalMs: parts.expiryIntervalMs,
       onError: (err) => log.error({ err }, 'deleting what expired failed; it is tried again'),
     })
+    const collecting = collectionScheduler({
+      ...parts.collection,
+      store,
+      blobs,
+      intervalMs: config.collectionIntervalMs,
+      graceMs: config.collectionGraceMs,
+      onRun(run) {
+        const seconds = run.durationMs / SECOND_MS
+        if (run.outcome === 'failed') {
+          metrics.collected(run.outcome, run.durationMs, {})
+          return log.error({ err: run.error, seconds }, 'collecting what the registry does not need failed')
+        }
+        const { organizations: _, ...taken } = run.report
+        metrics.collected(run.outcome, run.durationMs, taken)
+        log.info({ ...taken, seconds }, 'what the registry did not need was collected')
+      },
+      onError: (err) => log.error({ err }, 'collections of the registry: it is tried again'),
+    })
     const following = keys.follow({
       intervalMs: parts.keysIntervalMs,
       onError: (err) => log.warn({ err }, 'looking for other signing keys failed; it is tried again'),
@@ -128,6 +168,8 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       0,
       // First: a run may be in the middle of a document.
       () => feeds.stop(),
+      () => collecting.stop(),
+      () => retention.stop(),
       () => following.stop(),
       () => expiring.stop(),
       () => seen.stop(),
@@ -137,7 +179,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       () => people.close(),
       () => publishers.close(),
       () => documents.close(),
-      () => threads.close(),
+      () => processes.close(),
     )
     const counters = await openCounters(config, installation, metrics, log)
     if (counters !== undefined) closing.splice(1, 0, () => counters.close())
@@ -150,6 +192,8 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     await keys.current() // there is one to publish before anybody asks
     metrics.watchPool(store.db.pool)
     metrics.watchFeeds(() => lastSuccesses(store.db))
+    metrics.watchCollection(async () => Number((await readWork(store.db, 'collection'))?.succeeded_ms ?? 0))
+    metrics.watchRegistry(() => usageOfAll(store.db))
 
     const ready = createServer({
       store,
@@ -169,7 +213,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       lastSeen: seen,
       documents,
       feeds: publishedFeeds({
-        threads,
+        processes,
         files: feedFiles({ directory: join(config.dataDir, 'feeds'), clock: store.clock }),
       }),
       blobs,
@@ -191,7 +235,7 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     ready.setServing(true)
     server = ready
     closing.unshift(async () => ready.setServing(false))
-    return { addresses, installation, firstStart, stop: () => inTurn(closing) }
+    return { addresses, installation, blobs, firstStart, stop: () => inTurn(closing) }
   } catch (error) {
     await inTurn(closing)
     throw error
@@ -210,14 +254,6 @@ function readOperatorProviders(file: string | undefined): readonly OperatorProvi
   if ('problems' in read)
     throw new SetupError(`BERTH_SIGN_IN_PROVIDERS_FILE ${file}: ${read.problems.join('; ')}`)
   return read.providers
-}
-
-async function openBlobStore(config: Config, log: Log): Promise<BlobStore> {
-  try {
-    return await openBlobs(config, log)
-  } catch (error) {
-    throw error instanceof UnusableStore ? new SetupError(error.message) : error
-  }
 }
 
 const WARNING_INTERVAL_MS = 60_000

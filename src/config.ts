@@ -2,6 +2,8 @@ import { resolve } from 'node:path'
 import ipaddr from 'ipaddr.js'
 import type { BlobSettings } from './blobs/open.ts'
 import type { CloudSettings } from './cloud/probes.ts'
+import { secondsIn } from './core/durations.ts'
+import { limits } from './core/limits.ts'
 import { parseResourceLimit, type ResourceLimits, resourceKinds } from './core/resource-limits.ts'
 import { type MasterKey, parseMasterKey } from './core/sealed.ts'
 import { type LimitTable, limitSyntax, parseLimitTable } from './limits/limit-table.ts'
@@ -53,6 +55,10 @@ export interface Config {
   readonly signingKeyRotationMs: number
   /** How long audit events are kept; undefined: for ever. */
   readonly auditRetentionMs: number | undefined
+  /** Between two collections of what nobody needs in the registry; undefined: there are none. */
+  readonly collectionIntervalMs: number | undefined
+  /** What nobody needs stays for so long. */
+  readonly collectionGraceMs: number
   /** That version 1 of the API will end; undefined: nobody says so. */
   readonly deprecation: Deprecation | undefined
   readonly logLevel: LogLevel
@@ -119,6 +125,9 @@ export const variables = {
   BERTH_SIGNING_KEY_ROTATION:
     'how many days a key signs tokens before the next one does, such as 7d (default 30d)',
   BERTH_AUDIT_RETENTION: 'how many days audit events are kept, such as 90d, or forever (default 400d)',
+  BERTH_COLLECTION_INTERVAL:
+    'how often the registry is rid of blobs that nobody needs, such as 12h, or off (default 1d)',
+  BERTH_COLLECTION_GRACE: 'how long a blob stays that nobody needs, such as 48h (default 24h, at least 1h)',
   BERTH_V1_DEPRECATED_AT:
     'since when version 1 of the API is deprecated, such as 2027-01-31: its answers say so (default: never)',
   BERTH_V1_SUNSET_AT: 'from when it may no longer answer, which its answers say too (default: they do not)',
@@ -303,6 +312,14 @@ export function readConfig(
         ms: 400 * DAY_MS,
       }
     ).ms,
+    collectionIntervalMs: (
+      read('BERTH_COLLECTION_INTERVAL', parseInterval, 'a duration such as 12h or 7d, or off') ?? {
+        ms: DAY_MS,
+      }
+    ).ms,
+    collectionGraceMs:
+      read('BERTH_COLLECTION_GRACE', parseGrace, 'a duration such as 24h, of at least 1h') ??
+      limits.collectionGraceMsDefault,
     deprecation: deprecatedAtMs === undefined ? undefined : { atMs: deprecatedAtMs, sunsetMs, migrationUrl },
     logLevel: read('BERTH_LOG_LEVEL', parseLogLevel, `one of ${logLevels.join(', ')}`) ?? 'info',
   }
@@ -392,6 +409,17 @@ function parseRetention(value: string): { readonly ms: number | undefined } | un
   if (value === 'forever') return { ms: undefined }
   const ms = parseDays(value)
   return ms === undefined ? undefined : { ms }
+}
+
+function parseInterval(value: string): { readonly ms: number | undefined } | undefined {
+  if (value === 'off') return { ms: undefined }
+  const ms = (secondsIn(value) ?? 0) * 1000
+  return ms > 0 ? { ms } : undefined
+}
+
+function parseGrace(value: string): number | undefined {
+  const ms = (secondsIn(value) ?? 0) * 1000
+  return ms >= limits.collectionGraceMsMin ? ms : undefined
 }
 
 function parseDays(value: string): number | undefined {

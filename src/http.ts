@@ -38,6 +38,8 @@ export interface HttpReply {
   readonly status: number
   /** Lower-case names. `content-length` (not of streams) and `x-request-id` are added by the server. */
   readonly headers: Readonly<Record<string, string>>
+  /** Values of the header `warning`, each a line of its own as the specification of registries wants it. */
+  readonly warnings?: readonly string[]
   readonly body: WholeBody | BodyStream
 }
 

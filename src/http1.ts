@@ -195,6 +195,7 @@ function send(context: PortContext, exchange: Exchange, reply: HttpReply): void 
   const body = isStream(reply.body) ? undefined : wireBody(reply.body)
   const head: (string | number)[] = ['x-request-id', id]
   for (const name in reply.headers) head.push(name, reply.headers[name] ?? '')
+  for (const warning of reply.warnings ?? []) head.push('warning', warning)
   const bodiless = hasNoContentLength(reply.status)
   if (!bodiless && streamed === undefined) head.push('content-length', bodyBytes(body))
   if (unread || context.stopping) head.push('connection', 'close')

@@ -234,8 +234,9 @@ function send(context: PortContext, exchange: Exchange, reply: HttpReply): void 
     dropStream(reply.body)
     return
   }
-  const headers: Record<string, string | number> = { ':status': reply.status, 'x-request-id': id }
+  const headers: Record<string, string | number | string[]> = { ':status': reply.status, 'x-request-id': id }
   for (const name in reply.headers) headers[name] = reply.headers[name] ?? ''
+  if (reply.warnings !== undefined) headers['warning'] = [...reply.warnings]
   const { body } = reply
   const bodiless = hasNoContentLength(reply.status)
   const streamed = isStream(body)

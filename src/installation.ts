@@ -1,6 +1,9 @@
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { grantsIn } from './auth/grants.ts'
+import { openBlobs } from './blobs/open.ts'
+import { UnusableStore } from './blobs/s3-failures.ts'
+import type { BlobStore } from './blobs/store.ts'
 import type { Addresses, Config } from './config.ts'
 import { pageTokens } from './core/page.ts'
 import { deriveKey, type MasterKey, newMasterKey, parseMasterKey, seal, unseal } from './core/sealed.ts'
@@ -93,6 +96,15 @@ export async function makeOnce<T>(db: Db, work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (!db.rules.isUniqueViolation(error)) throw error
     return work()
+  }
+}
+
+/** Where the bytes of images are. Throws a SetupError for a store that cannot be used. */
+export async function openBlobStore(config: Config, log: Log): Promise<BlobStore> {
+  try {
+    return await openBlobs(config, log)
+  } catch (error) {
+    throw error instanceof UnusableStore ? new SetupError(error.message) : error
   }
 }
 

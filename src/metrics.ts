@@ -20,6 +20,18 @@ export interface Metrics {
   feedRun(outcome: string, documents: Readonly<Record<'accepted' | 'rejected' | 'skipped', number>>): void
   /** Asked with every look at the metrics: when feeds were last read, in ms, by their uids. */
   watchFeeds(read: () => Promise<ReadonlyMap<string, number>>): void
+  /** A collection of the registry on this node that ended, and what it took. */
+  collected(
+    outcome: string,
+    ms: number,
+    taken: Readonly<Record<string, { readonly count: number; readonly bytes: number }>>,
+  ): void
+  /** Asked with every look at the metrics: when the registry was last collected, in ms; 0: never. */
+  watchCollection(read: () => Promise<number>): void
+  /** A run of retention in a repo that ended, and what it deleted. */
+  retentionRun(outcome: string, deleted: Readonly<Record<'tags' | 'manifests', number>>): void
+  /** Asked with every look at the metrics: what all organizations have stored. */
+  watchRegistry(read: () => Promise<{ readonly manifests: number; readonly bytes: number }>): void
   readonly statement: StatementTimer
   watchPool(pool: Db['pool']): void
   /** What /metrics answers. */
@@ -103,6 +115,43 @@ export function createMetrics(): Metrics {
     registers,
   })
 
+  const collections = new Counter({
+    name: 'berth_registry_collections_total',
+    help: 'Collections of the registry on this node that ended, by outcome.',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const collectionSeconds = new Gauge({
+    name: 'berth_registry_collection_duration_seconds',
+    help: 'How long the last collection of the registry on this node took.',
+    registers,
+  })
+  const collected = new Counter({
+    name: 'berth_registry_collected_total',
+    help: 'What collections of the registry on this node took, by kind.',
+    labelNames: ['kind'],
+    registers,
+  })
+  const collectedBytes = new Counter({
+    name: 'berth_registry_collected_bytes_total',
+    help: 'Bytes of what collections of the registry on this node took, by kind.',
+    labelNames: ['kind'],
+    registers,
+  })
+
+  const retentionRuns = new Counter({
+    name: 'berth_retention_runs_total',
+    help: 'Runs of retention in repos on this node that ended, by outcome.',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const retentionDeleted = new Counter({
+    name: 'berth_retention_deleted_total',
+    help: 'What retention deleted on this node: tags and manifests.',
+    labelNames: ['kind'],
+    registers,
+  })
+
   // Resolved once per combination: finding a child by its labels costs more than counting.
   const children = new Map<string, { readonly count: () => void; readonly time: (seconds: number) => void }>()
   const childOf = (method: string, protocol: string, code: Code) => {
@@ -148,6 +197,46 @@ export function createMetrics(): Metrics {
           const times = await read()
           this.reset()
           for (const [feed, ms] of times) this.set({ feed }, ms / SECOND_MS)
+        },
+      })
+    },
+    collected(outcome, ms, taken) {
+      collections.inc({ outcome })
+      collectionSeconds.set(ms / SECOND_MS)
+      for (const [kind, { count, bytes }] of Object.entries(taken)) {
+        collected.inc({ kind }, count)
+        collectedBytes.inc({ kind }, bytes)
+      }
+    },
+    watchCollection(read) {
+      new Gauge({
+        name: 'berth_registry_collection_last_success_timestamp_seconds',
+        help: 'When the registry was last collected to the end, on any node; 0: never.',
+        registers,
+        async collect() {
+          this.set((await read()) / SECOND_MS)
+        },
+      })
+    },
+    retentionRun(outcome, deleted) {
+      retentionRuns.inc({ outcome })
+      for (const [kind, count] of Object.entries(deleted)) retentionDeleted.inc({ kind }, count)
+    },
+    watchRegistry(read) {
+      new Gauge({
+        name: 'berth_registry_manifests',
+        help: 'Manifests of all organizations.',
+        registers,
+        async collect() {
+          this.set((await read()).manifests)
+        },
+      })
+      new Gauge({
+        name: 'berth_registry_linked_bytes',
+        help: 'Bytes of blobs that organizations have, counted for each that has them.',
+        registers,
+        async collect() {
+          this.set((await read()).bytes)
         },
       })
     },

@@ -5,13 +5,16 @@ import { changeOrganization } from './iam/organization.ts'
 import { type Installation, makeOnce, SetupError } from './installation.ts'
 import { recordEvent } from './storage/audit-events.ts'
 import { inTransaction, type Tx } from './storage/db.ts'
-import { hasGeneralLimits, limitsIn, setGeneralLimits } from './storage/resource-limits.ts'
+import { usageOf } from './storage/registry-usage.ts'
+import { countsIn, hasGeneralLimits, limitsIn, setGeneralLimits } from './storage/resource-limits.ts'
 import { organizationNamed } from './storage/roots.ts'
 import { lockResource } from './storage/rows.ts'
 import type { Store } from './storage/store.ts'
 import type { GroupRow } from './storage/tables.ts'
 
 /** What the operator decides about organizations, with access to the database and no token. */
+
+const MIB = 1024 * 1024
 
 const statuses = { ready: OrgStatus.READY, suspended: OrgStatus.SUSPENDED } as const
 export type StatusName = keyof typeof statuses
@@ -23,6 +26,8 @@ export interface OrganizationSettings {
   readonly status: string
   /** Those that hold: its own, and the installation's where it has none. */
   readonly resourceLimits: ResourceLimits
+  /** How many of each kind it holds. */
+  readonly usage: ResourceLimits
 }
 
 /**
@@ -77,10 +82,12 @@ async function hold({ db }: Store, tx: Tx, uidOrName: string): Promise<GroupRow>
 async function describe({ db }: Store, tx: Tx, row: GroupRow): Promise<OrganizationSettings> {
   const { uid, name, status } = row
   const limits = await limitsIn(db, [uid], tx)
+  const { manifests, bytes } = await usageOf(tx, uid)
   return {
     uid,
     name,
     status: (OrgStatus[status] ?? '').toLowerCase(),
     resourceLimits: limits.get(uid) ?? {},
+    usage: { ...Object.fromEntries(await countsIn(tx, uid)), manifests, storage_mib: Math.ceil(bytes / MIB) },
   }
 }

@@ -46,6 +46,7 @@ import { operationsHandlers } from './operations.ts'
 import type { GrpcHandler } from './port.ts'
 import { isReferencePath, referenceHandler } from './reference/handler.ts'
 import { imagesService } from './registry/images.ts'
+import { repoPoliciesService } from './registry/repo-policies.ts'
 import { reposService } from './registry/repos.ts'
 import { tagsService } from './registry/tags.ts'
 import { authService } from './signin/auth-service.ts'
@@ -188,9 +189,10 @@ export function createServer(deps: ServerDeps): BerthServer {
     accountAssociationsService(store, deps.probes),
     reposService(store, addresses),
     tagsService(store),
-    registryService(store, addresses),
+    registryService(store, addresses, deps.blobs),
     subscriptionsService,
     imagesService(store, deps.blobs),
+    repoPoliciesService(store),
     advisoriesService(store),
     advisoryDocumentsService(store, deps.documents),
     advisoryFeedsService(store, { plainHttp: deps.plainHttpIssuers }),

@@ -3,7 +3,7 @@ import { advisoryCrashRounds } from './support/advisory-crash.ts'
 import { startPostgres, withoutPostgres } from './support/postgres.ts'
 import { temporaryDirectory } from './support/process.ts'
 
-const ROUNDS = 4
+const ROUNDS = 2
 
 test('a killed import leaves each document whole or absent on SQLite, and the next run completes it', async (t) => {
   await advisoryCrashRounds(t, { BERTH_DATA_DIR: temporaryDirectory(t) }, ROUNDS)

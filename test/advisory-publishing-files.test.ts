@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import type { Uid } from '../src/core/uid.ts'
 import type { BodyStream } from '../src/http.ts'
 import { feedFiles } from '../src/vulnerabilities/publish/feed-files.ts'
-import { feedThreads } from '../src/vulnerabilities/publish/feed-threads.ts'
+import { feedProcesses } from '../src/vulnerabilities/publish/feed-processes.ts'
 import { type FeedRequest, publishedFeeds } from '../src/vulnerabilities/publish/feeds.ts'
 import { artifactAt, locationOf } from '../src/vulnerabilities/publish/make-feed.ts'
 import { defaultSettings } from '../src/vulnerabilities/publish/settings.ts'
@@ -125,22 +125,22 @@ describe('feeds', () => {
     return Buffer.concat(pieces)
   }
   const setUp = (directory: string, waitMs: number) => {
-    const threads = feedThreads(berth.berth.installation.store.db)
+    const processes = feedProcesses(berth.berth.installation.store.db)
     let makings = 0
     const counted = {
-      ...threads,
-      make: (job: Parameters<typeof threads.make>[0]) => {
+      ...processes,
+      make: (job: Parameters<typeof processes.make>[0]) => {
         makings++
-        return threads.make(job)
+        return processes.make(job)
       },
     }
     const files = feedFiles({ directory, clock: Date.now })
-    return { threads, made: () => makings, ...publishedFeeds({ files, threads: counted, waitMs }) }
+    return { processes, made: () => makings, ...publishedFeeds({ files, processes: counted, waitMs }) }
   }
 
   test('are made once for all who ask, and sent while they are made', async (t) => {
     const directory = temporaryDirectory(t)
-    const { serve, made, threads } = setUp(directory, 0)
+    const { serve, made, processes } = setUp(directory, 0)
     const served = await Promise.all(
       Array.from({ length: 10 }, () => serve('a', request(), { compressed: false })),
     )
@@ -154,13 +154,13 @@ describe('feeds', () => {
     for (const body of bodies) assert.ok(whole.equals(body))
     assert.equal((await serve('a', request(), { compressed: false }))?.bytes, whole.length)
     assert.equal(made(), 1)
-    await threads.close()
+    await processes.close()
   })
 
   test('equal advisories make equal files', async (t) => {
     const [one, other] = [temporaryDirectory(t), temporaryDirectory(t)]
     for (const directory of [one, other]) {
-      const { serve, threads } = setUp(directory, 60_000)
+      const { serve, processes } = setUp(directory, 60_000)
       for (const feed of [
         'osv/all.zip',
         'osv/modified_id.csv',
@@ -168,7 +168,7 @@ describe('feeds', () => {
         'openvex/all.zip',
       ] as const)
         await read((await serve(feed.replace('/', '-'), { ...request(), feed }, { compressed: false }))?.body)
-      await threads.close()
+      await processes.close()
     }
     assert.equal(readdirSync(one).length, 6)
     for (const name of readdirSync(one))
@@ -177,31 +177,31 @@ describe('feeds', () => {
 
   test('a file that is thrown away before it is sent is made again', async (t) => {
     const directory = temporaryDirectory(t)
-    const { serve, made, threads } = setUp(directory, 60_000)
+    const { serve, made, processes } = setUp(directory, 60_000)
     const served = await serve('a', request(), { compressed: false })
     assert.equal(made(), 1)
     rmSync(join(directory, 'a'))
     assert.equal((await read(served?.body)).length, served?.bytes)
     assert.equal(made(), 2)
-    await threads.close()
+    await processes.close()
   })
 
   test('what cannot be made is told, leaves nothing behind, and is tried again', async (t) => {
     const directory = temporaryDirectory(t)
-    const { serve, threads } = setUp(directory, 60_000)
+    const { serve, processes } = setUp(directory, 60_000)
     const bad = { ...request(), settings: undefined as never }
     await assert.rejects(serve('a', bad, { compressed: false }))
     assert.deepEqual(readdirSync(directory), [])
     assert.ok(await serve('a', request(), { compressed: false }))
-    await threads.close()
+    await processes.close()
     // limits.feedsWaitingMax may wait; each has limits.feedMakingMsMax and limits.feedMakingMemoryMib.
     await assert.rejects(serve('b', request(), { compressed: false }), /stopping/)
   })
 
   test('an artifact about which nothing is stated has no document', async (t) => {
-    const { serve, threads } = setUp(temporaryDirectory(t), 60_000)
+    const { serve, processes } = setUp(temporaryDirectory(t), 60_000)
     const feed = { artifact: 'package-1' }
     assert.equal(await serve('a', { ...request(), feed }, { compressed: true }), undefined)
-    await threads.close()
+    await processes.close()
   })
 })

@@ -14,7 +14,7 @@ import { after, before, describe, test } from 'node:test'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
 import { type CommandLine, commandLine, signedInCommandLine } from './support/command-line.ts'
-import { databases } from './support/databases.ts'
+import { anyDatabase } from './support/databases.ts'
 import { exchange } from './support/exchange.ts'
 import { SUBJECT, startIssuer } from './support/issuer.ts'
 import { cleanups, program } from './support/process.ts'
@@ -24,7 +24,7 @@ import { bind, makeIdentity } from './support/tenant.ts'
 
 const NOT_FOUND = 'credentials not found in native keychain\n'
 
-for (const database of databases)
+for (const database of anyDatabase)
   describe(`container tools and the command line on ${database.name}`, () => {
     const cleanup = cleanups()
     let berth: TestBerth

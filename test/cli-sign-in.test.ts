@@ -6,7 +6,7 @@ import { decodeJwt } from 'jose'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
 import { signedInPage, startBrowser, withoutBrowser } from './support/browser.ts'
 import { type CommandLine, commandLine, signIn, told } from './support/command-line.ts'
-import { databases } from './support/databases.ts'
+import { anyDatabase } from './support/databases.ts'
 import { decide } from './support/oauth.ts'
 import { newPerson } from './support/people.ts'
 import { cleanups } from './support/process.ts'
@@ -26,7 +26,7 @@ function layout(cli: CommandLine): string[] {
     .sort()
 }
 
-for (const database of databases)
+for (const database of anyDatabase)
   describe(`signing in from a terminal on ${database.name}`, () => {
     const cleanup = cleanups()
     let berth: TestBerth
@@ -291,29 +291,28 @@ for (const database of databases)
       assert.match(stderr, /session .* has ended[\s\S]*sign in again: berth auth login/)
     })
 
-    if (database === databases[0])
-      test('in Chromium the last page says that the window can be closed', {
-        skip: withoutBrowser,
-      }, async () => {
-        const chromium = await startBrowser()
-        try {
-          const { page, problems } = await signedInPage(chromium, berth, {
-            viewport: { width: 375, height: 740 },
-          })
-          const cli = commandLine(cleanup, berth.url, { BERTH_REGISTRY: 'unknown.example.com' })
-          const running = cli.start(['auth', 'login'])
-          await page.goto(await told(running, /http\S+\/oauth\/authorize\?\S+/))
-          await page.getByRole('button', { name: 'Allow' }).click()
-          await page.getByRole('heading', { name: 'You are signed in' }).waitFor()
-          assert.match(page.url(), /^http:\/\/127\.0\.0\.1:\d+\/callback\?/)
-          assert.doesNotMatch(page.url(), /eyJ/, 'no token in an address')
-          assert.equal((await running.finished).code, 0)
-          assert.deepEqual(
-            problems.filter((text) => !text.includes('favicon')),
-            [],
-          )
-        } finally {
-          await chromium.close()
-        }
-      })
+    test('in Chromium the last page says that the window can be closed', {
+      skip: withoutBrowser,
+    }, async () => {
+      const chromium = await startBrowser()
+      try {
+        const { page, problems } = await signedInPage(chromium, berth, {
+          viewport: { width: 375, height: 740 },
+        })
+        const cli = commandLine(cleanup, berth.url, { BERTH_REGISTRY: 'unknown.example.com' })
+        const running = cli.start(['auth', 'login'])
+        await page.goto(await told(running, /http\S+\/oauth\/authorize\?\S+/))
+        await page.getByRole('button', { name: 'Allow' }).click()
+        await page.getByRole('heading', { name: 'You are signed in' }).waitFor()
+        assert.match(page.url(), /^http:\/\/127\.0\.0\.1:\d+\/callback\?/)
+        assert.doesNotMatch(page.url(), /eyJ/, 'no token in an address')
+        assert.equal((await running.finished).code, 0)
+        assert.deepEqual(
+          problems.filter((text) => !text.includes('favicon')),
+          [],
+        )
+      } finally {
+        await chromium.close()
+      }
+    })
   })

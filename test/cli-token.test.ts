@@ -18,7 +18,7 @@ import { decodeJwt } from 'jose'
 import { cacheDirectory, configDirectory } from '../src/cli/client/user-directories.ts'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
 import { type CommandLine, commandLine, signedInCommandLine } from './support/command-line.ts'
-import { databases } from './support/databases.ts'
+import { anyDatabase } from './support/databases.ts'
 import { unsigned } from './support/issuer.ts'
 import { cleanups, runBerth, temporaryDirectory } from './support/process.ts'
 
@@ -50,7 +50,7 @@ async function answering(t: TestContext, listener: RequestListener): Promise<str
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-for (const database of databases)
+for (const database of anyDatabase)
   describe(`tokens of one sign-in in many programs on ${database.name}`, () => {
     const cleanup = cleanups()
     let berth: TestBerth

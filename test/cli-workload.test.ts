@@ -9,14 +9,14 @@ import { decodeJwt } from 'jose'
 import { awsKeys, startAwsSts } from './support/aws-sts.ts'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
 import { type CommandLine, commandLine } from './support/command-line.ts'
-import { databases } from './support/databases.ts'
+import { anyDatabase } from './support/databases.ts'
 import { SUBJECT, startIssuer, type TestIssuer } from './support/issuer.ts'
 import { cleanups } from './support/process.ts'
 import { bind, makeIdentity } from './support/tenant.ts'
 
 /** Workloads sign in with tokens of their own, wherever these come from. */
 
-for (const database of databases)
+for (const database of anyDatabase)
   describe(`workloads sign in from a terminal on ${database.name}`, () => {
     const cleanup = cleanups()
     let berth: TestBerth

@@ -323,7 +323,10 @@ test('admin organization shows and changes what holds for an organization, at on
   const shown = await run('acme')
   assert.deepEqual(
     [shown.code, shown.stdout],
-    [0, `organization  ${uid}  acme\nstatus        ready\nlimits        repos=9\n`],
+    [
+      0,
+      `organization  ${uid}  acme\nstatus        ready\nlimits        repos=9\nusage         identities=1 role_bindings=1\n`,
+    ],
   )
   const member = await makeIdentity({ url, token }, uid)
   await bind({ url, token }, uid, member, 'viewer')
@@ -341,7 +344,9 @@ test('admin organization shows and changes what holds for an organization, at on
     'roles=0',
     '--json',
   )
-  assert.deepEqual(JSON.parse(changed.stdout), {
+  const { usage, ...rest } = JSON.parse(changed.stdout)
+  assert.deepEqual([usage.identities, usage.repos, usage.manifests, usage.storage_mib], [2, 0, 0, 0])
+  assert.deepEqual(rest, {
     uid,
     name: 'acme',
     status: 'suspended',

@@ -5,7 +5,7 @@ import { crashRounds } from './support/crash.ts'
 import { startPostgres, withoutPostgres } from './support/postgres.ts'
 import { runBerth, spawnBerth, temporaryDirectory } from './support/process.ts'
 
-const ROUNDS = 5
+const ROUNDS = 3
 
 test('what SQLite acknowledged survives a killed server, and nothing is there by half', async (t) => {
   assert.ok((await crashRounds(t, { BERTH_DATA_DIR: temporaryDirectory(t) }, ROUNDS)) > ROUNDS)

@@ -34,7 +34,7 @@ const arrows: Readonly<Record<string, RegExp>> = {
   registry:
     /^(#gen\/|registry\/|blobs\/store\.ts$|core\/|storage\/|trust\/|iam\/parent-group\.ts$|@bufbuild\/protobuf(\/|$)|kysely$|markdown-it$|sanitize-html$)/,
   vulnerabilities:
-    /^(#gen\/|vulnerabilities\/|core\/|storage\/|iam\/parent-group\.ts$|sts\/outbound\.ts$|gateway\/(rest|timestamp)\.ts$|http\.ts$|node:|@bufbuild\/protobuf(\/|$)|kysely$|lru-cache$|yaml$|packageurl-js$|jsonc-parser$|yauzl$|tar-stream$|proper-lockfile$)/,
+    /^(#gen\/|vulnerabilities\/|core\/|storage\/|worker\/|iam\/parent-group\.ts$|sts\/outbound\.ts$|gateway\/(rest|timestamp)\.ts$|http\.ts$|node:|@bufbuild\/protobuf(\/|$)|kysely$|lru-cache$|yaml$|packageurl-js$|jsonc-parser$|yauzl$|tar-stream$|proper-lockfile$)/,
   limits:
     /^(#gen\/|limits\/|core\/|storage\/db\.ts$|http\.ts$|node:|@bufbuild\/protobuf(\/|$)|rate-limiter-flexible$|better-sqlite3$|kysely$|ipaddr\.js$|lru-cache$)/,
   v1: /^(#gen\/|v1\/|core\/|auth\/authorize\.ts$|registry\/|storage\/|iam\/(parent-group|role-bindings)\.ts$|@bufbuild\/protobuf(\/|$))/,

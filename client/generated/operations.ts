@@ -93,6 +93,12 @@ export const operations = {
     getArchitectures: { kind: 'request', verb: 'GET', path: '/registry/v2beta1/repos/{repoUid}/digests/{digest}/architectures', repeat: 'always' },
     getSize: { kind: 'request', verb: 'GET', path: '/registry/v2beta1/repos/{repoUid}/digests/{digest}/size', repeat: 'always' },
   },
+  repoPolicies: {
+    getRepoPolicy: { kind: 'get', verb: 'GET', path: '/registry/v2beta1/repos/{uid}/policy', repeat: 'always' },
+    updateRepoPolicy: { kind: 'update', verb: 'PATCH', path: '/registry/v2beta1/repos/{uid}/policy', repeat: 'with-match' },
+    previewRetention: { kind: 'request', verb: 'POST', path: '/registry/v2beta1/repos/{uid}/policy:preview', body: true, repeat: 'always' },
+    applyRetention: { kind: 'request', verb: 'POST', path: '/registry/v2beta1/repos/{uid}/policy:apply', body: true, repeat: 'always' },
+  },
   advisories: {
     get: { kind: 'get', verb: 'GET', path: '/vulnerabilities/v2beta1/advisories/{uid}', repeat: 'always' },
     list: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/advisories', items: 'advisories', repeat: 'always' },
@@ -508,6 +514,30 @@ export interface Services {
      * index, or the index not that architecture.
      */
     getSize(request: types.GetSizeRequest, options?: CallOptions): Reply<types.Size>
+  }
+  /** Policies say what may become of the tags of a repo: which never move, and which go by themselves. */
+  readonly repoPolicies: {
+    /**
+     * Reads the policy of a repo. A repo that was never given one has one that says nothing. Fails with
+     * NOT_FOUND when there is no such repo.
+     */
+    getRepoPolicy(uid: string, options?: CallOptions): Reply<types.RepoPolicy>
+    /**
+     * Changes the policy of a repo. Rules of retention that are enabled delete tags and manifests, so that
+     * whoever enables or changes them needs `tag.delete` and `manifest.delete` too.
+     */
+    updateRepoPolicy(uid: string, patch: Partial<types.RepoPolicyInput>, options?: UpdateOptions): Reply<types.RepoPolicy>
+    /**
+     * Tells what retention would delete now and why the rest stays, without deleting anything: whether the
+     * policy is enabled or not, or by rules that are given to try them. Tags come first, by their names,
+     * then manifests, by their digests.
+     */
+    previewRetention(request: types.PreviewRetentionRequest, options?: CallOptions): Reply<types.PreviewRetentionResponse>
+    /**
+     * Has retention delete now what its rules do not keep. Answers without waiting for the run. Fails with
+     * FAILED_PRECONDITION while retention is not enabled.
+     */
+    applyRetention(request: types.ApplyRetentionRequest, options?: CallOptions): Reply<types.RepoPolicy>
   }
   /**
    * Advisories say what is known about a vulnerability in one particular artifact: found, fixed, not

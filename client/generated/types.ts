@@ -476,6 +476,12 @@ export interface AdvisorySource {
   readonly content: string
 }
 
+/** Request of ApplyRetention. */
+export interface ApplyRetentionRequest {
+  /** UID of the repo. */
+  readonly uid: string
+}
+
 /** Answer of GetArchitectures. */
 export interface Architectures {
   /** Architectures by their OCI names, such as `amd64` and `arm64`. */
@@ -1490,6 +1496,12 @@ export interface GetIdentityRequest {
   readonly uid: string
 }
 
+/** Request of GetRepoPolicy. */
+export interface GetRepoPolicyRequest {
+  /** UID of the repo. */
+  readonly uid: string
+}
+
 /** Request of GetRepoReadme. */
 export interface GetRepoReadmeRequest {
   /** UID of the repo whose page to read. */
@@ -2045,6 +2057,30 @@ export interface IdentityStaticKeysInput {
    * are accepted.
    */
   readonly audiences?: readonly string[] | undefined
+}
+
+/**
+ * Tags that can be made, and then neither moved nor deleted, whoever asks; nor are manifests deleted that
+ * they point at. Deleting the tag or the manifest is FAILED_PRECONDITION, type TAG_IMMUTABLE. Pushing what
+ * a tag points at already moves nothing. The repo itself can be deleted with them.
+ */
+export interface ImmutableTags {
+  /** Names of tags: `*` stands for any characters, `?` for one. `*` alone means all tags; nothing, none. */
+  readonly patterns: readonly string[]
+  /** Of those, the ones that can be moved and deleted nevertheless. */
+  readonly exceptions: readonly string[]
+}
+
+/**
+ * Tags that can be made, and then neither moved nor deleted, whoever asks; nor are manifests deleted that
+ * they point at. Deleting the tag or the manifest is FAILED_PRECONDITION, type TAG_IMMUTABLE. Pushing what
+ * a tag points at already moves nothing. The repo itself can be deleted with them.
+ */
+export interface ImmutableTagsInput {
+  /** Names of tags: `*` stands for any characters, `?` for one. `*` alone means all tags; nothing, none. */
+  readonly patterns?: readonly string[] | undefined
+  /** Of those, the ones that can be moved and deleted nevertheless. */
+  readonly exceptions?: readonly string[] | undefined
 }
 
 /** Request of ImportAdvisoryDocuments. */
@@ -2781,6 +2817,32 @@ export interface PingResponse {
   readonly response: string
 }
 
+/** Request of PreviewRetention. */
+export interface PreviewRetentionRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Rules to try, `enabled` or not. Unset: those of the policy. */
+  readonly retention?: RetentionInput | undefined
+  /** Leaves out what stays. */
+  readonly deletedOnly?: boolean | undefined
+  /** Results in a page: 0 means 50, and more than 200 means 200. */
+  readonly pageSize?: number | undefined
+  /** Cursor taken from `next_page_token` of the page before; empty starts at the first page. */
+  readonly pageToken?: string | undefined
+}
+
+/** Answer of PreviewRetention. */
+export interface PreviewRetentionResponse {
+  /** Tags by their names, then manifests by their digests. */
+  readonly verdicts: readonly RetentionVerdict[]
+  /** Cursor for the page that follows; empty on the last page. */
+  readonly nextPageToken: string
+  /** How many tags and manifests would be deleted, over all pages. */
+  readonly deletedTags: number
+  /** The same of manifests. */
+  readonly deletedManifests: number
+}
+
 /** What is known of a person besides their identity. */
 export interface Profile {
   /** How they are called. */
@@ -2945,6 +3007,30 @@ export interface RepoInput {
   readonly customOverlay?: CustomOverlayInput | undefined
 }
 
+/** What may become of the tags of a repo. */
+export interface RepoPolicy {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Tags that nobody moves or deletes. Unset: none. */
+  readonly immutableTags?: ImmutableTags
+  /** Tags and manifests that go by themselves. Unset: none. */
+  readonly retention?: Retention
+  /** When the policy was changed, or the repo was made; runs do not count. */
+  readonly updateTime?: string
+  /** When retention runs next. Absent while it is not enabled. */
+  readonly nextRunTime?: string
+  /** What the last run of retention came to. Absent before the first. */
+  readonly lastRun?: RetentionRun
+}
+
+/** What may become of the tags of a repo. */
+export interface RepoPolicyInput {
+  /** Tags that nobody moves or deletes. Unset: none. */
+  readonly immutableTags?: ImmutableTagsInput | undefined
+  /** Tags and manifests that go by themselves. Unset: none. */
+  readonly retention?: RetentionInput | undefined
+}
+
 /** The page that introduces a repo. */
 export interface RepoReadme {
   /** UID of the repo. */
@@ -2970,6 +3056,86 @@ export interface RequestGroupAccessRequest {
 
 /** Answer of RequestGroupAccess: the owners have been asked, nothing has been granted. */
 export type RequestGroupAccessResponse = Readonly<Record<string, never>>
+
+/** What is deleted by itself: at first soon after it is enabled, then every six hours. */
+export interface Retention {
+  /** Nothing is deleted while this is false. */
+  readonly enabled: boolean
+  /**
+   * A tag stays when any rule keeps it, when it is immutable, or when it belongs to a manifest that is
+   * there (`sha256-...`, as signatures are tagged). Without rules all tags stay.
+   */
+  readonly rules: readonly RetentionRule[]
+  /**
+   * Manifests go that no tag has named for so long, at least one hour, and that no other manifest needs
+   * or is the subject of. Unset: they stay.
+   */
+  readonly untaggedAfter?: string
+}
+
+/** What is deleted by itself: at first soon after it is enabled, then every six hours. */
+export interface RetentionInput {
+  /** Nothing is deleted while this is false. */
+  readonly enabled?: boolean | undefined
+  /**
+   * A tag stays when any rule keeps it, when it is immutable, or when it belongs to a manifest that is
+   * there (`sha256-...`, as signatures are tagged). Without rules all tags stay.
+   */
+  readonly rules?: readonly RetentionRuleInput[] | undefined
+  /**
+   * Manifests go that no tag has named for so long, at least one hour, and that no other manifest needs
+   * or is the subject of. Unset: they stay.
+   */
+  readonly untaggedAfter?: string | undefined
+}
+
+/** Keeps the tags for which all that it says holds. It has to say something. */
+export interface RetentionRule {
+  /** Names of tags that the rule is about, as in ImmutableTags. None: all tags. */
+  readonly patterns: readonly string[]
+  /** Of those the newest, so many, by the times at which they were changed. 0: however many. */
+  readonly newest: number
+  /** Those that were changed so long ago, or more lately. Unset: whenever. */
+  readonly youngerThan?: string
+}
+
+/** Keeps the tags for which all that it says holds. It has to say something. */
+export interface RetentionRuleInput {
+  /** Names of tags that the rule is about, as in ImmutableTags. None: all tags. */
+  readonly patterns?: readonly string[] | undefined
+  /** Of those the newest, so many, by the times at which they were changed. 0: however many. */
+  readonly newest?: number | undefined
+  /** Those that were changed so long ago, or more lately. Unset: whenever. */
+  readonly youngerThan?: string | undefined
+}
+
+/** What a run of retention came to. */
+export interface RetentionRun {
+  /** When it began. */
+  readonly beginTime?: string
+  /** When it ended. Absent while it is under way. */
+  readonly endTime?: string
+  /** Tags that it deleted. */
+  readonly deletedTags: number
+  /** Manifests that it deleted. */
+  readonly deletedManifests: number
+  /** Why it came to no end; empty when it did. It is tried again. */
+  readonly error: string
+}
+
+/** What retention would do with a tag or a manifest. */
+export interface RetentionVerdict {
+  /** Name of the tag; empty for a manifest. */
+  readonly tag: string
+  /** Digest of the manifest, or that the tag points at. */
+  readonly digest: string
+  /** Whether it would be deleted. */
+  readonly deleted: boolean
+  /** Why, in words: `rule 2 keeps it`, `immutable`, `no rule keeps it`. */
+  readonly reason: string
+  /** When the tag was changed. Of a manifest, when it was pushed or lost its last tag, whichever was later. */
+  readonly updateTime?: string
+}
 
 /** Stages in the review of an entry. */
 export type ReviewState =
@@ -3402,6 +3568,17 @@ export interface UpdateIdentityProviderRequest {
 export interface UpdateIdentityRequest {
   /** New values; `uid` inside names the identity to change. */
   readonly identity: IdentityInput
+  /**
+   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
+   * written. An unknown path is INVALID_ARGUMENT.
+   */
+  readonly updateMask?: string | undefined
+}
+
+/** Request of UpdateRepoPolicy. */
+export interface UpdateRepoPolicyRequest {
+  /** New values; `uid` inside names the repo. */
+  readonly repoPolicy: RepoPolicyInput
   /**
    * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
    * written. An unknown path is INVALID_ARGUMENT.

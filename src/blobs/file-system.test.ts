@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileBlobs } from './file-system.ts'
-import type { Upload } from './store.ts'
+import { MissingBytes, type Upload } from './store.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'berth-blobs-'))
 after(() => rmSync(root, { recursive: true }))
@@ -77,7 +77,7 @@ test('bytes that were stored anew have another location, and outlive the removal
   await blobs.remove('sha256/00/same.1')
   await blobs.remove('sha256/00/same.1')
   assert.equal((await read(blobs.read('sha256/00/same.2', { start: 0, end: 4 }))).toString(), 'same')
-  await assert.rejects(read(blobs.read('sha256/00/same.1', { start: 0, end: 4 })), /ENOENT/)
+  await assert.rejects(read(blobs.read('sha256/00/same.1', { start: 0, end: 4 })), /is not there/)
 })
 
 test('an upload that is discarded leaves nothing, and one of no bytes is a blob too', async () => {
@@ -102,4 +102,42 @@ test('what is stored is for the user of the server alone', async () => {
   const modeOf = (path: string) => statSync(join(directory, path)).mode & 0o777
   assert.equal(modeOf('sha256/00/mode.1'), 0o600)
   for (const path of ['.', 'uploads', 'sha256', 'sha256/00']) assert.equal(modeOf(path), 0o700)
+})
+
+test('all that is stored is listed, and uploads apart from it', async () => {
+  const { blobs, directory } = store()
+  const all = async <T>(found: AsyncIterable<T>) => {
+    const items: T[] = []
+    for await (const item of found) items.push(item)
+    return items
+  }
+  assert.deepEqual(await all(blobs.blobs()), [])
+  assert.deepEqual(await all(blobs.uploads()), [])
+  const locations = ['sha256/00/a.1', 'sha256/00/b.1', 'sha256/ff/c.1', 'sha512/ff/c.1']
+  for (const [size, location] of locations.entries())
+    await blobs.keep(await blobs.append(begun(), pieces(Buffer.alloc(size))), location)
+  const upload = await blobs.append(begun(), pieces(Buffer.from('abc')))
+  const seen = await all(blobs.blobs())
+  assert.deepEqual(
+    seen.map(({ location, size }) => ({ location, size })).sort((a, b) => a.size - b.size),
+    locations.map((location, size) => ({ location, size })),
+  )
+  for (const { modifiedMs } of [...seen, ...(await all(blobs.uploads()))])
+    assert.ok(Math.abs(Date.now() - modifiedMs) < 60_000)
+  assert.deepEqual(
+    (await all(blobs.uploads())).map(({ id, state }) => ({ id, state })),
+    [{ id: upload.id, state: '' }],
+  )
+  assert.deepEqual(readdirSync(directory).sort(), ['sha256', 'sha512', 'uploads'])
+})
+
+test('what is not there is told from what cannot be read', async () => {
+  const { blobs } = store()
+  await assert.rejects(read(blobs.read('sha256/00/none.1', { start: 0, end: 3 })), (error) => {
+    return error instanceof MissingBytes && error.found === 0
+  })
+  await blobs.keep(await blobs.append(begun(), pieces(Buffer.from('abc'))), 'sha256/00/short.1')
+  await assert.rejects(read(blobs.read('sha256/00/short.1', { start: 0, end: 5 })), (error) => {
+    return error instanceof MissingBytes && error.found === 3
+  })
 })

@@ -5,7 +5,9 @@ import { parseUid, rootOf } from '../core/uid.ts'
 import { type Installation, SetupError, UsageError } from '../installation.ts'
 import { organizationSettings, type StatusName, statusNames } from '../organization-settings.ts'
 import { addAccountCommands } from './admin-accounts.ts'
+import { addCollectCommand } from './admin-collect.ts'
 import { addKeyCommands } from './admin-keys.ts'
+import { addScrubCommand } from './admin-scrub.ts'
 import { addSessionCommands } from './admin-sessions.ts'
 import { configOrExit, withExistingInstallation, withInstallation } from './operator.ts'
 import { addresses } from './operator-addresses.ts'
@@ -89,12 +91,13 @@ export function addAdminCommands(program: Command): void {
         withExistingInstallation(configOrExit(), async (installation) => {
           const limits = new Map(limit.map(limitIn))
           const settings = await organizationSettings(installation, organization, { status, limits })
-          const { uid, name, resourceLimits } = settings
+          const { uid, name, resourceLimits, usage } = settings
           const shown = Object.entries(resourceLimits).map(([kind, n]) => `${kind}=${n}`)
+          const used = Object.entries(usage).flatMap(([kind, n]) => (n === 0 ? [] : [`${kind}=${n}`]))
           print(
             json,
             settings,
-            `organization  ${uid}  ${name}\nstatus        ${settings.status}\nlimits        ${shown.join(' ') || 'none'}\n`,
+            `organization  ${uid}  ${name}\nstatus        ${settings.status}\nlimits        ${shown.join(' ') || 'none'}\nusage         ${used.join(' ') || 'none'}\n`,
           )
         }),
     )
@@ -102,6 +105,8 @@ export function addAdminCommands(program: Command): void {
   addKeyCommands(admin)
   addSessionCommands(admin)
   addAccountCommands(admin)
+  addCollectCommand(admin)
+  addScrubCommand(admin)
 }
 
 const organizationHelp = `

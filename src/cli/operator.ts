@@ -1,6 +1,13 @@
 import { existsSync } from 'node:fs'
+import type { BlobStore } from '../blobs/store.ts'
 import { type Config, readConfig } from '../config.ts'
-import { type Installation, openInstallation, SetupError, UsageError } from '../installation.ts'
+import {
+  type Installation,
+  openBlobStore,
+  openInstallation,
+  SetupError,
+  UsageError,
+} from '../installation.ts'
 import { createLog } from '../log.ts'
 
 /** What the commands share that work on the installation itself instead of through its API. */
@@ -38,6 +45,21 @@ export async function withExistingInstallation(
       `there is no data directory ${config.dataDir}; set BERTH_DATA_DIR to that of the server, or make one with berth admin bootstrap`,
     )
   await withInstallation(config, work)
+}
+
+/** As withExistingInstallation, with the bytes of its images. */
+export async function withBlobStore(
+  config: Config,
+  work: (installation: Installation, blobs: BlobStore) => Promise<void>,
+): Promise<void> {
+  await withExistingInstallation(config, async (installation) => {
+    const blobs = await openBlobStore(config, createLog(config.logLevel))
+    try {
+      await work(installation, blobs)
+    } finally {
+      blobs.close()
+    }
+  })
 }
 
 /** Exit codes: 1 it failed, 2 wrong usage, 3 the database could not be reached. */

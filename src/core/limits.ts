@@ -121,12 +121,54 @@ export const limits = {
   registryTokenScopesMax: 50,
   /** Body of a POST to the token endpoint. */
   registryTokenBodyBytesMax: 64 * KIB,
+  /** Names of tags in one list of a policy, and characters of one. */
+  tagPatternsMax: 50,
+  tagPatternCharsMax: 128,
+  retentionRulesMax: 20,
+  /** Tags that one rule of retention keeps for being the newest. */
+  retentionNewestMax: 1000,
+  /** The least and the most that a rule of retention may call young; manifests without a tag stay at least as long as the first. */
+  retentionAgeMsMin: HOUR_MS,
+  retentionAgeMsMax: 3650 * DAY_MS,
+  /** Between two runs of retention in a repo, after one that failed, and between two looks for what is due. */
+  retentionIntervalMs: 6 * HOUR_MS,
+  retentionRetryMs: 5 * MINUTE_MS,
+  retentionPollMs: 10 * SECOND_MS,
+  /** A node that runs retention says so now and then, or else another one does. */
+  retentionLeaseMs: 5 * MINUTE_MS,
+  /** Tags or manifests that retention deletes in one transaction. */
+  retentionRowsAtOnce: 50,
+  /** Manifests without a tag that one run of retention deletes, or a preview tells of; the next goes on. */
+  retentionManifestsMax: 100_000,
+  /** Warnings with one answer of the registry, and characters of one. */
+  registryWarningsMax: 8,
+  registryWarningCharsMax: 500,
   /** An upload that nobody goes on with for so long is over. */
   uploadIdleMsMax: DAY_MS,
   /** Whoever writes an upload says so now and then, or else another request may go on with it. */
   uploadLeaseMs: 30 * SECOND_MS,
   /** Uploads whose hash is remembered between two requests; of others the bytes are read again at their end. */
   uploadHashesMax: 10_000,
+  /** Collection takes what nobody needs after this time, by default and at least. Pushes count on it. */
+  collectionGraceMsDefault: DAY_MS,
+  collectionGraceMsMin: HOUR_MS,
+  /** Who may push and is shown a blob may count on it anew, noted so often. */
+  linkRefreshMs: 10 * MINUTE_MS,
+  /** Bytes that no row knows may be about to get theirs: they are left alone for the one, and get it within the other or not at all. */
+  strayAgeMsMin: HOUR_MS,
+  blobKeepingMsMax: 30 * MINUTE_MS,
+  /** More bytes that no row knows than this, and than all others, are not taken unasked. */
+  straysTrustedMax: 100,
+  /** An upload that is over stays for a request that began before. */
+  uploadRemainsMs: HOUR_MS,
+  /** How often a node looks whether a collection is due, and when that of a node that died is anybody's. */
+  collectionPollMs: MINUTE_MS,
+  /** A collection that failed is tried again after this, or after its interval where that is shorter. */
+  collectionRetryMs: HOUR_MS,
+  registryRunLeaseMs: MINUTE_MS,
+  /** Repos that a scrub names for each blob, and what it lists of each kind. */
+  scrubReposMax: 100,
+  scrubFindingsMax: 10_000,
   /** How long a client may begin to fetch a blob from the bucket that it was sent to. */
   blobUrlLifetimeMs: 5 * MINUTE_MS,
   /** Parts in which blobs go to S3: all but the last of one size, and as many as one object may have. */

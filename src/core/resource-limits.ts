@@ -14,6 +14,8 @@ export const resourceKinds = [
   'external_group_role_mappings',
   'advisories',
   'advisory_feeds',
+  'manifests',
+  'storage_mib',
 ] as const
 export type ResourceKind = (typeof resourceKinds)[number]
 

@@ -1,6 +1,7 @@
 import type { DescFile } from '@bufbuild/protobuf'
 import { file_berth_audit_v1_audit } from '#gen/berth/audit/v1/audit_pb.js'
 import { file_berth_iam_v1_invitations } from '#gen/berth/iam/v1/invitations_pb.js'
+import { file_berth_registry_v1_repo_policies } from '#gen/berth/registry/v1/repo_policies_pb.js'
 import { file_berth_sts_v1_explain } from '#gen/berth/sts/v1/explain_pb.js'
 import { file_berth_vulnerabilities_v1_documents } from '#gen/berth/vulnerabilities/v1/documents_pb.js'
 import { file_berth_vulnerabilities_v1_feeds } from '#gen/berth/vulnerabilities/v1/feeds_pb.js'
@@ -47,6 +48,7 @@ export const currentFiles: readonly DescFile[] = [
   file_chainguard_platform_registry_v2beta1_repos,
   file_chainguard_platform_registry_v2beta1_tags,
   file_chainguard_platform_registry_v2beta1_images,
+  file_berth_registry_v1_repo_policies,
   file_chainguard_platform_vulnerabilities_v2beta1_advisories,
   file_berth_vulnerabilities_v1_documents,
   file_berth_vulnerabilities_v1_feeds,

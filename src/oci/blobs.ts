@@ -6,12 +6,13 @@ import type { HttpReply, HttpRequest } from '../http.ts'
 import { holdRepo } from '../registry/parent-repo.ts'
 import { inTransaction } from '../storage/db.ts'
 import { mutateBy } from '../storage/mutation.ts'
+import { unlinkBlobs } from '../storage/registry-usage.ts'
 import { isInToken, needs } from './access.ts'
 import { readDigest } from './digests.ts'
 import { ociError } from './errors.ts'
 import { findPlace, readName, scopeOf } from './names.ts'
 import { keepRepo, repoToPush } from './repos.ts'
-import { holdBlob, linkBlob, linkedBlob } from './stored-blobs.ts'
+import { holdBlob, linkBlob, linkedBlob, refreshLink } from './stored-blobs.ts'
 import { mutatorOf, type Registry, repoOf, type Visit } from './visit.ts'
 
 /** Blobs of a repo: read, in part too, mounted from another repo, unlinked. */
@@ -23,8 +24,13 @@ export async function getBlob(
 ): Promise<HttpReply> {
   const { place, request } = visit
   const digest = readDigest(reference)
-  const blob = await linkedBlob(store.db, repoOf(place), digest.text)
+  const repo = repoOf(place)
+  const blob = await linkedBlob(store.db, repo, digest.text)
   if (blob === undefined) throw blobUnknown(digest.text)
+  const now = store.clock()
+  const isStale = now - blob.linkedMs > limits.linkRefreshMs
+  if (isStale && mayPush(visit) && !(await refreshLink(store.db, repo, digest.text, now)))
+    throw blobUnknown(digest.text)
   const headers = {
     'content-type': 'application/octet-stream',
     'docker-content-digest': digest.text,
@@ -58,6 +64,11 @@ export async function getBlob(
     },
     body: request.isHead ? bytes : await opened(bytes),
   }
+}
+
+/** Clients that push ask what is there, and leave out what is. */
+function mayPush({ visitor: { caller, grants }, place }: Visit): boolean {
+  return includesAll(grants.at(scopeOf(place)), needs.push) && isInToken(caller, place.name.text, 'push')
 }
 
 /** Bytes of which the first are there, so that a store that does not give them is told of by an error and not by a broken answer. */
@@ -129,7 +140,7 @@ export async function mountBlob(registry: Registry, visit: Visit): Promise<HttpR
     await keepRepo(store.db, tx, repo, place)
     const blob = await holdBlob(store.db, tx, digest.text)
     if (blob === undefined) return false
-    await linkBlob(tx, repo, blob, store.clock())
+    await linkBlob(store.db, tx, repo, blob, store.clock())
     return true
   })
   if (!mounted) return undefined
@@ -141,13 +152,12 @@ export async function mountBlob(registry: Registry, visit: Visit): Promise<HttpR
 export async function deleteBlob({ store }: Registry, visit: Visit, reference: string): Promise<HttpReply> {
   const digest = readDigest(reference).text
   const repo = repoOf(visit.place)
-  const inRepo = { root: rootOf(repo), repo }
   await mutateBy(store, mutatorOf(visit, 'DeleteBlob'), async (tx) => {
     await holdRepo(store.db, tx, repo)
     const needed = await tx
       .selectFrom('manifest_references')
       .select('manifest')
-      .where('root', '=', inRepo.root)
+      .where('root', '=', rootOf(repo))
       .where('repo', '=', repo)
       .where('digest', '=', digest)
       .where('kind', '=', 'blob')
@@ -158,13 +168,7 @@ export async function deleteBlob({ store }: Registry, visit: Visit, reference: s
       throw ociError('DENIED', `the manifest ${first.manifest} needs the blob ${digest}; delete that first`, {
         status: 409,
       })
-    const { numDeletedRows } = await tx
-      .deleteFrom('repo_blobs')
-      .where('root', '=', inRepo.root)
-      .where('repo', '=', repo)
-      .where('digest', '=', digest)
-      .executeTakeFirst()
-    if (numDeletedRows === 0n) throw blobUnknown(digest)
+    if ((await unlinkBlobs(store.db, tx, repo, [digest])) === 0) throw blobUnknown(digest)
     return { uid: repo, answer: undefined }
   })
   return { status: 202, headers: {}, body: undefined }

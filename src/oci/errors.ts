@@ -56,6 +56,8 @@ const names: Partial<Record<Code, OciCode>> = {
   [Code.PERMISSION_DENIED]: 'DENIED',
   [Code.UNAUTHENTICATED]: 'UNAUTHORIZED',
   [Code.UNIMPLEMENTED]: 'UNSUPPORTED',
+  // What a policy forbids. Clients show the message of such an answer, and do not try again.
+  [Code.FAILED_PRECONDITION]: 'DENIED',
 }
 
 /** `{ "errors": [{ "code", "message" }] }` */
@@ -73,5 +75,6 @@ function fallback(error: ApiError): OciCode | 'UNKNOWN' {
 }
 
 export function ociStatus(error: ApiError): number {
-  return fallback(error) === 'DENIED' ? statuses.DENIED : httpStatusOfError(error)
+  const isForbidden = error.code === Code.FAILED_PRECONDITION && error.httpStatus === undefined
+  return isForbidden || fallback(error) === 'DENIED' ? statuses.DENIED : httpStatusOfError(error)
 }

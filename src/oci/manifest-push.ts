@@ -1,11 +1,13 @@
 import { limits } from '../core/limits.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
+import { touchManifest } from '../registry/image-rows.ts'
 import { holdRepo } from '../registry/parent-repo.ts'
 import { checkTagName } from '../registry/tag-name.ts'
 import { holdTagNamed, requireMayMove, writeTag } from '../registry/tags.ts'
 import type { Db, Tx } from '../storage/db.ts'
 import { type Changed, mutateBy } from '../storage/mutation.ts'
+import { countManifest, nearlyFull } from '../storage/registry-usage.ts'
 import { runInTransaction, sqlText } from '../storage/sql-text.ts'
 import type { ManifestRow } from '../storage/tables.ts'
 import { needs, requireAt } from './access.ts'
@@ -15,6 +17,7 @@ import { type CheckedManifest, checkManifest, type Descriptor, isDistributable }
 import { readReference } from './manifests.ts'
 import { keepRepo, repoToPush } from './repos.ts'
 import { mutatorOf, type Registry, type Visit } from './visit.ts'
+import { warned, warnOfRetention } from './warnings.ts'
 
 /**
  * Pushing a manifest: one transaction, in which everything that it needs is in the repo and stays there, the manifest is kept as it came,
@@ -38,6 +41,10 @@ export async function putManifest(registry: Registry, visit: Visit, text: string
   await storeManifest(registry, visit, { repo, digest, tags, content, checked })
   return {
     status: 201,
+    ...warned([
+      ...(await nearlyFull(registry.store.db, rootOf(repo))),
+      ...(await warnOfRetention(registry, repo, tags)),
+    ]),
     headers: {
       location: `/v2/${place.name.text}/manifests/${digest}`,
       'docker-content-digest': digest,
@@ -68,6 +75,7 @@ function storeManifest({ store }: Registry, visit: Visit, pushed: Pushed): Promi
     if (tags.length > 0) await holdRepo(db, tx, repo)
     else await keepRepo(db, tx, repo, visit.place)
     const references = await present(db, tx, repo, checked)
+    const now = store.clock()
     const row: ManifestRow = {
       root: rootOf(repo),
       repo,
@@ -77,11 +85,15 @@ function storeManifest({ store }: Registry, visit: Visit, pushed: Pushed): Promi
       subject: checked.subject,
       artifact_type: checked.artifactType,
       annotations: checked.annotations,
-      created_ms: store.clock(),
+      created_ms: now,
+      touched_ms: now,
       content,
     }
     const isNew = await insertManifest(tx, row)
-    if (isNew) await insertReferences(tx, row, references)
+    if (isNew) {
+      await insertReferences(tx, row, references)
+      await countManifest(db, tx, repo, digest)
+    }
     let uid: string = repo
     let unchanged = !isNew
     for (const name of tags) {
@@ -114,6 +126,7 @@ async function insertManifest(tx: Tx, row: ManifestRow): Promise<boolean> {
     .executeTakeFirst()
   if (known?.media_type !== row.media_type)
     throw ociError('MANIFEST_INVALID', `the manifest is there with the media type ${known?.media_type}`)
+  await touchManifest(tx, row.repo, row.digest, row.touched_ms)
   return false
 }
 
@@ -160,10 +173,13 @@ async function requirePresent(
 ): Promise<void> {
   const digests = [...new Set(wanted.map(({ digest }) => digest))].sort()
   const sizes = new Map<string, number>()
+  // A scrub may have found the bytes damaged: they are to be pushed again.
+  const stored =
+    table === 'repo_blobs' ? ' and exists (select 1 from blobs where blobs.digest = repo_blobs.digest)' : ''
   for (let at = 0; at < digests.length; at += ROWS_AT_ONCE) {
     const sql = sqlText(db.engine)
     const text = `select digest, size from ${table} where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)}
-      and digest in (${sql.bindAll(digests.slice(at, at + ROWS_AT_ONCE))}) order by digest${db.rules.lockForShare}`
+      and digest in (${sql.bindAll(digests.slice(at, at + ROWS_AT_ONCE))})${stored} order by digest${db.rules.lockForShare}`
     for (const row of await runInTransaction<{ digest: string; size: number }>(tx, text, sql))
       sizes.set(row.digest, Number(row.size))
   }

@@ -1,17 +1,20 @@
 import { rootOf, type Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
+import { requireNotImmutable } from '../registry/immutable-tags.ts'
 import { holdRepo } from '../registry/parent-repo.ts'
 import { checkTagName } from '../registry/tag-name.ts'
 import { holdTagNamed, removeTag } from '../registry/tags.ts'
 import type { Db, Tx } from '../storage/db.ts'
 import { mutateBy } from '../storage/mutation.ts'
 import { preparedRead } from '../storage/prepared.ts'
+import { deleteManifests } from '../storage/registry-usage.ts'
 import { lockResource } from '../storage/rows.ts'
 import { needs, requireAt } from './access.ts'
 import { isKnown } from './blobs.ts'
 import { type Digest, readDigest } from './digests.ts'
 import { ociError } from './errors.ts'
 import { mutatorOf, type Registry, repoOf, type Visit } from './visit.ts'
+import { warned } from './warnings.ts'
 
 /** Manifests of a repo, by digest or by tag: read and taken away. A pull of one reads one row, and no file. */
 
@@ -33,7 +36,7 @@ const byTag = preparedRead((db, { root, repo, tag }: { root: string; repo: strin
         .onRef('m.repo', '=', 'tags.parent')
         .onRef('m.digest', '=', 'tags.digest'),
     )
-    .select(['m.digest', 'm.media_type', 'm.content'])
+    .select(['m.digest', 'm.media_type', 'm.content', 'tags.deprecated'])
     .where('tags.root', '=', root)
     .where('tags.parent', '=', repo)
     .where('tags.name', '=', tag),
@@ -67,8 +70,10 @@ export async function getManifest({ store }: Registry, visit: Visit, text: strin
     'cache-control': 'private, no-cache',
     vary: 'authorization',
   }
-  if (isKnown(visit.request, row.digest)) return { status: 304, headers, body: undefined }
-  return { status: 200, headers, body: row.content }
+  const isDeprecated = 'deprecated' in row && row.deprecated === 1
+  const warnings = warned(isDeprecated ? [`the tag ${text} is deprecated`] : [])
+  if (isKnown(visit.request, row.digest)) return { status: 304, headers, ...warnings, body: undefined }
+  return { status: 200, headers, ...warnings, body: row.content }
 }
 
 function manifestUnknown(reference: string) {
@@ -98,19 +103,9 @@ function deleteTag({ store }: Registry, visit: Visit, repo: Uid, name: string): 
 function deleteByDigest({ store }: Registry, visit: Visit, repo: Uid, digest: string): Promise<void> {
   return mutateBy(store, mutatorOf(visit, 'DeleteManifest'), async (tx) => {
     await holdRepo(store.db, tx, repo)
-    const { numDeletedRows } = await tx
-      .deleteFrom('manifests')
-      .where('root', '=', rootOf(repo))
-      .where('repo', '=', repo)
-      .where('digest', '=', digest)
-      .executeTakeFirst()
-    if (numDeletedRows === 0n) throw manifestUnknown(digest)
-    await tx
-      .deleteFrom('manifest_references')
-      .where('root', '=', rootOf(repo))
-      .where('repo', '=', repo)
-      .where('manifest', '=', digest)
-      .execute()
+    await requireNotImmutable(tx, repo, digest)
+    const gone = await deleteManifests(store.db, tx, repo, [digest])
+    if (gone.length === 0) throw manifestUnknown(digest)
     const tags = await tagsOf(tx, repo, digest)
     if (tags.length > 0) requireAt(visit.visitor, visit.place, needs.deleteTag, 'delete')
     for (const { uid } of tags) {

@@ -1,10 +1,13 @@
-import { randomBytes } from 'node:crypto'
 import type { Upload } from '../blobs/store.ts'
+import { aborted } from '../core/errors.ts'
+import { limits } from '../core/limits.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import { type Db, inTransaction, type Tx } from '../storage/db.ts'
 import { preparedRead } from '../storage/prepared.ts'
+import { countLinked } from '../storage/registry-usage.ts'
 import { runInTransaction, sqlText } from '../storage/sql-text.ts'
 import type { BlobRow } from '../storage/tables.ts'
+import { newLocation } from './blob-locations.ts'
 import type { Digest } from './digests.ts'
 import type { Registry } from './visit.ts'
 
@@ -23,7 +26,7 @@ const linked = preparedRead((db, { root, repo, digest }: InRepo) =>
   db
     .selectFrom('repo_blobs as link')
     .innerJoin('blobs', 'blobs.digest', 'link.digest')
-    .select(['blobs.size', 'blobs.location'])
+    .select(['blobs.size', 'blobs.location', 'link.linked_ms'])
     .where('link.root', '=', root)
     .where('link.repo', '=', repo)
     .where('link.digest', '=', digest),
@@ -36,12 +39,13 @@ const stored = preparedRead((db, { digest }: { readonly digest: string }) =>
 interface LinkedBlob {
   readonly size: number
   readonly location: string
+  readonly linkedMs: number
 }
 
 /** The blob of a repo; undefined where the repo has no link to it, whoever else has one. */
 export async function linkedBlob(db: Db, repo: Uid, digest: string): Promise<LinkedBlob | undefined> {
   const [row] = await linked(db, { root: rootOf(repo), repo, digest })
-  return row && { size: Number(row.size), location: row.location }
+  return row && { size: Number(row.size), location: row.location, linkedMs: Number(row.linked_ms) }
 }
 
 /** The row of stored bytes, kept from being taken away until the transaction ends. */
@@ -52,14 +56,36 @@ export async function holdBlob({ rules, engine }: Db, tx: Tx, digest: string): P
   return row
 }
 
-/** Gives a repo, which is held, a link to bytes that are held. */
-export async function linkBlob(tx: Tx, repo: Uid, blob: BlobRow, nowMs: number): Promise<void> {
-  const { digest, size } = blob
-  await tx
-    .insertInto('repo_blobs')
-    .values({ root: rootOf(repo), repo, digest, size, linked_ms: nowMs })
-    .onConflict((conflict) => conflict.columns(['root', 'repo', 'digest']).doUpdateSet({ linked_ms: nowMs }))
-    .execute()
+/** Gives a repo, which is held, a link to bytes that are held. Throws code 8 where its organization may not store them. */
+export async function linkBlob(db: Db, tx: Tx, repo: Uid, blob: BlobRow, nowMs: number): Promise<void> {
+  const [digest, size] = [blob.digest, Number(blob.size)]
+  const link = { root: rootOf(repo), repo, digest, size, linked_ms: nowMs }
+  // Collection may take the link that is there between the two statements: then it is made anew.
+  for (;;) {
+    const { numInsertedOrUpdatedRows } = await tx
+      .insertInto('repo_blobs')
+      .values(link)
+      .onConflict((conflict) => conflict.columns(['root', 'repo', 'digest']).doNothing())
+      .executeTakeFirst()
+    if (numInsertedOrUpdatedRows === 1n) return countLinked(db, tx, link)
+    if (await touchLink(tx, repo, digest, nowMs)) return
+  }
+}
+
+/** Who is shown a blob and is about to push a manifest may count on it from now on. False when the link is gone. */
+export function refreshLink(db: Db, repo: Uid, digest: string, nowMs: number): Promise<boolean> {
+  return inTransaction(db, (tx) => touchLink(tx, repo, digest, nowMs))
+}
+
+async function touchLink(tx: Tx, repo: Uid, digest: string, nowMs: number): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('repo_blobs')
+    .set({ linked_ms: nowMs })
+    .where('root', '=', rootOf(repo))
+    .where('repo', '=', repo)
+    .where('digest', '=', digest)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
 }
 
 /**
@@ -69,10 +95,11 @@ export async function linkBlob(tx: Tx, repo: Uid, blob: BlobRow, nowMs: number):
 export async function keepUpload(
   { store, blobs }: Pick<Registry, 'store' | 'blobs'>,
   upload: Upload,
-  { text: digest, algorithm, hex }: Digest,
+  wanted: Digest,
   link: (tx: Tx, blob: BlobRow) => Promise<void>,
 ): Promise<void> {
   const { db, clock } = store
+  const { text: digest } = wanted
   const [known] = await stored(db, { digest })
   const isLinked =
     known !== undefined &&
@@ -83,18 +110,24 @@ export async function keepUpload(
     }))
   if (isLinked) return blobs.discard(upload)
 
-  const location = `${algorithm}/${hex.slice(0, 2)}/${hex}.${randomBytes(8).toString('hex')}`
+  const chosenMs = clock()
+  const location = newLocation(wanted, chosenMs)
   await blobs.keep(upload, location)
   let kept = ''
   try {
     await inTransaction(db, async (tx) => {
-      await tx
+      // Holds the row, whoever has made it: collection takes it before, and it is made anew, or not at all.
+      const blob = await tx
         .insertInto('blobs')
-        .values({ digest, size: upload.size, location, created_ms: clock() })
-        .onConflict((conflict) => conflict.column('digest').doNothing())
-        .execute()
-      const blob = await holdBlob(db, tx, digest)
-      if (blob === undefined) throw new Error(`the blob ${digest} went away while it was being stored`)
+        .values({ digest, size: upload.size, location, created_ms: chosenMs })
+        .onConflict((conflict) =>
+          conflict.column('digest').doUpdateSet((row) => ({ size: row.ref('blobs.size') })),
+        )
+        .returningAll()
+        .executeTakeFirstOrThrow()
+      // After so long collection may have taken the bytes for nobody's.
+      if (clock() - chosenMs > limits.blobKeepingMsMax)
+        throw aborted('storing the blob took too long; try again')
       await link(tx, blob)
       kept = blob.location
     })

@@ -1,6 +1,6 @@
 import { type Hash, randomBytes } from 'node:crypto'
 import { MissingBytes, type Upload } from '../blobs/store.ts'
-import { type ApiError, aborted } from '../core/errors.ts'
+import { ApiError, aborted, Code } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
@@ -10,6 +10,7 @@ import type { UploadRow } from '../storage/tables.ts'
 import { CANONICAL, type Digest, newHash, readDigest, requireSame } from './digests.ts'
 import { ociError } from './errors.ts'
 import { keepRepo, repoToPush } from './repos.ts'
+import { declaredLength, type Room, roomFor } from './room.ts'
 import { keepUpload, linkBlob } from './stored-blobs.ts'
 import { type Registry, repoOf, type Visit } from './visit.ts'
 
@@ -51,16 +52,20 @@ async function openUpload(registry: Registry, visit: Visit): Promise<HttpReply> 
 /** The whole blob with the request that begins it. */
 async function pushAtOnce(registry: Registry, visit: Visit, digest: Digest): Promise<HttpReply> {
   const { blobs } = registry
+  const room = await roomFor(registry, visit, digest.text)
+  room.require(declaredLength(visit))
   const repo = await repoToPush(registry, visit)
   let upload: Upload = { id: newId(), size: 0, state: '' }
   const hash = newHash(digest.algorithm)
   try {
-    upload = await blobs.append(upload, hashed(visit.request.stream(), hash), { isLast: true })
+    upload = await blobs.append(upload, hashed(room.within(visit.request.stream(), 0), hash), {
+      isLast: true,
+    })
     requireLength(visit, upload.size)
     requireSame(digest, `${digest.algorithm}:${hash.digest('hex')}`)
     await keepUpload(registry, upload, digest, async (tx, blob) => {
       await keepRepo(registry.store.db, tx, repo, visit.place)
-      await linkBlob(tx, repo, blob, registry.store.clock())
+      await linkBlob(registry.store.db, tx, repo, blob, registry.store.clock())
     })
   } catch (error) {
     await blobs.discard(upload)
@@ -74,7 +79,8 @@ export async function continueUpload(registry: Registry, visit: Visit, id: strin
   const row = await readUpload(registry, visit, id)
   const refused = outOfTurn(visit, row)
   if (refused !== undefined) return refused
-  return progress(202, visit, await write(registry, visit, row))
+  const room = await roomFor(registry, visit)
+  return progress(202, visit, await write(registry, visit, row, { room }))
 }
 
 /** PUT: the rest of the blob, if there is any, and what it was meant to be. */
@@ -84,24 +90,32 @@ export async function finishUpload(registry: Registry, visit: Visit, id: string)
   const digest = readDigest(visit.query.get('digest'))
   const refused = outOfTurn(visit, row)
   if (refused !== undefined) return refused
-  const written = await write(registry, visit, row, { holdOn: true })
+  const room = await roomFor(registry, visit, digest.text)
+  const written = await write(registry, visit, row, { room, holdOn: true })
   const repo = row.repo as Uid
   const hash = registry.hashes.take(id, written.size)
   const forget = (tx: Tx) => deleteUpload(tx, written)
+  const giveUp = async () => {
+    await inTransaction(store.db, forget)
+    await blobs.discard(written)
+  }
   try {
     const actual = await digestOfUpload(registry, written, digest, hash)
-    if (actual !== digest.text) {
-      // These bytes will never be what they were meant to be.
-      await inTransaction(store.db, forget)
-      await blobs.discard(written)
-    }
+    // These bytes will never be what they were meant to be.
+    if (actual !== digest.text) await giveUp()
     requireSame(digest, actual)
+    room.require(written.size)
     await keepUpload(registry, written, digest, async (tx, blob) => {
       await keepRepo(store.db, tx, repo, visit.place)
       if (!(await forget(tx))) throw busy()
-      await linkBlob(tx, repo, blob, store.clock())
+      await linkBlob(store.db, tx, repo, blob, store.clock())
     })
   } catch (error) {
+    if (error instanceof ApiError && error.code === Code.RESOURCE_EXHAUSTED) {
+      // Too many, or others have filled the room meanwhile.
+      await giveUp()
+      throw error
+    }
     // Another request may finish it, where there is still something to finish.
     const expiresMs = store.clock() + limits.uploadIdleMsMax
     if ((await save(store.db, written, { expiresMs, writer: '' })) && hash !== undefined)
@@ -191,13 +205,14 @@ async function write(
   registry: Registry,
   visit: Visit,
   row: UploadRow,
-  { holdOn = false }: { readonly holdOn?: boolean } = {},
+  { room, holdOn = false }: { readonly room: Room; readonly holdOn?: boolean },
 ): Promise<UploadRow> {
   const { store, blobs, hashes } = registry
+  room.require(row.size + declaredLength(visit))
   const writer = newId()
   await claim(registry, row, writer)
   const hash = hashes.take(row.id, row.size)
-  const body = untilItBreaks(leased(registry, row, writer, visit.request.stream()))
+  const body = untilItBreaks(room.within(leased(registry, row, writer, visit.request.stream()), row.size))
   let broken: unknown
   let end: Upload = row
   try {

@@ -46,11 +46,22 @@ function architectureOf({ architecture, variant }: Platform): string | undefined
 
 /** Of an image, as its configuration has it. */
 async function configuredArchitecture(
+  db: Db,
+  blobs: BlobStore,
+  repo: string,
+  config: ManifestDescriptor,
+): Promise<string | undefined> {
+  const read = await readConfiguration(db, blobs, repo, config)
+  return read && architectureOf(read)
+}
+
+/** A JSON object; undefined for what is none, or not in the repo, as that of an artifact may be. */
+export async function readConfiguration(
   { kysely }: Db,
   blobs: BlobStore,
   repo: string,
   { digest, size }: ManifestDescriptor,
-): Promise<string | undefined> {
+): Promise<Readonly<Record<string, unknown>> | undefined> {
   if (size > limits.imageConfigBytesMax) return undefined
   const blob = await kysely
     .selectFrom('repo_blobs as link')
@@ -64,9 +75,10 @@ async function configuredArchitecture(
   const pieces: Uint8Array[] = []
   for await (const piece of blobs.read(blob.location, { start: 0, end: size })) pieces.push(piece)
   try {
-    return architectureOf((JSON.parse(Buffer.concat(pieces).toString('utf8')) ?? {}) as Platform)
+    const value: unknown = JSON.parse(Buffer.concat(pieces).toString('utf8'))
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
   } catch {
-    return undefined // an artifact's configuration may be anything
+    return undefined
   }
 }
 

@@ -5,9 +5,10 @@ import { type Call, implement } from '../core/call.ts'
 import { type FieldViolation, notFound } from '../core/errors.ts'
 import { refuseIfAny } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
+import type { Db } from '../storage/db.ts'
 import { readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
-import { type ImageManifest, imagesOf, readManifest, sizeOf } from './image-manifests.ts'
+import { type Image, type ImageManifest, imagesOf, readManifest, sizeOf } from './image-manifests.ts'
 import { REPO_TYPE } from './parent-repo.ts'
 import { checkDigest } from './tag-name.ts'
 
@@ -16,24 +17,42 @@ import { checkDigest } from './tag-name.ts'
 const MANIFEST_TYPE = 'registry.chainguard.dev/Manifest'
 const DEFAULT_ARCHITECTURE = 'amd64'
 
-export function imagesService({ db }: Pick<Store, 'db'>, blobs: BlobStore) {
-  /** Throws code 5, for the repo when there is none, else for the manifest; and code 3 for a bad field. */
-  const requireManifest = async (
-    call: Call,
-    digest: string,
-    ...checks: (FieldViolation | undefined)[]
-  ): Promise<ImageManifest> => {
-    const { scope } = allowed(call)
-    if ((await readResource(db, 'repos', scope)) === undefined) throw notFound(REPO_TYPE, scope)
-    refuseIfAny(checkDigest(digest), ...checks)
-    const manifest = await readManifest(db, scope, digest)
-    if (manifest === undefined) throw notFound(MANIFEST_TYPE, digest)
-    return manifest
-  }
+/** Throws code 5, for the repo when there is none, else for the manifest; and code 3 for a bad field. */
+async function requireManifest(
+  db: Db,
+  call: Call,
+  digest: string,
+  ...checks: (FieldViolation | undefined)[]
+): Promise<ImageManifest> {
+  const { scope } = allowed(call)
+  if ((await readResource(db, 'repos', scope)) === undefined) throw notFound(REPO_TYPE, scope)
+  refuseIfAny(checkDigest(digest), ...checks)
+  const manifest = await readManifest(db, scope, digest)
+  if (manifest === undefined) throw notFound(MANIFEST_TYPE, digest)
+  return manifest
+}
 
+/** The image of a digest for an architecture. Throws code 5 where there is none. */
+export async function requireImage(
+  db: Db,
+  blobs: BlobStore,
+  call: Call,
+  digest: string,
+  asked: string,
+): Promise<Image> {
+  const { manifests } = await requireManifest(db, call, digest, checkArchitecture(asked))
+  // An image that is no index is what it is, whatever it runs on.
+  const isAny = asked === '' && manifests === undefined
+  const wanted = asked === '' ? DEFAULT_ARCHITECTURE : asked
+  for await (const image of imagesOf(db, blobs, allowed(call).scope, digest))
+    if (isAny || image.architecture === wanted) return image
+  throw notFound(MANIFEST_TYPE, digest, `Manifest ${digest} has no image for ${wanted}`)
+}
+
+export function imagesService({ db }: Pick<Store, 'db'>, blobs: BlobStore) {
   return implement(ImagesService, {
     async getArchitectures({ digest }, call) {
-      await requireManifest(call, digest)
+      await requireManifest(db, call, digest)
       const architectures = new Set<string>()
       for await (const { architecture } of imagesOf(db, blobs, allowed(call).scope, digest))
         if (architecture !== undefined) architectures.add(architecture)
@@ -44,18 +63,12 @@ export function imagesService({ db }: Pick<Store, 'db'>, blobs: BlobStore) {
     },
 
     async getSize({ digest, architecture: asked }, call) {
-      const { manifests } = await requireManifest(call, digest, checkArchitecture(asked))
-      // An image that is no index has one size, whatever it runs on.
-      const isAny = asked === '' && manifests === undefined
-      const wanted = asked === '' ? DEFAULT_ARCHITECTURE : asked
-      for await (const { architecture, manifest } of imagesOf(db, blobs, allowed(call).scope, digest))
-        if (isAny || architecture === wanted)
-          return {
-            $typeName: 'chainguard.platform.registry.v2beta1.Size' as const,
-            size: BigInt(sizeOf(manifest)),
-            architecture: architecture ?? '',
-          }
-      throw notFound(MANIFEST_TYPE, digest, `Manifest ${digest} has no image for ${wanted}`)
+      const { architecture, manifest } = await requireImage(db, blobs, call, digest, asked)
+      return {
+        $typeName: 'chainguard.platform.registry.v2beta1.Size' as const,
+        size: BigInt(sizeOf(manifest)),
+        architecture: architecture ?? '',
+      }
     },
   })
 }

@@ -44,7 +44,7 @@ import { readmeHandlers } from './readme.ts'
 import { type CopySettings, copySettings } from './registry-settings.ts'
 import { findSource, holdCopies } from './repo-source.ts'
 import { checkTagName } from './tag-name.ts'
-import { hasTags, isInstant } from './tags.ts'
+import { isInstant, removeLastTags } from './tags.ts'
 
 /**
  * Repos: where images of a group live. A group's repos differ in name. What describes an image in the catalogue is for the
@@ -216,10 +216,10 @@ export function reposService(store: Store, options: RepoOptions) {
       const { scope } = allowed(call)
       return mutate(store, call, async (tx) => {
         await holdForChange(db, tx, call, KIND, scope)
-        if (await hasTags(tx, scope))
+        if (!(await removeLastTags(db, tx, scope)))
           throw failedPrecondition('RESOURCE_NOT_EMPTY', `repo ${scope} still contains tags`)
         await deleteRepoRemains(tx, scope)
-        await deleteImages(tx, scope)
+        await deleteImages(db, tx, scope)
         await deleteResource(db, tx, 'repos', scope)
         return { uid: scope, answer: create(EmptySchema) }
       })

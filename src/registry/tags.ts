@@ -15,7 +15,7 @@ import { requireMatch } from '../core/etag.ts'
 import { refuseIfAny } from '../core/fields.ts'
 import { timestampMs, timestampOf } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
-import { rootOf, type Uid } from '../core/uid.ts'
+import { parentOf, rootOf, type Uid } from '../core/uid.ts'
 import type { Db, Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import type { Condition } from '../storage/list-sql.ts'
@@ -34,7 +34,10 @@ import {
 import type { Store } from '../storage/store.ts'
 import type { TagRow } from '../storage/tables.ts'
 import { checkBundles } from './bundles.ts'
+import { touchManifest } from './image-rows.ts'
+import { isImmutable, requireMutable } from './immutable-tags.ts'
 import { holdRepo } from './parent-repo.ts'
+import { policyIn } from './repo-policy-rows.ts'
 import { deleteHistory, recordDigest } from './tag-history.ts'
 import { checkDigest, checkTagName, formsOf, listedForms } from './tag-name.ts'
 
@@ -88,6 +91,7 @@ export function tagsService(store: Store) {
     async deleteTag(_request, call) {
       const { scope } = allowed(call)
       return mutate(store, call, async (tx) => {
+        await keepRepoOf(db, tx, scope)
         const { row } = await holdForChange(db, tx, call, KIND, scope)
         await removeTag(store, tx, row)
         return { uid: scope, answer: create(EmptySchema) }
@@ -124,6 +128,7 @@ export async function putTag(
 /** Makes a tag what is given, as the first version does: it may come to point at nothing, and keeps its name. */
 export function replaceTag(store: Store, call: Call, uid: string, tag: Tag): Promise<Tag> {
   return mutate(store, call, async (tx) => {
+    await keepRepoOf(store.db, tx, uid)
     const { row } = await holdForChange(store.db, tx, call, KIND, uid)
     const renamed = { field: 'name', description: 'must be the name that it has: a tag keeps it' }
     refuseIfAny(tag.name === row.name ? undefined : renamed, ...checkContent(tag, true))
@@ -172,19 +177,27 @@ export async function writeTag(
   )
     return { row: current, unchanged: true }
   object()
+  const isMoved = current.digest !== wanted.digest
+  // What a tag of version 1 that points at nothing yet comes to point at is no move.
+  if (isMoved && current.digest !== '') await requireMutable(tx, current)
   const changed = { ...wanted, updated_ms: nextUpdate(store, current) }
   await updateResource(tx, 'tags', current.uid, changed)
-  if (current.digest !== changed.digest)
+  if (isMoved) {
     await recordDigest(tx, { uid: current.uid, since_ms: changed.updated_ms, digest: changed.digest })
+    await touchManifest(tx, repo, current.digest, clock())
+  }
   return { row: { ...current, ...changed }, unchanged: false }
 }
 
-/** Takes away a tag that is held, and what it pointed at before. */
+/** Takes away a tag that is held, as its repo is, and what it pointed at before. Throws code 9 for one that is immutable. */
 export async function removeTag(
-  { db }: Pick<Store, 'db'>,
+  { db, clock }: Pick<Store, 'db' | 'clock'>,
   tx: Tx,
-  { uid }: Pick<TagRow, 'uid'>,
+  tag: TagRow,
 ): Promise<void> {
+  const { uid, parent, digest } = tag
+  await requireMutable(tx, tag)
+  await touchManifest(tx, parent, digest, clock())
   await deleteHistory(tx, uid)
   await deleteResource(db, tx, 'tags', uid)
 }
@@ -202,6 +215,11 @@ const mayUpdate = setOf([Capability.CAP_TAG_UPDATE])
 /** Throws code 7 for who may make tags and not move them (R20). */
 export function requireMayMove(grants: Grants, repo: Uid): void {
   requireCapabilities(grants, repo, mayUpdate, 'change a tag that is there already')
+}
+
+/** Keeps the policy of a tag's repo as it is until the transaction ends. */
+async function keepRepoOf(db: Db, tx: Tx, tag: string): Promise<void> {
+  await lockResource(db, tx, 'repos', parentOf(tag), 'share')
 }
 
 /** The tag of a name in a repo that is held, this transaction's alone. Undefined where there is none, or it is being deleted. */
@@ -251,13 +269,27 @@ export function instantMs(instant: Timestamp, field: string): number {
   return timestampMs(instant)
 }
 
-/** Whether a repo that is held has any. */
-export async function hasTags(tx: Tx, repo: string): Promise<boolean> {
-  const one = tx
-    .selectFrom('tags')
-    .select('uid')
-    .where('root', '=', rootOf(repo))
-    .where('parent', '=', repo)
-    .limit(1)
-  return (await one.execute()).length > 0
+const TAGS_AT_ONCE = 500
+
+/**
+ * Takes the tags of a repo away that nobody could take away before, because they are immutable: they go with it. False where others are
+ * left, and then nothing may be changed.
+ */
+export async function removeLastTags(db: Db, tx: Tx, repo: string): Promise<boolean> {
+  const policy = await policyIn(tx, repo)
+  for (;;) {
+    const tags = await tx
+      .selectFrom('tags')
+      .select(['uid', 'name'])
+      .where('root', '=', rootOf(repo))
+      .where('parent', '=', repo)
+      .limit(TAGS_AT_ONCE)
+      .execute()
+    if (tags.length === 0) return true
+    if (policy === undefined || !tags.every(({ name }) => isImmutable(policy, name))) return false
+    for (const { uid } of tags) {
+      await deleteHistory(tx, uid)
+      await deleteResource(db, tx, 'tags', uid)
+    }
+  }
 }

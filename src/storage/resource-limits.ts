@@ -101,13 +101,17 @@ const remembered = new WeakMap<
  * How many there may be, if there is a limit. Asked by every create, so where the database can tell that no limit has changed the
  * answer of the last time holds.
  */
-export async function limitOf(
+export function limitOf(db: Db, tx: Tx, collection: Collection, root: string): Promise<number | undefined> {
+  return kindLimit(db, tx, kindOf[collection], root)
+}
+
+/** The same of any kind. */
+export async function kindLimit(
   db: Db,
   tx: Tx,
-  collection: Collection,
+  kind: ResourceKind,
   root: string,
 ): Promise<number | undefined> {
-  const kind = kindOf[collection]
   const version = db.version('access')
   if (version === undefined) return readLimit(tx, kind, root)
   let limits = remembered.get(db)
@@ -135,6 +139,22 @@ const counted = prepared((db, { root, collection }: { root: string; collection: 
     .where('root', '=', root)
     .where('collection', '=', collection),
 )
+
+/** How many resources of each kind an organization holds. */
+export async function countsIn(reader: Reader, root: string): Promise<Map<ResourceKind, number>> {
+  const rows = await reader
+    .selectFrom('counts')
+    .select((row) => ['collection', row.fn.sum('n').as('n')])
+    .where('root', '=', root)
+    .groupBy('collection')
+    .execute()
+  const of = (collection: string) => {
+    const n = Number(rows.find((row) => row.collection === collection)?.n ?? 0)
+    // The organization itself is none of the groups in it.
+    return collection === 'groups' ? n - 1 : n
+  }
+  return new Map(Object.entries(kindOf).map(([collection, kind]) => [kind, of(collection)]))
+}
 
 /** Throws code 8 when more than `limit` are counted. */
 export async function refuseBeyond(

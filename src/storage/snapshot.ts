@@ -8,7 +8,7 @@ export interface Snapshot extends Reads {
   close(): Promise<void>
 }
 
-/** For threads: on SQLite every read holds up its thread. */
+/** For other processes: on SQLite every read holds up whoever reads. */
 export function openSnapshot(source: DbSource): Promise<Snapshot> {
   return source.engine === 'sqlite' ? ofSqlite(source.file) : ofPostgres(source.url)
 }

@@ -532,6 +532,8 @@ export interface ManifestRow {
   /** A JSON object; '' for none. */
   annotations: string
   created_ms: number
+  /** When it was pushed last, or last lost a tag. */
+  touched_ms: number
   /** The bytes that were pushed. */
   content: Uint8Array
 }
@@ -565,6 +567,45 @@ export interface UploadRow {
   lease_ms: number
   created_ms: number
   expires_ms: number
+}
+
+/** Long work on the registry as a whole, which one process at a time does. */
+export interface RegistryRunRow {
+  /** Of the work. */
+  name: string
+  /** The run that does it, '' for none, and until when it is no other's unless it says that it lives. */
+  runner: string
+  lease_ms: number
+  due_ms: number
+  /** When it was last done to its end; 0: never. */
+  succeeded_ms: number
+  /** Where the next run goes on; '' at the beginning. */
+  position: string
+}
+
+/** What the repos of an organization hold together; of the digests that begin with one hex digit. */
+export interface RegistryUsageRow {
+  root: string
+  part: string
+  manifests: number
+  /** Of blobs, each counted once however many repos have it. */
+  bytes: number
+}
+
+/** What may become of the tags of a repo: has its uid, and goes with it. */
+export interface RepoPolicyRow {
+  root: string
+  uid: string
+  /** A RepoPolicy message that carries what was set. */
+  policy: Uint8Array
+  updated_ms: number
+  /** When retention runs next; 0 while it is not enabled. */
+  due_ms: number
+  /** A RetentionRun message; empty before the first. */
+  run: Uint8Array
+  /** The run that is under way, '' for none, and until when it is no other's unless it says that it lives. */
+  runner: string
+  lease_ms: number
 }
 
 /** Facts about the installation as a whole. */
@@ -626,6 +667,9 @@ export interface Tables {
   manifests: ManifestRow
   manifest_references: ManifestReferenceRow
   uploads: UploadRow
+  registry_runs: RegistryRunRow
+  registry_usage: RegistryUsageRow
+  repo_policies: RepoPolicyRow
   settings: SettingRow
 }
 

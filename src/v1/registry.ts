@@ -1,4 +1,5 @@
 import { Registry } from '#gen/chainguard/platform/registry/registry_pb.js'
+import type { BlobStore } from '../blobs/store.ts'
 import {
   type Handlers,
   implement,
@@ -9,6 +10,7 @@ import { notFound, unimplemented } from '../core/errors.ts'
 import type { RepoOptions } from '../registry/repos.ts'
 import type { Store } from '../storage/store.ts'
 import { deploymentHandlers } from './deployments.ts'
+import { imageFields, imageHandlers, imageTranslators } from './images.ts'
 import { registrySettingsHandlers } from './registry-settings.ts'
 import { repoHandlers, repoTranslators } from './repos.ts'
 import { tagHandlers, tagTranslators } from './tags.ts'
@@ -19,15 +21,20 @@ import { translation } from './translation.ts'
 const PACKAGE_TYPE = 'registry.chainguard.dev/Package'
 
 export function registryTranslation(store: Pick<Store, 'db'>): ServiceTranslation {
-  return translation(Registry, (field) => field, { ...repoTranslators(store), ...tagTranslators })
+  return translation(Registry, (field) => imageFields[field] ?? field, {
+    ...repoTranslators(store),
+    ...tagTranslators,
+    ...imageTranslators,
+  })
 }
 
-export function registryService(store: Store, options: RepoOptions): ServiceImplementation {
+export function registryService(store: Store, options: RepoOptions, blobs: BlobStore): ServiceImplementation {
   return implement(Registry, {
     ...repoHandlers(store, options),
     ...tagHandlers(store),
     ...deploymentHandlers(store),
     ...registrySettingsHandlers(store),
+    ...imageHandlers(store, blobs),
     ...notOffered,
 
     // Advisories know versions that were fixed, but neither which there are nor when they end.
@@ -39,19 +46,14 @@ export function registryService(store: Store, options: RepoOptions): ServiceImpl
 
 /** Why a method is not offered. */
 const reasons = {
-  'this registry keeps no manifests, so nothing is known of what is in an image': [
+  'this server reads no SBOMs; those that were attached to an image are pulled as its referrers': [
     'getSbom',
-    'getHelm',
-    'getChart',
-    'listChartsByImageRepo',
-    'getImageConfig',
-    'getArchs',
-    'getSize',
     'getRawSbom',
-    'getVulnReport',
-    'listManifestMetadata',
-    'getManifestDigestCount',
   ],
+  'this server does not look into charts': ['getHelm', 'getChart', 'listChartsByImageRepo'],
+  'this server scans no images': ['getVulnReport'],
+  'this server does not look for packages in images': ['listManifestMetadata'],
+  'how this is answered is not public; lists of tags have digests': ['getManifestDigestCount'],
   'this server builds no images': ['listBuildReports', 'getBuildStatus'],
   // An empty list would say that everything is still looked after.
   'this server does not know when software reaches its end of life': ['listEolTags'],

@@ -1,7 +1,7 @@
-import { Worker } from 'node:worker_threads'
 import { limits } from '../core/limits.ts'
+import { WorkerFailure, workerProcess } from '../worker/worker-process.ts'
 import type { Format, ReadResult } from './advisory-record.ts'
-import type { ReadingReply, ReadingRequest } from './reading-thread.ts'
+import type { ReadingRequest } from './reading-process.ts'
 
 /** Reads documents away from the event loop, each within its time and memory. */
 export interface DocumentReader {
@@ -10,82 +10,37 @@ export interface DocumentReader {
   close(): Promise<void>
 }
 
-interface Thread {
-  readonly worker: Worker
-  /** When it can read, or never will. Starting takes no document's time: a busy machine refuses none. */
-  readonly ready: Promise<void>
-  readonly waiting: Map<number, (result: ReadResult) => void>
-}
-
 export type ReadingBounds = Readonly<Record<'documentReadingMsMax' | 'documentReadingMemoryMib', number>>
 
-/** One thread, started with the first document: importing is work of the background. */
+/** One process, started with the first document: importing is work of the background. */
 export function documentReader({
   documentReadingMsMax: msMax,
   documentReadingMemoryMib: memoryMib,
 }: ReadingBounds = limits): DocumentReader {
-  let thread: Thread | undefined
-  let turn: Promise<unknown> = Promise.resolve()
-  let lastId = 0
-
-  const start = (): Thread => {
-    const worker = new Worker(new URL('./reading-thread.ts', import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: memoryMib },
-    })
-    const { promise: ready, resolve: begin } = Promise.withResolvers<void>()
-    const started: Thread = { worker, ready, waiting: new Map() }
-    worker.on('message', (reply: ReadingReply | 'ready') => {
-      if (reply === 'ready') return begin()
-      started.waiting.get(reply.id)?.(reply.result)
-      started.waiting.delete(reply.id)
-    })
-    const end = (reason: string) => {
-      if (thread === started) thread = undefined
-      begin()
-      for (const tell of started.waiting.values()) tell({ rejection: { line: 0, reason } })
-      started.waiting.clear()
+  const worker = workerProcess<ReadingRequest, ReadResult>(new URL('./reading-process.ts', import.meta.url), {
+    msMax,
+    memoryMib,
+  })
+  const reasonOf = ({ reason, message }: WorkerFailure): string => {
+    switch (reason) {
+      case 'time':
+        return `takes longer than ${msMax / 1000} s to be read`
+      case 'memory':
+        return `needs more than ${memoryMib} MiB to be read`
+      default:
+        return `cannot be read: ${message}`
     }
-    worker.on('error', (error: NodeJS.ErrnoException) =>
-      end(
-        error.code === 'ERR_WORKER_OUT_OF_MEMORY'
-          ? `needs more than ${memoryMib} MiB to be read`
-          : `cannot be read: ${error.message}`,
-      ),
-    )
-    worker.on('exit', () => end('cannot be read: the thread that read it ended'))
-    worker.unref()
-    return started
-  }
-
-  const readAlone = async (name: string, format: Format | '', content: Uint8Array): Promise<ReadResult> => {
-    thread ??= start()
-    const { worker, waiting, ready } = thread
-    const reading = Promise.withResolvers<ReadResult>()
-    const id = ++lastId
-    waiting.set(id, reading.resolve)
-    worker.ref()
-    await ready
-    const timer = setTimeout(() => {
-      waiting.delete(id)
-      reading.resolve({ rejection: { line: 0, reason: `takes longer than ${msMax / 1000} s to be read` } })
-      if (thread?.worker === worker) thread = undefined
-      void worker.terminate()
-    }, msMax)
-    worker.postMessage({ id, name, format, content } satisfies ReadingRequest)
-    const result = await reading.promise
-    clearTimeout(timer)
-    worker.unref()
-    return result
   }
 
   return {
-    read(name, format, content) {
-      const result = turn.then(() => readAlone(name, format, content))
-      turn = result
-      return result
+    async read(name, format, content) {
+      try {
+        return await worker.ask({ name, format, content })
+      } catch (error) {
+        if (!(error instanceof WorkerFailure)) throw error
+        return { rejection: { line: 0, reason: reasonOf(error) } }
+      }
     },
-    async close() {
-      await thread?.worker.terminate()
-    },
+    close: () => worker.close(),
   }
 }

@@ -149,7 +149,9 @@ onEveryDatabase('a suspended organization', (cast) => {
     const { owner, uid, name } = await cast().organization()
     const { installation } = cast().berth.berth
     const show = (text: string) => organizationSettings(installation, text, { limits: new Map() })
-    assert.deepEqual(await show(name), { uid, name, status: 'ready', resourceLimits: {} })
+    const { usage, ...shown } = await show(name)
+    assert.deepEqual(shown, { uid, name, status: 'ready', resourceLimits: {} })
+    assert.deepEqual([usage.identities, usage.groups, usage.repos], [1, 0, 0])
     assert.deepEqual(await show(uid), await show(name))
     const team = await owner.api.made(`iam/groups/${uid}`, { name: 'team' })
     for (const text of ['team', team.uid, 'f'.repeat(40), ''])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { limits } from '../../src/core/limits.ts'
-import { assertRefused, missing, onEveryStore } from '../support/cast.ts'
+import { assertRefused, badField, missing, onEveryStore } from '../support/cast.ts'
 import {
   descriptor,
   digest,
@@ -14,6 +14,7 @@ import {
   testImage,
   types,
 } from '../support/registry.ts'
+import { call } from '../support/rest.ts'
 
 const MANIFEST = 'registry.chainguard.dev/Manifest'
 
@@ -83,6 +84,91 @@ onEveryStore('registry: images that were pushed', (cast) => {
       })
     }
     assertRefused(await ask(digest('nothing'), 'size'), missing(MANIFEST, digest('nothing')))
+  })
+
+  test('version 1 tells the same, and how an image runs', async () => {
+    const { owner, name, organization, root } = await registryOf(cast())
+    const config = {
+      architecture: 'arm64',
+      config: {
+        User: '65532',
+        ExposedPorts: { '80/tcp': {} },
+        Env: ['PATH=/bin', 7],
+        Entrypoint: ['/bin/serve'],
+        Cmd: ['--all'],
+        Volumes: { '/data': {} },
+        WorkingDir: '/srv',
+        Labels: { team: 'web', odd: 1 },
+        StopSignal: 'SIGQUIT',
+      },
+    }
+    const bytes = Buffer.from(JSON.stringify(config))
+    await pushBlob(owner, name, bytes)
+    const image = testImage({ config: descriptor(types.config, bytes), layers: [] })
+    assert.equal((await putManifest(owner, name, 'v1', image)).status, 201)
+    const [{ uid: repo }] = (
+      await organization.owner.api.get('registry/repos', { 'uidp.descendants_of': root })
+    ).body.repos
+    const { token } = organization.owner.api
+    const ask = async (what: string) => {
+      const url = `${cast().berth.url}/registry/v1/repos/${repo}/digests/${image.digest}/${what}`
+      return call('GET', url, { token })
+    }
+    assert.deepEqual((await ask('architectures')).body, { archs: ['arm64'] })
+    assert.deepEqual((await ask('size')).body, { size: String(bytes.length), arch: 'arm64' })
+    assert.deepEqual((await ask('size?arch=arm64')).body.arch, 'arm64')
+    assert.equal((await ask('size?arch=amd64')).status, 404)
+    assertRefused(await ask('size?arch=A'), badField('arch'))
+    assertRefused(await ask('imageconfig?arch=A'), badField('arch'))
+    assert.deepEqual((await ask('imageconfig')).body, {
+      user: '65532',
+      exposedPorts: { '80/tcp': {} },
+      env: ['PATH=/bin'],
+      entrypoint: ['/bin/serve'],
+      cmd: ['--all'],
+      volumes: { '/data': {} },
+      workingDir: '/srv',
+      labels: { team: 'web' },
+      stopSignal: 'SIGQUIT',
+    })
+    await pushBlob(owner, name, Buffer.from('{}'))
+    const artifact = testImage({ config: descriptor(types.empty, '{}'), layers: [] })
+    await putManifest(owner, name, artifact.digest, artifact)
+    const url = `${cast().berth.url}/registry/v1/repos/${repo}/digests/${artifact.digest}/imageconfig`
+    assert.equal((await call('GET', url, { token })).body.user, '')
+  })
+
+  test('lists follow each push, move and delete: times, digests, totals, and repos by name', async () => {
+    const { owner, name, organization, root } = await registryOf(cast())
+    const { api } = organization.owner
+    const list = async (query: Record<string, string> = {}) =>
+      (await api.get('registry/tags', { 'uidp.descendants_of': root, ...query })).body
+    const [one, two] = [testImage(), testImage()]
+    await pushImage(owner, name, one, 'a')
+    await pushImage(owner, name, one, 'b')
+    const pushed = (await list({ name: 'a' })).tags[0]
+    assert.equal(pushed.digest, one.digest)
+    await pushImage(owner, name, two, 'a')
+    const [moved] = (await list({ name: 'a' })).tags
+    assert.deepEqual([moved.uid, moved.digest], [pushed.uid, two.digest])
+    assert.ok(Date.parse(moved.updateTime) > Date.parse(pushed.updateTime))
+    const since = await list({ updated_since: pushed.updateTime })
+    assert.deepEqual(
+      since.tags.map((tag: { name: string }) => tag.name).sort(),
+      ['a', 'b'],
+    )
+    const later = await list({ updated_since: (await list({ name: 'b' })).tags[0].updateTime })
+    assert.deepEqual([later.totalCount, later.tags[0].name], ['1', 'a'])
+    assert.deepEqual((await list({ digest: one.digest })).tags[0].name, 'b')
+    const repos = await api.get('registry/repos', {
+      'uidp.descendants_of': root,
+      name: name.split('/')[1] ?? '',
+    })
+    assert.deepEqual([repos.body.totalCount, repos.body.repos.length], ['1', 1])
+    await owner.ask('DELETE', `${name}/manifests/a`)
+    assert.equal((await list()).totalCount, '1')
+    await owner.ask('DELETE', `${name}/manifests/${one.digest}`)
+    assert.equal((await list()).totalCount, '0')
   })
 
   test('lists of tags find what was pushed, by all their filters', async () => {

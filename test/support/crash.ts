@@ -95,18 +95,7 @@ async function write(url: string, token: string, name: string, acknowledged: Ack
 async function assertWhole(db: Kysely<Tables>, acknowledged: readonly Acknowledged[]): Promise<void> {
   const uids = new Map<string, Set<string>>()
   for (const table of collections) {
-    const rows = await db.selectFrom(table).select(['uid', 'root']).execute()
-    uids.set(table, new Set(rows.map(({ uid }) => uid)))
-    const perRoot = new Map<string, number>()
-    for (const { root } of rows) perRoot.set(root, (perRoot.get(root) ?? 0) + 1)
-    const counts = await db
-      .selectFrom('counts')
-      .where('collection', '=', table)
-      .groupBy('root')
-      .select(['root', sql<number>`sum(n)`.as('n')])
-      .execute()
-    const counted = new Map(counts.filter(({ n }) => Number(n) > 0).map(({ root, n }) => [root, Number(n)]))
-    assert.deepEqual(counted, new Map([...perRoot].sort()), `counters of ${table}`)
+    uids.set(table, await assertCounted(db, table))
   }
   for (const { table, uid } of acknowledged)
     assert.ok(uids.get(table)?.has(uid), `${table} ${uid} was acknowledged and is lost`)
@@ -151,4 +140,23 @@ async function assertWhole(db: Kysely<Tables>, acknowledged: readonly Acknowledg
       assert.ok(product || recorded.has(uid), `${table} ${uid} has no audit record`)
     }
   }
+}
+
+/** The counters of a table are right; its uids. */
+export async function assertCounted(
+  db: Kysely<Tables>,
+  table: (typeof collections)[number] | 'tags',
+): Promise<Set<string>> {
+  const rows = await db.selectFrom(table).select(['uid', 'root']).execute()
+  const perRoot = new Map<string, number>()
+  for (const { root } of rows) perRoot.set(root, (perRoot.get(root) ?? 0) + 1)
+  const counts = await db
+    .selectFrom('counts')
+    .where('collection', '=', table)
+    .groupBy('root')
+    .select(['root', sql<number>`sum(n)`.as('n')])
+    .execute()
+  const counted = new Map(counts.filter(({ n }) => Number(n) > 0).map(({ root, n }) => [root, Number(n)]))
+  assert.deepEqual(counted, new Map([...perRoot].sort()), `counters of ${table}`)
+  return new Set(rows.map(({ uid }) => uid))
 }

@@ -44,6 +44,9 @@ export const databases: readonly TestDatabase[] = [
       ]),
 ].filter(({ name }) => process.env['BERTH_TEST_DATABASES']?.split(',').includes(name) ?? true)
 
+/** For programs that talk to a server: what it keeps its data in they cannot see, and starting them takes long. */
+export const anyDatabase: readonly TestDatabase[] = databases.slice(0, 1)
+
 async function openPglite(): Promise<Db> {
   const [{ PGlite }, { PGliteDialect }] = await Promise.all([
     import('@electric-sql/pglite'),

@@ -106,8 +106,9 @@ export async function serveBerth(
   t: Cleanup,
   env: Environment,
   args: readonly string[] = [],
+  options: RunOptions = {},
 ): Promise<Serving> {
-  const running = spawnBerth(t, ['serve', ...args], { BERTH_LISTEN: '127.0.0.1:0', ...env })
+  const running = spawnBerth(t, ['serve', ...args], { BERTH_LISTEN: '127.0.0.1:0', ...env }, options)
   const { child, output } = running
   const line = /^ready (\S+)\n/
   await new Promise<void>((resolve, reject) => {

@@ -17,7 +17,12 @@ import { requestAt } from '../support/methods.ts'
 
 const internal = 'internal to the public service'
 const noScim = 'does not offer'
-const noManifests = 'keeps no manifests'
+const noSboms = 'reads no SBOMs'
+const noCharts = 'does not look into charts'
+const noScans = 'scans no images'
+const noPackages = 'does not look for packages'
+const notPublic = 'is not public'
+
 const noBuilds = 'builds no images'
 const noCopies = 'copies no images'
 /** Not refused as such: nothing is there to be found. */
@@ -104,37 +109,17 @@ const table: readonly (readonly [service: string, method: string, binding: strin
   ['Registry', 'GetDeployment', 'get /registry/v1/repos/{repo_id=**}/deployment'],
   ['Registry', 'GetRegistrySettings', 'get /registry/v1/settings/{registry_id=**}'],
   ['Registry', 'UpdateRegistrySettings', 'put /registry/v1/settings/{registry_id=**}'],
-  ['Registry', 'GetSbom', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/sbom', noManifests],
-  ['Registry', 'GetHelm', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/helm', noManifests],
-  ['Registry', 'GetChart', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/chart', noManifests],
-  [
-    'Registry',
-    'ListChartsByImageRepo',
-    'get /registry/v1/repos/{repo_id=**}/chart-image-bindings',
-    noManifests,
-  ],
-  [
-    'Registry',
-    'GetImageConfig',
-    'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/imageconfig',
-    noManifests,
-  ],
-  [
-    'Registry',
-    'GetArchs',
-    'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/architectures',
-    noManifests,
-  ],
-  ['Registry', 'GetSize', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/size', noManifests],
-  ['Registry', 'GetRawSbom', 'get /registry/v1/repos/{repo_id=**}/digest/{digest=*}/rawsbom', noManifests],
-  [
-    'Registry',
-    'GetVulnReport',
-    'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/vulnreport',
-    noManifests,
-  ],
-  ['Registry', 'ListManifestMetadata', 'get /registry/v1/repos/{repo_id=**}/manifestmetdata', noManifests],
-  ['Registry', 'GetManifestDigestCount', 'get /registry/v1/digestcount/{parent_id=**}', noManifests],
+  ['Registry', 'GetSbom', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/sbom', noSboms],
+  ['Registry', 'GetHelm', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/helm', noCharts],
+  ['Registry', 'GetChart', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/chart', noCharts],
+  ['Registry', 'ListChartsByImageRepo', 'get /registry/v1/repos/{repo_id=**}/chart-image-bindings', noCharts],
+  ['Registry', 'GetImageConfig', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/imageconfig'],
+  ['Registry', 'GetArchs', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/architectures'],
+  ['Registry', 'GetSize', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/size'],
+  ['Registry', 'GetRawSbom', 'get /registry/v1/repos/{repo_id=**}/digest/{digest=*}/rawsbom', noSboms],
+  ['Registry', 'GetVulnReport', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/vulnreport', noScans],
+  ['Registry', 'ListManifestMetadata', 'get /registry/v1/repos/{repo_id=**}/manifestmetdata', noPackages],
+  ['Registry', 'GetManifestDigestCount', 'get /registry/v1/digestcount/{parent_id=**}', notPublic],
   ['Registry', 'ListBuildReports', 'get /registry/v1/buildreports', noBuilds],
   ['Registry', 'GetBuildStatus', 'get /registry/v1/buildstatus', noBuilds],
   ['Registry', 'GetUpdateStatus', 'get /registry/v1/repos/{repo_id=**}:updatestatus', noCopies],

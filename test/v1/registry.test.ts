@@ -148,7 +148,7 @@ onEveryDatabase('the registry of version 1', (cast) => {
     assertRefused(await owned.get('registry/versions/go'), missing('registry.chainguard.dev/Package', 'go'))
     const digest = `sha256:${'a'.repeat(64)}`
     for (const path of [
-      ...['sbom', 'helm', 'chart', 'imageconfig', 'architectures', 'size', 'vulnreport'].map(
+      ...['sbom', 'helm', 'chart', 'vulnreport'].map(
         (what) => `registry/repos/${repo}/digests/${digest}/${what}`,
       ),
       `registry/repos/${repo}/digest/${digest}/rawsbom`,
@@ -160,7 +160,12 @@ onEveryDatabase('the registry of version 1', (cast) => {
     ]) {
       const reply = await owned.get(path)
       assert.deepEqual([reply.status, reply.body.code], [501, 12], `${path} ${reply.text}`)
-      assert.match(reply.body.message, /this (registry|server) (keeps|builds|copies) no/)
+      assert.match(reply.body.message, /this server (reads|builds|copies|scans|does) no|is not public/)
+      assertRefused(await stranger.get(path), denied)
+    }
+    for (const what of ['imageconfig', 'architectures', 'size']) {
+      const path = `registry/repos/${repo}/digests/${digest}/${what}`
+      assertRefused(await owned.get(path), missing('registry.chainguard.dev/Manifest', digest))
       assertRefused(await stranger.get(path), denied)
     }
     for (const path of ['registry/buildreports', 'registry/buildstatus', 'registry/syncstatuses'])

@@ -1,10 +1,10 @@
+import { secondsIn } from '../../core/durations.ts'
 import { UsageError } from './invocation.ts'
 
-/** Go's durations and days, as `--ttl` takes them: `168h`, `90m`, `7d`, `1h30m`. In seconds. */
+/** A duration as `--ttl` takes it, in seconds. */
 export function seconds(option: string, text: string): number {
-  const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
-  const parts = [...text.matchAll(/(\d+)([smhd])/g)]
-  if (text === '' || parts.map(([part]) => part).join('') !== text)
+  const found = secondsIn(text)
+  if (found === undefined)
     throw new UsageError(`${option}: ${JSON.stringify(text)} must be a duration such as 30m, 168h or 7d`)
-  return parts.reduce((sum, [, count = '0', unit = 's']) => sum + Number(count) * (units[unit] ?? 0), 0)
+  return found
 }

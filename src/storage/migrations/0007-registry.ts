@@ -33,8 +33,8 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     .addPrimaryKeyConstraint('repo_blobs_pk', ['root', 'repo', 'digest'])
     .modifyEnd(keyOnly)
     .execute()
-  // Whether any repo still has a link to some bytes.
-  await db.schema.createIndex('repo_blobs_by_digest').on('repo_blobs').columns(['digest']).execute()
+  // Whether any repo, or any of an organization, still has a link to some bytes.
+  await db.schema.createIndex('repo_blobs_by_digest').on('repo_blobs').columns(['digest', 'root']).execute()
 
   await inRepo('manifests')
     .addColumn('digest', text, (c) => c.notNull())
@@ -44,6 +44,7 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     .addColumn('artifact_type', text, (c) => c.notNull())
     .addColumn('annotations', text, (c) => c.notNull())
     .addColumn('created_ms', int, (c) => c.notNull())
+    .addColumn('touched_ms', int, (c) => c.notNull())
     .addColumn('content', bytes, (c) => c.notNull())
     .addPrimaryKeyConstraint('manifests_pk', ['root', 'repo', 'digest'])
     .execute()
@@ -78,5 +79,49 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     .addColumn('expires_ms', int, (c) => c.notNull())
     .addPrimaryKeyConstraint('uploads_pk', ['root', 'repo', 'id'])
     .execute()
-  await db.schema.createIndex('uploads_by_expiry').on('uploads').columns(['expires_ms']).execute()
+  await db.schema.createIndex('uploads_by_expiry').on('uploads').columns(['expires_ms', 'id']).execute()
+  // What the blob store has of an upload says no more than its id.
+  await db.schema.createIndex('uploads_by_id').on('uploads').columns(['id']).execute()
+
+  // Long work on the registry that one process at a time does, and how far it is.
+  await db.schema
+    .createTable('registry_runs')
+    .addColumn('name', text, (c) => c.notNull())
+    .addColumn('runner', text, (c) => c.notNull())
+    .addColumn('lease_ms', int, (c) => c.notNull())
+    .addColumn('due_ms', int, (c) => c.notNull())
+    .addColumn('succeeded_ms', int, (c) => c.notNull())
+    .addColumn('position', text, (c) => c.notNull())
+    .addPrimaryKeyConstraint('registry_runs_pk', ['name'])
+    .execute()
+
+  // What organizations have stored, in parts that are written side by side.
+  await db.schema
+    .createTable('registry_usage')
+    .addColumn('root', text, (c) => c.notNull())
+    .addColumn('part', text, (c) => c.notNull())
+    .addColumn('manifests', int, (c) => c.notNull())
+    .addColumn('bytes', int, (c) => c.notNull())
+    .addPrimaryKeyConstraint('registry_usage_pk', ['root', 'part'])
+    .modifyEnd(keyOnly)
+    .execute()
+
+  await db.schema
+    .createTable('repo_policies')
+    .addColumn('root', text, (c) => c.notNull())
+    .addColumn('uid', text, (c) => c.notNull())
+    .addColumn('policy', bytes, (c) => c.notNull())
+    .addColumn('updated_ms', int, (c) => c.notNull())
+    .addColumn('due_ms', int, (c) => c.notNull())
+    .addColumn('run', bytes, (c) => c.notNull())
+    .addColumn('runner', text, (c) => c.notNull())
+    .addColumn('lease_ms', int, (c) => c.notNull())
+    .addPrimaryKeyConstraint('repo_policies_pk', ['root', 'uid'])
+    .execute()
+  await db.schema
+    .createIndex('repo_policies_by_due')
+    .on('repo_policies')
+    .columns(['due_ms'])
+    .where(sql.ref('due_ms'), '>', sql.lit(0))
+    .execute()
 }

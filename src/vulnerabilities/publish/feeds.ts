@@ -2,7 +2,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { BodyStream } from '../../http.ts'
 import type { Drafts, FeedFiles, StoredFeed } from './feed-files.ts'
-import type { FeedThreads } from './feed-threads.ts'
+import type { FeedProcesses } from './feed-processes.ts'
 import type { FeedJob } from './make-feed.ts'
 
 /** Feeds as answers: each is made once, whoever asks for it meanwhile, and sent while it is being made when that takes long. */
@@ -30,7 +30,7 @@ export interface Feeds {
 
 export interface FeedsOptions {
   readonly files: FeedFiles
-  readonly threads: FeedThreads
+  readonly processes: FeedProcesses
   /** An answer begins at the latest after so long, whole or not. */
   readonly waitMs?: number
 }
@@ -45,7 +45,7 @@ interface Making {
   readonly made: Promise<boolean>
 }
 
-export function publishedFeeds({ files, threads, waitMs = WAIT_MS }: FeedsOptions): Feeds {
+export function publishedFeeds({ files, processes, waitMs = WAIT_MS }: FeedsOptions): Feeds {
   const makings = new Map<string, Promise<Making>>()
 
   const makingOf = (name: string, request: FeedRequest): Promise<Making> => {
@@ -60,7 +60,7 @@ export function publishedFeeds({ files, threads, waitMs = WAIT_MS }: FeedsOption
 
   const begin = async (name: string, request: FeedRequest): Promise<Making> => {
     const drafts = await files.drafts(name, isText(request))
-    const made = threads.make({ ...request, ...drafts }).then(
+    const made = processes.make({ ...request, ...drafts }).then(
       async (hasContent) => {
         if (hasContent) await files.keep(name, drafts)
         return hasContent

@@ -23,7 +23,7 @@ export const wholeFeeds = [
 ] as const
 export type WholeFeed = (typeof wholeFeeds)[number]
 
-/** Plain data: it goes to a thread. */
+/** Plain data: it goes to another process. */
 export interface FeedJob {
   readonly group: Uid
   /** A feed of everything, or the OpenVEX document of one artifact. */

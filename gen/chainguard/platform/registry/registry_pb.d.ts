@@ -1603,6 +1603,20 @@ export declare type ImageConfigRequest = Message<"chainguard.platform.registry.I
    * @generated from field: string digest = 2;
    */
   digest: string;
+
+  /**
+   * Architecture, `amd64` when it is empty. An image that is no index has one for all.
+   *
+   * @generated from field: string arch = 3;
+   */
+  arch: string;
+
+  /**
+   * Has no meaning here.
+   *
+   * @generated from field: bool registry = 4;
+   */
+  registry: boolean;
 };
 
 /**
@@ -1657,6 +1671,13 @@ export declare type SizeRequest = Message<"chainguard.platform.registry.SizeRequ
    * @generated from field: string digest = 2;
    */
   digest: string;
+
+  /**
+   * Architecture, `amd64` when it is empty. An image that is no index has one for all.
+   *
+   * @generated from field: string arch = 3;
+   */
+  arch: string;
 };
 
 /**
@@ -1890,11 +1911,73 @@ export declare type ListChartsByImageRepoResponse = Message<"chainguard.platform
 export declare const ListChartsByImageRepoResponseSchema: GenMessage<ListChartsByImageRepoResponse>;
 
 /**
- * Answer of GetImageConfig, which is never given.
+ * Answer of GetImageConfig: what the configuration of an image says of how it runs.
  *
  * @generated from message chainguard.platform.registry.ImageConfig
  */
 export declare type ImageConfig = Message<"chainguard.platform.registry.ImageConfig"> & {
+  /**
+   * Who it runs as.
+   *
+   * @generated from field: string user = 1;
+   */
+  user: string;
+
+  /**
+   * Ports that it listens on, such as `80/tcp`.
+   *
+   * @generated from field: map<string, chainguard.platform.registry.ImageConfig.ExposedPort> exposed_ports = 2;
+   */
+  exposedPorts: { [key: string]: ImageConfig_ExposedPort };
+
+  /**
+   * Variables, each `NAME=value`.
+   *
+   * @generated from field: repeated string env = 3;
+   */
+  env: string[];
+
+  /**
+   * What is run.
+   *
+   * @generated from field: repeated string entrypoint = 4;
+   */
+  entrypoint: string[];
+
+  /**
+   * Arguments of that, or what is run.
+   *
+   * @generated from field: repeated string cmd = 5;
+   */
+  cmd: string[];
+
+  /**
+   * Places that data is written to.
+   *
+   * @generated from field: map<string, chainguard.platform.registry.ImageConfig.Volume> volumes = 6;
+   */
+  volumes: { [key: string]: ImageConfig_Volume };
+
+  /**
+   * Directory in which it is run.
+   *
+   * @generated from field: string working_dir = 7;
+   */
+  workingDir: string;
+
+  /**
+   * Labels.
+   *
+   * @generated from field: map<string, string> labels = 8;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * Signal that ends it.
+   *
+   * @generated from field: string stop_signal = 9;
+   */
+  stopSignal: string;
 };
 
 /**
@@ -1904,11 +1987,45 @@ export declare type ImageConfig = Message<"chainguard.platform.registry.ImageCon
 export declare const ImageConfigSchema: GenMessage<ImageConfig>;
 
 /**
- * Answer of GetArchs, which is never given.
+ * A port that it listens on.
+ *
+ * @generated from message chainguard.platform.registry.ImageConfig.ExposedPort
+ */
+export declare type ImageConfig_ExposedPort = Message<"chainguard.platform.registry.ImageConfig.ExposedPort"> & {
+};
+
+/**
+ * Describes the message chainguard.platform.registry.ImageConfig.ExposedPort.
+ * Use `create(ImageConfig_ExposedPortSchema)` to create a new message.
+ */
+export declare const ImageConfig_ExposedPortSchema: GenMessage<ImageConfig_ExposedPort>;
+
+/**
+ * A place that data is written to.
+ *
+ * @generated from message chainguard.platform.registry.ImageConfig.Volume
+ */
+export declare type ImageConfig_Volume = Message<"chainguard.platform.registry.ImageConfig.Volume"> & {
+};
+
+/**
+ * Describes the message chainguard.platform.registry.ImageConfig.Volume.
+ * Use `create(ImageConfig_VolumeSchema)` to create a new message.
+ */
+export declare const ImageConfig_VolumeSchema: GenMessage<ImageConfig_Volume>;
+
+/**
+ * Answer of GetArchs.
  *
  * @generated from message chainguard.platform.registry.Archs
  */
 export declare type Archs = Message<"chainguard.platform.registry.Archs"> & {
+  /**
+   * Such as `amd64`, or `arm/v7` with a variant.
+   *
+   * @generated from field: repeated string archs = 1;
+   */
+  archs: string[];
 };
 
 /**
@@ -1918,11 +2035,24 @@ export declare type Archs = Message<"chainguard.platform.registry.Archs"> & {
 export declare const ArchsSchema: GenMessage<Archs>;
 
 /**
- * Answer of GetSize, which is never given.
+ * Answer of GetSize.
  *
  * @generated from message chainguard.platform.registry.Size
  */
 export declare type Size = Message<"chainguard.platform.registry.Size"> & {
+  /**
+   * In bytes.
+   *
+   * @generated from field: int64 size = 1;
+   */
+  size: bigint;
+
+  /**
+   * Architecture that was measured.
+   *
+   * @generated from field: string arch = 2;
+   */
+  arch: string;
 };
 
 /**
@@ -2383,7 +2513,8 @@ export declare const Registry: GenService<{
     output: typeof RegistrySettingsSchema;
   },
   /**
-   * Reads the software bill of materials of an image. Not offered: this server holds no manifests.
+   * Reads the software bill of materials of an image. Not offered: those that were attached to an image
+   * are pulled as its referrers.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetSbom
    */
@@ -2393,7 +2524,7 @@ export declare const Registry: GenService<{
     output: typeof Sbom2Schema;
   },
   /**
-   * Reads the Helm values of an image. Not offered: this server holds no manifests.
+   * Reads the Helm values of an image. Not offered: this server does not look into charts.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetHelm
    */
@@ -2403,7 +2534,7 @@ export declare const Registry: GenService<{
     output: typeof HelmSchema;
   },
   /**
-   * Reads a chart. Not offered: this server holds no manifests.
+   * Reads a chart. Not offered: this server does not look into charts.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetChart
    */
@@ -2413,7 +2544,7 @@ export declare const Registry: GenService<{
     output: typeof ChartSchema;
   },
   /**
-   * Lists the charts that use images of a repo. Not offered: this server holds no manifests.
+   * Lists the charts that use images of a repo. Not offered: this server does not look into charts.
    *
    * @generated from rpc chainguard.platform.registry.Registry.ListChartsByImageRepo
    */
@@ -2423,7 +2554,8 @@ export declare const Registry: GenService<{
     output: typeof ListChartsByImageRepoResponseSchema;
   },
   /**
-   * Reads the configuration of an image. Not offered: this server holds no manifests.
+   * Reads the configuration of an image. Fails with NOT_FOUND where the repo has no such image, or none for
+   * the architecture.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetImageConfig
    */
@@ -2433,7 +2565,7 @@ export declare const Registry: GenService<{
     output: typeof ImageConfigSchema;
   },
   /**
-   * Lists the architectures of an image. Not offered: this server holds no manifests.
+   * Lists the architectures of an image, in the order of its index.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetArchs
    */
@@ -2443,7 +2575,7 @@ export declare const Registry: GenService<{
     output: typeof ArchsSchema;
   },
   /**
-   * Measures an image. Not offered: this server holds no manifests.
+   * Measures an image: the bytes of its layers and its configuration.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetSize
    */
@@ -2464,7 +2596,7 @@ export declare const Registry: GenService<{
     output: typeof RawSbomSchema;
   },
   /**
-   * Reads what a scanner found in an image. Not offered: this server holds no manifests.
+   * Reads what a scanner found in an image. Not offered: this server scans no images.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetVulnReport
    */
@@ -2474,7 +2606,7 @@ export declare const Registry: GenService<{
     output: typeof VulnReportSchema;
   },
   /**
-   * Lists what is known of the manifests of a repo. Not offered: this server holds no manifests.
+   * Lists the packages of images. Not offered: this server does not look into images.
    *
    * @generated from rpc chainguard.platform.registry.Registry.ListManifestMetadata
    */
@@ -2484,7 +2616,7 @@ export declare const Registry: GenService<{
     output: typeof ManifestMetadataListSchema;
   },
   /**
-   * Counts the manifests below a group or repo. Not offered: this server holds no manifests.
+   * Counts the manifests below a group or repo. Not offered: the form of its answer is not public.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetManifestDigestCount
    */

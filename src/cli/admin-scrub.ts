@@ -1,0 +1,187 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Command } from 'commander'
+import { limits } from '../core/limits.ts'
+import { SetupError, UsageError } from '../installation.ts'
+import { takeWork } from '../oci/run-rows.ts'
+import { type Finding, isWrong } from '../oci/scrub/findings.ts'
+import type { ScrubProgress, ScrubReport } from '../oci/scrub/run.ts'
+import { scrub } from '../oci/scrub/scrub.ts'
+import type { Column } from './client/output.ts'
+import { bar } from './client/progress-bar.ts'
+import { bytesIn, sizeText } from './client/sizes.ts'
+import { configOrExit, withBlobStore } from './operator.ts'
+import { print, table } from './operator-output.ts'
+import { progressLine, untilInterrupted } from './operator-progress.ts'
+
+/** `berth admin scrub`: whether what was pushed can still be pulled as it was. */
+export function addScrubCommand(admin: Command): void {
+  admin
+    .command('scrub')
+    .description('read all stored blobs and manifests again, and compare them with their digests')
+    .option('--rate <bytes/s>', 'read no faster, such as 50MiB/s (default: as fast as it goes)')
+    .option('--limit <bytes>', 'end after so many bytes, such as 500GiB')
+    .option('--continue', 'go on where the last scrub ended, by its --limit or cut short', false)
+    .option('--repair', 'let a push of the same bytes mend what is missing or damaged', false)
+    .option('--json', 'print JSON', false)
+    .addHelpText('after', help)
+    .action((options: Options) => {
+      const config = configOrExit()
+      return withBlobStore(config, async ({ store }, blobs) => {
+        const rate = sizeIn('--rate', options.rate?.replace(/\/s$/, ''), 'a rate such as 50MiB/s')
+        const bytesMax = sizeIn('--limit', options.limit, 'a size such as 500GiB')
+        const { db, clock } = store
+        const work = await takeWork({ db, clock, onError: (error) => tell(String(error)) }, 'scrub')
+        if (work === undefined) throw new SetupError('another process scrubs at the moment')
+        const findings = collected()
+        const line = progressLine()
+        try {
+          const report = await scrub({
+            store,
+            blobs,
+            repair: options.repair,
+            throttle: rate === undefined ? undefined : throttleTo(rate),
+            bytesMax,
+            position: options.continue ? work.position : '',
+            reach: work.reach,
+            onFinding: findings.add,
+            onProgress: progressTold(line, findings),
+            signal: AbortSignal.any([untilInterrupted(), work.signal]),
+            orphanAgeMs: limits.strayAgeMsMin,
+          })
+          line('')
+          const { position } = report
+          await work.giveBack({ position, ...(position === '' && { succeeded_ms: clock() }) })
+          print(options.json, { ...report, ...findings.report() }, textOf(report, findings))
+        } catch (error) {
+          line('')
+          await work.giveBack()
+          throw error
+        }
+        if (findings.wrong() > 0) process.exitCode = FOUND
+      })
+    })
+}
+
+interface Options {
+  readonly rate?: string
+  readonly limit?: string
+  readonly continue: boolean
+  readonly repair: boolean
+  readonly json: boolean
+}
+
+/** Exit code when something is missing or damaged: none that a failure has. */
+const FOUND = 5
+
+const help = `
+It may run beside the server. Exit codes: 0 all is well, ${FOUND} something is missing or damaged, 1 it failed.
+
+With --repair the server forgets bytes that are missing or damaged: whoever pushes the image again mends it in all repos that have it.
+Until then pulls of it answer 404. Damaged bytes stay where the report says, until the next collection.
+
+Examples:
+  berth admin scrub --rate 50MiB/s
+  berth admin scrub --limit 500GiB --continue --json      a part of it each night
+  berth admin scrub --repair
+`
+
+function sizeIn(option: string, text: string | undefined, what: string): number | undefined {
+  if (text === undefined) return undefined
+  const found = bytesIn(text)
+  if (found === undefined) throw new UsageError(`${option}: ${JSON.stringify(text)} must be ${what}`)
+  return found
+}
+
+function tell(line: string): void {
+  process.stderr.write(`berth: ${line}\n`)
+}
+
+/** Waits for as long as the bytes so far should have taken. */
+function throttleTo(bytesPerSecond: number): (bytes: number) => Promise<void> {
+  let [startMs, sum] = [performance.now(), 0]
+  return async (bytes) => {
+    sum += bytes
+    const aheadMs = (sum / bytesPerSecond) * 1000 - (performance.now() - startMs)
+    if (aheadMs > 1) await sleep(aheadMs)
+    // What was missed, by a slow disk, is not made up for.
+    else if (aheadMs < -1000) [startMs, sum] = [performance.now(), 0]
+  }
+}
+
+interface Findings {
+  add(finding: Finding): void
+  wrong(): number
+  report(): {
+    readonly counts: Readonly<Record<string, number>>
+    readonly findings: readonly Finding[]
+  }
+}
+
+function collected(): Findings {
+  const counts: Record<Finding['kind'], number> = {
+    missing: 0,
+    damaged: 0,
+    unreadable: 0,
+    incomplete: 0,
+    orphan: 0,
+  }
+  const findings: Finding[] = []
+  return {
+    add(finding) {
+      counts[finding.kind]++
+      if (counts[finding.kind] <= limits.scrubFindingsMax) findings.push(finding)
+    },
+    wrong: () => counts.missing + counts.damaged + counts.unreadable,
+    report: () => ({ counts, findings }),
+  }
+}
+
+function progressTold(line: (sentence: string) => void, { wrong }: Findings) {
+  const startMs = performance.now()
+  let shownMs = 0
+  return ({ bytes, bytesInAll }: ScrubProgress) => {
+    const now = performance.now()
+    if (now - shownMs < 200) return
+    shownMs = now
+    const rate = bytes / Math.max((now - startMs) / 1000, 0.001)
+    const left = timeText((bytesInAll - bytes) / rate)
+    line(
+      `${bar(bytes / bytesInAll)} ${sizeText(bytes)} of ${sizeText(bytesInAll)}, ${sizeText(Math.round(rate))}/s, ${left} left, ${wrong()} wrong`,
+    )
+  }
+}
+
+function timeText(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds))
+  if (whole < 60) return `${whole} s`
+  return whole < 3600
+    ? `${Math.round(whole / 60)} min`
+    : `${Math.floor(whole / 3600)} h ${Math.round((whole % 3600) / 60)} min`
+}
+
+function textOf({ blobs, bytes, manifests, position }: ScrubReport, findings: Findings): string {
+  const all = findings.report().findings
+  const text = all.length === 0 ? '' : `${table(all, columns, '')}\n`
+  const unmended = all.filter((finding) => isWrong(finding) && !finding.repaired).length
+  const end = position === '' ? '' : `; ended at ${position}, --continue goes on`
+  const advice =
+    unmended === 0
+      ? ''
+      : '--repair lets a push of the same bytes mend what is missing or damaged; a manifest is deleted first.\n'
+  return `${text}${blobs} blobs (${sizeText(bytes)}) and ${manifests} manifests read, ${findings.wrong()} wrong${end}\n${advice}`
+}
+
+const columns: readonly Column<Finding>[] = [
+  { title: 'FOUND', kind: 'name', value: ({ kind }) => kind },
+  { title: 'WHAT', value: ({ what }) => what },
+  { title: 'DIGEST', kind: 'name', value: ({ digest }) => digest },
+  { title: 'WHY', kind: 'long', value: ({ reason }) => reason },
+  { title: 'REPAIRED', value: ({ repaired }) => (repaired ? 'yes' : '') },
+  { title: 'STORED AT', kind: 'name', value: ({ location }) => location },
+  {
+    title: 'REPOS',
+    kind: 'long',
+    value: ({ repos, repoCount }) =>
+      `${repos.map(({ name }) => name).join(', ')}${repoCount > repos.length ? ` and ${repoCount - repos.length} more` : ''}`,
+  },
+]

@@ -1,0 +1,19 @@
+import { collectLinks } from './links.ts'
+import { type CollectionOptions, type CollectionReport, newTally } from './run.ts'
+import { collectStrays } from './strays.ts'
+import { collectUnlinked } from './unlinked.ts'
+import { collectUploads } from './uploads.ts'
+
+/**
+ * Online collection: takes what nobody needs from the registry, beside pushes and pulls. It holds a few rows at a time; a manifest, once
+ * acknowledged, never loses a blob to it, whatever the grace. A run that is cut short loses nothing: the next one finds what is left.
+ */
+export async function collect(options: CollectionOptions): Promise<CollectionReport> {
+  const nowMs = options.store.clock()
+  const run = { ...options, nowMs, cutoffMs: nowMs - options.graceMs, tally: newTally() }
+  await collectLinks(run)
+  await collectUnlinked(run)
+  await collectUploads(run)
+  await collectStrays(run)
+  return run.tally.report()
+}

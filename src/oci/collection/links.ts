@@ -1,0 +1,100 @@
+import { rootOf } from '../../core/uid.ts'
+import { recordEvent } from '../../storage/audit-events.ts'
+import { type Db, inTransaction, type Tx } from '../../storage/db.ts'
+import { unlinkBlobs } from '../../storage/registry-usage.ts'
+import { runInTransaction, runLongText, type SqlText, sqlText } from '../../storage/sql-text.ts'
+import { batches, betweenBatches, type CollectionRun, ROWS_SEEN_AT_ONCE } from './run.ts'
+
+/**
+ * Links of repos to blobs that no manifest of the repo needs, once they are older than the grace. Whoever pushes a manifest holds the
+ * links that it needs; here they are held before anybody looks whether a manifest needs them. So one of the two waits for the other.
+ */
+
+interface Link {
+  readonly root: string
+  readonly repo: string
+  readonly digest: string
+  readonly size: number
+}
+
+export async function collectLinks(run: CollectionRun): Promise<void> {
+  const { store, dryRun, tally, onProgress } = run
+  let [seen, recorded] = [0, '']
+  for await (const page of pagesOfLinks(store.db, run.cutoffMs)) {
+    seen += page.length
+    const unneeded = page.filter((link) => Number(link.unneeded) === 1)
+    for (const [repo, links] of Map.groupBy(unneeded, (link) => link.repo))
+      for (const some of batches(links)) {
+        const taken = dryRun ? some : await takeLinks(run, repo, some, recorded !== repo)
+        if (taken.length > 0) recorded = repo
+        for (const { root, size } of taken) tally.count('links', Number(size), root)
+        await betweenBatches(run, taken.length)
+      }
+    onProgress?.({ step: 'links', seen, report: tally.report() })
+    await betweenBatches(run, 0)
+  }
+}
+
+/** That a manifest of its repo needs the link `l`. */
+const NEEDED = `exists (select 1 from manifest_references as r
+  where r.root = l.root and r.repo = l.repo and r.digest = l.digest and r.kind = 'blob')`
+
+/** All links in the order of their key; `unneeded` is 1 for those that are old enough and needed by nothing. */
+async function* pagesOfLinks(db: Db, cutoffMs: number): AsyncGenerator<(Link & { unneeded: number })[]> {
+  for (let after: Pick<Link, 'root' | 'repo' | 'digest'> = { root: '', repo: '', digest: '' }; ; ) {
+    const sql = sqlText(db.engine)
+    const text = `select l.root, l.repo, l.digest, l.size,
+        case when l.linked_ms <= ${sql.bind(cutoffMs)} and not ${NEEDED} then 1 else 0 end as unneeded
+      from repo_blobs as l where (l.root, l.repo, l.digest) > (${sql.bindAll([after.root, after.repo, after.digest])})
+      order by l.root, l.repo, l.digest limit ${sql.bind(ROWS_SEEN_AT_ONCE)}`
+    const page = await runLongText<Link & { unneeded: number }>(db, text, sql)
+    yield page
+    const last = page.at(-1)
+    if (last === undefined || page.length < ROWS_SEEN_AT_ONCE) return
+    after = last
+  }
+}
+
+/** Of one repo at a time: what its organization has stored is counted in rows that others hold, too. `isFirst`: in this run. */
+async function takeLinks(
+  run: CollectionRun,
+  repo: string,
+  candidates: readonly Link[],
+  isFirst: boolean,
+): Promise<Link[]> {
+  const { db } = run.store
+  return inTransaction(db, async (tx) => {
+    const chosen = (sql: SqlText) =>
+      `l.root = ${sql.bind(rootOf(repo))} and l.repo = ${sql.bind(repo)}
+        and l.digest in (${sql.bindAll(candidates.map(({ digest }) => digest))}) and l.linked_ms <= ${sql.bind(run.cutoffMs)}`
+    const { lockForUpdate } = db.rules
+    if (lockForUpdate !== '') {
+      const sql = sqlText(db.engine)
+      const text = `select 1 from repo_blobs as l where ${chosen(sql)} order by l.digest${lockForUpdate}`
+      await runInTransaction(tx, text, sql)
+    }
+    // A statement of its own: it sees what was committed while the one before waited.
+    const sql = sqlText(db.engine)
+    const text = `select l.root, l.repo, l.digest, l.size from repo_blobs as l where ${chosen(sql)} and not ${NEEDED}`
+    const links = await runInTransaction<Link>(tx, text, sql)
+    await unlinkBlobs(
+      db,
+      tx,
+      repo,
+      links.map(({ digest }) => digest),
+    )
+    if (isFirst && links.length > 0) await recordCollection(run, tx, repo)
+    return links
+  })
+}
+
+function recordCollection({ nowMs }: CollectionRun, tx: Tx, repo: string): Promise<void> {
+  return recordEvent(tx, {
+    timeMs: nowMs,
+    actor: 'system',
+    method: 'berth.registry.v1.Distribution/CollectBlobs',
+    uid: repo,
+    requestId: '',
+    address: '',
+  })
+}

@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto'
+import { limits } from '../core/limits.ts'
+import { type Db, inTransaction } from '../storage/db.ts'
+import type { RegistryRunRow } from '../storage/tables.ts'
+
+/**
+ * Which process does long work on the registry. It takes the work for a while and says again and again that it lives; when it dies, the
+ * while ends and another one may begin.
+ */
+
+export type WorkName = 'collection' | 'scrub'
+
+export interface TakenWork {
+  readonly name: WorkName
+  readonly runner: string
+  /** Where the run before has ended, '' at the beginning. */
+  readonly position: string
+  /** Aborted once the work is no longer this run's. */
+  readonly signal: AbortSignal
+  /** Remembers how far it is. */
+  reach(position: string): Promise<void>
+  /** Ends the run. */
+  giveBack(outcome?: Partial<Pick<RegistryRunRow, 'due_ms' | 'succeeded_ms' | 'position'>>): Promise<void>
+}
+
+export interface WorkOptions {
+  readonly db: Db
+  readonly clock: () => number
+  readonly leaseMs?: number | undefined
+  readonly onError: (error: unknown) => void
+}
+
+export async function readWork({ kysely }: Db, name: WorkName): Promise<RegistryRunRow | undefined> {
+  return await kysely.selectFrom('registry_runs').selectAll().where('name', '=', name).executeTakeFirst()
+}
+
+/** Makes the row of some work where there is none. */
+export async function planWork(db: Db, name: WorkName, dueMs: number): Promise<void> {
+  const row: RegistryRunRow = {
+    name,
+    runner: '',
+    lease_ms: 0,
+    due_ms: dueMs,
+    succeeded_ms: 0,
+    position: '',
+  }
+  await inTransaction(db, (tx) =>
+    tx
+      .insertInto('registry_runs')
+      .values(row)
+      .onConflict((conflict) => conflict.column('name').doNothing())
+      .execute(),
+  )
+}
+
+/** Takes the work for a new run; undefined while another one has it, or before it is due. */
+export async function takeWork(
+  { db, clock, leaseMs = limits.registryRunLeaseMs, onError }: WorkOptions,
+  name: WorkName,
+  { dueBy = Number.MAX_SAFE_INTEGER }: { readonly dueBy?: number } = {},
+): Promise<TakenWork | undefined> {
+  const runner = randomBytes(8).toString('hex')
+  await planWork(db, name, Number.MAX_SAFE_INTEGER)
+  const now = clock()
+  const row = await inTransaction(db, (tx) =>
+    tx
+      .updateTable('registry_runs')
+      .set({ runner, lease_ms: now + leaseMs })
+      .where('name', '=', name)
+      .where('due_ms', '<=', dueBy)
+      .where('lease_ms', '<=', now)
+      .returningAll()
+      .executeTakeFirst(),
+  )
+  if (row === undefined) return undefined
+  const end = new AbortController()
+  const change = async (changed: Partial<RegistryRunRow>) => {
+    const { numUpdatedRows } = await inTransaction(db, (tx) =>
+      tx
+        .updateTable('registry_runs')
+        .set(changed)
+        .where('name', '=', name)
+        .where('runner', '=', runner)
+        .executeTakeFirst(),
+    )
+    if (numUpdatedRows === 0n) end.abort(new WorkLost(name))
+  }
+  let keeping: Promise<void> | undefined
+  const timer = setInterval(() => {
+    keeping ??= change({ lease_ms: clock() + leaseMs })
+      .catch(onError)
+      .finally(() => {
+        keeping = undefined
+      })
+  }, leaseMs / 3)
+  timer.unref()
+  return {
+    name,
+    runner,
+    position: row.position,
+    signal: end.signal,
+    reach: (position) => change({ position }),
+    async giveBack(outcome = {}) {
+      clearInterval(timer)
+      await keeping
+      await change({ ...outcome, runner: '', lease_ms: 0 })
+    },
+  }
+}
+
+/** Another process has taken the work: this one said for too long nothing. */
+export class WorkLost extends Error {
+  override readonly name = 'WorkLost'
+
+  constructor(work: WorkName) {
+    super(`another process goes on with the ${work}`)
+  }
+}

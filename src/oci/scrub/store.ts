@@ -1,0 +1,92 @@
+import type { StoredBytes, StoredUpload } from '../../blobs/store.ts'
+import { readLocation } from '../blob-locations.ts'
+import { nobodys, reposWith } from './findings.ts'
+import type { ScrubOptions } from './run.ts'
+
+/** All that the store has: what the database does not know, and what has grown. */
+
+const AT_ONCE = 500
+
+export async function scrubStore(options: ScrubOptions): Promise<void> {
+  const some: StoredBytes[] = []
+  for await (const stored of options.blobs.blobs()) {
+    some.push(stored)
+    if (some.length >= AT_ONCE) await compare(options, some.splice(0))
+  }
+  await compare(options, some)
+  const uploads: StoredUpload[] = []
+  for await (const upload of options.blobs.uploads()) {
+    uploads.push(upload)
+    if (uploads.length >= AT_ONCE) await compareUploads(options, uploads.splice(0))
+  }
+  await compareUploads(options, uploads)
+}
+
+async function compare(options: ScrubOptions, found: readonly StoredBytes[]): Promise<void> {
+  const { store, onFinding, signal, orphanAgeMs } = options
+  signal?.throwIfAborted()
+  const digestOf = ({ location }: StoredBytes) => readLocation(location)?.digest ?? ''
+  const digests = [...new Set(found.map(digestOf))].filter((digest) => digest !== '')
+  const rows =
+    digests.length === 0
+      ? []
+      : await store.db.kysely
+          .selectFrom('blobs')
+          .select(['digest', 'location', 'size'])
+          .where('digest', 'in', digests)
+          .execute()
+  const known = new Map(rows.map((row) => [row.location, row]))
+  for (const stored of found) {
+    const { location, size: bytes, modifiedMs } = stored
+    const row = known.get(location)
+    if (row === undefined) {
+      const age = store.clock() - Math.max(modifiedMs, readLocation(location)?.chosenMs ?? 0)
+      if (age < orphanAgeMs) continue
+      const digest = digestOf(stored)
+      const reason =
+        digest === ''
+          ? 'the registry gives nothing such a name: it stays'
+          : 'the database does not know it; a collection takes it'
+      onFinding({ kind: 'orphan', what: 'blob', digest, location, bytes, reason, ...nobodys })
+    } else if (bytes > Number(row.size)) {
+      const reason = `it has ${bytes} bytes, not ${row.size}, and only those are given out`
+      const repos = await reposWith(store.db, row.digest)
+      onFinding({
+        kind: 'damaged',
+        what: 'blob',
+        digest: row.digest,
+        location,
+        bytes,
+        reason,
+        repaired: false,
+        ...repos,
+      })
+    }
+  }
+}
+
+async function compareUploads(options: ScrubOptions, found: readonly StoredUpload[]): Promise<void> {
+  const { store, onFinding, orphanAgeMs } = options
+  if (found.length === 0) return
+  const rows = await store.db.kysely
+    .selectFrom('uploads')
+    .select('id')
+    .where(
+      'id',
+      'in',
+      found.map(({ id }) => id),
+    )
+    .execute()
+  const known = new Set(rows.map(({ id }) => id))
+  for (const { id, modifiedMs } of found)
+    if (!known.has(id) && store.clock() - modifiedMs >= orphanAgeMs)
+      onFinding({
+        kind: 'orphan',
+        what: 'upload',
+        digest: '',
+        location: id,
+        bytes: 0,
+        reason: 'no upload is known by this id; a collection takes it',
+        ...nobodys,
+      })
+}

@@ -1,0 +1,64 @@
+import type { RepoPolicy } from '#gen/berth/registry/v1/repo_policies_pb.js'
+import { failedPrecondition } from '../core/errors.ts'
+import { limits } from '../core/limits.ts'
+import { rootOf } from '../core/uid.ts'
+import type { Tx } from '../storage/db.ts'
+import type { TagRow } from '../storage/tables.ts'
+import { policyIn } from './repo-policy-rows.ts'
+import { matchesAny } from './tag-patterns.ts'
+
+/** Tags that nobody moves or deletes, whoever asks and however: asked where tags are written, and nowhere else. */
+
+export type ImmutabilityOf = Pick<RepoPolicy, 'immutableTags'>
+
+export function isImmutable({ immutableTags }: ImmutabilityOf, name: string): boolean {
+  if (immutableTags === undefined) return false
+  const { patterns, exceptions } = immutableTags
+  return matchesAny(patterns, name) && !matchesAny(exceptions, name)
+}
+
+/** Throws code 9 for a tag that may neither be moved nor deleted. Its repo is held. */
+export async function requireMutable(tx: Tx, { uid, parent, name }: TagRow): Promise<void> {
+  const policy = await policyIn(tx, parent)
+  if (policy !== undefined && isImmutable(policy, name)) throw tagImmutable(name, uid)
+}
+
+export function tagImmutable(name: string, uid: string) {
+  return failedPrecondition(
+    'TAG_IMMUTABLE',
+    `tag ${name} is immutable by the policy of its repo: it is neither moved nor deleted`,
+    uid,
+  )
+}
+
+/** Throws code 9 for a manifest that an immutable tag points at, or an index that one points at. The repo is held. */
+export async function requireNotImmutable(tx: Tx, repo: string, digest: string): Promise<void> {
+  const policy = await policyIn(tx, repo)
+  if ((policy?.immutableTags?.patterns.length ?? 0) === 0) return
+  const root = rootOf(repo)
+  const seen = new Set<string>()
+  let looking = [digest]
+  while (looking.length > 0) {
+    const some = looking.slice(0, limits.retentionRowsAtOnce)
+    looking = looking.slice(some.length)
+    for (const one of some) seen.add(one)
+    const tags = await tx
+      .selectFrom('tags')
+      .select(['name', 'uid'])
+      .where('root', '=', root)
+      .where('parent', '=', repo)
+      .where('digest', 'in', some)
+      .execute()
+    const tag = tags.find(({ name }) => policy !== undefined && isImmutable(policy, name))
+    if (tag !== undefined) throw tagImmutable(tag.name, tag.uid)
+    const needing = await tx
+      .selectFrom('manifest_references')
+      .select('manifest')
+      .where('root', '=', root)
+      .where('repo', '=', repo)
+      .where('digest', 'in', some)
+      .where('kind', '=', 'manifest')
+      .execute()
+    looking.push(...new Set(needing.map(({ manifest }) => manifest).filter((one) => !seen.has(one))))
+  }
+}

@@ -1,0 +1,185 @@
+import { create, equals, toBinary } from '@bufbuild/protobuf'
+import type { Duration } from '@bufbuild/protobuf/wkt'
+import {
+  type ImmutableTags,
+  RepoPoliciesService,
+  type RepoPolicy,
+  RepoPolicySchema,
+  type Retention,
+  type RetentionRule,
+  RetentionSchema,
+} from '#gen/berth/registry/v1/repo_policies_pb.js'
+import { Capability } from '#gen/capabilities/capabilities_pb.js'
+import { accessOf, allowed, requireCapabilities } from '../core/allowed.ts'
+import { implement } from '../core/call.ts'
+import { setOf } from '../core/capabilities.ts'
+import { type FieldViolation, failedPrecondition, invalidArgument, notFound } from '../core/errors.ts'
+import { requireMatch } from '../core/etag.ts'
+import { refuseIfAny } from '../core/fields.ts'
+import { limits } from '../core/limits.ts'
+import { durationMs, updated } from '../core/message.ts'
+import { pageSizeOf } from '../core/page.ts'
+import { rootOf } from '../core/uid.ts'
+import { cursorIn, whoAsks } from '../storage/list.ts'
+import { mutate } from '../storage/mutation.ts'
+import { nextUpdate, readResource } from '../storage/rows.ts'
+import type { Store } from '../storage/store.ts'
+import type { RepoPolicyRow } from '../storage/tables.ts'
+import { holdRepo, REPO_TYPE } from './parent-repo.ts'
+import { lockPolicy, policyBytes, readPolicy, toPolicy } from './repo-policy-rows.ts'
+import { previewRetention } from './retention-preview.ts'
+import { checkPatterns } from './tag-patterns.ts'
+
+/** Policies of repos, as they are set and tried out. retention.ts applies what they say of retention, tags.ts the rest. */
+
+const mayDelete = setOf([Capability.CAP_TAG_DELETE, Capability.CAP_MANIFEST_DELETE])
+
+export function repoPoliciesService(store: Store) {
+  const { db, clock, pageTokens } = store
+
+  const requireRepo = async (uid: string) => {
+    const repo = await readResource(db, 'repos', uid)
+    if (repo === undefined) throw notFound(REPO_TYPE, uid)
+    return repo
+  }
+
+  return implement(RepoPoliciesService, {
+    async getRepoPolicy(_request, call) {
+      const { scope } = allowed(call)
+      const repo = await requireRepo(scope)
+      return toPolicy(repo, await readPolicy(db.kysely, scope))
+    },
+
+    async updateRepoPolicy({ repoPolicy: patch = create(RepoPolicySchema), updateMask }, call) {
+      const { scope } = allowed(call)
+      return mutate(store, call, async (tx) => {
+        // Nobody moves a tag meanwhile.
+        const repo = await holdRepo(db, tx, scope)
+        const row = await lockPolicy(db, tx, scope)
+        const current = toPolicy(repo, row)
+        requireMatch(call, RepoPolicySchema, current, scope)
+        const asked = updated(RepoPolicySchema, current, patch, updateMask?.paths)
+        refuseIfAny(...checkImmutable(asked.immutableTags), ...checkRetention(asked.retention))
+        if (equals(RepoPolicySchema, current, asked)) return { uid: scope, answer: current, unchanged: true }
+        const isEnabled = asked.retention?.enabled === true
+        const isOtherRetention = !sameRetention(current.retention, asked.retention)
+        if (isEnabled && isOtherRetention)
+          requireCapabilities(
+            accessOf(call).grants,
+            scope,
+            mayDelete,
+            'enable what deletes tags and manifests',
+          )
+        const next: RepoPolicyRow = {
+          root: rootOf(scope),
+          uid: scope,
+          policy: policyBytes(asked),
+          updated_ms: nextUpdate(store, { updated_ms: Number(row?.updated_ms ?? repo.created_ms) }),
+          due_ms: !isEnabled ? 0 : isOtherRetention ? clock() : Number(row?.due_ms ?? 0),
+          run: row?.run ?? new Uint8Array(0),
+          // A run that goes by other rules ends.
+          runner: '',
+          lease_ms: 0,
+        }
+        const { root, uid, ...changed } = next
+        await tx
+          .insertInto('repo_policies')
+          .values(next)
+          .onConflict((conflict) => conflict.columns(['root', 'uid']).doUpdateSet(changed))
+          .execute()
+        return { uid: scope, answer: toPolicy(repo, next) }
+      })
+    },
+
+    async previewRetention({ retention: tried, deletedOnly, pageSize, pageToken }, call) {
+      const { scope } = allowed(call)
+      const repo = await requireRepo(scope)
+      if (pageSize < 0) throw invalidArgument('page_size', 'must not be negative')
+      refuseIfAny(...checkRetention(tried))
+      const row = await readPolicy(db.kysely, scope)
+      const policy = toPolicy(repo, row)
+      const retention = tried ?? policy.retention ?? create(RetentionSchema)
+      const rules = Buffer.from(toBinary(RetentionSchema, retention)).toString('base64')
+      const question = JSON.stringify([...whoAsks(call), scope, rules, deletedOnly])
+      const after = cursorIn(pageTokens, pageToken, question)?.after as [string, string] | undefined
+      const { last, ...page } = await previewRetention(
+        store,
+        { repo: scope, retention, immutable: policy },
+        { deletedOnly, after, size: pageSizeOf(pageSize) },
+      )
+      return {
+        $typeName: 'berth.registry.v1.PreviewRetentionResponse' as const,
+        ...page,
+        nextPageToken:
+          last === undefined ? '' : pageTokens.issue({ after: last, skip: 0, skipped: 0 }, question),
+      }
+    },
+
+    async applyRetention(_request, call) {
+      const { scope } = allowed(call)
+      return mutate(store, call, async (tx) => {
+        const repo = await holdRepo(db, tx, scope)
+        const row = await lockPolicy(db, tx, scope)
+        if (row === undefined || Number(row.due_ms) === 0)
+          throw failedPrecondition('RETENTION_DISABLED', `retention of repo ${scope} is not enabled`, scope)
+        // Another time than that of a run that is under way, which then is not the last one.
+        const due_ms = Math.max(1, Math.min(clock(), Number(row.due_ms) - 1))
+        await tx
+          .updateTable('repo_policies')
+          .set({ due_ms })
+          .where('root', '=', row.root)
+          .where('uid', '=', scope)
+          .execute()
+        return { uid: scope, answer: toPolicy(repo, { ...row, due_ms }) }
+      })
+    },
+  })
+}
+
+function sameRetention(a: RepoPolicy['retention'], b: RepoPolicy['retention']): boolean {
+  return a === undefined || b === undefined ? a === b : equals(RetentionSchema, a, b)
+}
+
+function checkImmutable(tags: ImmutableTags | undefined): (FieldViolation | undefined)[] {
+  if (tags === undefined) return []
+  return [
+    ...checkPatterns(tags.patterns, 'immutableTags.patterns'),
+    ...checkPatterns(tags.exceptions, 'immutableTags.exceptions'),
+  ]
+}
+
+function checkRetention(retention: Retention | undefined): (FieldViolation | undefined)[] {
+  if (retention === undefined) return []
+  const { rules, untaggedAfter } = retention
+  if (rules.length > limits.retentionRulesMax)
+    return [
+      { field: 'retention.rules', description: `must have at most ${limits.retentionRulesMax} entries` },
+    ]
+  return [
+    ...rules.flatMap((rule, at) => checkRule(rule, `retention.rules[${at}]`)),
+    checkAge(untaggedAfter, 'retention.untaggedAfter'),
+  ]
+}
+
+function checkRule(
+  { patterns, newest, youngerThan }: RetentionRule,
+  field: string,
+): (FieldViolation | undefined)[] {
+  const isEmpty = patterns.length === 0 && newest === 0 && youngerThan === undefined
+  return [
+    isEmpty ? { field, description: 'must say something: patterns, newest or youngerThan' } : undefined,
+    ...checkPatterns(patterns, `${field}.patterns`),
+    newest >= 0 && newest <= limits.retentionNewestMax
+      ? undefined
+      : { field: `${field}.newest`, description: `must be from 0 to ${limits.retentionNewestMax}` },
+    checkAge(youngerThan, `${field}.youngerThan`),
+  ]
+}
+
+function checkAge(age: Duration | undefined, field: string): FieldViolation | undefined {
+  if (age === undefined) return undefined
+  const { retentionAgeMsMin: min, retentionAgeMsMax: max } = limits
+  const ms = durationMs(age)
+  if (ms !== undefined && ms >= min && ms <= max) return undefined
+  return { field, description: `must be from ${min / 1000}s to ${max / 1000}s` }
+}

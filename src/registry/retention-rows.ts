@@ -1,0 +1,83 @@
+import { rootOf } from '../core/uid.ts'
+import { type Db, inTransaction, type Tx } from '../storage/db.ts'
+import type { RepoPolicyRow } from '../storage/tables.ts'
+import { lockPolicy } from './repo-policy-rows.ts'
+
+/**
+ * Which run of retention works on a repo. A run takes the policy for a while and says with each transaction that it lives; when its node
+ * dies, the while ends and another node takes it.
+ */
+
+export interface TakenPolicy extends RepoPolicyRow {
+  readonly runner: string
+}
+
+/** uids of repos in which retention is to run, and no run is. */
+export async function duePolicies({ kysely }: Db, now: number, max: number): Promise<string[]> {
+  const rows = await kysely
+    .selectFrom('repo_policies')
+    .select('uid')
+    .where('due_ms', '>', 0)
+    .where('due_ms', '<=', now)
+    .where('lease_ms', '<=', now)
+    .orderBy('due_ms')
+    .limit(max)
+    .execute()
+  return rows.map(({ uid }) => uid)
+}
+
+/** Takes a policy for a new run; undefined when another one was faster. */
+export async function takePolicy(
+  db: Db,
+  uid: string,
+  { now, leaseMs, run }: { readonly now: number; readonly leaseMs: number; readonly run: Uint8Array },
+): Promise<TakenPolicy | undefined> {
+  const runner = crypto.randomUUID()
+  return inTransaction(db, (tx) =>
+    tx
+      .updateTable('repo_policies')
+      .set({ runner, lease_ms: now + leaseMs, run })
+      .where('root', '=', rootOf(uid))
+      .where('uid', '=', uid)
+      .where('due_ms', '>', 0)
+      .where('due_ms', '<=', now)
+      .where('lease_ms', '<=', now)
+      .returningAll()
+      .executeTakeFirst(),
+  )
+}
+
+/** Whether a run still has its policy, in a transaction that holds the repo; says too that the run lives. */
+export async function keepPolicy(
+  tx: Tx,
+  { root, uid, runner }: TakenPolicy,
+  leaseUntilMs: number,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('repo_policies')
+    .set({ lease_ms: leaseUntilMs })
+    .where('root', '=', root)
+    .where('uid', '=', uid)
+    .where('runner', '=', runner)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** Ends the run. When somebody asked for another one meanwhile, that one is due. */
+export async function givePolicyBack(
+  db: Db,
+  { root, uid, runner, due_ms }: TakenPolicy,
+  { dueMs, run }: { readonly dueMs: number; readonly run: Uint8Array },
+): Promise<void> {
+  await inTransaction(db, async (tx) => {
+    const row = await lockPolicy(db, tx, uid)
+    if (row?.runner !== runner) return
+    const isAskedFor = Number(row.due_ms) !== Number(due_ms)
+    await tx
+      .updateTable('repo_policies')
+      .set({ run, runner: '', lease_ms: 0, ...(!isAskedFor && { due_ms: dueMs }) })
+      .where('root', '=', root)
+      .where('uid', '=', uid)
+      .execute()
+  })
+}

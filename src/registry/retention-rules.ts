@@ -1,0 +1,154 @@
+import type { RepoPolicy, Retention, RetentionRule } from '#gen/berth/registry/v1/repo_policies_pb.js'
+import { durationMs } from '../core/message.ts'
+import { rootOf } from '../core/uid.ts'
+import type { Reader } from '../storage/db.ts'
+import type { TagRow } from '../storage/tables.ts'
+import { isImmutable } from './immutable-tags.ts'
+import { matchesAny } from './tag-patterns.ts'
+
+/** Which tags the rules of retention keep, in as little memory as the rules need, however many tags there are. */
+
+export type JudgedTag = Pick<TagRow, 'uid' | 'name' | 'digest' | 'updated_ms'>
+
+export interface Judged {
+  readonly tag: JudgedTag
+  readonly deleted: boolean
+  readonly reason: string
+}
+
+/** A rule that keeps the newest: those tags, while all of which are there no older one comes after them. */
+export interface Newest {
+  readonly names: ReadonlySet<string>
+  /** When the oldest of them was changed. */
+  readonly sinceMs: number
+}
+
+export interface Rules {
+  /** Of the rules that keep the newest of more tags than those. */
+  readonly newest: readonly Newest[]
+  judge(tag: JudgedTag): { readonly deleted: boolean; readonly reason: string }
+}
+
+export interface RulesOf {
+  readonly repo: string
+  readonly retention: Retention
+  readonly immutable: Pick<RepoPolicy, 'immutableTags'>
+}
+
+/** Looks at all tags of a repo to know the newest ones. */
+export async function rulesOf(reader: Reader, of: RulesOf, nowMs: number): Promise<Rules> {
+  const { retention, immutable } = of
+  const ranked = retention.rules.map((rule) => (rule.newest === 0 ? undefined : ranking(rule)))
+  if (ranked.some((ranking) => ranking !== undefined))
+    for await (const tags of tagPages(reader, of.repo))
+      for (const tag of tags) for (const ranking of ranked) ranking?.add(tag)
+  const newest = ranked.map((ranking) => ranking?.newest())
+  const keeps = (rule: RetentionRule, at: number, tag: JudgedTag): boolean =>
+    isAbout(rule, tag.name) &&
+    (newest[at] === undefined || newest[at].names.has(tag.name)) &&
+    (rule.youngerThan === undefined || nowMs - tag.updated_ms <= (durationMs(rule.youngerThan) ?? 0))
+  return {
+    newest: newest.filter((some) => some !== undefined),
+    judge(tag) {
+      if (isImmutable(immutable, tag.name)) return { deleted: false, reason: 'immutable' }
+      if (retention.rules.length === 0) return { deleted: false, reason: 'there are no rules for tags' }
+      const at = retention.rules.findIndex((rule, at) => keeps(rule, at, tag))
+      return at < 0
+        ? { deleted: true, reason: 'no rule keeps it' }
+        : { deleted: false, reason: `rule ${at + 1} keeps it` }
+    },
+  }
+}
+
+export function isAbout({ patterns }: RetentionRule, name: string): boolean {
+  return patterns.length === 0 || matchesAny(patterns, name)
+}
+
+/** The newest tags that a rule is about. */
+function ranking(rule: RetentionRule) {
+  // Kept in order, so that most tags are compared with the last alone.
+  const first: JudgedTag[] = []
+  return {
+    add(tag: JudgedTag) {
+      const last = first[rule.newest - 1]
+      if (last !== undefined && !isNewer(tag, last)) return
+      if (!isAbout(rule, tag.name)) return
+      let [low, high] = [0, first.length]
+      while (low < high) {
+        const middle = (low + high) >> 1
+        if (isNewer(tag, first[middle] as JudgedTag)) high = middle
+        else low = middle + 1
+      }
+      first.splice(low, 0, tag)
+      first.length = Math.min(first.length, rule.newest)
+    },
+    newest: (): Newest => ({
+      names: new Set(first.map(({ name }) => name)),
+      sinceMs: first.at(-1)?.updated_ms ?? 0,
+    }),
+  }
+}
+
+/** Of two that were changed at once the one whose name comes first. */
+function isNewer(a: JudgedTag, b: JudgedTag): boolean {
+  return a.updated_ms === b.updated_ms ? a.name < b.name : a.updated_ms > b.updated_ms
+}
+
+const PAGE = 1000
+
+/** All tags of a repo by name, a page at a time. */
+export async function* tagPages(reader: Reader, repo: string): AsyncGenerator<JudgedTag[]> {
+  let after = ''
+  for (;;) {
+    const rows = await reader
+      .selectFrom('tags')
+      .select(['uid', 'name', 'digest', 'updated_ms'])
+      .where('root', '=', rootOf(repo))
+      .where('parent', '=', repo)
+      .where('name', '>', after)
+      .orderBy('name')
+      .limit(PAGE)
+      .execute()
+    if (rows.length === 0) return
+    yield rows.map((row) => ({ ...row, updated_ms: Number(row.updated_ms) }))
+    after = rows.at(-1)?.name ?? ''
+  }
+}
+
+const tagOfManifest = /^(sha256-[0-9a-f]{64}|sha512-[0-9a-f]{128})(?![0-9a-f])/
+
+/** The digest of the manifest that a tag of a signature, or of what else is attached, is about. */
+export function subjectOfTag(name: string): string | undefined {
+  return tagOfManifest.exec(name)?.[1]?.replace('-', ':')
+}
+
+/** Which of these digests are manifests of a repo. */
+export async function manifestsAmong(
+  reader: Reader,
+  repo: string,
+  digests: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (digests.length === 0) return new Set()
+  const rows = await reader
+    .selectFrom('manifests')
+    .select('digest')
+    .where('root', '=', rootOf(repo))
+    .where('repo', '=', repo)
+    .where('digest', 'in', digests)
+    .execute()
+  return new Set(rows.map(({ digest }) => digest))
+}
+
+/** Judges all tags of a repo, a page at a time. */
+export async function* judgedTags(reader: Reader, of: RulesOf, rules: Rules): AsyncGenerator<Judged[]> {
+  for await (const tags of tagPages(reader, of.repo)) {
+    const subjects = tags.map(({ name }) => subjectOfTag(name)).filter((digest) => digest !== undefined)
+    const there = await manifestsAmong(reader, of.repo, subjects)
+    yield tags.map((tag) => {
+      const subject = subjectOfTag(tag.name)
+      if (subject !== undefined && there.has(subject))
+        return { tag, deleted: false, reason: 'it belongs to a manifest that is there' }
+      return { tag, ...rules.judge(tag) }
+    })
+  }
+}

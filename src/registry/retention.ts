@@ -1,0 +1,96 @@
+import { create, toBinary } from '@bufbuild/protobuf'
+import { RetentionRunSchema } from '#gen/berth/registry/v1/repo_policies_pb.js'
+import { limits } from '../core/limits.ts'
+import { timestampOf } from '../core/message.ts'
+import type { Store } from '../storage/store.ts'
+import { duePolicies, givePolicyBack, takePolicy } from './retention-rows.ts'
+import { type RetentionCounts, RetentionEnded, runRetention } from './retention-run.ts'
+
+/** Runs retention where it is due, whichever node comes first, one repo at a time, until it is stopped. */
+
+export interface RetentionScheduler {
+  /** Ends a run after the transaction that it is at; another node begins it again. */
+  stop(): Promise<void>
+}
+
+export interface RetentionOptions {
+  readonly store: Store
+  readonly pollMs?: number | undefined
+  readonly leaseMs?: number | undefined
+  /** Hears what every run came to that was not stopped. */
+  readonly onRun: (run: {
+    readonly repo: string
+    readonly outcome: 'succeeded' | 'failed'
+    readonly counts: RetentionCounts
+  }) => void
+  readonly onError: (error: unknown, repo?: string) => void
+}
+
+export function retentionScheduler(options: RetentionOptions): RetentionScheduler {
+  const { store, onRun, onError } = options
+  const { pollMs = limits.retentionPollMs, leaseMs = limits.retentionLeaseMs } = options
+  const { db, clock } = store
+  const stopping = new AbortController()
+
+  const look = async () => {
+    for (;;) {
+      const [repo] = await duePolicies(db, clock(), 1)
+      if (repo === undefined || stopping.signal.aborted) return
+      await run(repo)
+    }
+  }
+
+  const run = async (repo: string) => {
+    const begun = { beginTime: timestampOf(clock()) }
+    const asBytes = (rest: object) =>
+      toBinary(RetentionRunSchema, create(RetentionRunSchema, { ...begun, ...rest }))
+    const policy = await takePolicy(db, repo, { now: clock(), leaseMs, run: asBytes({}) })
+    if (policy === undefined) return
+    const counts: RetentionCounts = { tags: 0, manifests: 0 }
+    const ended = (error: string) =>
+      asBytes({
+        endTime: timestampOf(clock()),
+        deletedTags: counts.tags,
+        deletedManifests: counts.manifests,
+        error,
+      })
+    try {
+      await runRetention(policy, {
+        store,
+        leaseMs,
+        requestId: crypto.randomUUID(),
+        signal: stopping.signal,
+        counts,
+      })
+      await givePolicyBack(db, policy, { dueMs: clock() + limits.retentionIntervalMs, run: ended('') })
+      onRun({ repo, outcome: 'succeeded', counts })
+    } catch (error) {
+      const isStopped = error instanceof RetentionEnded
+      // What ended it is still due: whoever looks next begins again.
+      const dueMs = isStopped ? Number(policy.due_ms) : clock() + limits.retentionRetryMs
+      const why = isStopped ? error.message : 'the server could not do its part; its log tells why'
+      await givePolicyBack(db, policy, { dueMs, run: ended(why) })
+      if (isStopped) return
+      onError(error, repo)
+      onRun({ repo, outcome: 'failed', counts })
+    }
+  }
+
+  let looking: Promise<void> | undefined
+  const timer = setInterval(() => {
+    looking ??= look()
+      .catch((error: unknown) => onError(error))
+      .finally(() => {
+        looking = undefined
+      })
+  }, pollMs)
+  timer.unref()
+
+  return {
+    async stop() {
+      stopping.abort()
+      clearInterval(timer)
+      await looking
+    },
+  }
+}

@@ -1,0 +1,224 @@
+import { quotaExceeded } from '../core/errors.ts'
+import { rootOf } from '../core/uid.ts'
+import type { Db, Reader, Tx } from './db.ts'
+import { kindLimit, limitsIn } from './resource-limits.ts'
+import { runInTransaction, runText, type SqlText, sqlText } from './sql-text.ts'
+
+/**
+ * How much each organization has stored: manifests, and bytes of blobs, each counted once however many of its repos have it. The counters
+ * change in the transaction of the rows, so they are never wrong. They are kept in parts by digest, so that pushes meet seldom; only where
+ * there is a limit do they wait for each other, and nothing comes beyond it.
+ */
+
+export interface RegistryUsage {
+  readonly manifests: number
+  readonly bytes: number
+}
+
+const MIB = 1024 * 1024
+
+/** Where the hex digits of a digest begin: `sha256:`, `sha512:`. */
+const HEX_AT = 7
+
+function partOf(digest: string): string {
+  return digest.charAt(HEX_AT)
+}
+
+/** Part of a digest in SQL. */
+const partText = (column: string) => `substr(${column}, ${HEX_AT + 1}, 1)`
+
+/** Who writes where there is a limit holds this part first. */
+const GATE = ''
+
+/** A part that is this transaction's alone; made where it is not there. */
+async function holdPart({ engine, rules }: Db, tx: Tx, root: string, part: string): Promise<void> {
+  for (let made = false; ; made = true) {
+    const sql = sqlText(engine)
+    const text = `select part from registry_usage where root = ${sql.bind(root)} and part = ${sql.bind(part)}${rules.lockForUpdate}`
+    const rows = await runInTransaction(tx, text, sql)
+    if (rows.length > 0) return
+    if (made) throw new Error(`no counter for what ${root} has stored`)
+    await tx
+      .insertInto('registry_usage')
+      .values({ root, part, manifests: 0, bytes: 0 })
+      .onConflict((conflict) => conflict.columns(['root', 'part']).doNothing())
+      .execute()
+  }
+}
+
+async function add(tx: Tx, root: string, part: string, { manifests, bytes }: RegistryUsage): Promise<void> {
+  await tx
+    .updateTable('registry_usage')
+    .set((row) => ({ manifests: row('manifests', '+', manifests), bytes: row('bytes', '+', bytes) }))
+    .where('root', '=', root)
+    .where('part', '=', part)
+    .execute()
+}
+
+/** Counts a link of a repo that `tx` has just made. Throws code 8 where the organization may not have so many bytes. */
+export async function countLinked(
+  db: Db,
+  tx: Tx,
+  { repo, digest, size }: { readonly repo: string; readonly digest: string; readonly size: number },
+): Promise<void> {
+  const root = rootOf(repo)
+  const limit = await kindLimit(db, tx, 'storage_mib', root)
+  if (limit !== undefined) await holdPart(db, tx, root, GATE)
+  await holdPart(db, tx, root, partOf(digest))
+  // Asked when nobody else can link the same bytes any more.
+  const others = await tx
+    .selectFrom('repo_blobs')
+    .select('repo')
+    .where('digest', '=', digest)
+    .where('root', '=', root)
+    .where('repo', '<>', repo)
+    .limit(1)
+    .execute()
+  if (others.length > 0) return
+  await add(tx, root, partOf(digest), { manifests: 0, bytes: size })
+  if (limit === undefined) return
+  const { bytes } = await usageOf(tx, root)
+  if (bytes > limit * MIB) throw storageExceeded(root, limit)
+}
+
+function storageExceeded(root: string, limit: number) {
+  return quotaExceeded(root, `organization ${root} may store ${limit} MiB of blobs (storage_mib)`)
+}
+
+/** Counts a manifest that `tx` has just made. Throws code 8 where the organization may not have so many. */
+export async function countManifest(db: Db, tx: Tx, repo: string, digest: string): Promise<void> {
+  const root = rootOf(repo)
+  const limit = await kindLimit(db, tx, 'manifests', root)
+  if (limit !== undefined) await holdPart(db, tx, root, GATE)
+  await holdPart(db, tx, root, partOf(digest))
+  await add(tx, root, partOf(digest), { manifests: 1, bytes: 0 })
+  if (limit === undefined) return
+  const { manifests } = await usageOf(tx, root)
+  if (manifests > limit)
+    throw quotaExceeded(root, `organization ${root} may hold ${limit} manifests (manifests)`)
+}
+
+/**
+ * Takes links of a repo, which is held, away: of these digests, or all. Whoever takes a link away does it here. Answers how many there
+ * were.
+ */
+export async function unlinkBlobs(
+  db: Db,
+  tx: Tx,
+  repo: string,
+  digests?: readonly string[],
+): Promise<number> {
+  if (digests?.length === 0) return 0
+  const root = rootOf(repo)
+  const which = (sql: SqlText, table: string) =>
+    `${table}.root = ${sql.bind(root)} and ${table}.repo = ${sql.bind(repo)}${
+      digests === undefined ? '' : ` and ${table}.digest in (${sql.bindAll(digests)})`
+    }`
+  await holdPartsOf(db, tx, root, 'repo_blobs', which)
+  const sql = sqlText(db.engine)
+  const alone = await runInTransaction<{ part: string; bytes: number }>(
+    tx,
+    `select ${partText('mine.digest')} as part, sum(mine.size) as bytes from repo_blobs mine where ${which(sql, 'mine')}
+      and not exists (select 1 from repo_blobs other
+        where other.digest = mine.digest and other.root = mine.root and other.repo <> mine.repo)
+      group by ${partText('mine.digest')} order by 1`,
+    sql,
+  )
+  for (const { part, bytes } of alone) await add(tx, root, part, { manifests: 0, bytes: -Number(bytes) })
+  const deletion = sqlText(db.engine)
+  const text = `delete from repo_blobs where ${which(deletion, 'repo_blobs')} returning digest`
+  return (await runInTransaction(tx, text, deletion)).length
+}
+
+/** Takes manifests of a repo, which is held, away: these, or all. Answers which there were. */
+export async function deleteManifests(
+  db: Db,
+  tx: Tx,
+  repo: string,
+  digests?: readonly string[],
+): Promise<string[]> {
+  if (digests?.length === 0) return []
+  const root = rootOf(repo)
+  const which = (sql: SqlText, table: string, column = 'digest') =>
+    `${table}.root = ${sql.bind(root)} and ${table}.repo = ${sql.bind(repo)}${
+      digests === undefined ? '' : ` and ${table}.${column} in (${sql.bindAll(digests)})`
+    }`
+  await holdPartsOf(db, tx, root, 'manifests', which)
+  const sql = sqlText(db.engine)
+  const gone = await runInTransaction<{ digest: string }>(
+    tx,
+    `delete from manifests where ${which(sql, 'manifests')} returning digest`,
+    sql,
+  )
+  const counts = new Map<string, number>()
+  for (const { digest } of gone) counts.set(partOf(digest), (counts.get(partOf(digest)) ?? 0) + 1)
+  for (const [part, n] of counts) await add(tx, root, part, { manifests: -n, bytes: 0 })
+  const references = sqlText(db.engine)
+  await runInTransaction(
+    tx,
+    `delete from manifest_references where ${which(references, 'manifest_references', 'manifest')}`,
+    references,
+  )
+  return gone.map(({ digest }) => digest)
+}
+
+/** Holds the parts that rows count in, always in one order. */
+async function holdPartsOf(
+  db: Db,
+  tx: Tx,
+  root: string,
+  table: 'repo_blobs' | 'manifests',
+  which: (sql: SqlText, table: string) => string,
+): Promise<void> {
+  const sql = sqlText(db.engine)
+  const text = `select distinct ${partText('digest')} as part from ${table} where ${which(sql, table)} order by 1`
+  for (const { part } of await runInTransaction<{ part: string }>(tx, text, sql))
+    await holdPart(db, tx, root, part)
+}
+
+export async function usageOf(reader: Reader, root: string): Promise<RegistryUsage> {
+  const { manifests, bytes } = await reader
+    .selectFrom('registry_usage')
+    .select((row) => [row.fn.sum('manifests').as('manifests'), row.fn.sum('bytes').as('bytes')])
+    .where('root', '=', root)
+    .executeTakeFirstOrThrow()
+  return { manifests: Number(manifests ?? 0), bytes: Number(bytes ?? 0) }
+}
+
+/** What all organizations have stored; bytes that several have are counted for each. */
+export async function usageOfAll(db: Db): Promise<RegistryUsage> {
+  const sql = sqlText(db.engine)
+  const text =
+    'select coalesce(sum(manifests), 0) as manifests, coalesce(sum(bytes), 0) as bytes from registry_usage'
+  const [row] = await runText<RegistryUsage>(db, text, sql)
+  return { manifests: Number(row?.manifests ?? 0), bytes: Number(row?.bytes ?? 0) }
+}
+
+/** How many more bytes an organization may store, by now; undefined where there is no limit. */
+export async function roomIn(
+  db: Db,
+  root: string,
+): Promise<{ readonly bytes: number; readonly exceeded: () => Error } | undefined> {
+  const limit = (await limitsIn(db, [root])).get(root)?.storage_mib
+  if (limit === undefined) return undefined
+  const { bytes } = await usageOf(db.kysely, root)
+  return { bytes: limit * MIB - bytes, exceeded: () => storageExceeded(root, limit) }
+}
+
+/** Which of the limits of an organization are nearly reached: more than this part of them. */
+const NEARLY = 0.9
+
+export async function nearlyFull(db: Db, root: string): Promise<string[]> {
+  const { storage_mib, manifests } = (await limitsIn(db, [root])).get(root) ?? {}
+  if (storage_mib === undefined && manifests === undefined) return []
+  const usage = await usageOf(db.kysely, root)
+  const mib = Math.ceil(usage.bytes / MIB)
+  return [
+    storage_mib !== undefined && usage.bytes > storage_mib * MIB * NEARLY
+      ? `the organization stores ${mib} MiB of the ${storage_mib} that it may (storage_mib)`
+      : '',
+    manifests !== undefined && usage.manifests > manifests * NEARLY
+      ? `the organization holds ${usage.manifests} manifests of the ${manifests} that it may (manifests)`
+      : '',
+  ].filter((text) => text !== '')
+}

@@ -1,0 +1,77 @@
+import { create } from '@bufbuild/protobuf'
+import {
+  type ImageConfig,
+  ImageConfigSchema,
+  Registry,
+} from '#gen/chainguard/platform/registry/registry_pb.js'
+import { ImagesService } from '#gen/chainguard/platform/registry/v2beta1/images_pb.js'
+import type { BlobStore } from '../blobs/store.ts'
+import { allowed } from '../core/allowed.ts'
+import type { Handlers } from '../core/call.ts'
+import { readConfiguration } from '../registry/image-manifests.ts'
+import { requireImage } from '../registry/images.ts'
+import type { Store } from '../storage/store.ts'
+import { asked, inWords, type Translators } from './translation.ts'
+
+/** What version 1 tells of images that were pushed. Of how they run only it tells. */
+
+const renamed = { repoId: 'repoUid', archs: 'architectures', arch: 'architecture' }
+
+/** What newer errors name, in the words of version 1. */
+export const imageFields: Readonly<Record<string, string>> = { architecture: 'arch' }
+
+export const imageTranslators: Required<Pick<Translators<typeof Registry>, 'getArchs' | 'getSize'>> = {
+  getArchs: asked(Registry.method.getArchs, ImagesService.method.getArchitectures, renamed),
+  getSize: asked(Registry.method.getSize, ImagesService.method.getSize, renamed),
+}
+
+export function imageHandlers(
+  { db }: Pick<Store, 'db'>,
+  blobs: BlobStore,
+): Required<Pick<Handlers<typeof Registry>, 'getImageConfig'>> {
+  return {
+    getImageConfig: ({ digest, arch }, call) =>
+      inWords(
+        (field) => imageFields[field] ?? field,
+        async () => {
+          const { manifest } = await requireImage(db, blobs, call, digest, arch)
+          const read =
+            manifest.config && (await readConfiguration(db, blobs, allowed(call).scope, manifest.config))
+          return toConfig(members(read?.['config']))
+        },
+      ),
+  }
+}
+
+/** As the OCI image specification names it; what is of another type is left out, as nobody has checked it. */
+function toConfig(config: Readonly<Record<string, unknown>>): ImageConfig {
+  const text = (name: string) => (typeof config[name] === 'string' ? config[name].toWellFormed() : '')
+  const texts = (name: string) => {
+    const value = config[name]
+    return Array.isArray(value)
+      ? value.filter((one) => typeof one === 'string').map((one) => one.toWellFormed())
+      : []
+  }
+  const keys = (name: string) =>
+    Object.fromEntries(Object.keys(members(config[name])).map((key) => [key.toWellFormed(), {}]))
+  const labels = Object.entries(members(config['Labels'])).flatMap(([key, value]) =>
+    typeof value === 'string' ? [[key.toWellFormed(), value.toWellFormed()]] : [],
+  )
+  return create(ImageConfigSchema, {
+    user: text('User'),
+    exposedPorts: keys('ExposedPorts'),
+    env: texts('Env'),
+    entrypoint: texts('Entrypoint'),
+    cmd: texts('Cmd'),
+    volumes: keys('Volumes'),
+    workingDir: text('WorkingDir'),
+    labels: Object.fromEntries(labels),
+    stopSignal: text('StopSignal'),
+  })
+}
+
+function members(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {}
+}

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startPostgres, withoutPostgres } from '../support/postgres.ts'
+import { temporaryDirectory } from '../support/process.ts'
+import { type Interrupted, registryCrashRounds } from '../support/registry-crash.ts'
+
+const ROUNDS = 50
+
+for (const interrupted of ['pushes', 'deletes', 'collections'] satisfies Interrupted[]) {
+  test(`50 kills during ${interrupted} on SQLite lose no blob that a manifest needs`, async (t) => {
+    const env = { BERTH_DATA_DIR: temporaryDirectory(t) }
+    const result = await registryCrashRounds(t, env, ROUNDS, interrupted)
+    t.diagnostic(JSON.stringify(result))
+    assert.ok(result.pushed > ROUNDS)
+  })
+
+  test(`50 kills during ${interrupted} on PostgreSQL lose no blob that a manifest needs`, {
+    skip: withoutPostgres,
+  }, async (t) => {
+    const { url } = await startPostgres(t)
+    const env = { BERTH_DATA_DIR: temporaryDirectory(t), BERTH_DATABASE_URL: url }
+    const result = await registryCrashRounds(t, env, ROUNDS, interrupted)
+    t.diagnostic(JSON.stringify(result))
+    assert.ok(result.pushed > ROUNDS)
+  })
+}

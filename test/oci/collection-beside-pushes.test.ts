@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { limits } from '../../src/core/limits.ts'
+import { collect } from '../../src/oci/collection/collect.ts'
+import { type Cast, newName, onEveryDatabase } from '../support/cast.ts'
+import { digest, registryOf } from '../support/registry.ts'
+import { scrubbed } from '../support/registry-agreement.ts'
+import { newTraffic, runClients } from '../support/registry-traffic.ts'
+
+/** Enough has happened; at the latest after so long. */
+const ENOUGH = { pushed: 40, collections: 2 }
+const RUN_MS_MAX = 6000
+const CLIENTS = 6
+
+/** Pushes and deletes beside one collection after the other; then everything that was acknowledged is there. */
+async function beside(cast: Cast, graceMs: number) {
+  const { owner, root } = await registryOf(cast)
+  const names = Array.from({ length: 3 }, () => `${root}/${newName('repo')}`)
+  const { blobs, installation } = cast.berth.berth
+  const traffic = newTraffic()
+  const endMs = performance.now() + RUN_MS_MAX
+  let collections = 0
+  const isOver = () =>
+    performance.now() > endMs || (traffic.pushed >= ENOUGH.pushed && collections >= ENOUGH.collections)
+  let taken = 0
+  await Promise.all([
+    runClients(traffic, CLIENTS, { client: owner, names, deletes: 0.3, isOver, withoutGrace: graceMs === 0 }),
+    (async () => {
+      while (!isOver()) {
+        const report = await collect({
+          store: installation.store,
+          blobs,
+          graceMs,
+          dryRun: false,
+          mistrust: true,
+        })
+        collections++
+        taken += report.blobs.count
+      }
+    })(),
+  ])
+  for (const { name, digest: manifest, blobs: own } of traffic.acknowledged.values()) {
+    assert.equal((await owner.ask('GET', `${name}/manifests/${manifest}`)).status, 200)
+    for (const blob of own) {
+      const { status, bytes } = await owner.ask('GET', `${name}/blobs/${digest(blob)}`)
+      assert.ok(status === 200 && bytes.equals(blob), `${name} ${digest(blob)}: ${status}`)
+    }
+  }
+  const { findings } = await scrubbed(cast.berth, { orphanAgeMs: limits.strayAgeMsMin })
+  assert.deepEqual(findings, [])
+  assert.ok(traffic.pushed > 5 && collections > 0, `${traffic.pushed} pushes, ${collections} collections`)
+  return { ...traffic, taken }
+}
+
+onEveryDatabase('registry: collection beside pushes', (cast) => {
+  test('no push fails beside a collection with a grace', async () => {
+    assert.equal((await beside(cast(), limits.collectionGraceMsMin)).refused, 0)
+  })
+
+  test('a manifest that was acknowledged keeps its blobs, without any grace too', async (t) => {
+    const { pushed, refused, deleted, taken } = await beside(cast(), 0)
+    t.diagnostic(`${pushed} manifests pushed, ${refused} refused, ${deleted} deleted, ${taken} blobs taken`)
+    assert.ok(taken > 0)
+  })
+})

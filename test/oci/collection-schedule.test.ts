@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { limits } from '../../src/core/limits.ts'
+import { collect } from '../../src/oci/collection/collect.ts'
+import { readWork, takeWork } from '../../src/oci/run-rows.ts'
+import { onEveryDatabase } from '../support/cast.ts'
+import { pushBlob, registryOf } from '../support/registry.ts'
+
+const POLL_MS = 20
+const WAIT_MS = 10_000
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (const endMs = Date.now() + WAIT_MS; !(await isSo()); await sleep(POLL_MS))
+    assert.ok(Date.now() < endMs, 'it took too long')
+}
+
+onEveryDatabase(
+  'registry: when it is collected',
+  (cast) => {
+    test('one process at a time has the work, and one that says nothing for a minute loses it', async () => {
+      const { db, clock } = cast().berth.berth.installation.store
+      const onError = (error: unknown) => assert.fail(String(error))
+      let aheadMs = 0
+      const options = { db, clock: () => clock() + aheadMs, onError }
+      const first = await takeWork({ ...options, leaseMs: 300 }, 'scrub')
+      assert.equal(await takeWork(options, 'scrub'), undefined)
+      // It renews what it has.
+      await sleep(400)
+      assert.equal(await takeWork(options, 'scrub'), undefined)
+      await first?.reach('here')
+      aheadMs = limits.registryRunLeaseMs
+      const second = await takeWork(options, 'scrub')
+      assert.equal(second?.position, 'here')
+      await until(async () => first?.signal.aborted === true)
+      await first?.giveBack({ position: 'nowhere' })
+      await second?.giveBack({ position: 'there' })
+      const third = await takeWork(options, 'scrub')
+      assert.equal(third?.position, 'there')
+      await third?.giveBack()
+    })
+
+    test('a run that is told to end ends after its batch, and the next one takes what is left', async () => {
+      const { berth } = cast()
+      const { installation, blobs } = berth.berth
+      const { owner, name, root } = await registryOf(cast())
+      for (let n = 0; n < 3; n++) await pushBlob(owner, name, randomBytes(10))
+      const run = { store: installation.store, blobs, graceMs: 0, dryRun: false, mistrust: true }
+      const end = new AbortController()
+      const onProgress = () => end.abort(new Error('enough'))
+      await assert.rejects(collect({ ...run, signal: end.signal, onProgress }), /enough/)
+      const { db } = installation.store
+      const left = await db.kysely
+        .selectFrom('repo_blobs')
+        .select('digest')
+        .where('root', '=', root)
+        .execute()
+      assert.equal(left.length, 0)
+      assert.equal((await collect(run)).blobs.count, 3)
+    })
+
+    test('the server does it when it is due, says so, and not before it is due again', async () => {
+      const { berth } = cast()
+      const { store } = berth.berth.installation
+      const { owner, name, root } = await registryOf(cast())
+      await pushBlob(owner, name, randomBytes(700))
+      const links = () =>
+        store.db.kysely.selectFrom('repo_blobs').select('digest').where('root', '=', root).execute()
+      const metrics = async () => (await fetch(`${berth.url}/metrics`)).text()
+      await sleep(3 * POLL_MS)
+      assert.match(await metrics(), /^berth_registry_collection_last_success_timestamp_seconds 0$/m)
+      assert.equal((await links()).length, 1)
+
+      berth.advance(limits.collectionGraceMsDefault + 1000)
+      await until(async () => Number((await readWork(store.db, 'collection'))?.succeeded_ms ?? 0) > 0)
+      assert.equal((await links()).length, 0)
+      await until(async () =>
+        /^berth_registry_collections_total\{outcome="succeeded"\} 1$/m.test(await metrics()),
+      )
+      assert.match(await metrics(), /^berth_registry_collected_bytes_total\{kind="blobs"\} 700$/m)
+      await sleep(5 * POLL_MS)
+      assert.match(await metrics(), /^berth_registry_collections_total\{outcome="succeeded"\} 1$/m)
+      const work = await readWork(store.db, 'collection')
+      assert.deepEqual([work?.runner, Number(work?.lease_ms)], ['', 0])
+      const waitMs = Number(work?.due_ms) - Number(work?.succeeded_ms)
+      assert.ok(Math.abs(waitMs - 12 * 3_600_000) <= 0.05 * 12 * 3_600_000 + 1000, `${waitMs}`)
+    })
+  },
+  { collection: { pollMs: POLL_MS }, env: { BERTH_COLLECTION_INTERVAL: '12h' } },
+)

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { limits } from '../../src/core/limits.ts'
+import { collect } from '../../src/oci/collection/collect.ts'
+import type { CollectionReport } from '../../src/oci/collection/run.ts'
+import type { TestBerth } from '../support/berth.ts'
+import { onEveryDatabase } from '../support/cast.ts'
+import {
+  digest,
+  pushable,
+  pushBlob,
+  pushImage,
+  putManifest,
+  registryOf,
+  testImage,
+  types,
+} from '../support/registry.ts'
+
+const { collectionGraceMsDefault: graceMs, strayAgeMsMin, uploadIdleMsMax, uploadRemainsMs } = limits
+
+interface Options {
+  readonly graceMs?: number
+  readonly dryRun?: boolean
+  readonly mistrust?: boolean
+  /** As if so long had passed. */
+  readonly afterMs?: number
+}
+
+async function run({ berth }: TestBerth, { afterMs = 0, ...options }: Options = {}) {
+  const { installation, blobs } = berth
+  const { db, clock } = installation.store
+  return collect({
+    store: { db, clock: () => clock() + afterMs },
+    blobs,
+    graceMs,
+    dryRun: false,
+    mistrust: true,
+    ...options,
+  })
+}
+
+/** A dry run tells what the run then does. */
+async function runAsTold(berth: TestBerth, options: Options = {}): Promise<CollectionReport> {
+  const told = await run(berth, { ...options, dryRun: true })
+  assert.deepEqual(await run(berth, { ...options, dryRun: true }), told, 'a dry run took something')
+  assert.deepEqual(await run(berth, options), told)
+  return told
+}
+
+async function stored({ berth }: TestBerth): Promise<string[]> {
+  const found: string[] = []
+  for await (const { location } of berth.blobs.blobs()) found.push(location)
+  return found
+}
+
+const isStored = async (berth: TestBerth, bytes: Uint8Array) =>
+  (await stored(berth)).some((location) => location.includes(digest(bytes).slice('sha256:'.length)))
+
+onEveryDatabase('registry: collection', (cast) => {
+  test('a blob that no manifest needs goes after the grace, its bytes too, and nothing else does', async () => {
+    const { berth } = cast()
+    await run(berth, { graceMs: 0 })
+    const { owner, name, root } = await registryOf(cast())
+    const [image, untagged, deleted] = [testImage(), testImage(), testImage()]
+    await pushImage(owner, name, image, 'v1')
+    await pushImage(owner, name, untagged)
+    await pushImage(owner, name, deleted, 'v2')
+    const subject = await pushImage(owner, name, testImage({ subject: image.descriptor }))
+    const index = pushable({ schemaVersion: 2, mediaType: types.index, manifests: [untagged.descriptor] })
+    assert.equal((await putManifest(owner, name, 'all', index)).status, 201)
+    const loose = randomBytes(1000)
+    await pushBlob(owner, name, loose)
+    assert.equal((await owner.ask('DELETE', `${name}/manifests/${deleted.digest}`)).status, 202)
+
+    const nothing = await runAsTold(berth)
+    assert.deepEqual(nothing.links, { count: 0, bytes: 0 })
+    const report = await runAsTold(berth, { afterMs: graceMs + 1 })
+    const bytes = [...deleted.blobs, loose].reduce((sum, { length }) => sum + length, 0)
+    assert.deepEqual(report, {
+      links: { count: 3, bytes },
+      blobs: { count: 3, bytes },
+      uploads: { count: 0, bytes: 0 },
+      strays: { count: 0, bytes: 0 },
+      organizations: [{ uid: root, links: { count: 3, bytes }, uploads: { count: 0, bytes: 0 } }],
+    })
+    for (const blob of [...deleted.blobs, loose]) {
+      assert.equal((await owner.ask('HEAD', `${name}/blobs/${digest(blob)}`)).status, 404)
+      assert.equal(await isStored(berth, blob), false)
+    }
+    for (const { blobs, digest: manifest } of [image, untagged, subject]) {
+      assert.equal((await owner.ask('GET', `${name}/manifests/${manifest}`)).status, 200)
+      for (const blob of blobs) {
+        const reply = await owner.ask('GET', `${name}/blobs/${digest(blob)}`)
+        assert.ok(reply.bytes.equals(blob))
+      }
+    }
+    // It is pushed again as if it had never been there.
+    await pushImage(owner, name, deleted, 'v2')
+    const events = await berth.berth.installation.store.db.kysely
+      .selectFrom('audit_events')
+      .select('method')
+      .where('root', '=', root)
+      .where('actor', '=', 'system')
+      .where('method', 'like', '%/CollectBlobs')
+      .execute()
+    assert.equal(events.length, 1)
+  })
+
+  test('bytes stay for as long as any repo has them', async () => {
+    const { berth } = cast()
+    const { owner, name } = await registryOf(cast())
+    const layer = randomBytes(500)
+    const image = testImage()
+    await pushBlob(owner, name, layer)
+    await pushImage(owner, `${name}-2`, {
+      ...image,
+      blobs: [...image.blobs, layer],
+      ...pushable({
+        ...JSON.parse(image.manifest.toString()),
+        layers: [{ mediaType: types.layer, digest: digest(layer), size: layer.length }],
+      }),
+    })
+    await run(berth, { graceMs: 0 })
+    assert.equal((await owner.ask('HEAD', `${name}/blobs/${digest(layer)}`)).status, 404)
+    assert.ok((await owner.ask('GET', `${name}-2/blobs/${digest(layer)}`)).bytes.equals(layer))
+  })
+
+  test('who may push and is shown a blob may count on it anew', async () => {
+    const { berth } = cast()
+    await run(berth, { graceMs: 0 })
+    const { name, clientOf, organization, owner, member } = await registryOf(cast())
+    const image = testImage()
+    for (const blob of image.blobs) await pushBlob(owner, name, blob)
+    const other = randomBytes(50)
+    await pushBlob(owner, name, other)
+    const reader = await member('registry.pull')
+    const aheadMs = graceMs - 1000
+    berth.advance(aheadMs)
+    const client = await clientOf(organization.owner.uid)
+    const looking = await clientOf(reader.uid)
+    for (const blob of image.blobs)
+      assert.equal((await client.ask('HEAD', `${name}/blobs/${digest(blob)}`)).status, 200)
+    assert.equal((await looking.ask('HEAD', `${name}/blobs/${digest(other)}`)).status, 200)
+    const report = await run(berth, { afterMs: graceMs - limits.linkRefreshMs })
+    assert.deepEqual(report.links, { count: 1, bytes: other.length })
+    assert.equal((await client.ask('HEAD', `${name}/blobs/${digest(other)}`)).status, 404)
+    assert.equal((await putManifest(client, name, 'v1', image)).status, 201)
+    berth.advance(-aheadMs)
+  })
+
+  test('an upload that is over goes with what was sent, another one stays', async () => {
+    const { berth } = cast()
+    await run(berth, { graceMs: 0 })
+    const { owner, name, root, clientOf, organization } = await registryOf(cast())
+    const begin = async (client = owner) => {
+      const location = (await client.ask('POST', `${name}/blobs/uploads/`)).headers.get('location') ?? ''
+      const reply = await client.ask('PATCH', location.slice('/v2/'.length), { body: randomBytes(300) })
+      assert.equal(reply.status, 202)
+      return location.slice('/v2/'.length)
+    }
+    await begin()
+    const aheadMs = uploadIdleMsMax + uploadRemainsMs + 1
+    berth.advance(aheadMs)
+    const client = await clientOf(organization.owner.uid)
+    const kept = await begin(client)
+    const report = await runAsTold(berth)
+    berth.advance(-aheadMs)
+    assert.deepEqual(report.uploads, { count: 1, bytes: 300 })
+    assert.deepEqual(report.organizations, [
+      { uid: root, links: { count: 0, bytes: 0 }, uploads: { count: 1, bytes: 300 } },
+    ])
+    assert.equal((await owner.ask('GET', kept)).status, 204)
+    const ids: string[] = []
+    for await (const { id } of berth.berth.blobs.uploads()) ids.push(id)
+    assert.deepEqual(ids, [kept.split('/').at(-1)])
+  })
+
+  test('what a crash leaves in the store goes, what somebody else has put there stays', async () => {
+    const { berth } = cast()
+    await run(berth, { graceMs: 0 })
+    const { blobs } = berth.berth
+    async function* bytes() {
+      yield randomBytes(70)
+    }
+    const hex = randomBytes(32).toString('hex')
+    const now = berth.berth.installation.store.clock()
+    const locations = [
+      `sha256/${hex.slice(0, 2)}/${hex}.${now.toString(36)}-${randomBytes(8).toString('hex')}`,
+      `sha256/${hex.slice(0, 2)}/notes.txt`,
+    ]
+    for (const location of locations) {
+      const upload = await blobs.append({ id: randomBytes(16).toString('hex'), size: 0, state: '' }, bytes())
+      await blobs.keep(upload, location)
+    }
+    const abandoned = { id: randomBytes(16).toString('hex'), size: 0, state: '' }
+    await blobs.append(abandoned, bytes())
+    // Whoever has just put it there is about to say so.
+    assert.deepEqual((await runAsTold(berth, { graceMs: 0 })).strays, { count: 0, bytes: 0 })
+    const report = await runAsTold(berth, { graceMs: 0, afterMs: strayAgeMsMin + 1000 })
+    assert.deepEqual(report.strays, { count: 1, bytes: 70 })
+    assert.equal(report.uploads.count, 1)
+    const left = await stored(berth)
+    assert.ok(left.includes(locations[1] ?? '') && !left.includes(locations[0] ?? ''))
+    assert.deepEqual((await run(berth, { graceMs: 0 })).strays, { count: 0, bytes: 0 })
+  })
+
+  test('where most of the store is unknown nothing of it is taken unasked', async () => {
+    const { berth } = cast()
+    const afterMs = strayAgeMsMin + 1000
+    const before = (await run(berth, { graceMs: 0, afterMs, dryRun: true })).strays.count
+    const now = berth.berth.installation.store.clock()
+    const { blobs } = berth.berth
+    const most = (await stored(berth)).length + limits.straysTrustedMax + 1
+    for (let n = 0; n < most; n++) {
+      const hex = randomBytes(32).toString('hex')
+      const location = `sha256/${hex.slice(0, 2)}/${hex}.${now.toString(36)}-${randomBytes(8).toString('hex')}`
+      await blobs.keep({ id: randomBytes(16).toString('hex'), size: 0, state: '' }, location)
+    }
+    await assert.rejects(
+      run(berth, { graceMs: 0, afterMs }),
+      /is it the right one\? berth admin collect --force/,
+    )
+    const told = await run(berth, { graceMs: 0, afterMs, dryRun: true })
+    assert.equal(told.strays.count, before + most)
+    assert.deepEqual(await run(berth, { graceMs: 0, afterMs, mistrust: false }), told)
+  })
+})

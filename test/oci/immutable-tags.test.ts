@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { limits } from '../../src/core/limits.ts'
+import { assertRefused, badField, denied, missing, onEveryDatabase, precondition } from '../support/cast.ts'
+import {
+  assertRefusedAs,
+  pushable,
+  pushImage,
+  putManifest,
+  registryOf,
+  testImage,
+  types,
+} from '../support/registry.ts'
+import { call } from '../support/rest.ts'
+
+onEveryDatabase('registry: immutable tags', (cast) => {
+  const prepared = async (immutableTags: object) => {
+    const registry = await registryOf(cast())
+    const { owner, name, organization, root } = registry
+    const image = await pushImage(owner, name, testImage(), 'v1.0')
+    const { api } = organization.owner
+    const [{ uid: repo }] = (await api.get('registry/repos', { 'uidp.descendants_of': root })).body.repos
+    const path = `registry/repos/${repo}/policy`
+    const policy = await api.patch(path, { immutableTags })
+    assert.equal(policy.status, 200, JSON.stringify(policy.body))
+    const other = testImage()
+    await pushImage(owner, name, other)
+    const tagOf = async (tag: string) => {
+      const { body } = await api.get('registry/tags', { 'uidp.descendants_of': root, name: tag })
+      return body.tags[0]
+    }
+    return { ...registry, api, image, other, repo, path, tagOf }
+  }
+  const releases = { patterns: ['v*'], exceptions: ['v*-rc?'] }
+  const immutable = precondition('TAG_IMMUTABLE')
+
+  test('nobody moves or deletes one, in whichever way, and everybody may push it again', async () => {
+    const { owner, name, api, image, other, repo, tagOf } = await prepared(releases)
+    const { uid } = await tagOf('v1.0')
+    const moved = await putManifest(owner, name, 'v1.0', other)
+    assertRefusedAs(moved, 403, 'DENIED')
+    assert.match(moved.json.errors[0].message, /tag v1\.0 is immutable/)
+    const byDigest = await putManifest(owner, name, `${other.digest}?tag=new&tag=v1.0`, other)
+    assertRefusedAs(byDigest, 403, 'DENIED')
+    assert.equal(await tagOf('new'), undefined)
+    assertRefusedAs(await owner.ask('DELETE', `${name}/manifests/v1.0`), 403, 'DENIED')
+    assertRefusedAs(await owner.ask('DELETE', `${name}/manifests/${image.digest}`), 403, 'DENIED')
+    assertRefused(await api.post(`registry/tags/${repo}`, { name: 'v1.0', digest: other.digest }), immutable)
+    assertRefused(await api.delete(`registry/tags/${uid}`), immutable)
+    const v1 = (method: string, path: string, body?: object) =>
+      fetch(`${cast().berth.url}/registry/v1/${path}`, {
+        method,
+        headers: { authorization: `Bearer ${api.token}` },
+        ...(body && { body: JSON.stringify(body) }),
+      })
+    assert.equal((await v1('PUT', `tags/${uid}`, { name: 'v1.0', digest: other.digest })).status, 400)
+    assert.equal((await v1('PUT', `tags/${uid}`, { name: 'v1.0', digest: '' })).status, 400)
+    assert.equal((await v1('POST', `tags/${repo}`, { name: 'v1.0', digest: other.digest })).status, 400)
+    assert.equal((await v1('DELETE', `tags/${uid}`)).status, 400)
+
+    assert.equal((await putManifest(owner, name, 'v1.0', image)).status, 201)
+    const deprecated = { name: 'v1.0', digest: image.digest, deprecated: true }
+    assert.equal((await api.post(`registry/tags/${repo}`, deprecated)).status, 200)
+    assert.equal((await tagOf('v1.0')).digest, image.digest)
+  })
+
+  test('other tags, exceptions, and tags after the policy was changed are as before', async () => {
+    const { owner, name, api, image, other, path } = await prepared(releases)
+    for (const tag of ['latest', 'v2.0-rc1']) {
+      assert.equal((await putManifest(owner, name, tag, image)).status, 201)
+      assert.equal((await putManifest(owner, name, tag, other)).status, 201)
+      assert.equal((await owner.ask('DELETE', `${name}/manifests/${tag}`)).status, 202)
+    }
+    assert.equal((await api.patch(path, { immutableTags: {} }, 'immutable_tags')).status, 200)
+    assert.equal((await putManifest(owner, name, 'v1.0', other)).status, 201)
+    assert.equal((await owner.ask('DELETE', `${name}/manifests/${other.digest}`)).status, 202)
+  })
+
+  test('what an index with such a tag needs stays; a repo that has nothing else goes with them', async () => {
+    const { owner, name, api, image, other, repo, path } = await prepared({ patterns: ['*'] })
+    const index = pushable({ schemaVersion: 2, mediaType: types.index, manifests: [other.descriptor] })
+    const nested = pushable({ schemaVersion: 2, mediaType: types.index, manifests: [index.descriptor] })
+    assert.equal((await putManifest(owner, name, index.digest, index)).status, 201)
+    assert.equal((await putManifest(owner, name, 'all', nested)).status, 201)
+    assertRefusedAs(await owner.ask('DELETE', `${name}/manifests/${other.digest}`), 403, 'DENIED')
+    assertRefusedAs(await owner.ask('DELETE', `${name}/manifests/${index.digest}`), 403, 'DENIED')
+    await api.patch(path, { immutableTags: { patterns: ['v*'] } })
+    assertRefused(await api.delete(`registry/repos/${repo}`), precondition('RESOURCE_NOT_EMPTY'))
+    await api.patch(path, { immutableTags: { patterns: ['*'] } })
+    assert.equal((await owner.ask('HEAD', `${name}/manifests/${image.digest}`)).status, 200)
+    assert.equal((await api.delete(`registry/repos/${repo}`)).status, 200)
+    assertRefused(await api.get(path), missing('registry.chainguard.dev/Repo', repo))
+  })
+
+  test('policies are read and changed by who may, as other resources are', async () => {
+    const { api, repo, path, organization, member } = await prepared(releases)
+    const fresh = await api.post(`registry/repos/${organization.uid}`, { name: 'fresh' })
+    assert.deepEqual((await api.get(`registry/repos/${fresh.body.uid}/policy`)).body.immutableTags, undefined)
+    const read = await api.get(path)
+    assert.deepEqual(read.body.immutableTags, releases)
+    const etag = read.headers.get('etag') ?? ''
+    const change = (body: object) =>
+      call('PATCH', `${cast().berth.url}/${path.replace('/', '/v2beta1/')}`, {
+        token: api.token,
+        body,
+        headers: { 'if-match': etag },
+      })
+    assert.equal((await change({ immutableTags: { patterns: ['*'] } })).status, 200)
+    assert.equal((await change({ immutableTags: {} })).status, 412)
+    for (const [policy, field] of [
+      [{ immutableTags: { patterns: ['a b'] } }, 'immutableTags.patterns[0]'],
+      [
+        { immutableTags: { exceptions: Array(limits.tagPatternsMax + 1).fill('*') } },
+        'immutableTags.exceptions',
+      ],
+      [{ retention: { rules: [{}] } }, 'retention.rules[0]'],
+      [{ retention: { rules: Array(limits.retentionRulesMax + 1).fill({ newest: 1 }) } }, 'retention.rules'],
+      [{ retention: { rules: [{ newest: limits.retentionNewestMax + 1 }] } }, 'retention.rules[0].newest'],
+      [{ retention: { rules: [{ youngerThan: '1s' }] } }, 'retention.rules[0].youngerThan'],
+      [
+        { retention: { untaggedAfter: `${limits.retentionAgeMsMax / 1000 + 1}s` } },
+        'retention.untaggedAfter',
+      ],
+    ] as const)
+      assertRefused(await api.patch(path, policy), badField(field))
+    const viewer = await member('viewer')
+    assert.equal((await viewer.api.get(path)).status, 200)
+    assertRefused(await viewer.api.patch(path, { immutableTags: {} }), denied)
+    const stranger = await registryOf(cast())
+    assertRefused(await stranger.organization.owner.api.get(path), denied)
+    assert.equal((await api.get(`registry/repos/${repo}`)).status, 200)
+  })
+})

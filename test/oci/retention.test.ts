@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { limits } from '../../src/core/limits.ts'
+import { assertRefused, denied, newName, onEveryDatabase, precondition } from '../support/cast.ts'
+import {
+  pushable,
+  pushImage,
+  putManifest,
+  registryOf,
+  type TestImage,
+  testImage,
+  types,
+} from '../support/registry.ts'
+import { call } from '../support/rest.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+const DAY = '86400s'
+
+interface Verdict {
+  readonly tag?: string
+  readonly digest: string
+  readonly deleted?: boolean
+  readonly reason: string
+}
+
+onEveryDatabase(
+  'registry: retention',
+  (cast) => {
+    /** A repo with a tag for each of these names, the oldest first. */
+    const prepared = async (...tags: readonly string[]) => {
+      const registry = await registryOf(cast())
+      const { owner, name, organization, root } = registry
+      const images: Record<string, TestImage> = {}
+      for (const tag of tags) {
+        images[tag] = await pushImage(owner, name, testImage(), tag)
+        cast().berth.advance(10)
+      }
+      const { api } = organization.owner
+      const [{ uid: repo }] = (await api.get('registry/repos', { 'uidp.descendants_of': root })).body.repos
+      const path = `registry/repos/${repo}/policy`
+      const left = async () => (await owner.ask('GET', `${name}/tags/list`)).json.tags as string[]
+      const set = async (policy: object) => {
+        const reply = await api.patch(path, policy)
+        assert.equal(reply.status, 200, reply.text)
+      }
+      const preview = async (request: object = {}) => {
+        const verdicts: Verdict[] = []
+        let pageToken = ''
+        let counts = {}
+        do {
+          const { body, status, text } = await api.post(`${path}:preview`, { ...request, pageToken })
+          assert.equal(status, 200, text)
+          verdicts.push(...body.verdicts)
+          counts = [body.deletedTags, body.deletedManifests]
+          pageToken = body.nextPageToken
+        } while (pageToken !== '')
+        return { verdicts, counts }
+      }
+      /** What the next run came to. */
+      const run = async () => {
+        const asked = cast().berth.berth.installation.store.clock()
+        const reply = await api.post(`${path}:apply`, {})
+        assert.equal(reply.status, 200, reply.text)
+        return ended(asked)
+      }
+      const ended = async (sinceMs: number) => {
+        for (let times = 0; times < 400; times++) {
+          const { lastRun, nextRunTime } = (await api.get(path)).body
+          const isDone = lastRun?.endTime !== undefined && Date.parse(nextRunTime) > sinceMs + 1000
+          if (isDone && Date.parse(lastRun.beginTime) >= sinceMs) return lastRun
+          await new Promise((resolve) => setTimeout(resolve, 10))
+        }
+        throw new Error('retention does not run')
+      }
+      /** As if everything in the repo had been done so much earlier. */
+      const age = async (ms: number) => {
+        const { kysely } = cast().berth.berth.installation.store.db
+        await kysely
+          .updateTable('tags')
+          .set((row) => ({ updated_ms: row('updated_ms', '-', ms) }))
+          .where('parent', '=', repo)
+          .execute()
+        await kysely
+          .updateTable('manifests')
+          .set((row) => ({ touched_ms: row('touched_ms', '-', ms) }))
+          .where('repo', '=', repo)
+          .execute()
+      }
+      const clock = () => cast().berth.berth.installation.store.clock()
+      return { ...registry, api, images, repo, path, left, set, preview, run, ended, clock, age }
+    }
+    const reasons = (verdicts: readonly Verdict[]) =>
+      Object.fromEntries(verdicts.map(({ tag, digest, reason }) => [tag || digest, reason]))
+
+    test('a preview tells what would go and why the rest stays, and changes nothing', async () => {
+      const { preview, left, set, images, repo, api, path } = await prepared('a1', 'a2', 'a3', 'b1', 'v1')
+      await set({
+        immutableTags: { patterns: ['v*'] },
+        retention: { rules: [{ patterns: ['a*'], newest: 2 }, { patterns: ['x*'] }] },
+      })
+      const { verdicts, counts } = await preview()
+      assert.deepEqual(reasons(verdicts), {
+        a1: 'no rule keeps it',
+        a2: 'rule 1 keeps it',
+        a3: 'rule 1 keeps it',
+        b1: 'no rule keeps it',
+        v1: 'immutable',
+      })
+      assert.deepEqual(counts, [2, 0])
+      assert.equal(verdicts[0]?.digest, images['a1']?.digest)
+      const small = await preview({ pageSize: 2, deletedOnly: true })
+      assert.deepEqual(
+        small.verdicts.map(({ tag }) => tag),
+        ['a1', 'b1'],
+      )
+      const tried = await preview({ pageSize: 1, retention: { rules: [{ youngerThan: DAY }] } })
+      assert.deepEqual(
+        new Set(Object.values(reasons(tried.verdicts))),
+        new Set(['rule 1 keeps it', 'immutable']),
+      )
+      assert.equal(tried.verdicts.length, 5)
+      assert.deepEqual(await left(), ['a1', 'a2', 'a3', 'b1', 'v1'])
+      assertRefused(await api.post(`${path}:apply`, {}), precondition('RETENTION_DISABLED'))
+      assert.equal((await cast().auditOf(repo)).length, 2)
+    })
+
+    test('rules keep the newest, the young and names; immutable tags stay; audit and history say so', async () => {
+      const { set, left, clock, ended, api, run, name, owner, images, path, root, age } = await prepared(
+        'a1',
+        'a2',
+        'a3',
+        'b1',
+        'release',
+        'v1',
+      )
+      const enabledMs = clock()
+      await set({
+        immutableTags: { patterns: ['v*'] },
+        retention: {
+          enabled: true,
+          rules: [{ patterns: ['a*'], newest: 2 }, { patterns: ['release'] }, { youngerThan: DAY }],
+        },
+      })
+      assert.equal((await ended(enabledMs)).deletedTags, 0)
+      assert.equal((await left()).length, 6)
+      await age(DAY_MS + 1000)
+      await putManifest(owner, name, 'new', images['b1'] as TestImage)
+      const before = (await api.get('registry/tags', { 'uidp.descendants_of': root })).body.totalCount
+      assert.equal((await run()).deletedTags, 2)
+      assert.deepEqual(await left(), ['a2', 'a3', 'new', 'release', 'v1'])
+      const { body } = await api.get('registry/tags', { 'uidp.descendants_of': root })
+      assert.deepEqual([before, body.totalCount], ['7', '5'])
+      const events = `${cast().berth.url}/audit/v1/events?uidp.descendants_of=${root}`
+      const { body: log } = await call('GET', events, { token: api.token })
+      const deletes = log.events.filter(({ method }: { method: string }) => method.endsWith('/DeleteTag'))
+      assert.deepEqual(
+        deletes.map(({ actor }: { actor: string }) => actor),
+        ['system', 'system'],
+      )
+      assert.equal((await owner.ask('HEAD', `${name}/manifests/${images['a1']?.digest}`)).status, 200)
+      const metrics = await (await fetch(`${cast().berth.url}/metrics`)).text()
+      assert.match(metrics, /berth_retention_deleted_total\{kind="tags"\} [1-9]/)
+      assert.ok(Date.parse((await api.get(path)).body.nextRunTime) > clock() + limits.retentionIntervalMs / 2)
+    })
+
+    test('manifests go that nothing needs, with what only they need, and their signatures', async () => {
+      const { set, run, owner, name, clock, ended, preview, images, age } = await prepared('latest', 'old')
+      const put = async (reference: string, content: Parameters<typeof pushable>[0]) => {
+        const made = pushable(content)
+        const reply = await putManifest(owner, name, reference === '' ? made.digest : reference, made)
+        assert.equal(reply.status, 201, reply.bytes.toString())
+        return made
+      }
+      const index = (...manifests: object[]) => ({ schemaVersion: 2, mediaType: types.index, manifests })
+      const [inOld, inNew, loose] = [testImage(), testImage(), testImage()]
+      for (const image of [inOld, inNew, loose]) await pushImage(owner, name, image)
+      const oldIndex = await put('', index(inOld.descriptor))
+      await put('stays', index(inNew.descriptor))
+      const [sbomOfOld, sbomOfNew] = [
+        testImage({ subject: oldIndex.descriptor, artifactType: 'application/x.sbom' }),
+        testImage({ subject: inNew.descriptor, artifactType: 'application/x.sbom' }),
+      ]
+      for (const image of [sbomOfOld, sbomOfNew]) await pushImage(owner, name, image)
+      const signature = await pushImage(owner, name, testImage(), `sha256-${oldIndex.digest.slice(7)}.sig`)
+      const kept = await pushImage(owner, name, testImage(), `sha256-${inNew.digest.slice(7)}.sig`)
+      const enabledMs = clock()
+      await set({
+        retention: { enabled: true, untaggedAfter: DAY, rules: [{ patterns: ['latest', 'stays'] }] },
+      })
+      const first = await ended(enabledMs)
+      assert.deepEqual([first.deletedTags, first.deletedManifests], [1, 0])
+      const has = async ({ digest }: { digest: string }) =>
+        (await owner.ask('HEAD', `${name}/manifests/${digest}`)).status === 200
+      assert.equal(await has(images['old'] as TestImage), true)
+      await age(DAY_MS / 2)
+      // Whoever pushes it again wants to go on with it.
+      await putManifest(owner, name, loose.digest, loose)
+      await age(DAY_MS / 2 + 1000)
+      const told = await preview({ deletedOnly: true })
+      const gone = [images['old'] as TestImage, inOld, oldIndex, sbomOfOld].map(({ digest }) => digest).sort()
+      assert.deepEqual(
+        told.verdicts.map(({ digest }) => digest),
+        gone,
+      )
+      assert.deepEqual(told.counts, [0, 4])
+      const why = reasons((await preview()).verdicts)
+      assert.equal(why[inNew.digest], 'an index needs it')
+      assert.equal(why[sbomOfNew.digest], 'its subject is there')
+      assert.equal(why[loose.digest], 'it was pushed or tagged lately')
+      const second = await run()
+      assert.deepEqual([second.deletedTags, second.deletedManifests], [1, 4])
+      for (const image of [images['latest'] as TestImage, inNew, sbomOfNew, kept, loose])
+        assert.equal(await has(image), true)
+      for (const image of [inOld, oldIndex, sbomOfOld]) assert.equal(await has(image), false)
+      assert.equal(await has(signature), true)
+      await age(DAY_MS + 1000)
+      assert.equal((await run()).deletedManifests, 2)
+      assert.equal(await has(signature), false)
+    })
+
+    test('pushes and deletes go on while it runs, and what they changed stays', async () => {
+      const names = Array.from({ length: 120 }, (_, at) => `t${String(at).padStart(3, '0')}`)
+      const { set, left, owner, name, run, ended, clock } = await prepared('t000')
+      const image = await pushImage(owner, name, testImage(), 'base')
+      for (const tag of names) await putManifest(owner, name, tag, image)
+      const asked = clock()
+      await set({ retention: { enabled: true, rules: [{ patterns: ['t*'], newest: 5 }] } })
+      const moved = testImage()
+      await pushImage(owner, name, moved)
+      const busy = Promise.all(['t010', 't050', 't110'].map((tag) => putManifest(owner, name, tag, moved)))
+      for (const reply of await busy) assert.equal(reply.status, 201)
+      await ended(asked)
+      await run()
+      const tags = (await left()).filter((tag) => tag.startsWith('t'))
+      assert.equal(tags.length, 5)
+      for (const tag of ['t010', 't050', 't110']) assert.ok(tags.includes(tag), `${tag} of ${tags}`)
+    })
+
+    test('who may not delete tags does not have them deleted', async () => {
+      const { set, path, member, preview, organization } = await prepared('a')
+      await set({ retention: { rules: [{ patterns: ['b'] }] } })
+      const capabilities = ['CAP_REPO_LIST', 'CAP_REPO_UPDATE', 'CAP_TAG_LIST']
+      const { api } = organization.owner
+      const role = await api.made(`iam/roles/${organization.uid}`, { name: newName('keeper'), capabilities })
+      const keeper = await member(role.uid)
+      assertRefused(await keeper.api.patch(path, { retention: { enabled: true } }), denied)
+      assertRefused(await keeper.api.post(`${path}:apply`, {}), denied)
+      assertRefused(await keeper.api.post(`${path}:preview`, {}), denied)
+      assert.equal((await keeper.api.patch(path, { immutableTags: { patterns: ['*'] } })).status, 200)
+      assert.deepEqual((await preview()).counts, [0, 0])
+    })
+  },
+  { retention: { pollMs: 20 } },
+)

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { limits } from '../../src/core/limits.ts'
+import { collect } from '../../src/oci/collection/collect.ts'
+import type { Finding } from '../../src/oci/scrub/findings.ts'
+import type { TestBerth } from '../support/berth.ts'
+import { onEveryDatabase } from '../support/cast.ts'
+import {
+  digest,
+  pushable,
+  pushBlob,
+  pushImage,
+  putManifest,
+  registryOf,
+  testImage,
+  types,
+} from '../support/registry.ts'
+import { scrubbed } from '../support/registry-agreement.ts'
+
+/** Puts other bytes, or none, where those of a blob are. */
+async function overwrite(
+  { berth }: TestBerth,
+  blob: Uint8Array,
+  bytes: Uint8Array | undefined,
+): Promise<string> {
+  const { blobs, installation } = berth
+  const { location } = await installation.store.db.kysely
+    .selectFrom('blobs')
+    .select('location')
+    .where('digest', '=', digest(blob))
+    .executeTakeFirstOrThrow()
+  await blobs.remove(location)
+  if (bytes === undefined) return location
+  async function* pieces() {
+    yield bytes as Uint8Array
+  }
+  await blobs.keep(
+    await blobs.append({ id: randomBytes(16).toString('hex'), size: 0, state: '' }, pieces()),
+    location,
+  )
+  return location
+}
+
+const short = ({ kind, what, digest, repaired, repos, repoCount }: Finding) => ({
+  kind,
+  what,
+  digest,
+  repaired,
+  repos: repos.map(({ name }) => name).sort(),
+  repoCount,
+})
+
+onEveryDatabase('registry: scrub', (cast) => {
+  test('what is whole is whole, and a bad blob is told of with the repos that have it', async () => {
+    const { berth } = cast()
+    const { owner, name, organization } = await registryOf(cast())
+    const [image, other] = [testImage({}, { layerBytes: 1_000_000 }), testImage()]
+    await pushImage(owner, name, image, 'v1')
+    await pushImage(owner, `${name}-2`, image, 'v1')
+    await pushImage(owner, name, other, 'v2')
+    const clean = await scrubbed(berth)
+    assert.deepEqual(clean.findings, [])
+    assert.deepEqual([clean.report.blobs, clean.report.manifests], [4, 3])
+
+    const [config = Buffer.from(''), layer = Buffer.from('')] = image.blobs
+    const flipped = Buffer.from(layer)
+    flipped[500_000] = (flipped[500_000] ?? 0) ^ 1
+    const damagedAt = await overwrite(berth, layer, flipped)
+    await overwrite(berth, config, undefined)
+    const [, short2 = Buffer.from('')] = other.blobs
+    await overwrite(berth, short2, short2.subarray(1))
+    const names = ['', '-2'].map((end) => `${organization.name}/${name.split('/')[1]}${end}`)
+    const expected = (repaired: boolean) =>
+      [
+        { kind: 'damaged', what: 'blob', digest: digest(layer), repaired, repos: names, repoCount: 2 },
+        { kind: 'missing', what: 'blob', digest: digest(config), repaired, repos: names, repoCount: 2 },
+        { kind: 'damaged', what: 'blob', digest: digest(short2), repaired, repos: [names[0]], repoCount: 1 },
+      ].sort((a, b) => (a.digest < b.digest ? -1 : 1))
+    const found = await scrubbed(berth)
+    assert.deepEqual(found.findings.map(short), expected(false))
+    assert.equal(found.findings.find((finding) => finding.digest === digest(layer))?.location, damagedAt)
+    assert.equal(
+      (await scrubbed(berth, { repair: true, orphanAgeMs: limits.strayAgeMsMin })).findings.length,
+      3,
+    )
+
+    // What was forgotten is not there for anybody, until somebody pushes it: then it is whole in all repos.
+    assert.equal((await owner.ask('HEAD', `${name}/blobs/${digest(layer)}`)).status, 404)
+    assert.deepEqual((await putManifest(owner, name, 'v3', image)).codes, ['MANIFEST_BLOB_UNKNOWN'])
+    const waiting = await scrubbed(berth, { orphanAgeMs: limits.strayAgeMsMin })
+    assert.deepEqual(new Set(waiting.findings.map(({ kind }) => kind)), new Set(['missing']))
+    for (const blob of [...image.blobs, short2]) await pushBlob(owner, name, blob)
+    for (const repo of [name, `${name}-2`])
+      assert.ok((await owner.ask('GET', `${repo}/blobs/${digest(layer)}`)).bytes.equals(layer))
+    assert.equal((await putManifest(owner, name, 'v3', image)).status, 201)
+    const orphans = await scrubbed(berth)
+    assert.deepEqual(new Set(orphans.findings.map(({ kind }) => kind)), new Set(['orphan']))
+    const { installation, blobs } = berth.berth
+    const { db, clock } = installation.store
+    const store = { db, clock: () => clock() + limits.strayAgeMsMin + 1000 }
+    await collect({ store, blobs, graceMs: 0, dryRun: false, mistrust: true })
+    assert.deepEqual((await scrubbed(berth)).findings, [])
+  })
+
+  test('a manifest is looked at as well, and an index whose image was deleted is incomplete, not damaged', async () => {
+    const { berth } = cast()
+    const { owner, name, root } = await registryOf(cast())
+    const [image, bad] = [testImage(), testImage()]
+    await pushImage(owner, name, image)
+    await pushImage(owner, name, bad)
+    const index = pushable({ schemaVersion: 2, mediaType: types.index, manifests: [image.descriptor] })
+    assert.equal((await putManifest(owner, name, 'all', index)).status, 201)
+    assert.equal((await owner.ask('DELETE', `${name}/manifests/${image.digest}`)).status, 202)
+    const { db } = berth.berth.installation.store
+    await db.kysely
+      .updateTable('manifests')
+      .set({ content: Buffer.from(bad.manifest.toString().replace('layers', 'lawyer')) })
+      .where('root', '=', root)
+      .where('digest', '=', bad.digest)
+      .execute()
+    const { findings } = await scrubbed(berth)
+    assert.deepEqual(
+      findings
+        .map(({ kind, what, digest }) => ({ kind, what, digest }))
+        .sort((a, b) => (a.kind < b.kind ? -1 : 1)),
+      [
+        { kind: 'damaged', what: 'manifest', digest: bad.digest },
+        { kind: 'incomplete', what: 'manifest', digest: image.digest },
+      ],
+    )
+    await owner.ask('DELETE', `${name}/manifests/${bad.digest}`)
+    assert.equal((await putManifest(owner, name, 'v1', bad)).status, 201)
+    await owner.ask('DELETE', `${name}/manifests/${index.digest}`)
+    assert.deepEqual((await scrubbed(berth)).findings, [])
+  })
+
+  test('it reads as much as it may, and goes on from there', async () => {
+    const { berth } = cast()
+    const { owner, name } = await registryOf(cast())
+    for (let n = 0; n < 5; n++) await pushBlob(owner, name, randomBytes(1000))
+    let [position, blobs, rounds] = ['', 0, 0]
+    do {
+      const { report } = await scrubbed(berth, { bytesMax: 1500, position })
+      assert.ok(report.blobs > 0)
+      blobs += report.blobs
+      position = report.position
+      rounds++
+    } while (position !== '')
+    assert.ok(rounds > 2)
+    assert.equal(blobs, (await scrubbed(berth)).report.blobs)
+  })
+
+  test('blobs with a digest of SHA-512 are read as such', async () => {
+    const { berth } = cast()
+    const { owner, name } = await registryOf(cast())
+    const bytes = randomBytes(100)
+    const sha512 = `sha512:${createHash('sha512').update(bytes).digest('hex')}`
+    const reply = await owner.ask('POST', `${name}/blobs/uploads/?digest=${sha512}`, { body: bytes })
+    assert.equal(reply.status, 201)
+    assert.deepEqual((await scrubbed(berth)).findings, [])
+  })
+})

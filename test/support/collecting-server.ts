@@ -1,0 +1,14 @@
+import { startBerth } from '../../src/berth.ts'
+import { readConfig } from '../../src/config.ts'
+import { createLog } from '../../src/log.ts'
+
+/** A server that collects without a pause and without a grace, in a process that a test can kill. */
+
+const read = readConfig(process.env)
+if ('problems' in read) throw new Error(read.problems.join('\n'))
+const { addresses } = await startBerth(
+  { ...read.config, collectionIntervalMs: 1, collectionGraceMs: 0 },
+  createLog('error'),
+  { collection: { pollMs: 10, leaseMs: 300 } },
+)
+process.stdout.write(`ready ${addresses.baseUrl}\n`)
