@@ -1,4 +1,12 @@
+import { createHash } from 'node:crypto'
 import { limits } from '../core/limits.ts'
+
+/** Bytes of an upload on their way to S3. */
+export interface FilledPart {
+  readonly bytes: Buffer<ArrayBufferLike>
+  /** In hex; made as the bytes come, since eight million at once take a while. */
+  readonly sha256: string
+}
 
 /**
  * Bytes that are gathered into parts of one upload. What was sent makes room for what comes: an upload of any size needs a few buffers,
@@ -8,6 +16,7 @@ export class PartBuffers {
   readonly #spare: Buffer<ArrayBufferLike>[] = []
   #filling: Buffer<ArrayBufferLike> = Buffer.alloc(0)
   #length = 0
+  #hash = createHash('sha256')
 
   /** Of the bytes that wait; at most a part. */
   get length(): number {
@@ -20,20 +29,23 @@ export class PartBuffers {
     this.#makeRoom(this.#length + taken.length)
     this.#filling.set(taken, this.#length)
     this.#length += taken.length
+    this.#hash.update(taken)
     return bytes.subarray(taken.length)
   }
 
   /** What waits, which is the caller's until it gives it back. */
-  take(): Buffer {
+  take(): FilledPart {
     const bytes = this.#filling.subarray(0, this.#length)
     this.#filling = Buffer.alloc(0)
     this.#length = 0
-    return bytes
+    const sha256 = this.#hash.digest('hex')
+    this.#hash = createHash('sha256')
+    return { bytes, sha256 }
   }
 
   /** A full part that nobody needs any more. */
-  giveBack(part: Buffer): void {
-    this.#spare.push(part)
+  giveBack({ bytes }: FilledPart): void {
+    this.#spare.push(bytes)
   }
 
   #makeRoom(needed: number): void {

@@ -18,6 +18,7 @@ import {
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { limits } from '../core/limits.ts'
 import type { BlobLog, BlobSettings } from './open.ts'
+import type { FilledPart } from './part-buffers.ts'
 import { type Absence, errorOf, readFailure, type S3Failure } from './s3-failures.ts'
 import type { ByteRange, StoredBytes } from './store.ts'
 
@@ -26,7 +27,7 @@ import type { ByteRange, StoredBytes } from './store.ts'
  * every server compares with what it got; no newer checksums are asked for, since not every server knows them.
  */
 export interface Bucket {
-  put(key: string, bytes: Uint8Array): Promise<void>
+  put(key: string, part: FilledPart): Promise<void>
   /** The bytes of a range that is not empty, or the part of it that there is. Throws MissingBytes where there is no such object. */
   get(key: string, range: ByteRange, signal: AbortSignal): Promise<OpenObject>
   /** Undefined where there is no such object. */
@@ -37,7 +38,7 @@ export interface Bucket {
   list(prefix: string): AsyncIterable<StoredBytes>
   beginParts(key: string): Promise<string>
   /** The tag of the part, which completes the whole. */
-  putPart(part: Part, bytes: Uint8Array, signal: AbortSignal): Promise<string>
+  putPart(part: Part, filled: FilledPart, signal: AbortSignal): Promise<string>
   /** `range` undefined: all of the other object. */
   copyPart(part: Part, from: string, range?: ByteRange, signal?: AbortSignal): Promise<string>
   /** 'NoSuchUpload' where there are none of these parts, or not any more. */
@@ -112,9 +113,11 @@ export function openBucket(settings: BlobSettings, log: BlobLog): Bucket {
   const copying: Asking = { timeoutMs: limits.s3CopyTimeoutMs }
 
   return {
-    async put(key, bytes) {
+    async put(key, { bytes, sha256 }) {
       const input = { ...at(key), Body: bytes, ContentLength: bytes.length, ContentType: CONTENT_TYPE }
-      await ask(`to store ${prefix}${key}`, (options) => client.send(new PutObjectCommand(input), options))
+      const command = new PutObjectCommand(input)
+      command.middlewareStack.add(withPayloadHash(sha256), PAYLOAD_HASH)
+      await ask(`to store ${prefix}${key}`, (options) => client.send(command, options))
     },
 
     async get(key, { start, end }, signal) {
@@ -177,11 +180,13 @@ export function openBucket(settings: BlobSettings, log: BlobLog): Bucket {
       return UploadId
     },
 
-    async putPart({ number, ...whole }, bytes, signal) {
+    async putPart({ number, ...whole }, { bytes, sha256 }, signal) {
       const input = { ...atParts(whole), PartNumber: number, Body: bytes, ContentLength: bytes.length }
+      const command = new UploadPartCommand(input)
+      command.middlewareStack.add(withPayloadHash(sha256), PAYLOAD_HASH)
       const { ETag = '' } = await ask(
         `part ${number} of ${prefix}${whole.key}`,
-        (options) => client.send(new UploadPartCommand(input), options),
+        (options) => client.send(command, options),
         { signal },
       )
       return ETag
@@ -272,6 +277,18 @@ export function openBucket(settings: BlobSettings, log: BlobLog): Bucket {
     } while (after !== undefined)
     return latest
   }
+}
+
+const PAYLOAD_HASH = { step: 'build', name: 'berthPayloadHash' } as const
+
+/** The hash that the request is signed with; the library would make it once more, of all bytes at once. */
+function withPayloadHash(sha256: string) {
+  return <Args extends { readonly request: unknown }, Answer>(next: (args: Args) => Answer) =>
+    (args: Args): Answer => {
+      const { headers } = args.request as { readonly headers: Record<string, string> }
+      headers['x-amz-content-sha256'] = sha256
+      return next(args)
+    }
 }
 
 function clientAt({ region, pathStyle }: BlobSettings, endpoint: string | undefined): S3Client {

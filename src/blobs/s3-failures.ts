@@ -50,6 +50,9 @@ const temporaryCodes = new Set([
   'ThrottlingException',
   'TooManyRequests',
   'OperationAborted',
+  // Bytes were damaged on their way.
+  'XAmzContentSHA256Mismatch',
+  'BadDigest',
 ])
 
 /** Connections that break, names that are not found just now. */

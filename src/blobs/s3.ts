@@ -4,7 +4,7 @@ import { ApiError } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { FewAtOnce } from './few-at-once.ts'
 import type { BlobLog, BlobSettings } from './open.ts'
-import { PartBuffers } from './part-buffers.ts'
+import { type FilledPart, PartBuffers } from './part-buffers.ts'
 import { type Bucket, openBucket, type Whole } from './s3-bucket.ts'
 import { errorOf, readFailure, UnusableStore } from './s3-failures.ts'
 import { type BlobStore, type ByteRange, MissingBytes, type Upload } from './store.ts'
@@ -47,7 +47,7 @@ const { s3PartBytes: PART_BYTES } = limits
 
 function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean }): BlobStore {
   /** Small uploads that are kept or discarded next, by their id. */
-  const held = new Map<string, Uint8Array>()
+  const held = new Map<string, FilledPart>()
   const folderOf = (id: string) => `${UPLOADS}${id}/`
   const wholeOf = (id: string) => `${folderOf(id)}whole`
   const newTail = (id: string) => `${folderOf(id)}tail-${randomBytes(8).toString('hex')}`
@@ -114,16 +114,16 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
     },
 
     async *uploaded(upload) {
-      const bytes = held.get(upload.id)
-      if (bytes !== undefined) yield bytes
+      const part = held.get(upload.id)
+      if (part !== undefined) yield part.bytes
       else if (upload.size > 0)
         yield* readWhole(bucket, await completed(upload), { start: 0, end: upload.size })
     },
 
     async keep(upload, location) {
-      const bytes = upload.size === 0 ? new Uint8Array() : held.get(upload.id)
-      if (bytes !== undefined) {
-        await bucket.put(location, bytes)
+      const part = upload.size === 0 ? new PartBuffers().take() : held.get(upload.id)
+      if (part !== undefined) {
+        await bucket.put(location, part)
         held.delete(upload.id)
         return
       }
@@ -311,7 +311,9 @@ function untilLeft(read: (signal: AbortSignal) => AsyncGenerator<Uint8Array>): A
 async function requireUsable(bucket: Bucket): Promise<void> {
   const folder = `${UPLOADS}${randomBytes(16).toString('hex')}/`
   const key = `${folder}start`
-  await bucket.put(key, new Uint8Array(5))
+  const tried = new PartBuffers()
+  tried.add(new Uint8Array(5))
+  await bucket.put(key, tried.take())
   try {
     for await (const _ of readWhole(bucket, key, { start: 0, end: 5 }));
     for await (const _ of bucket.list(folder));

@@ -1,5 +1,5 @@
 import { type Hash, randomBytes } from 'node:crypto'
-import type { Upload } from '../blobs/store.ts'
+import { MissingBytes, type Upload } from '../blobs/store.ts'
 import { ApiError, aborted, Code } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
@@ -120,7 +120,7 @@ export async function finishUpload(registry: Registry, visit: Visit, id: string)
     const expiresMs = store.clock() + limits.uploadIdleMsMax
     if ((await save(store.db, written, { expiresMs, writer: '' })) && hash !== undefined)
       registry.hashes.put(id, written.size, hash)
-    throw error
+    throw unlessLost(error)
   }
   return made(visit, digest)
 }
@@ -161,6 +161,11 @@ async function readUpload({ store }: Registry, { place, visitor }: Visit, id: st
 
 function unknownUpload() {
   return ociError('BLOB_UPLOAD_UNKNOWN', 'there is no such upload; begin another one')
+}
+
+/** A store may have given up what nobody went on with for long; no further attempt brings that back. */
+function unlessLost(error: unknown): unknown {
+  return error instanceof MissingBytes ? unknownUpload() : error
 }
 
 /** 416 for a chunk that does not begin where the upload ends. Throws BLOB_UPLOAD_INVALID for what is no range. */
@@ -226,7 +231,7 @@ async function write(
     expiresMs: store.clock() + limits.uploadIdleMsMax,
     writer: keepsClaim ? writer : '',
   })
-  if (broken !== undefined) throw broken
+  if (broken !== undefined) throw unlessLost(broken)
   if (!isOurs) throw busy()
   return remembered()
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
+import { openBlobs } from '../../src/blobs/open.ts'
 import { limits } from '../../src/core/limits.ts'
 import type { TestBerth } from '../support/berth.ts'
 import { assertPulled, beginUpload, berthWith } from '../support/bucket-registry.ts'
 import { faultyWay } from '../support/faulty-s3.ts'
 import type { Cleanup } from '../support/process.ts'
-import { digest, pushBlob } from '../support/registry.ts'
+import { assertRefusedAs, digest, pushBlob } from '../support/registry.ts'
 import { type S3Server, startS3, withoutOwnS3 } from '../support/s3.ts'
 
 /** What goes wrong between the registry and its bucket: it is told of, and nothing is done by half. */
@@ -72,6 +73,20 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
     await assertPulled(client, name, bytes)
   })
 
+  test('bytes that are damaged on their way to the bucket are not taken', async (t) => {
+    const { way, client, name, berth } = await onFaultyWay(t)
+    const bytes = randomBytes(PART + 5)
+    const path = await beginUpload(client, name)
+    way.fault = ({ method, url }) => (method === 'PUT' && url.includes('partNumber') ? 'damage' : undefined)
+    const damaged = await client.ask('PATCH', path, { body: bytes })
+    assert.deepEqual([damaged.status, damaged.codes], [503, ['UNKNOWN']])
+    assertToldOf(berth, 'XAmzContentSHA256Mismatch')
+    way.fault = () => undefined
+    assert.equal((await client.ask('PATCH', path, { body: bytes })).status, 202)
+    assert.equal((await client.ask('PUT', `${path}?digest=${digest(bytes)}`)).status, 201)
+    await assertPulled(client, name, bytes)
+  })
+
   test('an upload whose keeping fails is kept by the next request', async (t) => {
     const { way, client, name } = await onFaultyWay(t)
     for (const size of [100, PART + 100]) {
@@ -79,13 +94,27 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
       const path = await beginUpload(client, name)
       assert.equal((await client.ask('PATCH', path, { body: bytes })).status, 202)
       // The copy, after the upload was made whole.
-      way.fault = ({ url }) => (url.includes('/sha256/') ? 'SlowDown' : undefined)
+      way.fault = ({ url }) => (url.includes('/sha256/') ? 'cut' : undefined)
       assert.equal((await client.ask('PUT', `${path}?digest=${digest(bytes)}`)).status, 503)
       way.fault = () => undefined
       const again = await client.ask('PUT', `${path}?digest=${digest(bytes)}`)
       assert.equal(again.status, 201, again.bytes.toString())
       await assertPulled(client, name, bytes)
     }
+  })
+
+  test('an upload that the bucket has given up is unknown, so that its client begins another', async (t) => {
+    const { env, settings } = await s3.bucket()
+    const { client, name } = await berthWith(t, env)
+    const bytes = randomBytes(PART + 5)
+    const [path, other] = [await beginUpload(client, name), await beginUpload(client, name)]
+    for (const begun of [path, other])
+      assert.equal((await client.ask('PATCH', begun, { body: bytes })).status, 202)
+    const blobs = await openBlobs({ dataDir: '', blobs: settings }, { warn() {} })
+    for await (const upload of blobs.uploads()) await blobs.discard(upload)
+    blobs.close()
+    assertRefusedAs(await client.ask('PUT', `${path}?digest=${digest(bytes)}`), 404, 'BLOB_UPLOAD_UNKNOWN')
+    assertRefusedAs(await client.ask('PATCH', other, { body: bytes }), 404, 'BLOB_UPLOAD_UNKNOWN')
   })
 
   test('a server that goes away during an upload has it again when it is back', async (t) => {

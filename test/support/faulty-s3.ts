@@ -12,8 +12,11 @@ export interface FaultyWay {
   readonly requests: readonly string[]
 }
 
-/** The server is too busy; the connection breaks before the request arrives, or in the middle of its answer. */
-type Fault = 'SlowDown' | 'cut' | 'cut answer'
+/**
+ * The server is too busy; the connection breaks before the request arrives, or in the middle of its answer; the first byte that is sent
+ * is another.
+ */
+type Fault = 'SlowDown' | 'cut' | 'cut answer' | 'damage'
 
 const CUT_AFTER_BYTES = 300_000
 
@@ -42,6 +45,11 @@ export async function faultyWay(t: Cleanup, target: string): Promise<FaultyWay> 
       got.pipe(answer)
     })
     passed.on('error', () => asked.socket.destroy())
+    if (fault === 'damage') {
+      asked.once('data', (piece: Buffer) => {
+        piece[0] = 255 - (piece[0] ?? 0)
+      })
+    }
     asked.pipe(passed)
   })
   server.listen(0, '127.0.0.1')

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -51,11 +51,10 @@ export const withoutS3: string | false =
 export const withoutOwnS3: string | false = program?.lasts === true ? false : 'no S3 server of its own'
 
 function findProgram(): Program | undefined {
-  const goBin = spawnSync('go', ['env', 'GOPATH'], { encoding: 'utf8' }).stdout?.trim()
   const directories = [
     ...(process.env['PATH'] ?? '').split(delimiter),
-    join(homedir(), 'go', 'bin'),
-    ...(goBin ? [join(goBin, 'bin')] : []),
+    // Where `go install` puts what it makes.
+    join(process.env['GOPATH'] || join(homedir(), 'go'), 'bin'),
   ]
   for (const [name, how] of Object.entries(programs)) {
     const path = directories.map((directory) => join(directory, name)).find((file) => existsSync(file))
