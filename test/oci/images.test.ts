@@ -153,10 +153,7 @@ onEveryDatabase('registry: images that were pushed', (cast) => {
     assert.deepEqual([moved.uid, moved.digest], [pushed.uid, two.digest])
     assert.ok(Date.parse(moved.updateTime) > Date.parse(pushed.updateTime))
     const since = await list({ updated_since: pushed.updateTime })
-    assert.deepEqual(
-      since.tags.map((tag: { name: string }) => tag.name).sort(),
-      ['a', 'b'],
-    )
+    assert.deepEqual(since.tags.map((tag: { name: string }) => tag.name).sort(), ['a', 'b'])
     const later = await list({ updated_since: (await list({ name: 'b' })).tags[0].updateTime })
     assert.deepEqual([later.totalCount, later.tags[0].name], ['1', 'a'])
     assert.deepEqual((await list({ digest: one.digest })).tags[0].name, 'b')
