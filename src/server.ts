@@ -45,7 +45,7 @@ import { registryHandlers } from './oci/registry.ts'
 import { operationsHandlers } from './operations.ts'
 import type { GrpcHandler } from './port.ts'
 import { isReferencePath, referenceHandler } from './reference/handler.ts'
-import { imagesService } from './registry/images.ts'
+import { imageConfigurations, imagesService } from './registry/images.ts'
 import { repoPoliciesService } from './registry/repo-policies.ts'
 import { reposService } from './registry/repos.ts'
 import { tagsService } from './registry/tags.ts'
@@ -189,7 +189,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     accountAssociationsService(store, deps.probes),
     reposService(store, addresses),
     tagsService(store),
-    registryService(store, addresses, deps.blobs),
+    registryService(store, addresses, imageConfigurations(store, deps.blobs)),
     subscriptionsService,
     imagesService(store, deps.blobs),
     repoPoliciesService(store),

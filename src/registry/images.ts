@@ -8,7 +8,14 @@ import { limits } from '../core/limits.ts'
 import type { Db } from '../storage/db.ts'
 import { readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
-import { type Image, type ImageManifest, imagesOf, readManifest, sizeOf } from './image-manifests.ts'
+import {
+  type Image,
+  type ImageManifest,
+  imagesOf,
+  readConfiguration,
+  readManifest,
+  sizeOf,
+} from './image-manifests.ts'
 import { REPO_TYPE } from './parent-repo.ts'
 import { checkDigest } from './tag-name.ts'
 
@@ -32,8 +39,22 @@ async function requireManifest(
   return manifest
 }
 
+/** The configuration of an image for an architecture, whatever is in it. Throws code 5 where there is no such image. */
+export type ReadImageConfiguration = (
+  call: Call,
+  digest: string,
+  architecture: string,
+) => Promise<Readonly<Record<string, unknown>> | undefined>
+
+export function imageConfigurations({ db }: Pick<Store, 'db'>, blobs: BlobStore): ReadImageConfiguration {
+  return async (call, digest, architecture) => {
+    const { config } = (await requireImage(db, blobs, call, digest, architecture)).manifest
+    return config && readConfiguration(db, blobs, allowed(call).scope, config)
+  }
+}
+
 /** The image of a digest for an architecture. Throws code 5 where there is none. */
-export async function requireImage(
+async function requireImage(
   db: Db,
   blobs: BlobStore,
   call: Call,

@@ -23,7 +23,7 @@ export async function requireMutable(tx: Tx, { uid, parent, name }: TagRow): Pro
   if (policy !== undefined && isImmutable(policy, name)) throw tagImmutable(name, uid)
 }
 
-export function tagImmutable(name: string, uid: string) {
+function tagImmutable(name: string, uid: string) {
   return failedPrecondition(
     'TAG_IMMUTABLE',
     `tag ${name} is immutable by the policy of its repo: it is neither moved nor deleted`,

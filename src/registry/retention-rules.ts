@@ -97,7 +97,7 @@ function isNewer(a: JudgedTag, b: JudgedTag): boolean {
 const PAGE = 1000
 
 /** All tags of a repo by name, a page at a time. */
-export async function* tagPages(reader: Reader, repo: string): AsyncGenerator<JudgedTag[]> {
+async function* tagPages(reader: Reader, repo: string): AsyncGenerator<JudgedTag[]> {
   let after = ''
   for (;;) {
     const rows = await reader

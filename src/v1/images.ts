@@ -5,12 +5,8 @@ import {
   Registry,
 } from '#gen/chainguard/platform/registry/registry_pb.js'
 import { ImagesService } from '#gen/chainguard/platform/registry/v2beta1/images_pb.js'
-import type { BlobStore } from '../blobs/store.ts'
-import { allowed } from '../core/allowed.ts'
 import type { Handlers } from '../core/call.ts'
-import { readConfiguration } from '../registry/image-manifests.ts'
-import { requireImage } from '../registry/images.ts'
-import type { Store } from '../storage/store.ts'
+import type { ReadImageConfiguration } from '../registry/images.ts'
 import { asked, inWords, type Translators } from './translation.ts'
 
 /** What version 1 tells of images that were pushed. Of how they run only it tells. */
@@ -26,17 +22,14 @@ export const imageTranslators: Required<Pick<Translators<typeof Registry>, 'getA
 }
 
 export function imageHandlers(
-  { db }: Pick<Store, 'db'>,
-  blobs: BlobStore,
+  readConfiguration: ReadImageConfiguration,
 ): Required<Pick<Handlers<typeof Registry>, 'getImageConfig'>> {
   return {
     getImageConfig: ({ digest, arch }, call) =>
       inWords(
         (field) => imageFields[field] ?? field,
         async () => {
-          const { manifest } = await requireImage(db, blobs, call, digest, arch)
-          const read =
-            manifest.config && (await readConfiguration(db, blobs, allowed(call).scope, manifest.config))
+          const read = await readConfiguration(call, digest, arch)
           return toConfig(members(read?.['config']))
         },
       ),

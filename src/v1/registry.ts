@@ -1,5 +1,4 @@
 import { Registry } from '#gen/chainguard/platform/registry/registry_pb.js'
-import type { BlobStore } from '../blobs/store.ts'
 import {
   type Handlers,
   implement,
@@ -7,6 +6,7 @@ import {
   type ServiceTranslation,
 } from '../core/call.ts'
 import { notFound, unimplemented } from '../core/errors.ts'
+import type { ReadImageConfiguration } from '../registry/images.ts'
 import type { RepoOptions } from '../registry/repos.ts'
 import type { Store } from '../storage/store.ts'
 import { deploymentHandlers } from './deployments.ts'
@@ -28,13 +28,17 @@ export function registryTranslation(store: Pick<Store, 'db'>): ServiceTranslatio
   })
 }
 
-export function registryService(store: Store, options: RepoOptions, blobs: BlobStore): ServiceImplementation {
+export function registryService(
+  store: Store,
+  options: RepoOptions,
+  images: ReadImageConfiguration,
+): ServiceImplementation {
   return implement(Registry, {
     ...repoHandlers(store, options),
     ...tagHandlers(store),
     ...deploymentHandlers(store),
     ...registrySettingsHandlers(store),
-    ...imageHandlers(store, blobs),
+    ...imageHandlers(images),
     ...notOffered,
 
     // Advisories know versions that were fixed, but neither which there are nor when they end.

@@ -3,7 +3,7 @@ import { formats } from '../../vulnerabilities/advisory-record.ts'
 import { collect } from '../client/collect.ts'
 import { createdColumn, idColumn } from '../client/columns.ts'
 import type { CommandDeclaration, CommandGroup, OptionDeclaration } from '../client/command.ts'
-import { seconds } from '../client/durations.ts'
+import { seconds, spoken } from '../client/durations.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
 import { groupUid, isUid, scopeOf, uidOf } from '../client/locate.ts'
 import { change, parent, within, yes } from '../client/options.ts'
@@ -33,22 +33,6 @@ const view: View<AdvisoryFeed> = {
   ],
   tree: { label: (feed) => `${feed.url} ${stateOf(feed)}`, uid: ({ uid }) => uid },
   empty: 'no feeds that you may see',
-}
-
-/** `3600s` is `1h`. */
-function spoken(interval: string): string {
-  let left = Math.round(Number.parseFloat(interval))
-  const parts = []
-  for (const [unit, length] of [
-    ['d', 86_400],
-    ['h', 3600],
-    ['m', 60],
-    ['s', 1],
-  ] as const) {
-    if (left >= length) parts.push(`${Math.floor(left / length)}${unit}`)
-    left %= length
-  }
-  return parts.join('')
 }
 
 function resultOf({ lastRun }: AdvisoryFeed): string {

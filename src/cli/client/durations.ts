@@ -8,3 +8,19 @@ export function seconds(option: string, text: string): number {
     throw new UsageError(`${option}: ${JSON.stringify(text)} must be a duration such as 30m, 168h or 7d`)
   return found
 }
+
+/** As people write what proto JSON says: `3600s` is `1h`. */
+export function spoken(duration: string): string {
+  let left = Math.round(Number.parseFloat(duration))
+  const parts = []
+  for (const [unit, length] of [
+    ['d', 86_400],
+    ['h', 3600],
+    ['m', 60],
+    ['s', 1],
+  ] as const) {
+    if (left >= length) parts.push(`${Math.floor(left / length)}${unit}`)
+    left %= length
+  }
+  return parts.join('')
+}

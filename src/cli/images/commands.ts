@@ -9,6 +9,7 @@ import { type Invocation, UsageError } from '../client/invocation.ts'
 import { groupUid, isMissing, isUid, repoUid, scopeOf } from '../client/locate.ts'
 import { change, given, inParent, newName, parent, within, yes } from '../client/options.ts'
 import type { View } from '../client/output.ts'
+import { policyGroup } from './policy.ts'
 
 /** Images: repos and their tags. */
 
@@ -278,5 +279,6 @@ export const images: CommandGroup = {
         },
       ],
     },
+    policyGroup,
   ],
 }

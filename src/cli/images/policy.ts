@@ -1,0 +1,261 @@
+import type { RepoPolicy, RetentionInput, RetentionRule, RetentionVerdict } from '../../../client/berth.ts'
+import type { CommandDeclaration, CommandGroup, OptionDeclaration } from '../client/command.ts'
+import { seconds, spoken } from '../client/durations.ts'
+import { type Invocation, UsageError } from '../client/invocation.ts'
+import { repoUid } from '../client/locate.ts'
+import { change, yes } from '../client/options.ts'
+import type { View } from '../client/output.ts'
+import { Refused } from '../client/session.ts'
+
+/** Policies of repos: which tags never move, and which go by themselves. */
+
+const untaggedOf = ({ retention }: RepoPolicy) =>
+  retention?.untaggedAfter === undefined ? '' : `deleted after ${spoken(retention.untaggedAfter)}`
+
+const policyView: View<RepoPolicy> = {
+  columns: [
+    { title: 'REPO', kind: 'uid', value: ({ uid }) => uid },
+    { title: 'IMMUTABLE', value: ({ immutableTags }) => immutableTags?.patterns.join(' ') ?? '' },
+    { title: 'EXCEPT', value: ({ immutableTags }) => immutableTags?.exceptions.join(' ') ?? '' },
+    { title: 'RETENTION', value: ({ retention }) => (retention?.enabled ? 'enabled' : 'not enabled') },
+    {
+      title: 'KEEPS',
+      kind: 'long',
+      value: ({ retention }) => retention?.rules.map(ruleText).join('; ') ?? '',
+    },
+    { title: 'UNTAGGED', value: untaggedOf },
+    { title: 'NEXT RUN', kind: 'time', value: ({ nextRunTime = '' }) => nextRunTime },
+    { title: 'LAST RUN', kind: 'time', value: ({ lastRun }) => lastRun?.endTime ?? '' },
+    { title: 'DELETED', value: ({ lastRun }) => (lastRun === undefined ? '' : deletedOf(lastRun)) },
+    { title: 'ERROR', kind: 'long', value: ({ lastRun }) => lastRun?.error ?? '' },
+    { title: 'CHANGED', kind: 'time', value: ({ updateTime = '' }) => updateTime, wide: true },
+  ],
+}
+
+const verdictView: View<RetentionVerdict> = {
+  columns: [
+    { title: 'TAG', kind: 'name', value: ({ tag }) => tag },
+    { title: 'DIGEST', value: ({ digest }) => digest },
+    { title: 'DELETED', value: ({ deleted }) => (deleted ? 'yes' : '') },
+    { title: 'WHY', kind: 'long', value: ({ reason }) => reason },
+    { title: 'UPDATED', kind: 'time', value: ({ updateTime = '' }) => updateTime },
+  ],
+  id: ({ tag, digest }) => tag || digest,
+  empty: 'nothing',
+}
+
+function deletedOf({
+  deletedTags,
+  deletedManifests,
+}: Readonly<Record<'deletedTags' | 'deletedManifests', number>>): string {
+  return `${deletedTags} tags, ${deletedManifests} manifests`
+}
+
+/** As `--keep` takes it. */
+function ruleText({ patterns, newest, youngerThan }: RetentionRule): string {
+  return [
+    ...patterns,
+    ...(newest > 0 ? [`newest=${newest}`] : []),
+    ...(youngerThan === undefined ? [] : [`younger=${spoken(youngerThan)}`]),
+  ].join(' ')
+}
+
+function readRule(text: string): RetentionRule {
+  const patterns: string[] = []
+  let rule: Omit<RetentionRule, 'patterns'> = { newest: 0 }
+  for (const word of text.split(/\s+/).filter((word) => word !== '')) {
+    const [, name, value = ''] = /^(newest|younger)=(.*)$/.exec(word) ?? []
+    if (name === 'newest') {
+      if (!/^[1-9]\d{0,5}$/.test(value)) throw new UsageError(`--keep: newest=${value} must be a number`)
+      rule = { ...rule, newest: Number(value) }
+    } else if (name === 'younger') rule = { ...rule, youngerThan: `${seconds('--keep', value)}s` }
+    else patterns.push(word)
+  }
+  return { ...rule, patterns }
+}
+
+const repo = [{ name: 'REPO', summary: 'its uid, name or path' }] as const
+const pickedRepo = (invocation: Invocation) => repoUid(invocation, invocation.word(0))
+
+const retentionOptions: readonly OptionDeclaration[] = [
+  {
+    flags: '--keep <rule>',
+    summary:
+      'keep tags: patterns, newest=N, younger=AGE, all of which must hold; any rule keeps (repeatable)',
+    repeatable: true,
+  },
+  { flags: '--keep-all', summary: 'no rules: all tags stay', conflicts: ['keep'] },
+  {
+    flags: '--untagged-after <age>',
+    summary: 'delete manifests that no tag has named for so long; never: they stay',
+  },
+]
+
+/** Of what was set so far, what the options make. Undefined where they say nothing. */
+function retentionOf(invocation: Invocation, current: RepoPolicy['retention']): RetentionInput | undefined {
+  const keep = invocation.list('keep')
+  const untagged = invocation.text('untaggedAfter')
+  const [enable, disable] = [invocation.flag('enable'), invocation.flag('disable')]
+  if (keep.length === 0 && untagged === '' && !invocation.flag('keepAll') && !enable && !disable)
+    return undefined
+  const { untaggedAfter: before, ...rest } = current ?? { enabled: false, rules: [] }
+  const untaggedAfter =
+    untagged === '' ? before : `${untagged === 'never' ? 0 : seconds('--untagged-after', untagged)}s`
+  return {
+    enabled: enable || (rest.enabled && !disable),
+    rules: invocation.flag('keepAll') ? [] : keep.length > 0 ? keep.map(readRule) : rest.rules,
+    ...(untagged !== 'never' && untaggedAfter !== undefined && { untaggedAfter }),
+  }
+}
+
+function immutableOf(invocation: Invocation, current: RepoPolicy['immutableTags']) {
+  if (invocation.flag('mutable')) return { patterns: [], exceptions: [] }
+  const [patterns, exceptions] = [invocation.list('immutable'), invocation.list('except')]
+  if (patterns.length === 0 && exceptions.length === 0) return undefined
+  return {
+    patterns: patterns.length > 0 ? patterns : (current?.patterns ?? []),
+    exceptions: exceptions.length > 0 ? exceptions : (current?.exceptions ?? []),
+  }
+}
+
+async function* verdicts(invocation: Invocation): AsyncGenerator<RetentionVerdict> {
+  const client = await invocation.client()
+  const uid = await pickedRepo(invocation)
+  const retention = retentionOf(invocation, (await client.repoPolicies.getRepoPolicy(uid)).retention)
+  const asked = {
+    uid,
+    deletedOnly: invocation.flag('deleted'),
+    pageSize: 200,
+    ...(retention !== undefined && { retention }),
+  }
+  let pageToken = ''
+  do {
+    const page = await client.repoPolicies.previewRetention({ ...asked, pageToken })
+    yield* page.verdicts
+    pageToken = page.nextPageToken
+    if (pageToken === '') invocation.output.done(`${deletedOf(page)} would be deleted`)
+  } while (pageToken !== '')
+}
+
+const POLL_MS = 500
+
+/** The policy after a run that began when it was asked for, or later. */
+async function afterRun(
+  invocation: Invocation,
+  uid: string,
+  before: string | undefined,
+): Promise<RepoPolicy> {
+  const client = await invocation.client()
+  for (;;) {
+    const now = await client.repoPolicies.getRepoPolicy(uid)
+    const isOver = now.lastRun?.endTime !== undefined && now.lastRun.beginTime !== before
+    if (isOver || now.retention?.enabled !== true) {
+      invocation.output.progress('')
+      return now
+    }
+    invocation.output.progress('retention runs')
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+}
+
+const commands: readonly CommandDeclaration[] = [
+  {
+    name: 'describe',
+    aliases: ['get', 'show'],
+    summary: 'show the policy of a repo, and what its last run came to',
+    parameters: repo,
+    examples: [
+      'berth images policy describe nginx',
+      'berth images policy describe my-org/team/nginx -o json',
+    ],
+    async run(invocation) {
+      const uid = await pickedRepo(invocation)
+      invocation.output.item(await (await invocation.client()).repoPolicies.getRepoPolicy(uid), policyView)
+    },
+  },
+  {
+    name: 'set',
+    aliases: ['update'],
+    summary: 'change the policy of a repo; what is not named stays',
+    parameters: repo,
+    options: [
+      {
+        flags: '--immutable <patterns>',
+        summary: 'tags that nobody moves or deletes, * for all',
+        repeatable: true,
+      },
+      { flags: '--except <patterns>', summary: 'of those, tags that may be moved', repeatable: true },
+      { flags: '--mutable', summary: 'no tag is immutable', conflicts: ['immutable', 'except'] },
+      ...retentionOptions,
+      { flags: '--enable', summary: 'delete what no rule keeps, from now on' },
+      { flags: '--disable', summary: 'delete nothing', conflicts: ['enable'] },
+      yes,
+    ],
+    examples: [
+      "berth images policy set nginx --immutable 'v*' --except 'v*-rc*'",
+      "berth images policy set nginx --keep latest --keep 'main-* newest=10' --keep younger=30d --untagged-after 7d",
+      'berth images policy set nginx --enable --yes',
+    ],
+    async run(invocation) {
+      const uid = await pickedRepo(invocation)
+      const client = await invocation.client()
+      const current = await client.repoPolicies.getRepoPolicy(uid)
+      const immutableTags = immutableOf(invocation, current.immutableTags)
+      const retention = retentionOf(invocation, current.retention)
+      const patch = change({
+        ...(immutableTags !== undefined && { immutableTags }),
+        ...(retention !== undefined && { retention }),
+      })
+      if (retention?.enabled === true) {
+        const deleted = await client.repoPolicies.previewRetention({ uid, retention, pageSize: 1 })
+        await invocation.ask.confirm(`Have retention delete ${deletedOf(deleted)} of ${uid} now, and go on?`)
+      }
+      const updateMask = Object.keys(patch)
+      invocation.output.item(
+        await client.repoPolicies.updateRepoPolicy(uid, patch, { updateMask }),
+        policyView,
+      )
+    },
+  },
+  {
+    name: 'preview',
+    summary: 'tell what retention would delete, and why the rest stays',
+    parameters: repo,
+    options: [{ flags: '--deleted', summary: 'only what would be deleted' }, ...retentionOptions],
+    examples: [
+      'berth images policy preview nginx --deleted',
+      "berth images policy preview nginx --keep 'v*' --keep newest=5 -o csv",
+    ],
+    run: (invocation) => invocation.output.list(verdicts(invocation), verdictView),
+  },
+  {
+    name: 'apply',
+    aliases: ['run'],
+    summary: 'have retention run now, and wait for it',
+    parameters: repo,
+    options: [yes, { flags: '--no-wait', summary: 'do not wait' }],
+    examples: ['berth images policy apply nginx --yes'],
+    async run(invocation) {
+      const uid = await pickedRepo(invocation)
+      const client = await invocation.client()
+      const { deletedTags, deletedManifests } = await client.repoPolicies.previewRetention({
+        uid,
+        pageSize: 1,
+      })
+      const what = deletedOf({ deletedTags, deletedManifests })
+      await invocation.ask.confirm(`Delete ${what} of ${uid}?`)
+      const { lastRun } = await client.repoPolicies.getRepoPolicy(uid)
+      const asked = await client.repoPolicies.applyRetention({ uid })
+      const after = invocation.flag('wait') ? await afterRun(invocation, uid, lastRun?.beginTime) : asked
+      invocation.output.item(after, policyView)
+      if (invocation.flag('wait') && after.lastRun?.error) throw new Refused(after.lastRun.error)
+    },
+  },
+]
+
+export const policyGroup: CommandGroup = {
+  name: 'policy',
+  aliases: ['policies'],
+  summary: 'policies of repos: immutable tags, and what is deleted by itself',
+  commands,
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { commandLine } from './support/command-line.ts'
+import { databases } from './support/databases.ts'
+import { bearerOf, ociClient, pushImage, putManifest, testImage } from './support/registry.ts'
+
+/** Policies of repos on the command line. */
+
+const [database] = databases
+
+describe('policies on the command line', () => {
+  let berth: TestBerth
+  before(async () => {
+    assert.ok(database)
+    berth = await startTestBerth(database, { retention: { pollMs: 25 } })
+  })
+  after(() => berth.stop())
+
+  const pushed = async (t: TestContext, repo: string) => {
+    const client = ociClient(berth, await bearerOf(berth, berth.owner))
+    const name = `${berth.organization}/${repo}`
+    const image = await pushImage(client, name, testImage(), 'v1')
+    for (const tag of ['main-1', 'main-2', 'main-3', 'latest']) await putManifest(client, name, tag, image)
+    const cli = commandLine(t, berth.url, { BERTH_TOKEN: berth.token })
+    const policy = (...args: string[]) => cli.run(['images', 'policy', ...args])
+    const tags = async () => (await client.ask('GET', `${name}/tags/list`)).json.tags as string[]
+    return { client, name, image, policy, tags }
+  }
+
+  test('a policy is set piece by piece, tried, enabled and applied', async (t) => {
+    const { client, name, policy, tags } = await pushed(t, 'web')
+    assert.match((await policy('describe', 'web')).stdout, /RETENTION\s+not enabled/)
+    assert.equal((await policy('set', 'web', '--immutable', 'v*', '--except', 'v*-rc?')).code, 0)
+    const rules = ['--keep', 'latest', '--keep', 'main-* newest=2', '--keep', 'x* younger=30d']
+    const set = await policy('set', 'web', ...rules, '--untagged-after', '7d', '-o', 'json')
+    assert.equal(set.code, 0, set.stderr)
+    const { immutableTags, retention } = JSON.parse(set.stdout)
+    assert.deepEqual(immutableTags, { patterns: ['v*'], exceptions: ['v*-rc?'] })
+    assert.deepEqual(retention, {
+      enabled: false,
+      rules: [
+        { patterns: ['latest'], newest: 0 },
+        { patterns: ['main-*'], newest: 2 },
+        { patterns: ['x*'], newest: 0, youngerThan: '2592000s' },
+      ],
+      untaggedAfter: '604800s',
+    })
+    const shown = await policy('describe', 'web')
+    assert.match(shown.stdout, /KEEPS\s+latest; main-\* newest=2; x\* younger=30d/)
+    const preview = await policy('preview', 'web', '--deleted', '-o', 'id')
+    assert.deepEqual([preview.code, preview.stdout], [0, 'main-1\n'])
+    assert.match(preview.stderr, /1 tags, 0 manifests would be deleted/)
+    const tried = JSON.parse((await policy('preview', 'web', '--keep', 'v*', '-o', 'json')).stdout)
+    assert.deepEqual(tried.items.filter(({ deleted }: { deleted: boolean }) => deleted).length, 4)
+    assert.equal((await policy('apply', 'web', '--yes')).code, 1)
+    assert.equal((await policy('set', 'web', '--enable')).code, 2)
+    assert.equal((await policy('set', 'web', '--enable', '--yes')).code, 0)
+    for (let times = 0; (await tags()).includes('main-1') && times < 200; times++)
+      await new Promise((resolve) => setTimeout(resolve, 25))
+    assert.deepEqual(await tags(), ['latest', 'main-2', 'main-3', 'v1'])
+    await client.ask('DELETE', `${name}/manifests/latest`)
+    await pushImage(client, name, testImage(), 'other')
+    const applied = await policy('apply', 'web', '--yes', '-o', 'json')
+    assert.equal(applied.code, 0, applied.stderr)
+    assert.equal(JSON.parse(applied.stdout).lastRun.deletedTags, 1)
+    const off = await policy(
+      'set',
+      'web',
+      '--disable',
+      '--mutable',
+      '--keep-all',
+      '--untagged-after',
+      'never',
+      '-o',
+      'json',
+    )
+    assert.deepEqual(JSON.parse(off.stdout).retention, { enabled: false, rules: [] })
+  })
+
+  test('what is no rule is refused before anything is asked', async (t) => {
+    const { policy } = await pushed(t, 'refused')
+    for (const args of [['--keep', 'newest=x'], ['--keep', 'younger=soon'], ['--untagged-after', 'soon'], []])
+      assert.equal((await policy('set', 'refused', ...args)).code, 2, String(args))
+    assert.equal((await policy('set', 'refused', '--keep', 'a/b')).code, 1)
+    const { stdout } = await policy('set', '--help')
+    assert.match(stdout, /--immutable[\s\S]*berth images policy set nginx/)
+  })
+})
