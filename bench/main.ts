@@ -14,6 +14,7 @@ import { measureGrpc } from './works/grpc-get.ts'
 import { measurePages, measureSkip } from './works/pages.ts'
 import { measurePostgres } from './works/postgres.ts'
 import { measureRefresh } from './works/refresh.ts'
+import { measureRegistry } from './works/registry.ts'
 import { measureGet, measureList } from './works/rest-reads.ts'
 import { measureStart } from './works/start.ts'
 import { measureWait } from './works/wait.ts'
@@ -34,6 +35,7 @@ const works: Readonly<Record<WorkName, (bench: Bench) => Promise<Result[]>>> = {
   postgres: measurePostgres,
   start: measureStart,
   advisories: measureAdvisories,
+  registry: measureRegistry,
 }
 
 const USAGE_EXIT_CODE = 2

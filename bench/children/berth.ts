@@ -1,3 +1,5 @@
+import { open } from 'node:fs/promises'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { startBerth } from '../../src/berth.ts'
 import { issueClientTokens } from '../../src/sts/client-session.ts'
@@ -20,7 +22,12 @@ export interface Statement {
   readonly values: readonly unknown[]
 }
 
-const berth = await startBerth(configurationOf(JSON.parse(process.argv[2] ?? '') as Place), log)
+const place = JSON.parse(process.argv[2] ?? '') as Place
+const berth = await startBerth(configurationOf(place), log)
+if (place.unsynced === true) {
+  await sql`pragma synchronous = off`.execute(berth.installation.store.db.kysely)
+  await neverSync(place.dataDir)
+}
 const { addresses, installation } = berth
 const { token } = await installation
   .tokensFor(addresses)
@@ -69,3 +76,11 @@ serveParent(
     },
   },
 )
+
+/** Files are written, and the system is left to put them on the disk when it likes. */
+async function neverSync(file: string): Promise<void> {
+  const handle = await open(file, 'r')
+  const nothing = async () => {}
+  Object.assign(Object.getPrototypeOf(handle), { sync: nothing, datasync: nothing })
+  await handle.close()
+}
