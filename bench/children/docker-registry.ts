@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { openSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -20,7 +20,7 @@ const configuration = join(dir, 'config.yml')
 writeFileSync(
   configuration,
   `version: 0.1
-log: { level: fatal, accesslog: { disabled: true } }
+log: { level: error, accesslog: { disabled: true } }
 storage:
   cache: { blobdescriptor: inmemory }
   filesystem: { rootdirectory: ${join(dir, 'data')} }
@@ -28,10 +28,14 @@ storage:
 http: { addr: "127.0.0.1:${port}" }
 `,
 )
-const registry = spawn(binary, ['serve', configuration], { stdio: ['ignore', 'ignore', 'inherit'] })
+// It takes a blob that is asked for and not there for an error.
+const logFile = join(dir, 'log')
+const registry = spawn(binary, ['serve', configuration], {
+  stdio: ['ignore', 'ignore', openSync(logFile, 'w')],
+})
 process.on('exit', () => registry.kill('SIGKILL'))
 registry.on('exit', (code, signal) => {
-  process.stderr.write(`docker-registry ended: ${signal ?? code}\n`)
+  process.stderr.write(`${readFileSync(logFile, 'utf8')}docker-registry ended: ${signal ?? code}\n`)
   process.exit(1)
 })
 while (!(await answers())) await setTimeout(ATTEMPT_MS)

@@ -8,13 +8,16 @@ export interface BlobStore {
    * it is then. When they fail, so does this, and the upload is what it was.
    */
   append(upload: Upload, bytes: AsyncIterable<Uint8Array>): Promise<Upload>
-  /** The bytes of an upload. */
+  /** The bytes of an upload. A piece holds until the next one is asked for. */
   uploaded(upload: Upload): AsyncIterable<Uint8Array>
   /** Makes an upload the blob at a location that was never used before. */
   keep(upload: Upload, location: string): Promise<void>
   /** Forgets an upload; does nothing where there is none. */
   discard(upload: Pick<Upload, 'id' | 'state'>): Promise<void>
-  /** The bytes from `start` to before `end`. Nothing is opened before they are asked for. */
+  /**
+   * The bytes from `start` to before `end`. Nothing is opened before they are asked for. A piece holds until the next one is asked for:
+   * whoever keeps it takes a copy.
+   */
   read(location: string, range: ByteRange): AsyncIterable<Uint8Array>
   /** Forgets a blob; does nothing where there is none. */
   remove(location: string): Promise<void>

@@ -62,7 +62,8 @@ async function configuredArchitecture(
     .executeTakeFirst()
   if (blob === undefined) return undefined
   const pieces: Uint8Array[] = []
-  for await (const piece of blobs.read(blob.location, { start: 0, end: size })) pieces.push(piece)
+  for await (const piece of blobs.read(blob.location, { start: 0, end: size }))
+    pieces.push(Buffer.from(piece))
   try {
     return architectureOf((JSON.parse(Buffer.concat(pieces).toString('utf8')) ?? {}) as Platform)
   } catch {
