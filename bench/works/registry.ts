@@ -31,6 +31,8 @@ const REPO = 'bench/speed'
 const TAGGED = 'bench/tags'
 const SIGNED = 'bench/signed'
 const CONCURRENT = 16
+/** Clients that fill the registries: what many push together is synced together. */
+const FILLERS = 32
 
 /** Somebody to ask: a registry, and the credentials that go along. */
 interface Registry {
@@ -204,8 +206,8 @@ interface Filled {
 }
 
 /** The same into every registry: an image, a large blob, a repo of many tags, and one of many referrers. */
-async function fill({ options: { quick } }: Bench, registries: readonly Registry[]): Promise<Filled> {
-  const [tags, referrers, largeBytes] = quick ? [500, 50, 10 * MB] : [10_000, 1000, 100 * MB]
+async function fill(bench: Bench, registries: readonly Registry[]): Promise<Filled> {
+  const [tags, referrers, largeBytes] = bench.options.quick ? [500, 50, 10 * MB] : [10_000, 1000, 100 * MB]
   const config = blobOf(Buffer.from(JSON.stringify({ architecture: 'amd64', os: 'linux', rootfs: {} })))
   const newLayer = newBlobs(MB)
   const layers = Array.from({ length: 5 }, newLayer)
@@ -225,8 +227,9 @@ async function fill({ options: { quick } }: Bench, registries: readonly Registry
       annotations: { 'org.example.number': String(at) },
     })),
   })
+  const startMs = performance.now()
   for (const { name, port, authorization } of registries) {
-    const clients = await Promise.all(Array.from({ length: CONCURRENT }, () => httpClient(port)))
+    const clients = await Promise.all(Array.from({ length: FILLERS }, () => httpClient(port)))
     const [http] = clients as [(typeof clients)[number]]
     const at = (repo: string, connection = http) => registryClient(connection, repo, authorization)
     const each = (
@@ -253,6 +256,7 @@ async function fill({ options: { quick } }: Bench, registries: readonly Registry
     if (name === BINARY) await at(SIGNED).putManifest(index, fallbackTag(image.digest))
     for (const client of clients) client.close()
   }
+  bench.say(`  filled in ${((performance.now() - startMs) / 1000).toFixed(0)} s`)
   return { image, large, tags, signed: image, referrers }
 }
 

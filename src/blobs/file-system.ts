@@ -5,8 +5,8 @@ import { type ReadBuffers, readBuffers } from './read-buffers.ts'
 import type { BlobStore, ByteRange, Upload } from './store.ts'
 
 /**
- * Blobs as files. An upload is a file of its own until it is whole and on the disk; then it gets its name in one step. Several nodes may
- * share the directory.
+ * Blobs as files. An upload is a file of its own until it is whole; then it gets its name in one step. Several nodes may share the
+ * directory.
  */
 
 /** Written at a time. */
@@ -43,15 +43,16 @@ export function fileBlobs(directory: string): BlobStore {
       const target = blobAt(location)
       // Nothing may have been written, not even by an upload of no bytes.
       await makeDirectory(uploads)
+      await makeDirectory(dirname(target))
       const file = await open(fileOf(upload), upload.size === 0 ? 'w' : 'r+', 0o600)
       try {
         await file.truncate(upload.size)
+        // Nobody knows of the name yet. With it first, a file system that has a journal waits for the disk once.
+        await rename(fileOf(upload), target)
         await file.datasync()
       } finally {
         await file.close()
       }
-      await makeDirectory(dirname(target))
-      await rename(fileOf(upload), target)
       await syncDirectory(dirname(target))
     },
 

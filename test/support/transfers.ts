@@ -181,6 +181,50 @@ export async function pullWhole(send: Send, { name }: Repo, { digest, size }: Pi
   assert.equal(`sha256:${hash.digest('hex')}`, digest)
 }
 
+/**
+ * Pulls a blob and compares it, byte for byte, on a connection of its own: a client that costs little, for a thousand at once beside the
+ * server on one machine.
+ */
+export function pullCompared(
+  { url, name, authorization }: Repo,
+  digest: string,
+  expected: Buffer,
+): Promise<void> {
+  const { hostname, port } = new URL(url)
+  const end = '\r\n\r\n'
+  return new Promise((resolve, reject) => {
+    let head = ''
+    let at = 0
+    const buffer = Buffer.allocUnsafe(READ_BYTES)
+    const callback = (length: number) => {
+      let bytes = buffer.subarray(0, length)
+      if (!head.includes(end)) {
+        const before = head.length
+        head += bytes.toString('latin1')
+        if (!head.includes(end)) return true
+        head = head.slice(0, head.indexOf(end) + end.length)
+        bytes = bytes.subarray(head.length - before)
+      }
+      const isSame = bytes.equals(expected.subarray(at, at + bytes.length))
+      at += bytes.length
+      if (!head.startsWith('HTTP/1.1 200 ')) socket.destroy(new Error(head))
+      else if (!isSame) socket.destroy(new Error(`other bytes came before ${at}`))
+      else if (at === expected.length) {
+        resolve()
+        socket.destroy()
+      }
+      return true
+    }
+    const socket = connect({ port: Number(port), host: hostname, onread: { buffer, callback } })
+    socket.on('error', reject)
+    socket.on('close', () => reject(new Error(`cut off after ${at} bytes`)))
+    socket.write(
+      `GET /v2/${name}/blobs/${digest} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\n\r\n`,
+    )
+  })
+}
+
+const READ_BYTES = 64 * 1024
 const SECOND_MS = 1000
 
 /** A connection of a client that takes its time. */
