@@ -229,8 +229,13 @@ function sqliteDriver(database: Database.Database, access: Access): Driver {
       await turn.take()
       ;(connection as SqliteConnection).isInTransaction = true
       ended = began()
-      // IMMEDIATE: a transaction that would have to wait for another process waits here, not half-way.
-      run('begin immediate', [])
+      try {
+        // IMMEDIATE: a transaction that would have to wait for another process waits here, not half-way.
+        run('begin immediate', [])
+      } catch (error) {
+        ended()
+        throw error
+      }
     },
     async commitTransaction() {
       run('commit', [])
