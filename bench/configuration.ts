@@ -8,6 +8,8 @@ export interface Place {
   readonly databaseUrl?: string | undefined
   /** The token service of Amazon; undefined: the real one. */
   readonly awsStsEndpoint?: string | undefined
+  /** Nothing waits for the disk: what that costs. */
+  readonly unsynced?: boolean
 }
 
 /** A server on a free port of loopback that may fetch the keys of issuers on this machine. */

@@ -14,6 +14,7 @@ export const workNames = [
   'postgres',
   'start',
   'advisories',
+  'registry',
 ] as const
 export type WorkName = (typeof workNames)[number]
 
@@ -39,6 +40,8 @@ export const goals = {
   start: { unit: 's', atLeast: 1, stretch: 0.4 },
   /** The first page of a filter of advisories, to a Get. */
   query: { unit: 'times', atLeast: 20, stretch: 10 },
+  /** Rates, to those of another registry. */
+  registry: { unit: 'share', atLeast: 1, stretch: 1.5 },
   memory: { unit: 'MB', atLeast: 150, stretch: 100 },
 } as const satisfies Record<string, Goal>
 

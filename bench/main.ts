@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { arch, cpus, platform, release } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { type Bench, createBench, type Result } from './bench.ts'
@@ -14,6 +14,7 @@ import { measureGrpc } from './works/grpc-get.ts'
 import { measurePages, measureSkip } from './works/pages.ts'
 import { measurePostgres } from './works/postgres.ts'
 import { measureRefresh } from './works/refresh.ts'
+import { measureRegistry } from './works/registry.ts'
 import { measureGet, measureList } from './works/rest-reads.ts'
 import { measureStart } from './works/start.ts'
 import { measureWait } from './works/wait.ts'
@@ -34,6 +35,7 @@ const works: Readonly<Record<WorkName, (bench: Bench) => Promise<Result[]>>> = {
   postgres: measurePostgres,
   start: measureStart,
   advisories: measureAdvisories,
+  registry: measureRegistry,
 }
 
 const USAGE_EXIT_CODE = 2
@@ -100,12 +102,30 @@ function report(options: Options, results: readonly Result[]): void {
   mkdirSync(dir, { recursive: true })
   const name = new Date().toISOString().slice(0, 19).replaceAll(':', '')
   writeFileSync(`${dir}${name}.json`, `${text}\n`)
-  if (options.saveReference) writeFileSync(`${dir}reference.json`, `${text}\n`)
+  if (options.saveReference) saveReference(`${dir}reference.json`, text)
   process.stdout.write(options.json ? `${text}\n` : `\n${tableOf(results)}\n`)
   const missed = results.filter(({ value, goal }) => verdictOf(value, goal) === 'missed')
   if (!options.json && missed.length > 0) {
     process.stdout.write(`\nmissed: ${missed.map(({ title }) => title).join('; ')}\n`)
   }
+}
+
+/** The works that were measured take the place of their former results; those of others stay. What was measured later says when. */
+function saveReference(file: string, text: string): void {
+  const measured = JSON.parse(text) as Reference
+  const known = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Reference) : { results: [] }
+  const works = new Set(measured.results.map(({ work }) => work))
+  const kept = known.results.filter(({ work }) => !works.has(work))
+  const { results, ...run } = measured
+  const merged =
+    kept.length === 0
+      ? measured
+      : { ...run, ...known, results: [...kept, ...results.map((one) => ({ ...one, run }))] }
+  writeFileSync(file, `${JSON.stringify(merged, undefined, 2)}\n`)
+}
+
+interface Reference {
+  readonly results: readonly { readonly work: string }[]
 }
 
 try {

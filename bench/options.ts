@@ -31,7 +31,7 @@ Measures Berth against baselines that run beside it, and prints the ratios with 
   --data DIR         keep the data sets in DIR and use them again
   --profile WORK     run one work under the CPU profiler and print the functions that take most of it
   --json             print JSON instead of the table
-  --save-reference   write bench/results/reference.json as well
+  --save-reference   write what was measured into bench/results/reference.json as well
   --help             print this
 
 Examples:

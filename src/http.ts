@@ -30,7 +30,8 @@ export type WholeBody = string | Uint8Array | undefined
 
 /**
  * A body that is sent as it comes, as fast as its client reads. It is not begun for a HEAD. A client that goes away ends it
- * (`return()`); when it fails, the client can tell that the rest is missing.
+ * (`return()`); when it fails, the client can tell that the rest is missing. A piece may change once the next one is asked for: by
+ * then it has left.
  */
 export type BodyStream = AsyncIterable<string | Uint8Array>
 

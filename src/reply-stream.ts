@@ -25,7 +25,7 @@ export function dropStream(body: HttpReply['body']): void {
 }
 
 /** Written at a time: a client has to take so much within `stalledReplyMs`, besides what the system buffers. */
-const PIECE_BYTES = 64 * 1024
+const PIECE_BYTES = 256 * 1024
 
 /** Sends a body whose headers are on their way. Resolves when the reply has ended, in whichever way. */
 export async function sendStream(
@@ -62,7 +62,6 @@ export async function sendStream(
       }
     })
 
-  out.on('drain', goOn)
   out.on('finish', goOn)
   out.on('close', leave)
   try {
@@ -71,7 +70,9 @@ export async function sendStream(
       if (done === true || state !== 'open') break
       const bytes = typeof value === 'string' ? Buffer.from(value) : value
       for (let at = 0; at < bytes.length && isOpen(); at += PIECE_BYTES) {
-        if (!out.write(bytes.subarray(at, at + PIECE_BYTES))) await taken()
+        const leaving = taken()
+        out.write(bytes.subarray(at, at + PIECE_BYTES), goOn)
+        await leaving
       }
       // Neither a fast body nor a fast client may keep the others waiting.
       await new Promise((resolve) => setImmediate(resolve))
@@ -90,7 +91,6 @@ export async function sendStream(
       log.debug({ requestId, err }, 'a streamed reply failed after its client went away')
     }
   } finally {
-    out.off('drain', goOn)
     out.off('finish', goOn)
     out.off('close', leave)
   }

@@ -1,3 +1,5 @@
+import { open } from 'node:fs/promises'
+import Database from 'better-sqlite3'
 import pg from 'pg'
 import { startBerth } from '../../src/berth.ts'
 import { issueClientTokens } from '../../src/sts/client-session.ts'
@@ -20,7 +22,9 @@ export interface Statement {
   readonly values: readonly unknown[]
 }
 
-const berth = await startBerth(configurationOf(JSON.parse(process.argv[2] ?? '') as Place), log)
+const place = JSON.parse(process.argv[2] ?? '') as Place
+if (place.unsynced === true) await neverSync(place.dataDir)
+const berth = await startBerth(configurationOf(place), log)
 const { addresses, installation } = berth
 const { token } = await installation
   .tokensFor(addresses)
@@ -69,3 +73,15 @@ serveParent(
     },
   },
 )
+
+/** Files and the database are written, and the system is left to put them on the disk when it likes. */
+async function neverSync(file: string): Promise<void> {
+  const { pragma } = Database.prototype
+  Database.prototype.pragma = function (this: Database.Database, text: string, ...rest) {
+    return Reflect.apply(pragma, this, [text.replace(/^synchronous = \w+/, 'synchronous = OFF'), ...rest])
+  }
+  const handle = await open(file, 'r')
+  const nothing = async () => {}
+  Object.assign(Object.getPrototypeOf(handle), { sync: nothing, datasync: nothing })
+  await handle.close()
+}

@@ -23,7 +23,7 @@ async function* pieces(...all: readonly Uint8Array[]) {
 
 async function read(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const all: Uint8Array[] = []
-  for await (const piece of bytes) all.push(piece)
+  for await (const piece of bytes) all.push(Buffer.from(piece))
   return Buffer.concat(all)
 }
 
@@ -88,6 +88,27 @@ test('an upload that is discarded leaves nothing, and one of no bytes is a blob 
   assert.deepEqual(readdirSync(join(directory, 'uploads')), [])
   await blobs.keep(begun(), 'sha256/e3/empty.1')
   assert.equal((await read(blobs.read('sha256/e3/empty.1', { start: 0, end: 0 }))).length, 0)
+})
+
+test('reads share memory one after the other, and never while somebody may still look at it', async () => {
+  const { blobs } = store()
+  const contents = Array.from({ length: 40 }, () => randomBytes(2_500_000))
+  for (const [at, bytes] of contents.entries())
+    await blobs.keep(await blobs.append(begun(), pieces(bytes)), `sha256/00/many.${at}`)
+  const range = { start: 0, end: 2_500_000 }
+  const left = []
+  for (const [at, bytes] of contents.entries()) {
+    const reading = blobs.read(`sha256/00/many.${at}`, range)[Symbol.asyncIterator]()
+    const { value } = await reading.next()
+    left.push({ piece: value as Uint8Array, bytes, reading })
+    if (at % 2 === 0) await reading.return?.()
+  }
+  const whole = await Promise.all(contents.map((_, at) => read(blobs.read(`sha256/00/many.${at}`, range))))
+  for (const [at, bytes] of contents.entries()) assert.ok(whole[at]?.equals(bytes))
+  for (const { piece, bytes, reading } of left) {
+    assert.ok(bytes.subarray(0, piece.length).equals(piece))
+    await reading.return?.()
+  }
 })
 
 test('a blob that is shorter than it should be is an error, not a short answer', async () => {

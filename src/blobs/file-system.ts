@@ -2,21 +2,22 @@ import type { Stats } from 'node:fs'
 import { type FileHandle, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makePrivateDirectory } from '../storage/db.ts'
+import { type ReadBuffers, readBuffers } from './read-buffers.ts'
 import { type BlobStore, type ByteRange, MissingBytes, type Upload } from './store.ts'
 
 /**
- * Blobs as files. An upload is a file of its own until it is whole and on the disk; then it gets its name in one step. Several nodes may
- * share the directory.
+ * Blobs as files. An upload is a file of its own until it is whole; then it gets its name in one step. Several nodes may share the
+ * directory.
  */
 
-/** Written and read at a time. */
+/** Written at a time. */
 const PIECE_BYTES = 1024 * 1024
-const READ_BYTES = 256 * 1024
 
 export function fileBlobs(directory: string): BlobStore {
   const uploads = join(directory, 'uploads')
   const fileOf = ({ id }: Pick<Upload, 'id'>) => join(uploads, id)
   const blobAt = (location: string) => join(directory, location)
+  const buffers = readBuffers()
   /** Directories that are known to be there, and to be found after a crash. */
   const made = new Set<string>()
   const makeDirectory = async (path: string) => {
@@ -37,27 +38,28 @@ export function fileBlobs(directory: string): BlobStore {
       }
     },
 
-    uploaded: (upload) => readFile(fileOf(upload), { start: 0, end: upload.size }),
+    uploaded: (upload) => readFile(buffers, fileOf(upload), { start: 0, end: upload.size }),
 
     async keep(upload, location) {
       const target = blobAt(location)
       // Nothing may have been written, not even by an upload of no bytes.
       await makeDirectory(uploads)
+      await makeDirectory(dirname(target))
       const file = await open(fileOf(upload), upload.size === 0 ? 'w' : 'r+', 0o600)
       try {
         await file.truncate(upload.size)
+        // Nobody knows of the name yet. With it first, a file system that has a journal waits for the disk once.
+        await rename(fileOf(upload), target)
         await file.datasync()
       } finally {
         await file.close()
       }
-      await makeDirectory(dirname(target))
-      await rename(fileOf(upload), target)
       await syncDirectory(dirname(target))
     },
 
     discard: (upload) => rm(fileOf(upload), { force: true }),
 
-    read: (location, range) => readFile(blobAt(location), range),
+    read: (location, range) => readFile(buffers, blobAt(location), range),
 
     remove: (location) => rm(blobAt(location), { force: true }),
 
@@ -116,20 +118,29 @@ async function writeAll(file: FileHandle, pieces: readonly Uint8Array[], positio
   return bytesWritten + (await writeAll(file, [rest], position + bytesWritten))
 }
 
-async function* readFile(path: string, { start, end }: ByteRange): AsyncGenerator<Uint8Array> {
+async function* readFile(
+  buffers: ReadBuffers,
+  path: string,
+  { start, end }: ByteRange,
+): AsyncGenerator<Uint8Array> {
   const file = await open(path, 'r').catch((error: unknown) => {
     throw isAbsent(error) ? new MissingBytes(`${path} is not there`, 0, error) : error
   })
+  const buffer = buffers.take(end - start)
+  let isLent = false
   try {
     for (let position = start; position < end; ) {
-      const wanted = Math.min(READ_BYTES, end - position)
-      // A buffer of its own each time: the one before may still be on its way to a client.
-      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(wanted), 0, wanted, position)
+      const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, end - position), position)
       if (bytesRead === 0) throw new MissingBytes(`${path} ends at ${position}, before ${end}`, position)
+      isLent = true
       yield buffer.subarray(0, bytesRead)
+      isLent = false
       position += bytesRead
     }
   } finally {
+    // Whoever does not come back for more may have left it with a connection that is about to end.
+    if (isLent) buffers.giveUp(buffer)
+    else buffers.giveBack(buffer)
     await file.close()
   }
 }

@@ -13,13 +13,16 @@ export interface BlobStore {
     bytes: AsyncIterable<Uint8Array>,
     options?: { readonly isLast?: boolean },
   ): Promise<Upload>
-  /** The bytes of an upload that is complete: nothing is appended to it afterwards. */
+  /** The bytes of an upload that is complete: nothing is appended to it afterwards. A piece holds until the next one is asked for. */
   uploaded(upload: Upload): AsyncIterable<Uint8Array>
   /** Makes an upload the blob at a location that was never used before. */
   keep(upload: Upload, location: string): Promise<void>
   /** Forgets an upload; does nothing where there is none. */
   discard(upload: Pick<Upload, 'id' | 'state'>): Promise<void>
-  /** The bytes from `start` to before `end`. Nothing is opened before they are asked for. */
+  /**
+   * The bytes from `start` to before `end`. Nothing is opened before they are asked for. A piece holds until the next one is asked for:
+   * whoever keeps it takes a copy.
+   */
   read(location: string, range: ByteRange): AsyncIterable<Uint8Array>
   /** Forgets a blob; does nothing where there is none. */
   remove(location: string): Promise<void>

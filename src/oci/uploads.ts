@@ -19,6 +19,9 @@ import { type Registry, repoOf, type Visit } from './visit.ts'
  * has ended too. One request at a time writes an upload.
  */
 
+/** What is known of an upload that is not finished: after a power loss its client begins another one. */
+const UNFINISHED = { mayBeLost: true }
+
 export function beginUpload(registry: Registry, visit: Visit): Promise<HttpReply> {
   const digest = visit.query.get('digest')
   return digest === null ? openUpload(registry, visit) : pushAtOnce(registry, visit, readDigest(digest))
@@ -41,10 +44,14 @@ async function openUpload(registry: Registry, visit: Visit): Promise<HttpReply> 
     created_ms: now,
     expires_ms: now + limits.uploadIdleMsMax,
   }
-  await inTransaction(db, async (tx) => {
-    await keepRepo(db, tx, repo, visit.place)
-    await tx.insertInto('uploads').values(row).execute()
-  })
+  await inTransaction(
+    db,
+    async (tx) => {
+      await keepRepo(db, tx, repo, visit.place)
+      await tx.insertInto('uploads').values(row).execute()
+    },
+    UNFINISHED,
+  )
   registry.hashes.put(id, 0, newHash(CANONICAL))
   return { ...progress(202, visit, row), body: undefined }
 }
@@ -249,7 +256,7 @@ async function claim({ store }: Registry, row: UploadRow, writer: string): Promi
   const text = `update uploads set writer = ${sql.bind(writer)}, lease_ms = ${sql.bind(now + limits.uploadLeaseMs)}
     where root = ${sql.bind(row.root)} and repo = ${sql.bind(row.repo)} and id = ${sql.bind(row.id)}
       and size = ${sql.bind(row.size)} and (writer = '' or lease_ms <= ${sql.bind(now)}) returning id`
-  const claimed = await inTransaction(db, (tx) => runInTransaction(tx, text, sql))
+  const claimed = await inTransaction(db, (tx) => runInTransaction(tx, text, sql), UNFINISHED)
   if (claimed.length === 0) throw busy()
 }
 
@@ -269,15 +276,18 @@ async function save(
   { root, repo, id, size, state, writer }: UploadRow,
   next: { readonly expiresMs: number; readonly writer: string },
 ): Promise<boolean> {
-  const { numUpdatedRows } = await inTransaction(db, (tx) =>
-    tx
-      .updateTable('uploads')
-      .set({ size, state, writer: next.writer, expires_ms: next.expiresMs })
-      .where('root', '=', root)
-      .where('repo', '=', repo)
-      .where('id', '=', id)
-      .where('writer', '=', writer)
-      .executeTakeFirst(),
+  const { numUpdatedRows } = await inTransaction(
+    db,
+    (tx) =>
+      tx
+        .updateTable('uploads')
+        .set({ size, state, writer: next.writer, expires_ms: next.expiresMs })
+        .where('root', '=', root)
+        .where('repo', '=', repo)
+        .where('id', '=', id)
+        .where('writer', '=', writer)
+        .executeTakeFirst(),
+    UNFINISHED,
   )
   return numUpdatedRows > 0n
 }
@@ -307,15 +317,18 @@ async function* leased(
     if (now - leasedMs > limits.uploadLeaseMs)
       throw aborted('the upload was left alone for too long; try again')
     if (now - leasedMs > limits.uploadLeaseMs / 3) {
-      const { numUpdatedRows } = await inTransaction(store.db, (tx) =>
-        tx
-          .updateTable('uploads')
-          .set({ lease_ms: store.clock() + limits.uploadLeaseMs })
-          .where('root', '=', root)
-          .where('repo', '=', repo)
-          .where('id', '=', id)
-          .where('writer', '=', writer)
-          .executeTakeFirst(),
+      const { numUpdatedRows } = await inTransaction(
+        store.db,
+        (tx) =>
+          tx
+            .updateTable('uploads')
+            .set({ lease_ms: store.clock() + limits.uploadLeaseMs })
+            .where('root', '=', root)
+            .where('repo', '=', repo)
+            .where('id', '=', id)
+            .where('writer', '=', writer)
+            .executeTakeFirst(),
+        UNFINISHED,
       )
       if (numUpdatedRows === 0n) throw busy()
       leasedMs = now

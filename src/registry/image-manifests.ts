@@ -73,7 +73,8 @@ export async function readConfiguration(
     .executeTakeFirst()
   if (blob === undefined) return undefined
   const pieces: Uint8Array[] = []
-  for await (const piece of blobs.read(blob.location, { start: 0, end: size })) pieces.push(piece)
+  for await (const piece of blobs.read(blob.location, { start: 0, end: size }))
+    pieces.push(Buffer.from(piece))
   try {
     const value: unknown = JSON.parse(Buffer.concat(pieces).toString('utf8'))
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined

@@ -2,7 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { CompiledQuery, Kysely, type Dialect as KyselyDialect, type Transaction } from 'kysely'
 import { aborted } from '../core/errors.ts'
-import { groupCommit, type RunTransaction } from './group-commit.ts'
+import { groupCommit, type RunTransaction, type TransactionOptions } from './group-commit.ts'
 import type { Tables } from './tables.ts'
 
 /**
@@ -61,7 +61,7 @@ export interface Db {
   version(of: 'any' | 'access'): number | undefined
   /** One SELECT outside of transactions; at once where nothing has to be waited for. */
   read<R>(sql: string, parameters: readonly unknown[]): Promise<R[]> | R[]
-  /** One transaction, committed durably before the promise fulfils. For inTransaction below. */
+  /** One transaction, committed before the promise fulfils. For inTransaction below. */
   readonly transaction: RunTransaction
   /** Runs one SELECT that may take long without holding up other requests. */
   longRead(sql: string, parameters: readonly unknown[]): Promise<unknown[]>
@@ -112,7 +112,7 @@ export async function openSqliteDb(file: string, timer?: StatementTimer): Promis
   // SQLite gives the files beside it the same mode; what is in them is nobody else's on this machine.
   closeSync(openSync(file, 'a', 0o600))
   const database = sqlite.openSqlite(file)
-  const { dialect, version, readNow } = sqlite.sqliteDialect(database, timer)
+  const { dialect, version, readNow, unsynced } = sqlite.sqliteDialect(database, timer)
   const kysely = new Kysely<Tables>({ dialect })
   const readers = readerPool(file)
   return {
@@ -123,7 +123,7 @@ export async function openSqliteDb(file: string, timer?: StatementTimer): Promis
     sizes,
     version,
     read: <R>(sql: string, parameters: readonly unknown[]) => readNow<R>(sql, parameters),
-    transaction: groupCommit(kysely),
+    transaction: groupCommit(kysely, unsynced),
     longRead: (sql, parameters) => readers.run(sql, parameters),
     pool: () => ({ total: 1, idle: 1, waiting: 0 }),
     async close() {
@@ -159,7 +159,11 @@ export function postgresLikeDb(dialect: KyselyDialect, rules: EngineRules): Db {
     sizes,
     version: () => undefined,
     read: (sql, parameters) => readThrough(kysely, sql, parameters),
-    transaction: (work) => kysely.transaction().execute(work),
+    transaction: (work, { mayBeLost = false } = {}) =>
+      kysely.transaction().execute(async (tx) => {
+        if (mayBeLost) await tx.executeQuery(CompiledQuery.raw('set local synchronous_commit = off'))
+        return work(tx)
+      }),
     longRead: (sql, parameters) => readThrough(kysely, sql, parameters),
     pool: () => ({ total: 1, idle: 0, waiting: 0 }),
     close: () => kysely.destroy(),
@@ -179,13 +183,17 @@ const ATTEMPTS_MAX = 8
 const RETRY_PAUSE_MS = 5
 
 /**
- * Runs `work` in one transaction and commits it durably before the promise fulfils. A serialization failure or deadlock runs it
- * again, so `work` must do nothing but talk to `tx`; after the last attempt it fails with ABORTED.
+ * Runs `work` in one transaction and commits it before the promise fulfils: durably, unless it may be lost. A serialization failure or
+ * deadlock runs it again, so `work` must do nothing but talk to `tx`; after the last attempt it fails with ABORTED.
  */
-export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+export async function inTransaction<T>(
+  db: Db,
+  work: (tx: Tx) => Promise<T>,
+  options?: TransactionOptions,
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await db.transaction(work)
+      return await db.transaction(work, options)
     } catch (error) {
       if (!db.rules.isTransient(error)) throw error
       if (attempt === ATTEMPTS_MAX)

@@ -8,17 +8,29 @@ import type { Tables } from './tables.ts'
  * one that fails undoes only itself, and none is acknowledged before the commit of all is on disk. Nobody reads between them,
  * since the connection is held until then.
  */
-export type RunTransaction = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
+export type RunTransaction = <T>(work: (tx: Tx) => Promise<T>, options?: TransactionOptions) => Promise<T>
+
+export interface TransactionOptions {
+  /**
+   * Everybody sees what was written, but nobody waits for the disk: a power loss undoes it unless a later commit was waited for. For
+   * what its owner does again without a loss.
+   */
+  readonly mayBeLost?: boolean
+}
 
 /** Changes in one commit: bounds how long readers wait. */
 const GROUP_MAX = 32
 
-interface Change {
+interface Change extends TransactionOptions {
   readonly work: (tx: Tx) => Promise<unknown>
   readonly waiter: PromiseWithResolvers<unknown>
 }
 
-export function groupCommit(kysely: Kysely<Tables>): RunTransaction {
+/** `unsynced` tells whether the next transaction may be lost. */
+export function groupCommit(
+  kysely: Kysely<Tables>,
+  unsynced: (mayBeLost: boolean) => void = () => undefined,
+): RunTransaction {
   const waiting: Change[] = []
   let scheduled = false
 
@@ -26,14 +38,15 @@ export function groupCommit(kysely: Kysely<Tables>): RunTransaction {
     while (waiting.length > 0) {
       const group = waiting.splice(0, GROUP_MAX)
       const [only] = group
+      unsynced(group.every(({ mayBeLost }) => mayBeLost === true))
       await (group.length === 1 && only !== undefined ? runAlone(kysely, only) : runGroup(kysely, group))
     }
     scheduled = false
   }
 
-  return <T>(work: (tx: Tx) => Promise<T>) => {
+  return <T>(work: (tx: Tx) => Promise<T>, options: TransactionOptions = {}) => {
     const waiter = Promise.withResolvers<unknown>()
-    waiting.push({ work, waiter })
+    waiting.push({ ...options, work, waiter })
     if (!scheduled) {
       scheduled = true
       // After all sockets of this turn of the event loop have been read: what they ask for joins the same commit.

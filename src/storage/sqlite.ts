@@ -72,6 +72,8 @@ export function sqliteDialect(
   readonly version: Db['version']
   /** Reads what is committed, without waiting. */
   readonly readNow: <R>(text: string, parameters: readonly unknown[]) => R[]
+  /** Whether the transactions from here on may be lost with the power: a commit that is waited for takes those before it along. */
+  readonly unsynced: (mayBeLost: boolean) => void
 } {
   const execute = statementRunner(database)
   const writes = { any: 0, access: 0 }
@@ -108,7 +110,11 @@ export function sqliteDialect(
   // Changes when another connection commits; its own commits do not move it.
   const othersWrites = database.prepare('pragma data_version').pluck()
   const turn = turns()
+  let mayBeLost = false
   return {
+    unsynced(value) {
+      mayBeLost = value
+    },
     readNow: <R>(text: string, parameters: readonly unknown[]) =>
       (turn.held() ? readCommitted(text, parameters) : run(text, parameters)).rows as R[],
     dialect: {
@@ -118,6 +124,12 @@ export function sqliteDialect(
           run,
           readCommitted,
           turn,
+          began() {
+            if (!mayBeLost) return () => undefined
+            database.pragma('synchronous = NORMAL')
+            // What is written outside of transactions is always waited for.
+            return () => database.pragma('synchronous = FULL')
+          },
           close() {
             reading?.close()
             database.close()
@@ -197,11 +209,14 @@ interface Access {
   readonly run: Run
   readonly readCommitted: Run
   readonly turn: Turns
+  /** Before a transaction begins; returns what is to be done when it has ended. */
+  readonly began: () => () => void
   readonly close: () => void
 }
 
 function sqliteDriver(database: Database.Database, access: Access): Driver {
-  const { run, turn, close } = access
+  const { run, turn, began, close } = access
+  let ended: () => void = () => undefined
   return {
     async init() {},
     async acquireConnection() {
@@ -213,15 +228,23 @@ function sqliteDriver(database: Database.Database, access: Access): Driver {
     async beginTransaction(connection: DatabaseConnection, _settings: TransactionSettings) {
       await turn.take()
       ;(connection as SqliteConnection).isInTransaction = true
-      // IMMEDIATE: a transaction that would have to wait for another process waits here, not half-way.
-      run('begin immediate', [])
+      ended = began()
+      try {
+        // IMMEDIATE: a transaction that would have to wait for another process waits here, not half-way.
+        run('begin immediate', [])
+      } catch (error) {
+        ended()
+        throw error
+      }
     },
     async commitTransaction() {
       run('commit', [])
+      ended()
     },
     async rollbackTransaction() {
       // A failed COMMIT or a full disk may have ended it already.
       if (database.inTransaction) run('rollback', [])
+      ended()
     },
     async destroy() {
       close()

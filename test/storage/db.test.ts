@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { CompiledQuery } from 'kysely'
 import { ApiError, Code } from '../../src/core/errors.ts'
 import { type Db, inTransaction, openSqliteDb } from '../../src/storage/db.ts'
 import { migrate } from '../../src/storage/migrate.ts'
@@ -34,6 +35,27 @@ onEveryStorage('the database', (opened) => {
     assert.equal(await stored(db, uid), 0)
     await inTransaction(db, (tx) => insertResource(db, tx, 'repos', repo(uid)))
     assert.equal(await stored(db, uid), 1)
+  })
+
+  test('only a transaction that may be lost is not waited for', async () => {
+    const db = opened()
+    const name = db.engine === 'sqlite' ? 'synchronous' : 'synchronous_commit'
+    const waited = async (reader: Pick<Db['kysely'], 'executeQuery'>) => {
+      const text = db.engine === 'sqlite' ? 'pragma synchronous' : 'show synchronous_commit'
+      const { rows } = await reader.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text))
+      return [2, 'on'].includes(rows[0]?.[name] as never)
+    }
+    const look = (options?: { mayBeLost: boolean }) => inTransaction(db, (tx) => waited(tx), options)
+    assert.equal(await look({ mayBeLost: true }), false)
+    assert.equal(await waited(db.kysely), true)
+    assert.equal(await look(), true)
+    await assert.rejects(
+      inTransaction(db, () => Promise.reject(new Error('no')), { mayBeLost: true }),
+      /no/,
+    )
+    assert.equal(await waited(db.kysely), true)
+    // What is committed together is waited for as soon as one of them wants it.
+    assert.deepEqual((await Promise.all([look({ mayBeLost: true }), look()])).at(-1), true)
   })
 
   test('a unique violation is known as one, and another failure is not', async () => {

@@ -1,0 +1,285 @@
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { ANONYMOUS } from '../../src/core/anonymous.ts'
+import { managedRoleByName } from '../../src/core/managed-roles.ts'
+import type { Bench, Result } from '../bench.ts'
+import type { Child } from '../child.ts'
+import type { DockerRegistryReady } from '../children/docker-registry.ts'
+import { ORGANIZATION } from '../dataset.ts'
+import { goals } from '../goals.ts'
+import { createResource, flowLoad, httpClient, requestHead } from '../http-load.ts'
+import { type RegistryClient, registryClient } from '../registry/client.ts'
+import {
+  blobOf,
+  descriptorOf,
+  imageOf,
+  type Manifest,
+  manifestOf,
+  mediaTypes,
+  newBlobs,
+} from '../registry/content.ts'
+import { inTurn, type Measured, type Side } from '../rounds.ts'
+
+/**
+ * The registry beside Debian's docker-registry: the same requests by the same client to both, each on a directory of the same disk.
+ * Berth looks at a token and at rights, and has a blob on the disk before it says so; docker-registry does neither.
+ */
+
+const BINARY = 'docker-registry'
+const MB = 1_000_000
+const REPO = 'bench/speed'
+const TAGGED = 'bench/tags'
+const SIGNED = 'bench/signed'
+const CONCURRENT = 16
+/** Clients that fill the registries: what many push together is synced together. */
+const FILLERS = 32
+
+/** Somebody to ask: a registry, and the credentials that go along. */
+interface Registry {
+  readonly name: string
+  readonly child: Child
+  readonly port: number
+  readonly authorization: string | undefined
+}
+
+export async function measureRegistry(bench: Bench): Promise<Result[]> {
+  const place = bench.copyOf(await bench.dataSet({ groups: 1000, shape: 'tree' }))
+  const dir = bench.scratch()
+  const berth = await bench.startBerth(place)
+  const { port, token } = berth.ready
+  await createResource(port, token, `/iam/v2beta1/roleBindings/${ORGANIZATION}`, {
+    identityUid: ANONYMOUS,
+    roleUid: managedRoleByName.get('registry.pull')?.uid,
+  })
+  const authorization = await registryToken(port, token)
+  const ours: Registry = { name: 'Berth', child: berth, port, authorization }
+  const publicly: Registry = { ...ours, name: 'Berth, no token', authorization: undefined }
+  const unsynced = await bench.startBerth({ ...bench.copyOf(place), unsynced: true })
+  const careless: Registry = {
+    name: 'Berth, not synced',
+    child: unsynced,
+    port: unsynced.ready.port,
+    authorization: await registryToken(unsynced.ready.port, unsynced.ready.token),
+  }
+  const theirs = await dockerRegistry(bench, dir)
+  const registries = theirs === undefined ? [ours] : [ours, theirs]
+
+  bench.say('  filling the registries')
+  const filled = await fill(bench, registries)
+  const results: Result[] = []
+  /** One flow, at each number of clients; `others` are told in the note. */
+  const compare = async (
+    title: string,
+    flow: (client: RegistryClient, registry: Registry) => Promise<void>,
+    {
+      repo = REPO,
+      others = [],
+      bytes,
+      writes = false,
+      note = '',
+    }: {
+      readonly repo?: string
+      readonly others?: readonly Registry[]
+      readonly bytes?: number
+      readonly writes?: boolean
+      readonly note?: string
+    } = {},
+  ) => {
+    for (const connections of [1, CONCURRENT]) {
+      const sideOf = (registry: Registry): Side => ({
+        name: `${title}, ${connections} at a time, ${registry.name}`,
+        child: registry.child,
+        load: (seconds) => {
+          // What one side has left to be written would slow the next one down.
+          if (writes) spawnSync('sync', ['-f', dir])
+          return flowLoad(registry.port, connections, seconds, (http) =>
+            flow(registryClient(http, repo, registry.authorization), registry),
+          )
+        },
+      })
+      const sides = [...registries, ...others]
+      const measured = await inTurn(bench, sides.map(sideOf))
+      const besides = measured.slice(registries.length)
+      results.push(
+        resultOf(`${title}, ${connections} at a time`, measured[0] as Measured, theirs && measured[1], [
+          bytes === undefined ? '' : throughputOf(measured.slice(0, registries.length), bytes),
+          ...besides.map((one, at) => besideOf(others[at] as Registry, one, theirs && measured[1])),
+          note,
+        ]),
+      )
+    }
+  }
+
+  const pull = { others: [publicly] }
+  await compare('manifest by tag', (client) => client.skim(`manifests/latest`), pull)
+  await compare('manifest by digest', (client) => client.skim(`manifests/${filled.image.digest}`))
+  await compare(
+    `blob of ${filled.large.size / MB} MB`,
+    (client) => client.skim(`blobs/${filled.large.digest}`),
+    {
+      ...pull,
+      bytes: filled.large.size,
+    },
+  )
+  await compare(`list of ${filled.tags} tags`, (client) => client.skim('tags/list'), { repo: TAGGED })
+  await compare(
+    `${filled.referrers} referrers`,
+    (client, { name }) =>
+      client.skim(
+        name === BINARY
+          ? `manifests/${fallbackTag(filled.signed.digest)}`
+          : `referrers/${filled.signed.digest}`,
+      ),
+    { repo: SIGNED, note: `${BINARY} answers the index that clients keep under a tag` },
+  )
+  const push = { writes: true, others: [careless] }
+  const megabytes = newBlobs(MB)
+  await compare('push of 1 MB, POST and PUT', (client) => client.pushAtOnce(megabytes()), push)
+  await compare('push of 1 MB in two chunks', (client) => client.pushInParts(megabytes(), 2), push)
+  await compare('push of an image of 5 layers', (client) => pushImage(client, megabytes), push)
+  await compare('pull of an image of 5 layers', (client) => pullImage(client), { bytes: 5 * MB })
+  return results
+}
+
+function resultOf(
+  title: string,
+  ours: Measured,
+  theirs: Measured | undefined,
+  notes: readonly string[],
+): Result {
+  const note = notes.filter((one) => one !== '').join('; ')
+  if (theirs === undefined) return { work: 'registry', title, value: ours.perSecond, unit: '/s', ours, note }
+  return {
+    work: 'registry',
+    title,
+    value: ours.perSecond / theirs.perSecond,
+    unit: 'share',
+    goal: goals.registry,
+    ours,
+    theirs,
+    note: [`by rate; by CPU ${(theirs.cpuUs / ours.cpuUs).toFixed(2)}`, note]
+      .filter((one) => one !== '')
+      .join('; '),
+  }
+}
+
+function throughputOf(measured: readonly Measured[], bytes: number): string {
+  return `${measured.map(({ perSecond }) => ((perSecond * bytes) / MB).toFixed(0)).join(' and ')} MB/s`
+}
+
+function besideOf({ name }: Registry, measured: Measured, theirs: Measured | undefined): string {
+  const rate =
+    theirs === undefined ? measured.perSecond.toFixed(0) : (measured.perSecond / theirs.perSecond).toFixed(2)
+  return `${name}: ${rate}`
+}
+
+/** As clients do it: the token of the API is a password at the token endpoint. */
+async function registryToken(port: number, token: string): Promise<string> {
+  const scopes = [REPO, TAGGED, SIGNED].map((name) => `scope=repository:${name}:pull,push`).join('&')
+  const credentials = Buffer.from(`_token:${token}`).toString('base64')
+  const client = await httpClient(port)
+  const path = `/token?service=127.0.0.1:${port}&${scopes}`
+  const { body } = await client.send(requestHead('GET', path, [`authorization: Basic ${credentials}`]))
+  client.close()
+  const answer = JSON.parse(body) as { token?: string }
+  if (answer.token === undefined) throw new Error(`no token for the registry: ${body}`)
+  return `Bearer ${answer.token}`
+}
+
+/** Undefined where it is not installed. */
+async function dockerRegistry(bench: Bench, dir: string): Promise<Registry | undefined> {
+  const binary = `/usr/bin/${BINARY}`
+  if (spawnSync(binary, ['--version']).status !== 0) {
+    bench.say(`  ${BINARY} is not here (apt-get install ${BINARY}): nothing to compare with, only rates`)
+    return undefined
+  }
+  const child = await bench.start<DockerRegistryReady>(BINARY, { binary, dir })
+  return { name: BINARY, child, port: child.ready.port, authorization: undefined }
+}
+
+interface Filled {
+  readonly image: Manifest
+  readonly large: { readonly digest: string; readonly size: number }
+  readonly tags: number
+  readonly signed: Manifest
+  readonly referrers: number
+}
+
+/** The same into every registry: an image, a large blob, a repo of many tags, and one of many referrers. */
+async function fill(bench: Bench, registries: readonly Registry[]): Promise<Filled> {
+  const [tags, referrers, largeBytes] = bench.options.quick ? [500, 50, 10 * MB] : [10_000, 1000, 100 * MB]
+  const config = blobOf(Buffer.from(JSON.stringify({ architecture: 'amd64', os: 'linux', rootfs: {} })))
+  const newLayer = newBlobs(MB)
+  const layers = Array.from({ length: 5 }, newLayer)
+  const image = imageOf(config, layers)
+  const large = blobOf(randomBytes(largeBytes))
+  const signatures = Array.from({ length: referrers }, (_, at) =>
+    imageOf(config, [config], {
+      artifactType: 'application/vnd.example.signature',
+      subject: descriptorOf(image.mediaType, { digest: image.digest, size: image.bytes.length }),
+      annotations: { 'org.example.number': String(at) },
+    }),
+  )
+  const index = manifestOf(mediaTypes.index, {
+    manifests: signatures.map(({ mediaType, digest, bytes }, at) => ({
+      ...descriptorOf(mediaType, { digest, size: bytes.length }),
+      artifactType: 'application/vnd.example.signature',
+      annotations: { 'org.example.number': String(at) },
+    })),
+  })
+  const startMs = performance.now()
+  for (const { name, port, authorization } of registries) {
+    const clients = await Promise.all(Array.from({ length: FILLERS }, () => httpClient(port)))
+    const [http] = clients as [(typeof clients)[number]]
+    const at = (repo: string, connection = http) => registryClient(connection, repo, authorization)
+    const each = (
+      count: number,
+      repo: string,
+      work: (client: RegistryClient, at: number) => Promise<void>,
+    ) => {
+      let next = 0
+      return Promise.all(
+        clients.map(async (connection) => {
+          while (next < count) await work(at(repo, connection), next++)
+        }),
+      )
+    }
+    for (const repo of [REPO, TAGGED, SIGNED]) {
+      for (const blob of [config, ...layers]) await at(repo).pushAtOnce(blob)
+      await at(repo).putManifest(image, 'latest')
+    }
+    await at(REPO).pushAtOnce(large)
+    await each(tags - 1, TAGGED, (client, number) => client.putManifest(image, `v${number}`))
+    await each(referrers, SIGNED, (client, number) =>
+      client.putManifest(signatures[number] as Manifest, (signatures[number] as Manifest).digest),
+    )
+    if (name === BINARY) await at(SIGNED).putManifest(index, fallbackTag(image.digest))
+    for (const client of clients) client.close()
+  }
+  bench.say(`  filled in ${((performance.now() - startMs) / 1000).toFixed(0)} s`)
+  return { image, large, tags, signed: image, referrers }
+}
+
+/** Where clients keep the referrers of a manifest in a registry that does not list them. */
+function fallbackTag(digest: string): string {
+  return digest.replace(':', '-')
+}
+
+let pushed = 0
+
+async function pushImage(client: RegistryClient, newLayer: () => ReturnType<typeof blobOf>): Promise<void> {
+  const number = ++pushed
+  const layers = Array.from({ length: 5 }, newLayer)
+  const config = blobOf(Buffer.from(JSON.stringify({ architecture: 'amd64', os: 'linux', number })))
+  for (const blob of [...layers, config]) await client.pushMissing(blob)
+  await client.putManifest(imageOf(config, layers), `pushed-${number}`)
+}
+
+async function pullImage(client: RegistryClient): Promise<void> {
+  const { body } = await client.get('manifests/latest')
+  const { config, layers } = JSON.parse(body) as {
+    config: { digest: string }
+    layers: readonly { digest: string }[]
+  }
+  for (const { digest } of [config, ...layers]) await client.skim(`blobs/${digest}`)
+}

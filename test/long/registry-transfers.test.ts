@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { limits } from '../../src/core/limits.ts'
+import { digest } from '../support/registry.ts'
+import {
+  eventually,
+  growthMb,
+  largeBlob,
+  latencyMs,
+  openHandles,
+  overHttp1,
+  overHttp2,
+  pullCompared,
+  pullWhole,
+  pushLarge,
+  residentMb,
+  slowReader,
+  slowSender,
+  startRegistry,
+} from '../support/transfers.ts'
+
+const GROWTH_MB_MAX = 100
+
+for (const [version, over] of [
+  ['HTTP/1.1', overHttp1],
+  ['HTTP/2', overHttp2],
+] as const)
+  test(`2 GB are pushed and pulled over ${version} in little memory`, async (t) => {
+    const repo = await startRegistry(t)
+    const send = over(t, repo)
+    const small = largeBlob(20_000_000)
+    await pushLarge(send, repo, small)
+    await pullWhole(send, repo, small)
+    const before = residentMb(repo.pid)
+    const blob = largeBlob(2_000_000_000)
+    for (const [what, work] of [
+      ['push', () => pushLarge(send, repo, blob)],
+      ['pull', () => pullWhole(send, repo, blob)],
+    ] as const) {
+      const startMs = performance.now()
+      const growth = await growthMb(repo.pid, work)
+      const seconds = (performance.now() - startMs) / 1000
+      const rate = blob.size / 1_000_000 / seconds
+      t.diagnostic(
+        `${what}: ${growth.toFixed(0)} MB more than ${before.toFixed(0)} MB, ${rate.toFixed(0)} MB/s`,
+      )
+      assert.ok(growth < GROWTH_MB_MAX)
+    }
+  })
+
+test('1,000 clients at once pull one blob, and 1,000 push one each', async (t) => {
+  const repo = await startRegistry(t)
+  const send = overHttp1(t, repo)
+  const blob = largeBlob(10_000_000)
+  await pushLarge(send, repo, blob)
+  await pullWhole(send, repo, blob)
+  const whole = Buffer.concat([...blob.pieces()])
+  const before = residentMb(repo.pid)
+  const startMs = performance.now()
+  const pulled = await growthMb(repo.pid, async () => {
+    await Promise.all(Array.from({ length: 1000 }, () => pullCompared(repo, blob.digest, whole)))
+  })
+  const seconds = (performance.now() - startMs) / 1000
+  t.diagnostic(
+    `1,000 pulls of 10 MB in ${seconds.toFixed(0)} s: ${pulled.toFixed(0)} MB more than ${before.toFixed(0)} MB`,
+  )
+  const pushed = await growthMb(repo.pid, async () => {
+    await Promise.all(
+      Array.from({ length: 1000 }, async () => {
+        const bytes = randomBytes(1000)
+        const one = { digest: digest(bytes), size: bytes.length, pieces: () => [bytes].values() }
+        await pushLarge(send, repo, one)
+        await pullWhole(send, repo, one)
+      }),
+    )
+  })
+  t.diagnostic(`1,000 pushes: ${pushed.toFixed(0)} MB more`)
+  assert.ok(pulled < 300 && pushed < 300)
+  await eventually(() => openHandles(repo.pid).files === 0, 'files are left open')
+})
+
+test('200 clients that read and 200 that send a byte a second are cut off, and hold nobody up', async (t) => {
+  const repo = await startRegistry(t)
+  const send = overHttp1(t, repo)
+  const [blob, ping] = [largeBlob(50_000_000), largeBlob(10)]
+  await pushLarge(send, repo, blob)
+  await pushLarge(send, repo, ping)
+  const path = `/v2/${repo.name}/blobs/${ping.digest}`
+  await latencyMs(send, path, 200)
+  const usual = await latencyMs(send, path, 500)
+  const before = residentMb(repo.pid)
+  const startMs = performance.now()
+  const senders = await Promise.all(Array.from({ length: 200 }, () => slowSender(t, repo)))
+  for (let count = 0; count < 200; count++) await slowReader(t, repo, blob.digest)
+  const { files } = openHandles(repo.pid)
+  const beside = await latencyMs(send, path, 500)
+  const growth = residentMb(repo.pid) - before
+  t.diagnostic(
+    `latency ${usual.toFixed(2)} ms alone, ${beside.toFixed(2)} ms beside 400: ${(beside / usual).toFixed(2)}`,
+  )
+  t.diagnostic(`${growth.toFixed(0)} MB more than ${before.toFixed(0)} MB, ${files} files open`)
+  assert.ok(files > 0 && growth < GROWTH_MB_MAX)
+  assert.ok(beside < 5 * usual + 2)
+  const cut = await Promise.all(senders.map(({ cutAfterMs }) => cutAfterMs))
+  t.diagnostic(`senders are cut off after ${(Math.max(...cut) / 1000).toFixed(0)} s at most`)
+  assert.ok(Math.max(...cut) < 2 * limits.streamedBodyWindowMs)
+  await eventually(
+    () => openHandles(repo.pid).files === 0,
+    'readers are not cut off',
+    3 * limits.stalledReplyMs,
+  )
+  t.diagnostic(`readers after ${((performance.now() - startMs) / 1000).toFixed(0)} s`)
+  await pullWhole(send, repo, blob)
+})
