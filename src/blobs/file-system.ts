@@ -1,7 +1,8 @@
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { copyFile, type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makePrivateDirectory } from '../storage/db.ts'
-import type { BlobStore, ByteRange, Upload } from './store.ts'
+import { type BlobStore, type ByteRange, type Upload, UploadLost } from './store.ts'
 
 /**
  * Blobs as files. An upload is a file of its own until it is whole and on the disk; then it gets its name in one step. Several nodes may
@@ -10,6 +11,8 @@ import type { BlobStore, ByteRange, Upload } from './store.ts'
 
 /** Written and read at a time. */
 const PIECE_BYTES = 1024 * 1024
+/** A client that sends a byte at a time is not remembered byte by byte. */
+const PIECES_MAX = 1024
 const READ_BYTES = 256 * 1024
 
 export function fileBlobs(directory: string): BlobStore {
@@ -26,9 +29,10 @@ export function fileBlobs(directory: string): BlobStore {
   }
 
   return {
-    async append(upload, bytes) {
+    async append(upload, bytes, { isTakenOver = false } = {}) {
       await makeDirectory(uploads)
-      const file = await open(fileOf(upload), upload.size === 0 ? 'w' : 'r+', 0o600)
+      if (isTakenOver) await leaveBehind(fileOf(upload), upload)
+      const file = await openUpload(fileOf(upload), upload)
       try {
         return { ...upload, size: await writeFrom(file, upload.size, bytes) }
       } finally {
@@ -42,7 +46,7 @@ export function fileBlobs(directory: string): BlobStore {
       const target = blobAt(location)
       // Nothing may have been written, not even by an upload of no bytes.
       await makeDirectory(uploads)
-      const file = await open(fileOf(upload), upload.size === 0 ? 'w' : 'r+', 0o600)
+      const file = await openUpload(fileOf(upload), upload)
       try {
         await file.truncate(upload.size)
         await file.datasync()
@@ -62,6 +66,34 @@ export function fileBlobs(directory: string): BlobStore {
   }
 }
 
+async function openUpload(path: string, { size }: Pick<Upload, 'size'>): Promise<FileHandle> {
+  const file = await open(path, size === 0 ? 'w' : 'r+', 0o600).catch(lost)
+  try {
+    if (size > 0 && (await file.stat()).size < size) throw new UploadLost(`${path} ends before ${size}`)
+    return file
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+/** Makes the upload another file, with the same bytes: whoever has the old one open writes to nobody. */
+async function leaveBehind(path: string, { size }: Pick<Upload, 'size'>): Promise<void> {
+  if (size === 0) return rm(path, { force: true })
+  const copy = `${path}.${randomBytes(8).toString('hex')}`
+  try {
+    await copyFile(path, copy)
+    await rename(copy, path)
+  } catch (error) {
+    await rm(copy, { force: true })
+    lost(error)
+  }
+}
+
+function lost(error: unknown): never {
+  throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? new UploadLost('', { cause: error }) : error
+}
+
 /** Writes what comes, in pieces of some size; the position behind it. */
 async function writeFrom(file: FileHandle, from: number, bytes: AsyncIterable<Uint8Array>): Promise<number> {
   let position = from
@@ -76,7 +108,7 @@ async function writeFrom(file: FileHandle, from: number, bytes: AsyncIterable<Ui
   for await (const chunk of bytes) {
     waiting.push(chunk)
     waitingBytes += chunk.length
-    if (waitingBytes >= PIECE_BYTES) await flush()
+    if (waitingBytes >= PIECE_BYTES || waiting.length >= PIECES_MAX) await flush()
   }
   await flush()
   return position

@@ -5,9 +5,14 @@
 export interface BlobStore {
   /**
    * Goes on with an upload where `size` ends; what was written beyond that is forgotten. Fulfils when the bytes end, with the upload as
-   * it is then. When they fail, so does this, and the upload is what it was.
+   * it is then. When they fail, so does this, and the upload is what it was. `isTakenOver`: somebody who went on with it before may
+   * still be writing, which must not change what becomes of it. Rejects with UploadLost where the bytes are not there any more.
    */
-  append(upload: Upload, bytes: AsyncIterable<Uint8Array>): Promise<Upload>
+  append(
+    upload: Upload,
+    bytes: AsyncIterable<Uint8Array>,
+    options?: { readonly isTakenOver?: boolean },
+  ): Promise<Upload>
   /** The bytes of an upload. */
   uploaded(upload: Upload): AsyncIterable<Uint8Array>
   /** Makes an upload the blob at a location that was never used before. */
@@ -19,6 +24,9 @@ export interface BlobStore {
   /** Forgets a blob; does nothing where there is none. */
   remove(location: string): Promise<void>
 }
+
+/** The bytes of an upload are gone: a process ended between storing them and saying so. */
+export class UploadLost extends Error {}
 
 export interface Upload {
   /** Letters and digits. */

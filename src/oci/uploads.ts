@@ -1,10 +1,11 @@
 import { type Hash, randomBytes } from 'node:crypto'
-import type { Upload } from '../blobs/store.ts'
+import { type Upload, UploadLost } from '../blobs/store.ts'
 import { type ApiError, aborted } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
 import { type Db, inTransaction, type Tx } from '../storage/db.ts'
+import { requireRightsStill } from '../storage/mutation.ts'
 import { runInTransaction, sqlText } from '../storage/sql-text.ts'
 import type { UploadRow } from '../storage/tables.ts'
 import { CANONICAL, type Digest, newHash, readDigest, requireSame } from './digests.ts'
@@ -50,7 +51,8 @@ async function openUpload(registry: Registry, visit: Visit): Promise<HttpReply> 
 
 /** The whole blob with the request that begins it. */
 async function pushAtOnce(registry: Registry, visit: Visit, digest: Digest): Promise<HttpReply> {
-  const { blobs } = registry
+  const { store, blobs } = registry
+  const startMs = performance.now()
   const repo = await repoToPush(registry, visit)
   const begun: Upload = { id: newId(), size: 0, state: '' }
   const hash = newHash(digest.algorithm)
@@ -59,8 +61,9 @@ async function pushAtOnce(registry: Registry, visit: Visit, digest: Digest): Pro
     requireLength(visit, upload.size)
     requireSame(digest, `${digest.algorithm}:${hash.digest('hex')}`)
     await keepUpload(registry, upload, digest, async (tx, blob) => {
-      await keepRepo(registry.store.db, tx, repo, visit.place)
-      await linkBlob(tx, repo, blob, registry.store.clock())
+      await keepRepo(store.db, tx, repo, visit.place)
+      await linkBlob(tx, repo, blob, store.clock())
+      await requireRightsStill(store, tx, visit.visitor, startMs)
     })
   } catch (error) {
     await blobs.discard(begun)
@@ -80,6 +83,7 @@ export async function continueUpload(registry: Registry, visit: Visit, id: strin
 /** PUT: the rest of the blob, if there is any, and what it was meant to be. */
 export async function finishUpload(registry: Registry, visit: Visit, id: string): Promise<HttpReply> {
   const { store, blobs } = registry
+  const startMs = performance.now()
   const row = await readUpload(registry, visit, id)
   const digest = readDigest(visit.query.get('digest'))
   const refused = outOfTurn(visit, row)
@@ -92,14 +96,14 @@ export async function finishUpload(registry: Registry, visit: Visit, id: string)
     requireSame(digest, await digestOfUpload(registry, written, digest, hash))
   } catch (error) {
     // These bytes will never be what they were meant to be.
-    await inTransaction(store.db, forget)
-    await blobs.discard(written)
+    if (await inTransaction(store.db, forget)) await blobs.discard(written)
     throw error
   }
   await keepUpload(registry, written, digest, async (tx, blob) => {
     await keepRepo(store.db, tx, repo, visit.place)
     if (!(await forget(tx))) throw busy()
     await linkBlob(tx, repo, blob, store.clock())
+    await requireRightsStill(store, tx, visit.visitor, startMs)
   })
   return made(visit, digest)
 }
@@ -112,7 +116,7 @@ export async function uploadStatus(registry: Registry, visit: Visit, id: string)
 /** DELETE. */
 export async function cancelUpload(registry: Registry, visit: Visit, id: string): Promise<HttpReply> {
   const row = await readUpload(registry, visit, id)
-  await inTransaction(registry.store.db, (tx) => deleteUpload(tx, row))
+  if (!(await inTransaction(registry.store.db, (tx) => deleteUpload(tx, row)))) throw busy()
   registry.hashes.take(id, row.size)
   await registry.blobs.discard(row)
   return { status: 204, headers: {}, body: undefined }
@@ -142,15 +146,20 @@ function unknownUpload() {
   return ociError('BLOB_UPLOAD_UNKNOWN', 'there is no such upload; begin another one')
 }
 
-/** 416 for a chunk that does not begin where the upload ends. Throws BLOB_UPLOAD_INVALID for what is no range. */
+/** 416 for a chunk that does not begin where the upload ends. */
 function outOfTurn(visit: Visit, row: UploadRow): HttpReply | undefined {
-  const range = visit.request.headers['content-range']
+  const chunk = chunkOf(visit)
+  return chunk === undefined || chunk.start === row.size ? undefined : progress(416, visit, row)
+}
+
+/** Where a chunk lies in its upload, if it says so. Throws BLOB_UPLOAD_INVALID for what is no range. */
+function chunkOf({ request }: Visit): { readonly start: number; readonly length: number } | undefined {
+  const range = request.headers['content-range']
   if (range === undefined) return undefined
   const [, from, to] = /^(?:bytes[ =])?(\d{1,15})-(\d{1,15})(?:\/\S*)?$/.exec(range) ?? []
   if (from === undefined || Number(to) < Number(from))
     throw ociError('BLOB_UPLOAD_INVALID', 'Content-Range must be <first byte>-<last byte>')
-  if (Number(from) === row.size) return undefined
-  return progress(416, visit, row)
+  return { start: Number(from), length: Number(to) - Number(from) + 1 }
 }
 
 /** Where an upload is, and how far. */
@@ -189,7 +198,9 @@ async function write(
   let broken: unknown
   let end: Upload = row
   try {
-    end = await blobs.append(row, hash === undefined ? body.bytes : hashed(body.bytes, hash))
+    end = await blobs.append(row, hash === undefined ? body.bytes : hashed(body.bytes, hash), {
+      isTakenOver: row.writer !== '',
+    })
     broken = body.broken()
     if (broken === undefined) requireLength(visit, end.size - row.size)
   } catch (error) {
@@ -204,6 +215,10 @@ async function write(
     expiresMs: store.clock() + limits.uploadIdleMsMax,
     writer: keepsClaim ? writer : '',
   })
+  if (isOurs && broken instanceof UploadLost) {
+    await inTransaction(store.db, (tx) => deleteUpload(tx, { ...written, writer: '' }))
+    throw unknownUpload()
+  }
   if (broken !== undefined) throw broken
   if (!isOurs) throw busy()
   return remembered()
@@ -214,14 +229,15 @@ async function write(
   }
 }
 
-/** Throws BLOB_UPLOAD_INVALID while another request writes the upload. */
+/** Throws BLOB_UPLOAD_INVALID while another request than the one that the row tells of, or that one, writes the upload. */
 async function claim({ store }: Registry, row: UploadRow, writer: string): Promise<void> {
   const { db, clock } = store
   const now = clock()
   const sql = sqlText(db.engine)
   const text = `update uploads set writer = ${sql.bind(writer)}, lease_ms = ${sql.bind(now + limits.uploadLeaseMs)}
     where root = ${sql.bind(row.root)} and repo = ${sql.bind(row.repo)} and id = ${sql.bind(row.id)}
-      and size = ${sql.bind(row.size)} and (writer = '' or lease_ms <= ${sql.bind(now)}) returning id`
+      and size = ${sql.bind(row.size)}
+      and (writer = '' or (writer = ${sql.bind(row.writer)} and lease_ms <= ${sql.bind(now)})) returning id`
   const claimed = await inTransaction(db, (tx) => runInTransaction(tx, text, sql))
   if (claimed.length === 0) throw busy()
 }
@@ -320,11 +336,11 @@ async function* hashed(bytes: AsyncIterable<Uint8Array>, hash: Hash): AsyncGener
   }
 }
 
-/** Throws SIZE_INVALID where a request brought less than it said. */
-function requireLength({ request }: Visit, bytes: number): void {
-  const declared = request.headers['content-length']
-  if (declared !== undefined && Number(declared) !== bytes)
-    throw ociError('SIZE_INVALID', `${bytes} bytes came, of ${declared}`)
+/** Throws SIZE_INVALID where a request brought another number of bytes than it said. */
+function requireLength(visit: Visit, bytes: number): void {
+  for (const declared of [visit.request.headers['content-length'], chunkOf(visit)?.length])
+    if (declared !== undefined && Number(declared) !== bytes)
+      throw ociError('SIZE_INVALID', `${bytes} bytes came, of ${declared}`)
 }
 
 /** From the hash that went along with the upload, or from its bytes. */

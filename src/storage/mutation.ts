@@ -64,7 +64,7 @@ export async function mutateBy<T>(
   const startMs = performance.now()
   return inTransaction(store.db, async (tx) => {
     const { uid, answer, unchanged } = await work(tx)
-    if (performance.now() - startMs > limits.grantsMaxAgeMs) await requireRightsStill(store, tx, by)
+    await requireRightsStill(store, tx, by, startMs)
     if (!unchanged) await recordChange(store, tx, by, uid)
     return answer
   })
@@ -81,14 +81,16 @@ export async function recordChange(
 }
 
 /**
- * A caller is judged before its change takes its turn, which may come late where many wait for the same rows. Whoever changes
- * their own rights after such a wait is asked to do it again.
+ * A caller is judged before its change takes its turn, which may come late where many wait for the same rows, or bring what may be
+ * long in coming. Whoever changes their own rights after such a wait is asked to do it again.
  */
-async function requireRightsStill(
+export async function requireRightsStill(
   { grantsIn }: Pick<Store, 'grantsIn'>,
   tx: Tx,
-  { caller, grants }: Mutator,
+  { caller, grants }: Pick<Mutator, 'caller' | 'grants'>,
+  judgedMs: number,
 ): Promise<void> {
+  if (performance.now() - judgedMs <= limits.grantsMaxAgeMs) return
   const now = await grantsIn(tx, caller)
   const scopes = [...grants.holdings.keys()]
   if (now !== undefined && scopes.every((scope) => includesAll(now.at(scope), grants.at(scope)))) return
