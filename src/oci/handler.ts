@@ -176,10 +176,11 @@ async function answer(options: OciOptions, request: HttpRequest, seen: Seen): Pr
   if (from !== undefined) seen.scope += ` repository:${readName(from).text}:pull`
   seen.reads = operation.action === 'pull'
   await options.admit(request, seen.reads, undefined)
+  const judgedMs = performance.now()
   const visitor = await visitorFrom(options, request, seen)
   const place = await findPlace(registry.store.db, name)
   requireAt(visitor, place, operation.needed, operation.action)
-  return operation.run(registry, { request, query, visitor, place })
+  return operation.run(registry, { request, query, visitor, judgedMs, place })
 }
 
 /** What no repo is asked for. */
@@ -194,10 +195,11 @@ async function answerAtAll(
   seen.operation = kind === 'base' ? 'CheckVersion' : 'ListCatalog'
   if (kind === 'catalog') seen.scope = 'registry:catalog:*'
   await options.admit(request, seen.reads, undefined)
+  const judgedMs = performance.now()
   const visitor = await visitorFrom(options, request, seen)
   // This is where clients learn how to sign in, so nobody gets by without a token, not even one for everybody.
   if (request.headers.authorization === undefined) throw ociError('UNAUTHORIZED', 'a token is needed')
-  if (kind === 'catalog') return listCatalog(options.registry, { request, query, visitor })
+  if (kind === 'catalog') return listCatalog(options.registry, { request, query, visitor, judgedMs })
   return { status: 200, headers: { 'content-type': 'application/json' }, body: '{}' }
 }
 

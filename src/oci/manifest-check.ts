@@ -56,6 +56,10 @@ export function checkManifest(bytes: Uint8Array, contentType: string | undefined
   if (foreign !== undefined) throw invalid(`${isIndex ? 'an index' : 'an image'} has no ${foreign}`)
 
   const config = isIndex ? undefined : descriptor(manifest['config'], 'config')
+  const layers = isIndex ? [] : descriptors(manifest['layers'], 'layers')
+  // Those of layers that need not be here are whatever somebody wrote.
+  if (!Number.isSafeInteger(layers.reduce((sum, { size }) => sum + size, 0)))
+    throw invalid('its layers are too large in all')
   const { artifactType: ownType = '' } = manifest
   const artifactType = typeText(ownType, 'artifactType')
   return {
@@ -64,7 +68,7 @@ export function checkManifest(bytes: Uint8Array, contentType: string | undefined
     artifactType: artifactType === '' ? (config?.mediaType ?? '') : artifactType,
     annotations: annotations(manifest['annotations']),
     config,
-    layers: isIndex ? [] : descriptors(manifest['layers'], 'layers'),
+    layers,
     manifests: isIndex ? descriptors(manifest['manifests'], 'manifests') : [],
   }
 }

@@ -52,7 +52,6 @@ async function openUpload(registry: Registry, visit: Visit): Promise<HttpReply> 
 /** The whole blob with the request that begins it. */
 async function pushAtOnce(registry: Registry, visit: Visit, digest: Digest): Promise<HttpReply> {
   const { store, blobs } = registry
-  const startMs = performance.now()
   const repo = await repoToPush(registry, visit)
   const begun: Upload = { id: newId(), size: 0, state: '' }
   const hash = newHash(digest.algorithm)
@@ -63,7 +62,7 @@ async function pushAtOnce(registry: Registry, visit: Visit, digest: Digest): Pro
     await keepUpload(registry, upload, digest, async (tx, blob) => {
       await keepRepo(store.db, tx, repo, visit.place)
       await linkBlob(tx, repo, blob, store.clock())
-      await requireRightsStill(store, tx, visit.visitor, startMs)
+      await requireRightsStill(store, tx, { ...visit.visitor, judgedMs: visit.judgedMs })
     })
   } catch (error) {
     await blobs.discard(begun)
@@ -83,7 +82,6 @@ export async function continueUpload(registry: Registry, visit: Visit, id: strin
 /** PUT: the rest of the blob, if there is any, and what it was meant to be. */
 export async function finishUpload(registry: Registry, visit: Visit, id: string): Promise<HttpReply> {
   const { store, blobs } = registry
-  const startMs = performance.now()
   const row = await readUpload(registry, visit, id)
   const digest = readDigest(visit.query.get('digest'))
   const refused = outOfTurn(visit, row)
@@ -103,7 +101,7 @@ export async function finishUpload(registry: Registry, visit: Visit, id: string)
     await keepRepo(store.db, tx, repo, visit.place)
     if (!(await forget(tx))) throw busy()
     await linkBlob(tx, repo, blob, store.clock())
-    await requireRightsStill(store, tx, visit.visitor, startMs)
+    await requireRightsStill(store, tx, { ...visit.visitor, judgedMs: visit.judgedMs })
   })
   return made(visit, digest)
 }

@@ -284,6 +284,18 @@ onEveryDatabase('registry: push', (cast) => {
       ['a digest that is none', { ...valid, layers: [{ ...valid.layers[0], digest: 'sha256:0' }] }],
       ['a size below nothing', { ...valid, layers: [{ ...valid.layers[0], size: -1 }] }],
       ['a size that is not true', { ...valid, layers: [{ ...valid.layers[0], size: 5 }] }],
+      [
+        'layers that no number counts',
+        {
+          ...valid,
+          layers: Array.from({ length: 2 }, () => ({
+            ...valid.layers[0],
+            mediaType: 'application/vnd.oci.image.layer.nondistributable.v1.tar',
+            digest: digest('elsewhere'),
+            size: Number.MAX_SAFE_INTEGER,
+          })),
+        },
+      ],
       ['no list of manifests', { schemaVersion: 2, mediaType: types.index }],
       [
         'an entry of another size',

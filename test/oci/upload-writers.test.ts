@@ -9,7 +9,14 @@ import { after, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { limits } from '../../src/core/limits.ts'
 import { onEveryDatabase } from '../support/cast.ts'
-import { assertRefusedAs, bearerOf, digest, type OciClient, registryOf } from '../support/registry.ts'
+import {
+  assertRefusedAs,
+  bearerOf,
+  digest,
+  type OciClient,
+  pushImage,
+  registryOf,
+} from '../support/registry.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
 after(() => rmSync(dataDir, { recursive: true, force: true }))
@@ -68,24 +75,34 @@ onEveryDatabase(
       assert.equal((await owner.ask('GET', upload)).headers.get('range'), '0-49')
     })
 
-    test('who lost their rights while a blob was on its way does not push it', async () => {
-      const { name, organization, clientOf } = await registryOf(cast())
+    test('who lost their rights while something was on its way does not push it', async () => {
+      const { name, organization, owner, clientOf } = await registryOf(cast())
       const { uid, binding } = await organization.member('registry.push')
       const pusher = await clientOf(uid)
-      const bytes = randomBytes(1000)
-      const path = `${name}/blobs/uploads/?digest=${digest(bytes)}`
-      const body = new ReadableStream({
-        async start(controller) {
-          controller.enqueue(bytes.subarray(0, 500))
-          await wait(limits.grantsMaxAgeMs + 500)
-          await organization.owner.api.delete(`iam/roleBindings/${binding}`)
-          controller.enqueue(bytes.subarray(500))
-          controller.close()
-        },
-      })
-      const { status } = await pusher.ask('POST', path, { body })
-      assert.equal(status, 409)
-      assert.equal((await pusher.ask('POST', path, { body: bytes })).status, 403)
+      const blob = randomBytes(1000)
+      const image = await pushImage(owner, name)
+      const headers = { 'content-type': image.mediaType }
+      const late = (bytes: Uint8Array) =>
+        new ReadableStream({
+          async start(controller) {
+            controller.enqueue(bytes.subarray(0, 100))
+            await wait(limits.grantsMaxAgeMs + 500)
+            await organization.owner.api.delete(`iam/roleBindings/${binding}`)
+            controller.enqueue(bytes.subarray(100))
+            controller.close()
+          },
+        })
+      const path = `${name}/blobs/uploads/?digest=${digest(blob)}`
+      const replies = await Promise.all([
+        pusher.ask('POST', path, { body: late(blob) }),
+        pusher.ask('PUT', `${name}/manifests/late`, { body: late(image.manifest), headers }),
+      ])
+      assert.deepEqual(
+        replies.map(({ status }) => status),
+        [409, 409],
+      )
+      assertRefusedAs(await pusher.ask('POST', path, { body: blob }), 403, 'DENIED')
+      assert.equal((await owner.ask('GET', `${name}/manifests/late`)).status, 404)
     })
 
     test('an upload whose bytes are gone is over', async () => {
