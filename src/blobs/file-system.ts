@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
-import { type FileHandle, open, opendir, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, type FileHandle, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makePrivateDirectory } from '../storage/db.ts'
 import { type ReadBuffers, readBuffers } from './read-buffers.ts'
@@ -12,6 +13,8 @@ import { type BlobStore, type ByteRange, MissingBytes, type Upload } from './sto
 
 /** Written at a time. */
 const PIECE_BYTES = 1024 * 1024
+/** A client that sends a byte at a time is not remembered byte by byte. */
+const PIECES_MAX = 1024
 
 export function fileBlobs(directory: string): BlobStore {
   const uploads = join(directory, 'uploads')
@@ -28,9 +31,10 @@ export function fileBlobs(directory: string): BlobStore {
   }
 
   return {
-    async append(upload, bytes) {
+    async append(upload, bytes, { isTakenOver = false } = {}) {
       await makeDirectory(uploads)
-      const file = await open(fileOf(upload), upload.size === 0 ? 'w' : 'r+', 0o600)
+      if (isTakenOver) await leaveBehind(fileOf(upload), upload)
+      const file = await openUpload(fileOf(upload), upload)
       try {
         return { ...upload, size: await writeFrom(file, upload.size, bytes) }
       } finally {
@@ -45,7 +49,7 @@ export function fileBlobs(directory: string): BlobStore {
       // Nothing may have been written, not even by an upload of no bytes.
       await makeDirectory(uploads)
       await makeDirectory(dirname(target))
-      const file = await open(fileOf(upload), upload.size === 0 ? 'w' : 'r+', 0o600)
+      const file = await openUpload(fileOf(upload), upload)
       try {
         await file.truncate(upload.size)
         // Nobody knows of the name yet. With it first, a file system that has a journal waits for the disk once.
@@ -88,6 +92,36 @@ export function fileBlobs(directory: string): BlobStore {
   }
 }
 
+async function openUpload(path: string, { size }: Pick<Upload, 'size'>): Promise<FileHandle> {
+  const file = await open(path, size === 0 ? 'w' : 'r+', 0o600).catch(lost)
+  try {
+    const { size: found } = await file.stat()
+    if (found < size) throw new MissingBytes(`${path} ends at ${found}, before ${size}`, found)
+    return file
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+/** Makes the upload another file, with the same bytes: whoever has the old one open writes to nobody. */
+async function leaveBehind(path: string, { size }: Pick<Upload, 'size'>): Promise<void> {
+  if (size === 0) return rm(path, { force: true })
+  // Named as uploads are: a crash leaves one that nobody knows.
+  const copy = join(dirname(path), randomBytes(16).toString('hex'))
+  try {
+    await copyFile(path, copy)
+    await rename(copy, path)
+  } catch (error) {
+    await rm(copy, { force: true })
+    lost(error)
+  }
+}
+
+function lost(error: unknown): never {
+  throw isAbsent(error) ? new MissingBytes('the file of an upload is not there', 0, error) : error
+}
+
 /** Writes what comes, in pieces of some size; the position behind it. */
 async function writeFrom(file: FileHandle, from: number, bytes: AsyncIterable<Uint8Array>): Promise<number> {
   let position = from
@@ -102,7 +136,7 @@ async function writeFrom(file: FileHandle, from: number, bytes: AsyncIterable<Ui
   for await (const chunk of bytes) {
     waiting.push(chunk)
     waitingBytes += chunk.length
-    if (waitingBytes >= PIECE_BYTES) await flush()
+    if (waitingBytes >= PIECE_BYTES || waiting.length >= PIECES_MAX) await flush()
   }
   await flush()
   return position

@@ -6,12 +6,13 @@ export interface BlobStore {
   /**
    * Goes on with an upload where `size` ends; what was written beyond that is forgotten. Fulfils when the bytes end, with the upload as
    * it is then. When they fail, so does this, and the upload is what it was. `isLast`: it is kept or discarded by this process next, so
-   * that it need not outlive it.
+   * that it need not outlive it. `isTakenOver`: somebody who went on with it before may still be writing, which must not change what
+   * becomes of it. Rejects with MissingBytes where the bytes are not there any more.
    */
   append(
     upload: Upload,
     bytes: AsyncIterable<Uint8Array>,
-    options?: { readonly isLast?: boolean },
+    options?: { readonly isLast?: boolean; readonly isTakenOver?: boolean },
   ): Promise<Upload>
   /** The bytes of an upload that is complete: nothing is appended to it afterwards. A piece holds until the next one is asked for. */
   uploaded(upload: Upload): AsyncIterable<Uint8Array>
@@ -48,7 +49,7 @@ export interface StoredUpload extends Pick<Upload, 'id' | 'state'> {
   readonly modifiedMs: number
 }
 
-/** Bytes that are to be read and are not there, or not all of them. Other failures may go away by themselves. */
+/** Bytes that are to be read or gone on with and are not there, or not all of them. Other failures may go away by themselves. */
 export class MissingBytes extends Error {
   override readonly name = 'MissingBytes'
   /** How many there are. */

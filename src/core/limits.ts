@@ -117,7 +117,7 @@ export const limits = {
   registryListMax: 10_000,
   referrersBytesMax: 4 * MIB,
   /** A token of the token endpoint, which holds for the repos that were asked for: their number. */
-  registryTokenLifetimeMs: 15 * MINUTE_MS,
+  registryTokenLifetimeMs: HOUR_MS,
   registryTokenScopesMax: 50,
   /** Body of a POST to the token endpoint. */
   registryTokenBodyBytesMax: 64 * KIB,

@@ -102,6 +102,14 @@ export function requireAt(
   throw ociError('DENIED', `for this at ${text} you need ${lacking.join(', ')}`, { about: scope })
 }
 
+/** Whether a token holds for the names of repos (R35). */
+export function isForCatalog({ registryScopes }: Caller): boolean {
+  return (
+    registryScopes === undefined ||
+    registryScopes.some(({ type, name }) => type === 'registry' && name === 'catalog')
+  )
+}
+
 /** Whether a token holds for a repo: any but those of the token endpoint do. */
 export function isInToken({ registryScopes }: Caller, name: string, action: Action): boolean {
   return (

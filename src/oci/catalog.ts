@@ -1,8 +1,11 @@
+import { includesAll } from '../core/capabilities.ts'
 import { parentOf, pathOf, rangeBelow, rootOf, type Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
 import type { Db } from '../storage/db.ts'
 import { runText, sqlText } from '../storage/sql-text.ts'
-import { needs } from './access.ts'
+import { isForCatalog, needs, type Visitor } from './access.ts'
+import { ociError } from './errors.ts'
+import { findPlace, readName } from './names.ts'
 import { nextPage, readCount } from './tags.ts'
 import type { Registry, Visit } from './visit.ts'
 
@@ -12,16 +15,18 @@ interface RepoNamed {
 }
 
 /**
- * Names of the repos that the caller may list (R35), in the order of their uids. `last` is a name for whoever reads it; `after`, which
- * the link to the next page has, says the same in a way that outlives the repo.
+ * Names of the repos that the caller may list (R35), in the order of their uids. `after`, which the link to the next page has, says
+ * what `last` does in a way that outlives the repo.
  */
 export async function listCatalog(
   { store }: Registry,
   { query, visitor }: Omit<Visit, 'place'>,
 ): Promise<HttpReply> {
   const { db } = store
+  if (!isForCatalog(visitor.caller))
+    throw ociError('UNAUTHORIZED', 'the token is not for the catalog; ask for one that is')
   const n = readCount(query)
-  const after = query.get('after') ?? ''
+  const after = query.get('after') ?? (await uidNamed(store.db, visitor, query.get('last')))
   const scopes = [...visitor.grants.holding(needs.listRepos)].sort()
   const found: RepoNamed[] = []
   for (const scope of scopes) {
@@ -42,6 +47,13 @@ export async function listCatalog(
     },
     body: JSON.stringify({ repositories: names }),
   }
+}
+
+/** Of a repo that the visitor may list: where others begin in the order of uids is nobody's business. */
+async function uidNamed(db: Db, { grants }: Visitor, name: string | null): Promise<string> {
+  if (name === null || name === '') return ''
+  const { repo } = await findPlace(db, readName(name))
+  return repo !== undefined && includesAll(grants.at(repo), needs.listRepos) ? repo : ''
 }
 
 function reposIn(db: Db, scope: string, after: string, max: number): Promise<RepoNamed[]> | RepoNamed[] {

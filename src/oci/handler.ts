@@ -153,6 +153,8 @@ interface Seen {
   /** What a token for it would have to be for. */
   scope: string | undefined
   visitor: Visitor | undefined
+  /** Methods of the path, where it was asked with another one. */
+  allowed?: readonly string[]
 }
 
 async function answer(options: OciOptions, request: HttpRequest, seen: Seen): Promise<HttpReply> {
@@ -167,17 +169,18 @@ async function answer(options: OciOptions, request: HttpRequest, seen: Seen): Pr
   const name = readName(route.name)
   const operations = operationsOf(route)
   const operation = operations[request.method]
-  if (operation === undefined) throw wrongMethod(Object.keys(operations))
+  if (operation === undefined) throw wrongMethod(seen, Object.keys(operations))
   seen.operation = operation.name
   const { from } = route.kind === 'uploads' ? parametersOf(query) : {}
   seen.scope = `repository:${name.text}:${scopeActions[operation.action]}`
   if (from !== undefined) seen.scope += ` repository:${readName(from).text}:pull`
   seen.reads = operation.action === 'pull'
   await options.admit(request, seen.reads, undefined)
+  const judgedMs = performance.now()
   const visitor = await visitorFrom(options, request, seen)
   const place = await findPlace(registry.store.db, name)
   requireAt(visitor, place, operation.needed, operation.action)
-  return operation.run(registry, { request, query, visitor, place })
+  return operation.run(registry, { request, query, visitor, judgedMs, place })
 }
 
 /** What no repo is asked for. */
@@ -188,14 +191,15 @@ async function answerAtAll(
   query: URLSearchParams,
   kind: 'base' | 'catalog',
 ): Promise<HttpReply> {
-  if (request.method !== 'GET') throw wrongMethod(['GET'])
+  if (request.method !== 'GET') throw wrongMethod(seen, ['GET'])
   seen.operation = kind === 'base' ? 'CheckVersion' : 'ListCatalog'
   if (kind === 'catalog') seen.scope = 'registry:catalog:*'
   await options.admit(request, seen.reads, undefined)
+  const judgedMs = performance.now()
   const visitor = await visitorFrom(options, request, seen)
   // This is where clients learn how to sign in, so nobody gets by without a token, not even one for everybody.
   if (request.headers.authorization === undefined) throw ociError('UNAUTHORIZED', 'a token is needed')
-  if (kind === 'catalog') return listCatalog(options.registry, { request, query, visitor })
+  if (kind === 'catalog') return listCatalog(options.registry, { request, query, visitor, judgedMs })
   return { status: 200, headers: { 'content-type': 'application/json' }, body: '{}' }
 }
 
@@ -216,7 +220,9 @@ async function visitorFrom(options: OciOptions, request: HttpRequest, seen: Seen
   return visitor
 }
 
-function wrongMethod(allowed: readonly string[]): ApiError {
+function wrongMethod(seen: Seen, methods: readonly string[]): ApiError {
+  const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+  seen.allowed = allowed
   return ociError('UNSUPPORTED', `this path answers ${allowed.join(', ')}`)
 }
 
@@ -225,6 +231,8 @@ function errorReply(options: OciOptions, request: HttpRequest, seen: Seen, error
   const retry = error.details.find(({ kind }) => kind === 'RetryInfo')
   const headers: Record<string, string> = { 'content-type': 'application/json', 'cache-control': 'no-store' }
   if (status === 401) headers['www-authenticate'] = challenge(options, request, seen)
+  // RFC 9110, section 15.5.6.
+  if (seen.allowed !== undefined) headers['allow'] = seen.allowed.join(', ')
   if (retry?.kind === 'RetryInfo') headers['retry-after'] = String(Math.ceil(retry.retryDelayMs / 1000))
   return { status, headers, body: ociErrorBody(error) }
 }

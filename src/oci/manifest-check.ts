@@ -1,5 +1,6 @@
 import { checkDigest } from '../registry/tag-name.ts'
 import { ociError } from './errors.ts'
+import { hasRepeatedMember } from './repeated-members.ts'
 
 /** What a manifest is and needs, read from its bytes. Pure. */
 
@@ -17,7 +18,6 @@ export interface Descriptor {
   readonly mediaType: string
   readonly digest: string
   readonly size: number
-  readonly platform: Readonly<Record<string, unknown>> | undefined
 }
 
 export interface CheckedManifest {
@@ -56,6 +56,10 @@ export function checkManifest(bytes: Uint8Array, contentType: string | undefined
   if (foreign !== undefined) throw invalid(`${isIndex ? 'an index' : 'an image'} has no ${foreign}`)
 
   const config = isIndex ? undefined : descriptor(manifest['config'], 'config')
+  const layers = isIndex ? [] : descriptors(manifest['layers'], 'layers')
+  // Those of layers that need not be here are whatever somebody wrote.
+  if (!Number.isSafeInteger(layers.reduce((sum, { size }) => sum + size, 0)))
+    throw invalid('its layers are too large in all')
   const { artifactType: ownType = '' } = manifest
   const artifactType = typeText(ownType, 'artifactType')
   return {
@@ -64,7 +68,7 @@ export function checkManifest(bytes: Uint8Array, contentType: string | undefined
     artifactType: artifactType === '' ? (config?.mediaType ?? '') : artifactType,
     annotations: annotations(manifest['annotations']),
     config,
-    layers: isIndex ? [] : descriptors(manifest['layers'], 'layers'),
+    layers,
     manifests: isIndex ? descriptors(manifest['manifests'], 'manifests') : [],
   }
 }
@@ -82,12 +86,51 @@ type Members = Readonly<Record<string, unknown>>
 
 function readObject(bytes: Uint8Array): Members {
   let value: unknown
+  let text: string
   try {
-    value = JSON.parse(utf8.decode(bytes))
+    text = utf8.decode(bytes)
+    value = JSON.parse(text)
   } catch {
     throw invalid('it is not JSON')
   }
-  return members(value) ?? fail('it is not a JSON object')
+  if (hasRepeatedMember(text, value)) throw invalid('an object in it has two members of one name')
+  const manifest = members(value) ?? fail('it is not a JSON object')
+  requireWritten(manifest, manifestNames, 'it')
+  return manifest
+}
+
+/** Names by what they are for readers that do not mind case, as those written in Go. */
+const folded = (name: string) => name.toUpperCase().toLowerCase()
+const namesOf = (...names: readonly string[]) => new Map(names.map((name) => [folded(name), name] as const))
+const manifestNames = namesOf(
+  'schemaVersion',
+  'mediaType',
+  'artifactType',
+  'config',
+  'layers',
+  'manifests',
+  'subject',
+  'annotations',
+  'fsLayers',
+  'blobs',
+)
+const descriptorNames = namesOf(
+  'mediaType',
+  'digest',
+  'size',
+  'urls',
+  'annotations',
+  'data',
+  'artifactType',
+  'platform',
+)
+
+/** Throws MANIFEST_INVALID for a member that some readers take for one of these, and others for nothing. */
+function requireWritten(object: Members, names: ReadonlyMap<string, string>, field: string): void {
+  for (const name of Object.keys(object)) {
+    const meant = names.get(folded(name))
+    if (meant !== undefined && meant !== name) throw invalid(`${field} has ${name}, which must be ${meant}`)
+  }
 }
 
 function members(value: unknown): Members | undefined {
@@ -100,14 +143,16 @@ function descriptors(value: unknown, field: string): Descriptor[] {
 }
 
 function descriptor(value: unknown, field: string): Descriptor {
-  const { mediaType, digest, size, platform } = members(value) ?? fail(`${field} must be a descriptor`)
+  const object = members(value) ?? fail(`${field} must be a descriptor`)
+  requireWritten(object, descriptorNames, field)
+  const { mediaType, digest, size } = object
   if (mediaType === undefined || mediaType === '') throw invalid(`${field} has no mediaType`)
   if (typeof digest !== 'string') throw invalid(`${field} has no digest`)
   const wrong = checkDigest(digest)
   if (wrong !== undefined) throw invalid(`the digest of ${field} ${wrong.description}`)
   if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0)
     throw invalid(`the size of ${field} must be a number of bytes`)
-  return { mediaType: typeText(mediaType, `${field}.mediaType`), digest, size, platform: members(platform) }
+  return { mediaType: typeText(mediaType, `${field}.mediaType`), digest, size }
 }
 
 /** A media type, whatever it is. */

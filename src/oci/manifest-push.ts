@@ -146,8 +146,8 @@ async function insertReferences(
 }
 
 /**
- * What a manifest needs, all of which the repo has, kept until the transaction ends. Throws MANIFEST_BLOB_UNKNOWN for what it has not,
- * and MANIFEST_INVALID for what is of another size than the manifest says.
+ * What a manifest needs, all of which the repo has, kept until the transaction ends; and of the layers that need not be here those that
+ * are. Throws MANIFEST_BLOB_UNKNOWN for what it has not, and MANIFEST_INVALID for what is of another size than the manifest says.
  */
 async function present(
   db: Db,
@@ -155,22 +155,24 @@ async function present(
   repo: Uid,
   { config, layers, manifests }: CheckedManifest,
 ): Promise<Map<string, Kind>> {
-  const blobs = [...(config === undefined ? [] : [config]), ...layers.filter(isDistributable)]
-  await requirePresent(db, tx, repo, 'repo_blobs', blobs)
-  await requirePresent(db, tx, repo, 'manifests', manifests)
+  const blobs = [...(config === undefined ? [] : [config]), ...layers]
+  const foreign = new Set(layers.filter((layer) => !isDistributable(layer)))
   return new Map([
-    ...blobs.map(({ digest }) => [digest, 'blob'] as const),
-    ...manifests.map(({ digest }) => [digest, 'manifest'] as const),
+    ...(await presentIn(db, tx, repo, 'repo_blobs', blobs, foreign)).map(
+      (digest) => [digest, 'blob'] as const,
+    ),
+    ...(await presentIn(db, tx, repo, 'manifests', manifests)).map((digest) => [digest, 'manifest'] as const),
   ])
 }
 
-async function requirePresent(
+async function presentIn(
   db: Db,
   tx: Tx,
   repo: Uid,
   table: 'repo_blobs' | 'manifests',
   wanted: readonly Descriptor[],
-): Promise<void> {
+  optional: ReadonlySet<Descriptor> = new Set(),
+): Promise<string[]> {
   const digests = [...new Set(wanted.map(({ digest }) => digest))].sort()
   const sizes = new Map<string, number>()
   // A scrub may have found the bytes damaged: they are to be pushed again.
@@ -183,8 +185,10 @@ async function requirePresent(
     for (const row of await runInTransaction<{ digest: string; size: number }>(tx, text, sql))
       sizes.set(row.digest, Number(row.size))
   }
-  for (const { digest, size } of wanted) {
+  for (const descriptor of wanted) {
+    const { digest, size } = descriptor
     const actual = sizes.get(digest)
+    if (actual === undefined && optional.has(descriptor)) continue
     if (actual === undefined)
       throw ociError('MANIFEST_BLOB_UNKNOWN', `the manifest needs ${digest}, which the repo does not have`)
     if (actual !== size)
@@ -193,4 +197,5 @@ async function requirePresent(
         `the manifest gives ${digest} a size of ${size}, and it has ${actual}`,
       )
   }
+  return [...sizes.keys()]
 }

@@ -71,7 +71,10 @@ export function registryHandlers(options: RegistryOptions): (path: string) => Ht
     denied(request, visitor, operation, { code, message, about }) {
       const { identity } = visitor.caller
       if (identity === ANONYMOUS) return
-      const { method, requestId, address } = mutatorOf({ request, visitor }, operation)
+      const { method, requestId, address } = mutatorOf(
+        { request, visitor, judgedMs: performance.now() },
+        operation,
+      )
       const event = { timeMs: store.clock(), actor: identity, method, requestId, address }
       options.audit.refused({ ...event, uid: (about || identity) as Uid }, { code, reason: message })
     },

@@ -5,6 +5,7 @@ import { limits } from '../core/limits.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
 import { type Db, inTransaction, type Tx } from '../storage/db.ts'
+import { requireRightsStill } from '../storage/mutation.ts'
 import { runInTransaction, sqlText } from '../storage/sql-text.ts'
 import type { UploadRow } from '../storage/tables.ts'
 import { CANONICAL, type Digest, newHash, readDigest, requireSame } from './digests.ts'
@@ -58,7 +59,7 @@ async function openUpload(registry: Registry, visit: Visit): Promise<HttpReply> 
 
 /** The whole blob with the request that begins it. */
 async function pushAtOnce(registry: Registry, visit: Visit, digest: Digest): Promise<HttpReply> {
-  const { blobs } = registry
+  const { store, blobs } = registry
   const room = await roomFor(registry, visit, digest.text)
   room.require(declaredLength(visit))
   const repo = await repoToPush(registry, visit)
@@ -71,8 +72,9 @@ async function pushAtOnce(registry: Registry, visit: Visit, digest: Digest): Pro
     requireLength(visit, upload.size)
     requireSame(digest, `${digest.algorithm}:${hash.digest('hex')}`)
     await keepUpload(registry, upload, digest, async (tx, blob) => {
-      await keepRepo(registry.store.db, tx, repo, visit.place)
-      await linkBlob(registry.store.db, tx, repo, blob, registry.store.clock())
+      await keepRepo(store.db, tx, repo, visit.place)
+      await linkBlob(store.db, tx, repo, blob, store.clock())
+      await requireRightsStill(store, tx, { ...visit.visitor, judgedMs: visit.judgedMs })
     })
   } catch (error) {
     await blobs.discard(upload)
@@ -103,8 +105,7 @@ export async function finishUpload(registry: Registry, visit: Visit, id: string)
   const hash = registry.hashes.take(id, written.size)
   const forget = (tx: Tx) => deleteUpload(tx, written)
   const giveUp = async () => {
-    await inTransaction(store.db, forget)
-    await blobs.discard(written)
+    if (await inTransaction(store.db, forget)) await blobs.discard(written)
   }
   try {
     const actual = await digestOfUpload(registry, written, digest, hash)
@@ -116,6 +117,7 @@ export async function finishUpload(registry: Registry, visit: Visit, id: string)
       await keepRepo(store.db, tx, repo, visit.place)
       if (!(await forget(tx))) throw busy()
       await linkBlob(store.db, tx, repo, blob, store.clock())
+      await requireRightsStill(store, tx, { ...visit.visitor, judgedMs: visit.judgedMs })
     })
   } catch (error) {
     if (error instanceof ApiError && error.code === Code.RESOURCE_EXHAUSTED) {
@@ -140,7 +142,7 @@ export async function uploadStatus(registry: Registry, visit: Visit, id: string)
 /** DELETE. */
 export async function cancelUpload(registry: Registry, visit: Visit, id: string): Promise<HttpReply> {
   const row = await readUpload(registry, visit, id)
-  await inTransaction(registry.store.db, (tx) => deleteUpload(tx, row))
+  if (!(await inTransaction(registry.store.db, (tx) => deleteUpload(tx, row)))) throw busy()
   registry.hashes.take(id, row.size)
   await registry.blobs.discard(row)
   return { status: 204, headers: {}, body: undefined }
@@ -175,15 +177,20 @@ function unlessLost(error: unknown): unknown {
   return error instanceof MissingBytes ? unknownUpload() : error
 }
 
-/** 416 for a chunk that does not begin where the upload ends. Throws BLOB_UPLOAD_INVALID for what is no range. */
+/** 416 for a chunk that does not begin where the upload ends. */
 function outOfTurn(visit: Visit, row: UploadRow): HttpReply | undefined {
-  const range = visit.request.headers['content-range']
+  const chunk = chunkOf(visit)
+  return chunk === undefined || chunk.start === row.size ? undefined : progress(416, visit, row)
+}
+
+/** Where a chunk lies in its upload, if it says so. Throws BLOB_UPLOAD_INVALID for what is no range. */
+function chunkOf({ request }: Visit): { readonly start: number; readonly length: number } | undefined {
+  const range = request.headers['content-range']
   if (range === undefined) return undefined
   const [, from, to] = /^(?:bytes[ =])?(\d{1,15})-(\d{1,15})(?:\/\S*)?$/.exec(range) ?? []
   if (from === undefined || Number(to) < Number(from))
     throw ociError('BLOB_UPLOAD_INVALID', 'Content-Range must be <first byte>-<last byte>')
-  if (Number(from) === row.size) return undefined
-  return progress(416, visit, row)
+  return { start: Number(from), length: Number(to) - Number(from) + 1 }
 }
 
 /** Where an upload is, and how far. */
@@ -223,7 +230,9 @@ async function write(
   let broken: unknown
   let end: Upload = row
   try {
-    end = await blobs.append(row, hash === undefined ? body.bytes : hashed(body.bytes, hash))
+    end = await blobs.append(row, hash === undefined ? body.bytes : hashed(body.bytes, hash), {
+      isTakenOver: row.writer !== '',
+    })
     broken = body.broken()
     if (broken === undefined) requireLength(visit, end.size - row.size)
   } catch (error) {
@@ -238,6 +247,8 @@ async function write(
     expiresMs: store.clock() + limits.uploadIdleMsMax,
     writer: keepsClaim ? writer : '',
   })
+  if (isOurs && broken instanceof MissingBytes)
+    await inTransaction(store.db, (tx) => deleteUpload(tx, { ...written, writer: '' }))
   if (broken !== undefined) throw unlessLost(broken)
   if (!isOurs) throw busy()
   return remembered()
@@ -248,14 +259,15 @@ async function write(
   }
 }
 
-/** Throws BLOB_UPLOAD_INVALID while another request writes the upload. */
+/** Throws BLOB_UPLOAD_INVALID while another request than the one that the row tells of, or that one, writes the upload. */
 async function claim({ store }: Registry, row: UploadRow, writer: string): Promise<void> {
   const { db, clock } = store
   const now = clock()
   const sql = sqlText(db.engine)
   const text = `update uploads set writer = ${sql.bind(writer)}, lease_ms = ${sql.bind(now + limits.uploadLeaseMs)}
     where root = ${sql.bind(row.root)} and repo = ${sql.bind(row.repo)} and id = ${sql.bind(row.id)}
-      and size = ${sql.bind(row.size)} and (writer = '' or lease_ms <= ${sql.bind(now)}) returning id`
+      and size = ${sql.bind(row.size)}
+      and (writer = '' or (writer = ${sql.bind(row.writer)} and lease_ms <= ${sql.bind(now)})) returning id`
   const claimed = await inTransaction(db, (tx) => runInTransaction(tx, text, sql), UNFINISHED)
   if (claimed.length === 0) throw busy()
 }
@@ -360,11 +372,11 @@ async function* hashed(bytes: AsyncIterable<Uint8Array>, hash: Hash): AsyncGener
   }
 }
 
-/** Throws SIZE_INVALID where a request brought less than it said. */
-function requireLength({ request }: Visit, bytes: number): void {
-  const declared = request.headers['content-length']
-  if (declared !== undefined && Number(declared) !== bytes)
-    throw ociError('SIZE_INVALID', `${bytes} bytes came, of ${declared}`)
+/** Throws SIZE_INVALID where a request brought another number of bytes than it said. */
+function requireLength(visit: Visit, bytes: number): void {
+  for (const declared of [visit.request.headers['content-length'], chunkOf(visit)?.length])
+    if (declared !== undefined && Number(declared) !== bytes)
+      throw ociError('SIZE_INVALID', `${bytes} bytes came, of ${declared}`)
 }
 
 /** From the hash that went along with the upload, or from its bytes. */

@@ -20,17 +20,19 @@ export interface Visit {
   readonly request: HttpRequest
   readonly query: URLSearchParams
   readonly visitor: Visitor
+  /** When it was asked what the visitor may do; what comes with the request may be long in coming. */
+  readonly judgedMs: number
   readonly place: Place
 }
 
 /** In the words of the audit log. */
 export function mutatorOf(
-  { request, visitor }: Pick<Visit, 'request' | 'visitor'>,
+  { request, visitor, judgedMs }: Omit<Visit, 'place' | 'query'>,
   operation: string,
 ): Mutator {
   const { caller, grants } = visitor
   const method = `berth.registry.v1.Distribution/${operation}`
-  return { caller, grants, method, requestId: request.id, address: request.address }
+  return { caller, grants, judgedMs, method, requestId: request.id, address: request.address }
 }
 
 /** Throws NAME_UNKNOWN: only for whoever holds what the operation needs, which was asked before. */

@@ -50,6 +50,8 @@ type MutationStore = Pick<Store, 'db' | 'clock' | 'grantsIn'>
 
 /** Who changes something, and in which words the audit log says so. */
 export interface Mutator extends Pick<Access, 'caller' | 'grants'> {
+  /** When it was asked what the caller may do, where that was long ago. */
+  readonly judgedMs?: number
   readonly method: string
   readonly requestId: string
   readonly address: string
@@ -61,10 +63,10 @@ export async function mutateBy<T>(
   by: Mutator,
   work: (tx: Tx) => Promise<Changed<T>>,
 ): Promise<T> {
-  const startMs = performance.now()
+  const { judgedMs = performance.now() } = by
   return inTransaction(store.db, async (tx) => {
     const { uid, answer, unchanged } = await work(tx)
-    if (performance.now() - startMs > limits.grantsMaxAgeMs) await requireRightsStill(store, tx, by)
+    await requireRightsStill(store, tx, { ...by, judgedMs })
     if (!unchanged) await recordChange(store, tx, by, uid)
     return answer
   })
@@ -81,14 +83,15 @@ export async function recordChange(
 }
 
 /**
- * A caller is judged before its change takes its turn, which may come late where many wait for the same rows. Whoever changes
- * their own rights after such a wait is asked to do it again.
+ * A caller is judged before its change takes its turn, which may come late where many wait for the same rows, or bring what may be
+ * long in coming. Whoever changes their own rights after such a wait is asked to do it again.
  */
-async function requireRightsStill(
+export async function requireRightsStill(
   { grantsIn }: Pick<Store, 'grantsIn'>,
   tx: Tx,
-  { caller, grants }: Mutator,
+  { caller, grants, judgedMs }: Pick<Mutator, 'caller' | 'grants'> & { readonly judgedMs: number },
 ): Promise<void> {
+  if (performance.now() - judgedMs <= limits.grantsMaxAgeMs) return
   const now = await grantsIn(tx, caller)
   const scopes = [...grants.holdings.keys()]
   if (now !== undefined && scopes.every((scope) => includesAll(now.at(scope), grants.at(scope)))) return

@@ -106,9 +106,10 @@ onEveryDatabase('registry: content discovery', (cast) => {
   test('referrers of one manifest are told in answers that clients can read (referrersBytesMax)', async () => {
     const { owner, name } = await registryOf(cast())
     const subject = testImage()
-    const pushed: string[] = []
-    for (let at = 0; at < 3; at++) {
-      const annotations = { large: 'x'.repeat(limits.referrersBytesMax * 0.4), at: String(at) }
+    const pushed: (typeof subject.descriptor)[] = []
+    for (let at = 0; at < 6; at++) {
+      const chars = at % 2 === 0 ? limits.referrersBytesMax * 0.4 : 10
+      const annotations = { text: 'é'.repeat(chars / 2), at: String(at) }
       const index = pushable({
         schemaVersion: 2,
         mediaType: types.index,
@@ -118,18 +119,22 @@ onEveryDatabase('registry: content discovery', (cast) => {
         annotations,
       })
       assert.equal((await putManifest(owner, name, index.digest, index)).status, 201)
-      pushed.push(index.digest)
+      const more = { artifactType: 'application/x.large', annotations }
+      pushed.push({ ...index.descriptor, ...more })
     }
-    const seen: string[] = []
+    const seen: { digest: string }[] = []
     let path: string | undefined = `${name}/referrers/${subject.digest}?artifactType=application/x.large`
     for (let pages = 0; path !== undefined; pages++) {
       assert.ok(pages < 3)
       const page: OciReply = await owner.ask('GET', path)
-      assert.ok(page.bytes.length < limits.referrersBytesMax + 1000)
-      seen.push(...page.json.manifests.map((one: { digest: string }) => one.digest))
+      assert.ok(page.bytes.length <= limits.referrersBytesMax)
+      seen.push(...page.json.manifests)
       path = nextOf(page)
     }
-    assert.deepEqual(seen, pushed.sort())
+    assert.deepEqual(
+      seen,
+      pushed.sort((a, b) => (a.digest < b.digest ? -1 : 1)),
+    )
   })
 
   test('the catalog has what the caller may list, and pages through it (R35)', async () => {
@@ -148,6 +153,10 @@ onEveryDatabase('registry: content discovery', (cast) => {
       path = nextOf(page)
     }
     assert.deepEqual(seen, all.json.repositories)
+    // Who does not follow links goes on after a name.
+    const [first, ...others] = all.json.repositories
+    const after = (await owner.ask('GET', `_catalog?last=${first}`)).json.repositories
+    assert.deepEqual(after, others)
     const { body } = await cast().admin.get('iam/groups', { 'uidp.children_of': root })
     const puller = await member('registry.pull', body.groups[0].uid)
     assert.deepEqual([...(await puller.ask('GET', '_catalog')).json.repositories].sort(), names.slice(2))
@@ -166,8 +175,11 @@ onEveryDatabase('registry: content discovery', (cast) => {
       ['PUT', `${name}/blobs/${digest('x')}`],
       ['GET', `${name}/blobs/uploads/`],
       ['POST', '_catalog'],
-    ] as const)
-      assertRefusedAs(await owner.ask(method, path), 405, 'UNSUPPORTED', path)
+    ] as const) {
+      const reply = await owner.ask(method, path)
+      assertRefusedAs(reply, 405, 'UNSUPPORTED', path)
+      assert.match(reply.headers.get('allow') ?? '', /^(GET|POST|PUT|DELETE|HEAD|, )+$/)
+    }
     for (const path of ['tags/list?last=%00', 'manifests/%00', 'blobs/uploads/%00'])
       assertRefusedAs(await owner.ask('GET', `${name}/${path}`), 400, 'NAME_INVALID', path)
     for (const path of [`${name}/tags`, `${name}/other/${digest('x')}`, `${name}`])

@@ -251,6 +251,20 @@ onEveryStore('registry: push', (cast) => {
     await pushImage(owner, name, image)
   })
 
+  test('a layer that nobody may give out, and that is there, stays there', async () => {
+    const { owner, name } = await registryOf(cast())
+    const bytes = Buffer.from('a layer of my own')
+    const type = 'application/vnd.docker.image.rootfs.foreign.diff.tar.gzip'
+    const blob = await pushBlob(owner, name, bytes)
+    const image = await pushImage(owner, name, testImage({ layers: [descriptor(type, bytes)] }))
+    assertRefusedAs(await owner.ask('DELETE', `${name}/blobs/${blob}`), 409, 'DENIED')
+    const wrong = testImage({ layers: [{ ...descriptor(type, bytes), size: 1 }] })
+    await pushBlob(owner, name, wrong.blobs[0] as Buffer)
+    assertRefusedAs(await putManifest(owner, name, 'wrong', wrong), 400, 'MANIFEST_INVALID')
+    await owner.ask('DELETE', `${name}/manifests/${image.digest}`)
+    assert.equal((await owner.ask('DELETE', `${name}/blobs/${blob}`)).status, 202)
+  })
+
   test('a manifest is one thing, of the media type of its request (R32)', async () => {
     const { owner, name } = await registryOf(cast())
     const image = await pushImage(owner, name)
@@ -270,6 +284,18 @@ onEveryStore('registry: push', (cast) => {
       ['a digest that is none', { ...valid, layers: [{ ...valid.layers[0], digest: 'sha256:0' }] }],
       ['a size below nothing', { ...valid, layers: [{ ...valid.layers[0], size: -1 }] }],
       ['a size that is not true', { ...valid, layers: [{ ...valid.layers[0], size: 5 }] }],
+      [
+        'layers that no number counts',
+        {
+          ...valid,
+          layers: Array.from({ length: 2 }, () => ({
+            ...valid.layers[0],
+            mediaType: 'application/vnd.oci.image.layer.nondistributable.v1.tar',
+            digest: digest('elsewhere'),
+            size: Number.MAX_SAFE_INTEGER,
+          })),
+        },
+      ],
       ['no list of manifests', { schemaVersion: 2, mediaType: types.index }],
       [
         'an entry of another size',
@@ -296,7 +322,14 @@ onEveryStore('registry: push', (cast) => {
         'MANIFEST_INVALID',
         why,
       )
-    for (const body of ['', '{', Buffer.from([0x7b, 0xff, 0x7d])])
+    const text = image.manifest.toString()
+    const twice = text.replace('"layers":', '"layers":[],"layers":')
+    // Which a reader that does not mind case takes for what it may not be.
+    const otherCases = ['"Layers":[],', '"Manifests":[],', '"\u017fubject":{},'].map(
+      (more) => `{${more}${text.slice(1)}`,
+    )
+    const inside = text.replace('"digest":', '"Digest":"","digest":')
+    for (const body of ['', '{', Buffer.from([0x7b, 0xff, 0x7d]), twice, ...otherCases, inside])
       assertRefusedAs(
         await owner.ask('PUT', `${name}/manifests/bad`, { body, headers: { 'content-type': types.image } }),
         400,

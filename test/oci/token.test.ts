@@ -45,7 +45,9 @@ onEveryDatabase('registry: tokens', (cast) => {
     assert.equal(status, 200)
     assert.equal(headers.get('cache-control'), 'no-store')
     assert.equal(json.token, json.access_token)
-    assert.equal(json.expires_in, limits.registryTokenLifetimeMs / 1000)
+    // It ends with the token that was shown, which was made a moment ago.
+    const lifetime = limits.registryTokenLifetimeMs / 1000
+    assert.ok(json.expires_in <= lifetime && json.expires_in > lifetime - 60)
     assert.match(json.issued_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
     assert.equal(json.scope, scope)
     const claims = decodeJwt(json.token)
@@ -68,6 +70,7 @@ onEveryDatabase('registry: tokens', (cast) => {
       ['GET', `${name}-2/manifests/v1`, `repository:${name}-2:pull`],
       ['POST', `${name}/blobs/uploads/`, `repository:${name}:pull,push`],
       ['DELETE', `${name}/manifests/${image.digest}`, `repository:${name}:delete`],
+      ['GET', '_catalog', 'registry:catalog:*'],
       // The same repo by another name is another scope.
       ['GET', `${name.replace(organization.uid, organization.name)}/manifests/v1`, undefined],
     ] as const) {
@@ -269,7 +272,9 @@ onEveryDatabase('registry: tokens in time', (cast) => {
     assert.equal((await second.ask('PATCH', path, rest)).status, 202)
     assert.equal((await second.ask('PUT', `${path}?digest=${digest(bytes)}`)).status, 201)
   })
+})
 
+onEveryDatabase('registry: pull tokens in time', (cast) => {
   test('a pull token is the name of an identity and a password, for as long as its key is good', async () => {
     const { name, owner, organization } = await registryOf(cast())
     const { berth } = cast()
