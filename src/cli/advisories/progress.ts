@@ -1,5 +1,6 @@
 import type { ImportSummary } from '../../vulnerabilities/feeds/import-summary.ts'
 import type { Output } from '../client/output.ts'
+import { bar } from '../client/progress-bar.ts'
 
 /** How far an import is: by the bytes of what it reads, which are known before their documents are. */
 export interface Progress {
@@ -11,7 +12,6 @@ export interface Progress {
   show(): void
 }
 
-const BAR_CELLS = 24
 const MIB = 1024 * 1024
 /** As often as somebody can read it. */
 const SHOWN_EVERY_MS = 100
@@ -39,10 +39,4 @@ export function progressIn(output: Output, summary: ImportSummary): Progress {
       say(done / expected, `${documents} documents${rejected > 0 ? `, ${rejected} rejected` : ''}`)
     },
   }
-}
-
-function bar(share: number): string {
-  const part = Math.min(1, Math.max(0, Number.isFinite(share) ? share : 0))
-  const cells = Math.round(part * BAR_CELLS)
-  return `[${'#'.repeat(cells)}${'.'.repeat(BAR_CELLS - cells)}] ${String(Math.floor(part * 100)).padStart(3)}%`
 }
