@@ -43,6 +43,9 @@ export class RegistryRepo implements ImageStore {
   async manifest(reference: string): Promise<Manifest> {
     const { bytes, reply } = await this.#read(`manifests/${reference}`, MANIFEST_BYTES_MAX, {
       accept: [...manifestTypes, '*/*'].join(', '),
+    }).catch((error: unknown) => {
+      if (!isMissingAt(error)) throw error
+      throw new TransferError('missing', this.connection.host, `${this.name} has no ${reference}`)
     })
     const told = reply.header('docker-content-digest')
     const digest = isDigest(reference)
