@@ -314,7 +314,7 @@ async function* advisoriesOf(invocation: Invocation): AsyncGenerator<Advisory> {
 export const images: CommandGroup = {
   name: 'images',
   aliases: ['image'],
-  summary: 'images: repos and their tags',
+  summary: 'images: copied, looked at and named; their repos',
   commands: [
     {
       ...listTags,

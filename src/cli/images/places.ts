@@ -47,7 +47,7 @@ export const tokenHostOption: OptionDeclaration = {
   summary: "a host that may be shown another registry's credentials, where its tokens come from",
   repeatable: true,
 }
-export const inParentOption: OptionDeclaration = {
+const inParentOption: OptionDeclaration = {
   flags: '--parent <group>',
   summary: 'the organization or folder of a name without one',
 }
@@ -56,7 +56,7 @@ export const placeOptions: readonly OptionDeclaration[] = [inParentOption, token
 
 export const imageParameter = {
   name: 'IMAGE',
-  summary: 'my-org/app:1.0, registry.example.com/app@sha256:…, or oci:DIRECTORY:TAG',
+  summary: 'my-org/app:1.0, registry.example.com/app@sha256:…, or oci:DIR:TAG',
   required: true,
 } as const
 
@@ -170,8 +170,7 @@ function layoutName(word: string): { readonly directory: string; readonly refere
   if (digest !== undefined && isDigest(digest) && before !== '')
     return { directory: before, reference: digest }
   const [, directory = rest, tag = ''] = /^(.+):([^/:]+)$/.exec(rest) ?? []
-  if (directory === '')
-    throw new UsageError(`${JSON.stringify(word)} must be oci:DIRECTORY or oci:DIRECTORY:TAG`)
+  if (directory === '') throw new UsageError(`${JSON.stringify(word)} must be oci:DIR or oci:DIR:TAG`)
   if (tag !== '' && !isTag(tag)) throw new UsageError(`${JSON.stringify(word)} has a tag that is none`)
   return { directory, reference: tag }
 }

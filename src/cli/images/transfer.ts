@@ -118,8 +118,8 @@ async function copyImages(invocation: Invocation, source: string, destination: s
 }
 
 const directory = {
-  name: 'DIRECTORY',
-  summary: 'an OCI layout: DIRECTORY or DIRECTORY:TAG',
+  name: 'DIR',
+  summary: 'an OCI layout: a directory, or one with a tag: DIR:1.0',
   required: true,
 } as const
 const image = {
@@ -132,11 +132,11 @@ export const transferCommands: readonly CommandDeclaration[] = [
   {
     name: 'copy',
     aliases: ['cp'],
-    summary: 'copy an image between registries, within one, or from and to a directory (oci:DIRECTORY)',
+    summary: 'copy an image between registries, within one, or from and to a directory',
     parameters: [
-      { name: 'SOURCE', summary: 'what is copied, as ghcr.io/acme/app:1.0', required: true },
+      { name: 'FROM', summary: 'what is copied, as ghcr.io/acme/app:1.0 or oci:DIR:1.0', required: true },
       {
-        name: 'DESTINATION',
+        name: 'TO',
         summary: 'where to, as my-org/app:1.0; its tag may be left out',
         required: true,
       },
