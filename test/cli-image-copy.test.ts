@@ -21,6 +21,7 @@ import {
   types,
 } from './support/registry.ts'
 import { type Passing, registryProxy } from './support/registry-proxy.ts'
+import { typed, withoutTerminal } from './support/terminal.ts'
 
 /**
  * The command line copies images between two servers, and through networks and registries that do not behave. On SQLite alone: what the
@@ -222,7 +223,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
   })
 
   /** A registry whose tokens come from the real one behind it: a host that the person names. */
-  const before_ = async (handle: (passing: Passing) => void) => {
+  const behind = async (handle: (passing: Passing) => void) => {
     const proxy = await registryProxy(cleanup, there.url, handle)
     return { ...proxy, cli: somebody(proxy.host), flags: ['--token-host', hostOf(there)] }
   }
@@ -231,7 +232,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
     const image = testImage({}, { layerBytes: 2 * MIB })
     const name = inThere()
     await pushImage(foreign, name, image, '1')
-    const damaging = await before_(({ request: { url = '' }, pass }) =>
+    const damaging = await behind(({ request: { url = '' }, pass }) =>
       pass(
         url.endsWith(`/blobs/${digest(image.blobs[1] ?? '')}`)
           ? {
@@ -259,7 +260,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
     const name = inThere()
     await pushImage(foreign, name, image, '1')
     let breaks = 0
-    const breaking = await before_(({ request: { url = '', method }, pass }) => {
+    const breaking = await behind(({ request: { url = '', method }, pass }) => {
       const isLayer = (method === 'GET' && url.endsWith(`/blobs/${layer}`)) || method === 'PATCH'
       const breakOff = (bytes: Buffer, at: number) => {
         if (at < 2 * MIB || breaks % 3 === 2) return bytes
@@ -300,7 +301,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
     const store = await registryProxy(cleanup, there.url, ({ request: { url = '' }, reply }) => {
       reply.writeHead(200).end(bytes.get(url.slice(1)))
     })
-    const redirecting = await before_(({ request: { url = '', method }, reply, pass }) => {
+    const redirecting = await behind(({ request: { url = '', method }, reply, pass }) => {
       const [, blob] = /\/blobs\/(sha256:\w+)$/.exec(url) ?? []
       if (method !== 'GET' || blob === undefined) return pass()
       reply.writeHead(307, { location: `http://${store.host}/${blob}` }).end()
@@ -316,7 +317,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
   })
 
   test('a registry without referrers keeps them under a tag, to and fro', async () => {
-    const old = await before_(({ request: { url = '' }, reply, pass }) => {
+    const old = await behind(({ request: { url = '' }, reply, pass }) => {
       if (url.includes('/referrers/')) return void reply.writeHead(404).end()
       pass({ headers: (headers) => delete headers['oci-subject'] })
     })
@@ -353,6 +354,11 @@ describe('berth images copy', { concurrency: 3 }, () => {
     assert.equal((await copied(cli, `${name}:1`, word)).digest, artifact.digest)
     const shown = JSON.parse(await cli.ok(['images', 'describe', word, '--json']))
     assert.equal(shown.images[0].layers[0].mediaType, 'text/x-layer; charset=utf-8')
+    const other = Buffer.from(newName('anything'))
+    await pushBlob(client, name, other)
+    const { index } = await indexOf(client, name, 'mixed', [descriptor('application/x.other', other)])
+    const mixed = await copied(cli, `${name}:mixed`, word)
+    assert.deepEqual([mixed.digest, mixed.blobs], [index.digest, 5])
     const strange = await registryProxy(cleanup, there.url, ({ reply }) => {
       const type = 'application/vnd.docker.distribution.manifest.v1+prettyjws'
       reply.writeHead(200, { 'content-type': type }).end('{"schemaVersion":1,"fsLayers":[]}')
@@ -362,12 +368,43 @@ describe('berth images copy', { concurrency: 3 }, () => {
     assert.match(stderr, /it is of the format before 2017 \(schema 1\)/)
   })
 
+  test('a registry that is busy is asked again, when it says so', async () => {
+    const [name, target] = [inHere(), inThere()]
+    const image = await pushImage(client, name, testImage(), '1')
+    const refused = new Set<string>()
+    const busy = await behind(({ request: { url = '', method }, reply, pass }) => {
+      const first = !refused.has(`${method} ${url.split('?')[0]}`)
+      refused.add(`${method} ${url.split('?')[0]}`)
+      if (!first) return pass()
+      reply.writeHead(refused.size % 2 === 0 ? 429 : 503, { 'retry-after': '0' }).end()
+    })
+    const { digest: copy } = await copied(busy.cli, `${name}:1`, `${busy.host}/${target}:1`, ...busy.flags)
+    assert.equal(copy, image.digest)
+    assert.equal(await digestAt(foreign, target, '1'), image.digest)
+    const always = await behind(({ reply }) => reply.writeHead(503, { 'retry-after': '0' }).end())
+    const given = await always.cli.run(['images', 'digest', `${always.host}/${target}:1`])
+    assert.equal(given.code, 3)
+    assert.match(given.stderr, /answers GET \S+ with status 503/)
+  })
+
+  test('how far it is is shown on a terminal, and only there', { skip: withoutTerminal }, async () => {
+    const cli = somebody()
+    const name = inHere()
+    await pushImage(client, name, testImage({}, { layerBytes: 8 * MIB }), '1')
+    const destination = `${hostOf(there)}/${inThere()}:1`
+    const seen = await typed(cli, ['images', 'copy', `${name}:1`, destination])
+    assert.equal(seen.code, 0)
+    assert.match(seen.raw, /\[[#.]{24}\] +\d+% \S+ [KM]?i?B of 8\.0 MiB, \S+ [KM]?i?B\/s/)
+    const { stderr } = await cli.run(['images', 'copy', `${name}:1`, `${destination}-2`])
+    assert.equal(stderr, '')
+  })
+
   test('Ctrl-C ends a copy: no tag, no upload left, and the next one goes on', async () => {
     const image = testImage({}, { layerBytes: 4 * MIB })
     const name = inThere()
     await pushImage(foreign, name, image, '1')
     let isSlow = true
-    const slow = await before_(({ request: { url = '' }, pass }) => {
+    const slow = await behind(({ request: { url = '' }, pass }) => {
       if (!isSlow || !url.endsWith(`/blobs/${digest(image.blobs[1] ?? '')}`)) return pass()
       pass({ answered: (bytes, at) => (at > MIB ? Buffer.alloc(0) : bytes) })
     })

@@ -30,8 +30,8 @@ export interface CopyOptions {
 }
 
 export interface CopyProgress {
-  /** So many more bytes are to be copied, of so many more blobs. */
-  expect(bytes: number, blobs: number): void
+  /** So many more bytes are to be copied. */
+  expect(bytes: number): void
   copied(bytes: number): void
   /** Nothing has to be copied of it any more. */
   settled(bytes: number): void
@@ -180,10 +180,7 @@ export class ImageCopy {
       ({ digest }) => !this.#blobs.has(digest),
     )
     for (const { digest } of waiting) this.#blobs.add(digest)
-    progress.expect(
-      waiting.reduce((sum, { size }) => sum + size, 0),
-      waiting.length,
-    )
+    progress.expect(waiting.reduce((sum, { size }) => sum + size, 0))
     const stop = new AbortController()
     const either = AbortSignal.any([signal, stop.signal])
     await Promise.all(

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { BlobReader } from './blob-reader.ts'
 import type { RegistryReply } from './connection.ts'
 import type { RegistryRepo } from './registry-repo.ts'
-import { Passing, Patience } from './retries.ts'
+import { Passing, Patience, patiently } from './retries.ts'
 import { TransferError } from './transfer-error.ts'
 
 /** Gives a blob to a registry. What breaks goes on where the registry says that it broke; what cannot be finished is taken back. */
@@ -98,7 +98,9 @@ async function finish(repo: RegistryRepo, session: URL, digest: string, body: Bu
 /** How far an upload is; undefined where there is none any more, or no telling. */
 async function progressOf(repo: RegistryRepo, session: URL) {
   try {
-    const reply = await repo.uploading(session, { method: 'GET', expects: [204, 202, 200] })
+    const reply = await patiently(repo.connection.signal, () =>
+      repo.uploading(session, { method: 'GET', expects: [204, 202, 200] }),
+    )
     await reply.body.dump()
     const [, last] = /^(?:bytes=)?0-(\d+)$/.exec(reply.header('range') ?? '') ?? []
     // `0-0` is what registries say of none and of one.

@@ -11,7 +11,13 @@ import type { ManifestRow } from '../storage/tables.ts'
 import { needs, requireAt } from './access.ts'
 import { CANONICAL, digestOf, requireSame } from './digests.ts'
 import { ociError } from './errors.ts'
-import { type CheckedManifest, checkManifest, type Descriptor, isDistributable } from './manifest-check.ts'
+import {
+  type CheckedManifest,
+  checkManifest,
+  type Descriptor,
+  isDistributable,
+  isManifest,
+} from './manifest-check.ts'
 import { readReference } from './manifests.ts'
 import { keepRepo, repoToPush } from './repos.ts'
 import { mutatorOf, type Registry, type Visit } from './visit.ts'
@@ -142,12 +148,17 @@ async function present(
   repo: Uid,
   { config, layers, manifests }: CheckedManifest,
 ): Promise<Map<string, Kind>> {
-  const blobs = [...(config === undefined ? [] : [config]), ...layers.filter(isDistributable)]
+  const blobs = [
+    ...(config === undefined ? [] : [config]),
+    ...layers.filter(isDistributable),
+    ...manifests.filter((entry) => !isManifest(entry)),
+  ]
+  const children = manifests.filter(isManifest)
   await requirePresent(db, tx, repo, 'repo_blobs', blobs)
-  await requirePresent(db, tx, repo, 'manifests', manifests)
+  await requirePresent(db, tx, repo, 'manifests', children)
   return new Map([
     ...blobs.map(({ digest }) => [digest, 'blob'] as const),
-    ...manifests.map(({ digest }) => [digest, 'manifest'] as const),
+    ...children.map(({ digest }) => [digest, 'manifest'] as const),
   ])
 }
 

@@ -13,7 +13,7 @@ import type { View } from '../client/output.ts'
 import type { AuthInvocation } from '../client/run.ts'
 import { Refused, tokenFor, withoutCode } from '../client/session.ts'
 import { inspectCommands } from './inspect.ts'
-import { jsonOption, type Place, tokenHostOption, withPlaces } from './places.ts'
+import { isElsewhere, jsonOption, type Place, tokenHostOption, withPlaces } from './places.ts'
 import { referrersCommand } from './referrers.ts'
 import { deleteCommand, deleteTagCommand, setTagCommand } from './tag-changes.ts'
 import { transferCommands } from './transfer.ts'
@@ -118,13 +118,12 @@ const listTags: Omit<CommandDeclaration, 'examples'> = {
     tokenHostOption,
     jsonOption,
   ],
-  run: (invocation) =>
-    withPlaces(invocation, async (places) => {
-      const word = invocation.word(0)
-      if (word !== '' && (word.startsWith('oci:') || (!isUid(word) && places.isForeign(word))))
-        await invocation.output.list(foreignTags(places.at(word)), foreignTagView)
-      else await invocation.output.list(tags(invocation), tagView)
-    }),
+  async run(invocation) {
+    const word = invocation.word(0)
+    if (word === '' || isUid(word) || !isElsewhere(invocation, word))
+      return invocation.output.list(tags(invocation), tagView)
+    await withPlaces(invocation, ({ at }) => invocation.output.list(foreignTags(at(word)), foreignTagView))
+  },
 }
 
 /** Of a registry that has but the protocol: it tells names. */

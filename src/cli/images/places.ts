@@ -33,8 +33,12 @@ export interface Place {
 export interface Places {
   readonly signal: AbortSignal
   at(word: string): Place
-  /** The platform's registry, or the one that the name begins with. */
-  isForeign(word: string): boolean
+}
+
+/** Whether a word names a directory, or a registry that is not the platform's. */
+export function isElsewhere(invocation: Invocation, word: string): boolean {
+  const { settings } = invocation as AuthInvocation
+  return word.startsWith(LAYOUT) || ![settings.registry, ''].includes(imageName(word).host)
 }
 
 export const jsonOption: OptionDeclaration = { flags: '--json', summary: 'the same as -o json' }
@@ -129,7 +133,6 @@ function placesFor(invocation: AuthInvocation, signal: AbortSignal): Places {
   const layouts = new Map<string, LayoutDirectory>()
   return {
     signal,
-    isForeign: (word) => !word.startsWith(LAYOUT) && ![settings.registry, ''].includes(imageName(word).host),
     at(word) {
       if (word.startsWith(LAYOUT)) {
         const { directory, reference } = layoutName(word)

@@ -11,7 +11,7 @@ const SHOWN_EVERY_MS = 100
 const WINDOW_MS = 5000
 
 export function transferProgress(output: Output): CopyProgress {
-  let [expected, done, blobs, shownMs] = [0, 0, 0, 0]
+  let [expected, done, shownMs] = [0, 0, 0]
   const startedMs = performance.now()
   const passed: { readonly atMs: number; readonly bytes: number }[] = []
   const show = () => {
@@ -22,13 +22,13 @@ export function transferProgress(output: Output): CopyProgress {
     const bytes = passed.reduce((sum, one) => sum + one.bytes, 0)
     const rate = bytes / (Math.max(1, Math.min(WINDOW_MS, nowMs - startedMs)) / 1000)
     const left = rate > 0 ? `, ${duration((expected - done) / rate)} left` : ''
-    const of = `${bytesText(done)} of ${bytesText(expected)} in ${blobs} blobs`
+    // As wide as a narrow terminal.
+    const of = `${bytesText(done)} of ${bytesText(expected)}`
     output.progress(`${bar(done / expected)} ${of}, ${bytesText(Math.round(rate))}/s${left}`)
   }
   return {
-    expect(bytes, count) {
+    expect(bytes) {
       expected += bytes
-      blobs += count
       show()
     },
     copied(bytes) {
