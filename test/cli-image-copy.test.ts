@@ -159,7 +159,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
   test('a directory is pulled to and pushed from, its signatures with it', async () => {
     const cli = somebody()
     const name = inHere()
-    const { index } = await indexOf(client, name, '1')
+    const { index, images } = await indexOf(client, name, '1')
     const signature = await refer(client, name, index.descriptor, 'application/x.signature')
     const directory = join(temporaryDirectory(cleanup), 'deep', 'layout')
     const pulled = JSON.parse(
@@ -181,12 +181,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
     assert.deepEqual([second.blobs, second.bytes], [0, 0])
     assert.equal(await cli.ok(['images', 'list', `oci:${directory}`, '-o', 'id']), '1\n2\n')
     // A file that was changed is not what its name says.
-    const [layer = ''] = readdirSync(join(directory, 'blobs', 'sha256')).filter(
-      (file) =>
-        !readFileSync(join(directory, 'blobs', 'sha256', file))
-          .toString()
-          .startsWith('{'),
-    )
+    const layer = digest(images[0]?.blobs[1] ?? '').slice('sha256:'.length)
     const path = join(directory, 'blobs', 'sha256', layer)
     writeFileSync(path, readFileSync(path).reverse())
     const damaged = await cli.run(['images', 'push', `${directory}:1`, inHere()])
@@ -359,6 +354,11 @@ describe('berth images copy', { concurrency: 3 }, () => {
     const { index } = await indexOf(client, name, 'mixed', [descriptor('application/x.other', other)])
     const mixed = await copied(cli, `${name}:mixed`, word)
     assert.deepEqual([mixed.digest, mixed.blobs], [index.digest, 5])
+    // Tags that are none lead nowhere.
+    const liar = await registryProxy(cleanup, there.url, ({ reply }) => {
+      reply.writeHead(200, { 'content-type': 'application/json' }).end('{"tags":["../../x","a b","ok"]}')
+    })
+    assert.equal(await cli.ok(['images', 'list', `${liar.host}/a/b`, '-o', 'id']), 'ok\n')
     const strange = await registryProxy(cleanup, there.url, ({ reply }) => {
       const type = 'application/vnd.docker.distribution.manifest.v1+prettyjws'
       reply.writeHead(200, { 'content-type': type }).end('{"schemaVersion":1,"fsLayers":[]}')

@@ -230,17 +230,15 @@ export class Connection {
     const challenge = this.#challenge
     if (challenge === undefined) return undefined
     const credentials = await this.#known()
-    if (challenge.scheme === 'basic') {
-      if (credentials === undefined || !('user' in credentials)) return undefined
-      const base = new URL((await this.#base) ?? '')
-      if (base.protocol === 'http:' && !isLoopback(base.host))
-        throw new TransferError(
-          'unsafe',
-          this.host,
-          `${this.host} is asked over plain http: it gets no password`,
-        )
-      return basic(credentials)
-    }
+    const base = new URL((await this.#base) ?? '')
+    if (credentials !== undefined && base.protocol === 'http:' && !isLoopback(base.host))
+      throw new TransferError(
+        'unsafe',
+        this.host,
+        `${this.host} is asked over plain http, so it gets no credentials; it needs https`,
+      )
+    if (challenge.scheme === 'basic')
+      return credentials !== undefined && 'user' in credentials ? basic(credentials) : undefined
     const wanted = scopes.length === 0 && challenge.scope !== '' ? [challenge.scope] : scopes
     const key = wanted.join(' ')
     const known = await this.#tokens.get(key)?.catch(() => undefined)

@@ -134,15 +134,16 @@ export class ImageCopy {
         from.name,
         `${from.name} has indexes in indexes in indexes, too deep`,
       )
-    plan.all.push(digest)
-    const isSeen = this.#done.has(digest)
+    if (this.#done.has(digest)) return
     this.#done.add(digest)
-    const isThere = isSeen || (await to.digestOf(digest)) === digest
+    plan.all.push(digest)
+    const isThere = (await to.digestOf(digest)) === digest
     const { config, layers, manifests } = manifest
     for (const child of manifests)
-      if (isManifest(child)) await this.#plan(await from.manifest(child.digest), plan, depth + 1)
+      if (isManifest(child) && !this.#done.has(child.digest))
+        await this.#plan(await from.manifest(child.digest), plan, depth + 1)
     if (isThere) {
-      if (!isSeen) this.counts.manifestsThere += 1
+      this.counts.manifestsThere += 1
       return
     }
     const others = manifests.filter((child) => !isManifest(child))

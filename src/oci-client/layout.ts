@@ -15,6 +15,7 @@ import {
   membersOf,
   readManifest,
 } from './descriptors.ts'
+import { isTag } from './image-name.ts'
 import { fallbackTag, type ImageStore } from './image-store.ts'
 import { isMissingAt, TransferError } from './transfer-error.ts'
 
@@ -119,7 +120,8 @@ export class LayoutDirectory implements ImageStore {
   async *tags(): AsyncGenerator<string> {
     for (const entry of (await this.#entries()).entries) {
       const tag = tagOf(entry)
-      if (tag !== undefined) yield tag
+      // Some keep whole names there.
+      if (tag !== undefined && isTag(tag)) yield tag
     }
   }
 

@@ -13,6 +13,7 @@ import {
   membersOf,
   readManifest,
 } from './descriptors.ts'
+import { isTag } from './image-name.ts'
 import { fallbackTag, type ImageStore } from './image-store.ts'
 import { Passing, patiently } from './retries.ts'
 import { isMissingAt, TransferError } from './transfer-error.ts'
@@ -73,7 +74,7 @@ export class RegistryRepo implements ImageStore {
 
   async *tags(): AsyncGenerator<string> {
     for await (const { tags } of this.#pages('tags/list'))
-      for (const tag of Array.isArray(tags) ? tags : []) if (typeof tag === 'string') yield tag
+      for (const tag of Array.isArray(tags) ? tags : []) if (typeof tag === 'string' && isTag(tag)) yield tag
   }
 
   async referrers(digest: string): Promise<readonly Descriptor[]> {

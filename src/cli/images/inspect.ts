@@ -140,10 +140,13 @@ async function* imagesIn(
   manifest: Manifest,
   store: ImageStore,
   known?: Descriptor,
+  seen = new Set<string>(),
 ): AsyncGenerator<{ readonly manifest: Manifest; readonly known: Descriptor | undefined }> {
+  seen.add(manifest.digest)
   if (!isIndex(manifest)) yield { manifest, known }
   for (const child of manifest.manifests)
-    if (isManifest(child)) yield* imagesIn(await store.manifest(child.digest), store, child)
+    if (isManifest(child) && !seen.has(child.digest))
+      yield* imagesIn(await store.manifest(child.digest), store, child, seen)
 }
 
 export async function named(invocation: Invocation, place: Place): Promise<Manifest> {

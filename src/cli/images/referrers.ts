@@ -39,9 +39,15 @@ const view: View<Referrer> = {
 
 const DEPTH_MAX = 8
 
-async function* referrersOf(store: ImageStore, uid: string, subject: string): AsyncGenerator<Referrer> {
+/** Each once: what refers to several is shown with the first. */
+async function* referrersOf(
+  store: ImageStore,
+  uid: string,
+  subject: string,
+  seen = new Set([subject]),
+): AsyncGenerator<Referrer> {
   if (uid.split('/').length > DEPTH_MAX) return
-  for (const one of await store.referrers(subject)) yield* below(store, uid, one, '')
+  for (const one of await store.referrers(subject)) yield* below(store, uid, one, '', seen)
   for (const kind of ['sig', 'att', 'sbom']) {
     const tag = `${fallbackTag(subject)}.${kind}`
     const manifest = await store.manifest(tag).catch((error: unknown): Manifest | undefined => {
@@ -50,7 +56,7 @@ async function* referrersOf(store: ImageStore, uid: string, subject: string): As
     })
     if (manifest === undefined) continue
     const { digest, artifactType, annotations, bytes, mediaType } = manifest
-    yield* below(store, uid, { mediaType, digest, size: bytes.length, artifactType, annotations }, tag)
+    yield* below(store, uid, { mediaType, digest, size: bytes.length, artifactType, annotations }, tag, seen)
   }
 }
 
@@ -59,12 +65,13 @@ async function* below(
   uid: string,
   { digest, size, artifactType = '', annotations = {} }: Descriptor,
   tag: string,
+  seen: Set<string>,
 ): AsyncGenerator<Referrer> {
   const own = `${uid}/${digest}`
-  // Whoever refers to itself through others is shown once.
-  if (uid.split('/').includes(digest)) return
+  if (seen.has(digest)) return
+  seen.add(digest)
   yield { uid: own, digest, artifactType, size, annotations, tag }
-  yield* referrersOf(store, own, digest)
+  yield* referrersOf(store, own, digest, seen)
 }
 
 export const referrersCommand: CommandDeclaration = {
