@@ -73,6 +73,11 @@ export function checkManifest(bytes: Uint8Array, contentType: string | undefined
   }
 }
 
+/** What an index names besides manifests, of whatever type, is kept as a blob. */
+export function isManifest({ mediaType }: Descriptor): boolean {
+  return images.includes(mediaType) || indexes.includes(mediaType)
+}
+
 /** Layers that their makers do not let others give out: they are had from elsewhere, and need not be here. */
 export function isDistributable({ mediaType }: Descriptor): boolean {
   return !/^application\/vnd\.(docker\.image\.rootfs\.foreign\.|oci\.image\.layer\.nondistributable\.)/.test(

@@ -13,7 +13,13 @@ import type { ManifestRow } from '../storage/tables.ts'
 import { needs, requireAt } from './access.ts'
 import { CANONICAL, digestOf, requireSame } from './digests.ts'
 import { ociError } from './errors.ts'
-import { type CheckedManifest, checkManifest, type Descriptor, isDistributable } from './manifest-check.ts'
+import {
+  type CheckedManifest,
+  checkManifest,
+  type Descriptor,
+  isDistributable,
+  isManifest,
+} from './manifest-check.ts'
 import { readReference } from './manifests.ts'
 import { keepRepo, repoToPush } from './repos.ts'
 import { mutatorOf, type Registry, type Visit } from './visit.ts'
@@ -155,13 +161,18 @@ async function present(
   repo: Uid,
   { config, layers, manifests }: CheckedManifest,
 ): Promise<Map<string, Kind>> {
-  const blobs = [...(config === undefined ? [] : [config]), ...layers]
+  const blobs = [
+    ...(config === undefined ? [] : [config]),
+    ...layers,
+    ...manifests.filter((entry) => !isManifest(entry)),
+  ]
   const foreign = new Set(layers.filter((layer) => !isDistributable(layer)))
+  const children = manifests.filter(isManifest)
   return new Map([
     ...(await presentIn(db, tx, repo, 'repo_blobs', blobs, foreign)).map(
       (digest) => [digest, 'blob'] as const,
     ),
-    ...(await presentIn(db, tx, repo, 'manifests', manifests)).map((digest) => [digest, 'manifest'] as const),
+    ...(await presentIn(db, tx, repo, 'manifests', children)).map((digest) => [digest, 'manifest'] as const),
   ])
 }
 

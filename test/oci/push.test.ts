@@ -229,6 +229,19 @@ onEveryStore('registry: push', (cast) => {
     assert.deepEqual((await owner.ask('GET', `${name}/tags/list`)).json.tags, ['a', 'b'])
   })
 
+  test('an index may name what is no manifest, which is a blob of its repo', async () => {
+    const { owner, name } = await registryOf(cast())
+    const image = await pushImage(owner, name)
+    const other = Buffer.from(`anything at ${name}`)
+    const manifests = [image.descriptor, descriptor('application/x.other', other)]
+    const index = pushable({ schemaVersion: 2, mediaType: types.index, manifests })
+    assertRefusedAs(await putManifest(owner, name, 'mixed', index), 404, 'MANIFEST_BLOB_UNKNOWN')
+    const blob = await pushBlob(owner, name, other)
+    assert.equal((await putManifest(owner, name, 'mixed', index)).status, 201)
+    // It is needed from now on.
+    assert.equal((await owner.ask('DELETE', `${name}/blobs/${blob}`)).status, 409)
+  })
+
   test('what a manifest needs must be in its repo, in nested indexes too', async () => {
     const { owner, name, root } = await registryOf(cast())
     const image = testImage()

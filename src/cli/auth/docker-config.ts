@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import type { Credentials } from '../../oci-client/registry-token.ts'
 import { UsageError } from '../client/invocation.ts'
 import { replaceFile } from '../client/replace-file.ts'
 import type { Environment } from '../client/settings.ts'
@@ -9,7 +12,8 @@ import type { Environment } from '../client/settings.ts'
 
 interface DockerConfig {
   credHelpers?: Record<string, string>
-  auths?: Record<string, { auth?: string }>
+  credsStore?: string
+  auths?: Record<string, { auth?: string; username?: string; password?: string; identitytoken?: string }>
   [other: string]: unknown
 }
 
@@ -65,6 +69,61 @@ export function dockerHint(env: Environment, registry: string): string | undefin
     const { credHelpers, auths } = readDockerConfig(path)
     const isKnown = credHelpers?.[registry] !== undefined || auths?.[registry] !== undefined
     return isKnown ? undefined : 'To let Docker use this sign-in: berth auth configure-docker'
+  } catch {
+    return undefined
+  }
+}
+
+/** What Docker would show to a registry, known by one of these names: of its helper, of its store, or of the file itself. */
+export async function dockerCredentials(
+  env: Environment,
+  names: readonly string[],
+): Promise<Credentials | undefined> {
+  const { credHelpers = {}, credsStore, auths = {} } = readDockerConfig(dockerConfigPath(env))
+  for (const name of names) {
+    const helper = credHelpers[name] ?? credsStore
+    const held = helper === undefined ? undefined : await askHelper(env, helper, name)
+    const known = held ?? credentialsIn(auths[name])
+    if (known !== undefined) return known
+  }
+  return undefined
+}
+
+function credentialsIn(
+  entry: NonNullable<DockerConfig['auths']>[string] | undefined,
+): Credentials | undefined {
+  if (entry === undefined) return undefined
+  const { auth = '', username = '', password = '', identitytoken = '' } = entry
+  if (identitytoken !== '') return { identityToken: identitytoken }
+  if (username !== '') return { user: username, password }
+  const [, user, secret] = /^([^:]*):([\s\S]*)$/.exec(Buffer.from(auth, 'base64').toString('utf8')) ?? []
+  return user === undefined || secret === undefined
+    ? undefined
+    : { user, password: secret.replace(/\0+$/, '') }
+}
+
+/** What helpers call a user whose password is an identity token. */
+const IDENTITY_TOKEN_USER = '<token>'
+
+/** Asks `docker-credential-<name>`; undefined where it has nothing, or is not there. */
+async function askHelper(env: Environment, helper: string, server: string): Promise<Credentials | undefined> {
+  if (!/^[\w.-]+$/.test(helper))
+    throw new UsageError(`${JSON.stringify(helper)} is no name of a credential helper`)
+  const child = spawn(`docker-credential-${helper}`, ['get'], {
+    env: { ...env },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text
+  })
+  child.stdin.on('error', () => undefined).end(`${server}\n`)
+  try {
+    const [code] = await once(child, 'close')
+    if (code !== 0) return undefined
+    const { Username: user = '', Secret: password = '' } = JSON.parse(output) as Record<string, string>
+    if (password === '') return undefined
+    return user === IDENTITY_TOKEN_USER ? { identityToken: password } : { user, password }
   } catch {
     return undefined
   }

@@ -11,6 +11,11 @@ export function watchRequests(tell: (line: string) => void): void {
   watch = tell
 }
 
+/** Who watches; undefined when nobody does. For clients that do not ask by `request`. */
+export function watchedBy(): typeof watch {
+  return watch
+}
+
 /** As `fetch`, with a time for the whole answer. Redirects are errors: whoever is elsewhere must get no token (R34). */
 export async function request(
   url: string | URL,
@@ -47,7 +52,7 @@ export function reasonOf(error: unknown): string {
 
 let name: string | undefined
 
-function userAgent(): string {
+export function userAgent(): string {
   name ??= `berth/${version()} ${process.platform}/${process.arch}`
   return name
 }

@@ -55,7 +55,9 @@ export function invoker(env: Environment): Invoke {
     if (options['logLevel'] === 'debug') watchRequests((line) => process.stderr.write(`${line}\n`))
     const isOwn = (format: string) => ownFormats === 'any' || ownFormats.includes(format)
     const output = createOutput({
-      format: isOwn(given('output') ?? '') ? 'none' : formatOf(given('output'), configured),
+      format: isOwn(given('output') ?? '')
+        ? 'none'
+        : formatOf(options['json'] === true ? 'json' : given('output'), configured),
       color: options['forceColor'] === true || (options['color'] !== false && isColorful(env)),
       width: terminalWidth(),
       write: (text) => void process.stdout.write(text),

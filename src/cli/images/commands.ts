@@ -5,13 +5,21 @@ import { advisoryView } from '../advisories/views.ts'
 import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../client/columns.ts'
 import type { CommandDeclaration, CommandGroup, OptionDeclaration } from '../client/command.ts'
 import { seconds } from '../client/durations.ts'
+import { request } from '../client/http.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
 import { groupUid, isMissing, isUid, repoUid, scopeOf } from '../client/locate.ts'
 import { change, given, inParent, newName, parent, within, yes } from '../client/options.ts'
 import type { View } from '../client/output.ts'
+import type { AuthInvocation } from '../client/run.ts'
+import { Refused, tokenFor, withoutCode } from '../client/session.ts'
+import { inspectCommands } from './inspect.ts'
+import { isElsewhere, jsonOption, type Place, tokenHostOption, withPlaces } from './places.ts'
 import { policyGroup } from './policy.ts'
+import { referrersCommand } from './referrers.ts'
+import { deleteCommand, deleteTagCommand, setTagCommand } from './tag-changes.ts'
+import { transferCommands } from './transfer.ts'
 
-/** Images: repos and their tags. */
+/** Images: what is copied and looked at, repos and their tags. */
 
 const tiers = ['APPLICATION', 'BASE', 'FIPS', 'AI', 'DEVTOOLS', 'COMMERCIAL'] as const
 const tierName = (tier: CatalogTier) =>
@@ -55,13 +63,20 @@ const repoOption: OptionDeclaration = {
 
 async function repos(invocation: Invocation): Promise<AsyncIterable<Repo>> {
   const client = await invocation.client()
-  const word = invocation.text('repo')
+  const word = repoWord(invocation)
   if (word.includes('/')) return one(client, await repoUid(invocation, word))
   return client.repos.all({
     orderBy: 'name',
     ...(await scopeOf(invocation)),
     ...(word === '' ? {} : { name: word }),
   })
+}
+
+/** The repo that was named: with the host of the platform's registry before it, too. */
+function repoWord(invocation: Invocation): string {
+  const { registry } = (invocation as AuthInvocation).settings
+  const word = invocation.text('repo') || invocation.word(0)
+  return word.startsWith(`${registry}/`) ? word.slice(registry.length + 1) : word
 }
 
 async function* one(client: BerthClient, uid: string): AsyncGenerator<Repo> {
@@ -95,13 +110,40 @@ const listTags: Omit<CommandDeclaration, 'examples'> = {
   name: 'list',
   aliases: ['ls'],
   summary: 'list the tags of repos',
+  parameters: [{ name: 'REPO', summary: 'only this one: as --repo, or one of another registry' }],
   options: [
     ...within,
     repoOption,
     ...tagFilters,
     { flags: '--all', summary: 'all tags, whatever they look like' },
+    tokenHostOption,
+    jsonOption,
   ],
-  run: async (invocation) => invocation.output.list(tags(invocation), tagView),
+  async run(invocation) {
+    const word = invocation.word(0)
+    if (word === '' || isUid(word) || !isElsewhere(invocation, word))
+      return invocation.output.list(tags(invocation), tagView)
+    await withPlaces(invocation, ({ at }) => invocation.output.list(foreignTags(at(word)), foreignTagView))
+  },
+}
+
+/** Of a registry that has but the protocol: it tells names. */
+interface ForeignTag {
+  readonly repo: string
+  readonly name: string
+}
+
+const foreignTagView: View<ForeignTag> = {
+  id: ({ name }) => name,
+  columns: [
+    { title: 'REPO', kind: 'name', value: ({ repo }) => repo },
+    { title: 'TAG', kind: 'name', value: ({ name }) => name },
+  ],
+  empty: 'no tags',
+}
+
+async function* foreignTags({ store, name: repo }: Place): AsyncGenerator<ForeignTag> {
+  for await (const name of store.tags()) yield { repo, name }
 }
 
 const settings: readonly OptionDeclaration[] = [
@@ -202,6 +244,56 @@ function reference(text: string): { readonly repo: string; readonly tag: string 
   return { repo, tag }
 }
 
+/** A tag of the platform's registry, by `repo:tag`. */
+async function tagNamed(invocation: Invocation, word: string): Promise<NamedTag> {
+  const { repo, tag } = reference(word)
+  const parent = invocation.text('parent') || invocation.property('default.group')
+  const path = repo.includes('/') || parent === '' ? repo : `${parent}/${repo}`
+  const client = await invocation.client()
+  const { uid, name } = await client.repos.get(await repoUid(invocation, path))
+  const every = { includeDates: true, includeEpochs: true, includeReferrers: true }
+  for await (const one of client.tags.all({ ...every, name: tag, uidp: { childrenOf: uid } }))
+    return { ...one, repo: name }
+  throw new UsageError(`${name} has no tag ${JSON.stringify(tag)}`)
+}
+
+const tagHistoryCommand: CommandDeclaration = {
+  name: 'history',
+  summary: 'the digests that a tag has stood for, the latest first',
+  parameters: [{ name: 'REF', summary: 'repo:tag, or my-org/team/repo:tag', required: true }],
+  options: [inParent, jsonOption],
+  examples: ['berth images tags history my-org/nginx:1.27'],
+  async run(invocation) {
+    const { uid } = await tagNamed(invocation, invocation.word(0))
+    await invocation.output.list(await historyOf(invocation as AuthInvocation, uid), {
+      id: ({ digest }) => digest,
+      columns: [
+        { title: 'DIGEST', value: ({ digest }) => digest },
+        { title: 'SINCE', kind: 'time', value: ({ since }) => since },
+      ],
+    })
+  },
+}
+
+/** Version 1 of the API alone has it. */
+async function historyOf(invocation: AuthInvocation, uid: string) {
+  const { settings } = invocation
+  const token = await tokenFor(invocation)
+  const reply = await request(`${settings.api}/registry/v1/tags/${uid}/history`, {
+    headers: { authorization: `Bearer ${token}` },
+  })
+  const body = (await reply.json()) as {
+    readonly message?: string
+    readonly items?: readonly { readonly updateTimestamp?: string; readonly digest?: string }[]
+  }
+  if (!reply.ok)
+    throw new Refused(withoutCode(body.message ?? `the history cannot be read (${reply.status})`))
+  return (body.items ?? []).map(({ updateTimestamp = '', digest = '' }) => ({
+    digest,
+    since: updateTimestamp,
+  }))
+}
+
 /** Advisories of what a repo holds: of its own name, and of all that is built from the package of that name. */
 async function* advisoriesOf(invocation: Invocation): AsyncGenerator<Advisory> {
   const client = await invocation.client()
@@ -222,13 +314,21 @@ async function* advisoriesOf(invocation: Invocation): AsyncGenerator<Advisory> {
 export const images: CommandGroup = {
   name: 'images',
   aliases: ['image'],
-  summary: 'images: repos and their tags',
+  summary: 'images: copied, looked at and named; their repos',
   commands: [
     {
       ...listTags,
       summary: 'list images: the tags of all repos',
-      examples: ['berth images list --parent my-org', 'berth images list --repo nginx --updated-within 7d'],
+      examples: [
+        'berth images list --parent my-org',
+        'berth images list my-org/nginx --updated-within 7d',
+        'berth images list docker.io/library/nginx',
+      ],
     },
+    ...transferCommands,
+    ...inspectCommands,
+    referrersCommand,
+    deleteCommand,
     {
       name: 'advisories',
       aliases: ['advisory'],
@@ -252,7 +352,16 @@ export const images: CommandGroup = {
       aliases: ['tag'],
       summary: 'tags: names of versions of an image',
       commands: [
-        { ...listTags, examples: ['berth images tags list --repo nginx --all'] },
+        {
+          ...listTags,
+          examples: [
+            'berth images tags list my-org/nginx --all',
+            'berth images tags list docker.io/library/nginx -o id',
+          ],
+        },
+        setTagCommand,
+        deleteTagCommand,
+        tagHistoryCommand,
         {
           name: 'resolve',
           summary: 'the digest that a tag stands for',
@@ -262,18 +371,8 @@ export const images: CommandGroup = {
             'berth images tags resolve nginx:1.27 -o id',
             'berth images tags resolve my-org/nginx:1.27',
           ],
-          async run(invocation) {
-            const { repo, tag } = reference(invocation.word(0))
-            const parent = invocation.text('parent') || invocation.property('default.group')
-            const path = repo.includes('/') || parent === '' ? repo : `${parent}/${repo}`
-            const client = await invocation.client()
-            const { uid, name } = await client.repos.get(await repoUid(invocation, path))
-            const every = { includeDates: true, includeEpochs: true, includeReferrers: true }
-            const found: NamedTag[] = []
-            for await (const one of client.tags.all({ ...every, name: tag, uidp: { childrenOf: uid } }))
-              found.push({ ...one, repo: name })
-            const [only] = found
-            if (only === undefined) throw new UsageError(`${name} has no tag ${JSON.stringify(tag)}`)
+          run: async (invocation) => {
+            const only = await tagNamed(invocation, invocation.word(0))
             invocation.output.item(only, { ...tagView, id: ({ digest }) => digest })
           },
         },

@@ -1,0 +1,107 @@
+import type { Descriptor, Manifest } from '../../oci-client/descriptors.ts'
+import { fallbackTag, type ImageStore } from '../../oci-client/image-store.ts'
+import { isMissingAt } from '../../oci-client/transfer-error.ts'
+import type { CommandDeclaration } from '../client/command.ts'
+import type { View } from '../client/output.ts'
+import { sizeText } from '../client/sizes.ts'
+import { named } from './inspect.ts'
+import { imageParameter, placeOptions, platformOption, referenceOf, withPlaces } from './places.ts'
+
+/** What belongs to an image: signatures, bills of materials, attestations, and what belongs to those. */
+
+interface Referrer {
+  /** Digests down from the image. */
+  readonly uid: string
+  readonly digest: string
+  readonly artifactType: string
+  readonly size: number
+  readonly annotations: Readonly<Record<string, string>>
+  /** Where it is kept under a tag, as signatures were before there were referrers. */
+  readonly tag: string
+}
+
+const view: View<Referrer> = {
+  id: ({ digest }) => digest,
+  columns: [
+    { title: 'DIGEST', value: ({ digest }) => digest },
+    { title: 'TYPE', kind: 'name', value: ({ artifactType }) => artifactType },
+    { title: 'SIZE', value: ({ size }) => sizeText(size) },
+    { title: 'TAG', value: ({ tag }) => tag },
+    { title: 'ANNOTATIONS', wide: true, value: ({ annotations }) => JSON.stringify(annotations) },
+  ],
+  tree: {
+    uid: ({ uid }) => uid,
+    label: ({ digest, artifactType, tag }) =>
+      [artifactType, tag, digest].filter((text) => text !== '').join(' '),
+  },
+  empty: 'nothing refers to this image',
+}
+
+const DEPTH_MAX = 8
+
+/** Each once: what refers to several is shown with the first. */
+async function* referrersOf(
+  store: ImageStore,
+  uid: string,
+  subject: string,
+  seen = new Set([subject]),
+): AsyncGenerator<Referrer> {
+  if (uid.split('/').length > DEPTH_MAX) return
+  for (const one of await store.referrers(subject)) yield* below(store, uid, one, '', seen)
+  for (const kind of ['sig', 'att', 'sbom']) {
+    const tag = `${fallbackTag(subject)}.${kind}`
+    const manifest = await store.manifest(tag).catch((error: unknown): Manifest | undefined => {
+      if (isMissingAt(error)) return undefined
+      throw error
+    })
+    if (manifest === undefined) continue
+    const { digest, artifactType, annotations, bytes, mediaType } = manifest
+    yield* below(store, uid, { mediaType, digest, size: bytes.length, artifactType, annotations }, tag, seen)
+  }
+}
+
+async function* below(
+  store: ImageStore,
+  uid: string,
+  { digest, size, artifactType = '', annotations = {} }: Descriptor,
+  tag: string,
+  seen: Set<string>,
+): AsyncGenerator<Referrer> {
+  const own = `${uid}/${digest}`
+  if (seen.has(digest)) return
+  seen.add(digest)
+  yield { uid: own, digest, artifactType, size, annotations, tag }
+  yield* referrersOf(store, own, digest, seen)
+}
+
+export const referrersCommand: CommandDeclaration = {
+  name: 'referrers',
+  aliases: ['tree'],
+  summary: 'what belongs to an image: signatures, bills of materials, and what belongs to those',
+  parameters: [imageParameter],
+  options: [
+    platformOption,
+    { flags: '--artifact-type <type>', summary: 'only those of this type' },
+    ...placeOptions,
+  ],
+  examples: ['berth images referrers my-org/app:1.0', 'berth images referrers my-org/app:1.0 -o tree'],
+  run: (invocation) =>
+    withPlaces(invocation, async ({ at }) => {
+      const place = at(invocation.word(0))
+      const { digest } = await named(invocation, place)
+      const type = invocation.text('artifactType')
+      const rows: Referrer[] = []
+      for await (const one of referrersOf(place.store, digest, digest))
+        if (type === '' || one.artifactType === type) rows.push(one)
+      const root = {
+        uid: digest,
+        digest,
+        artifactType: '',
+        size: 0,
+        annotations: {},
+        tag: referenceOf(place),
+      }
+      const isTree = invocation.output.format === 'tree' && rows.length > 0
+      await invocation.output.list(isTree ? [root, ...rows] : rows, view)
+    }),
+}

@@ -1,0 +1,94 @@
+import { isTag } from '../../oci-client/image-name.ts'
+import { RegistryRepo } from '../../oci-client/registry-repo.ts'
+import type { CommandDeclaration, OptionDeclaration } from '../client/command.ts'
+import { type Invocation, UsageError } from '../client/invocation.ts'
+import { yes } from '../client/options.ts'
+import { imageParameter, type Place, placeOptions, referenceOf, withPlaces } from './places.ts'
+
+/** Gives images names, and takes images and their names away. */
+
+const allowMissing: OptionDeclaration = { flags: '--allow-missing', summary: 'one that is gone is fine' }
+
+export const setTagCommand: CommandDeclaration = {
+  name: 'set',
+  aliases: ['move'],
+  summary: 'give an image more tags, which move to it where they are on another one',
+  parameters: [imageParameter, { name: 'TAG', summary: 'its new tags', required: true, variadic: true }],
+  options: placeOptions,
+  examples: [
+    'berth images tags set my-org/app:1.4.2 1.4 1 latest',
+    'berth images tags set my-org/app@sha256:… stable',
+  ],
+  run: (invocation) =>
+    withPlaces(invocation, async ({ at, signal }) => {
+      const { store, name, ...place } = at(invocation.word(0))
+      const tags = invocation.words(1)
+      const wrong = tags.find((tag) => !isTag(tag))
+      if (wrong !== undefined) throw new UsageError(`${JSON.stringify(wrong)} cannot be a tag`)
+      const manifest = await store.manifest(referenceOf({ store, name, ...place }))
+      for (const tag of tags) {
+        signal.throwIfAborted()
+        await store.putManifest(manifest, tag)
+      }
+      const { digest } = manifest
+      invocation.output.item(
+        { name, digest, tags },
+        {
+          id: ({ digest }) => digest,
+          columns: [
+            { title: 'NAME', value: ({ name }) => name },
+            { title: 'DIGEST', value: ({ digest }) => digest },
+            { title: 'TAGS', value: ({ tags }) => tags.join(', ') },
+          ],
+        },
+      )
+    }),
+}
+
+async function remove(invocation: Invocation, place: Place, what: string): Promise<void> {
+  const { store, name, reference } = place
+  if (!(store instanceof RegistryRepo)) throw new UsageError(`${name} is a directory: delete that`)
+  await invocation.ask.confirm(`Delete ${what} of ${name}?`)
+  if (await store.delete(reference)) return invocation.output.done(`deleted ${what} of ${name}`)
+  const gone = `${name} has no ${reference}`
+  if (!invocation.flag('allowMissing')) throw new UsageError(gone)
+  invocation.output.done(gone)
+}
+
+export const deleteTagCommand: CommandDeclaration = {
+  name: 'delete',
+  aliases: ['rm'],
+  summary: 'delete a tag; the image stays, under its digest and its other tags',
+  parameters: [{ ...imageParameter, summary: 'my-org/app:1.0 or registry.example.com/app:1.0' }],
+  options: [yes, allowMissing, ...placeOptions],
+  examples: ['berth images tags delete my-org/app:old --yes'],
+  run: (invocation) =>
+    withPlaces(invocation, async ({ at }) => {
+      const place = at(invocation.word(0))
+      if (!isTag(place.reference)) throw new UsageError('name a tag, as my-org/app:1.0')
+      await remove(invocation, place, `the tag ${place.reference}`)
+    }),
+}
+
+export const deleteCommand: CommandDeclaration = {
+  name: 'delete',
+  aliases: ['rm'],
+  summary: 'delete an image with all its tags, by its digest or one of its tags',
+  parameters: [
+    { ...imageParameter, summary: 'my-org/app@sha256:…, or my-org/app:1.0 for the image behind that tag' },
+  ],
+  options: [yes, allowMissing, ...placeOptions],
+  examples: [
+    'berth images delete my-org/app@sha256:… --yes',
+    'berth images delete my-org/app:1.0 --yes --allow-missing',
+  ],
+  run: (invocation) =>
+    withPlaces(invocation, async ({ at }) => {
+      const place = at(invocation.word(0))
+      if (place.reference === '')
+        throw new UsageError('name a tag or a digest; a whole repo: berth images repos delete')
+      const digest = await place.store.digestOf(place.reference)
+      const reference = digest ?? place.reference
+      await remove(invocation, { ...place, reference }, `${reference}, with all its tags,`)
+    }),
+}

@@ -1,0 +1,29 @@
+import type { BlobReader } from './blob-reader.ts'
+import type { Descriptor, Manifest } from './descriptors.ts'
+
+/** Where images are, and where they are copied to: a repository of a registry, or a directory with an OCI layout. */
+export interface ImageStore {
+  /** As the person named it. */
+  readonly name: string
+  /** What is kept under a tag or a digest; '' is the one image of a layout. Throws a TransferError of 'missing'. */
+  manifest(reference: string): Promise<Manifest>
+  /** Digest of what is kept under a tag or a digest; undefined where there is nothing. */
+  digestOf(reference: string): Promise<string | undefined>
+  tags(): AsyncIterable<string>
+  /** Manifests that say that they belong to another one: signatures, bills of materials. */
+  referrers(digest: string): Promise<readonly Descriptor[]>
+  /** Bytes of a blob from one on, checked by nobody yet; the stream may break. */
+  openBlob(blob: Descriptor, from: number): Promise<AsyncIterable<Buffer>>
+  hasBlob(blob: Descriptor): Promise<boolean>
+  /** True where another repository of the same registry gave it, without a byte coming this way. */
+  mountBlob(blob: Descriptor, from: ImageStore): Promise<boolean>
+  /** Takes a blob once all its bytes are there and are those of its digest. */
+  putBlob(blob: BlobReader): Promise<void>
+  /** Takes a manifest, whose blobs it has, under a tag or its digest; `isReferrer` where it belongs to another one. */
+  putManifest(manifest: Manifest, reference: string): Promise<void>
+}
+
+/** Tag under which registries without an API for referrers keep the list of them. */
+export function fallbackTag(digest: string): string {
+  return digest.replace(':', '-')
+}

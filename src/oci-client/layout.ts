@@ -1,0 +1,252 @@
+import { createReadStream } from 'node:fs'
+import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { BlobReader } from './blob-reader.ts'
+import {
+  checkBytes,
+  type Descriptor,
+  descriptorOf,
+  descriptorTo,
+  digestOf,
+  isDigest,
+  isManifest,
+  type Manifest,
+  mediaTypes,
+  membersOf,
+  readManifest,
+} from './descriptors.ts'
+import { isTag } from './image-name.ts'
+import { fallbackTag, type ImageStore } from './image-store.ts'
+import { isMissingAt, TransferError } from './transfer-error.ts'
+
+/** A directory with images (the OCI image layout): `oci-layout`, `index.json` and `blobs`. Files appear whole or not at all. */
+
+const TAG = 'org.opencontainers.image.ref.name'
+const LAYOUT = `${JSON.stringify({ imageLayoutVersion: '1.0.0' })}\n`
+const MANIFEST_BYTES_MAX = 4 * 1024 * 1024
+
+export class LayoutDirectory implements ImageStore {
+  readonly name: string
+  readonly #directory: string
+  /** Changes of the index, one after the other. */
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(directory: string) {
+    this.#directory = directory
+    this.name = `oci:${directory}`
+  }
+
+  /** The bytes of `index.json`; undefined where the directory has none. */
+  async #indexBytes(): Promise<Buffer | undefined> {
+    try {
+      return await readFile(join(this.#directory, 'index.json'))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      throw error
+    }
+  }
+
+  async #entries(): Promise<{ readonly bytes: Buffer; readonly entries: readonly Descriptor[] }> {
+    const bytes = await this.#indexBytes()
+    if (bytes === undefined)
+      throw new TransferError(
+        'missing',
+        this.name,
+        `${this.#directory} is no OCI layout: it has no index.json`,
+      )
+    return { bytes, entries: entriesIn(this.name, bytes) }
+  }
+
+  async #entry(reference: string): Promise<Descriptor | undefined> {
+    const { entries } = await this.#entries()
+    return isDigest(reference)
+      ? entries.find(({ digest }) => digest === reference)
+      : entries.find((entry) => tagOf(entry) === reference)
+  }
+
+  async manifest(reference: string): Promise<Manifest> {
+    if (reference === '') return this.#only()
+    const entry = await this.#entry(reference)
+    const digest = entry?.digest ?? reference
+    if (!isDigest(digest)) throw await this.#noTag(reference)
+    return this.#read(digest, entry?.mediaType)
+  }
+
+  /** The one image; or all of them as the index that they are, when each is for another platform. */
+  async #only(): Promise<Manifest> {
+    const { bytes, entries } = await this.#entries()
+    const images = entries.filter(isManifest)
+    const [only, ...more] = images
+    if (only === undefined) throw new TransferError('missing', this.name, `${this.name} has no image`)
+    if (more.length === 0) return this.#read(only.digest, only.mediaType)
+    const platforms = new Set(images.map(({ platform }) => JSON.stringify(platform)))
+    if (images.some(({ platform }) => platform === undefined) || platforms.size < images.length)
+      throw await this.#noTag('')
+    return readManifest(this.name, digestOf(bytes), bytes, mediaTypes.index)
+  }
+
+  async #noTag(reference: string): Promise<TransferError> {
+    const tags: string[] = []
+    for await (const tag of this.tags()) tags.push(tag)
+    const has =
+      tags.length === 0 ? 'images without tags: name one by its digest' : `the tags ${tags.join(', ')}`
+    const wanted = reference === '' ? 'several images' : `no tag ${JSON.stringify(reference)}`
+    return new TransferError('missing', this.name, `${this.name} has ${wanted}; it has ${has}`)
+  }
+
+  async #read(digest: string, mediaType: string | undefined): Promise<Manifest> {
+    const path = this.#path(digest)
+    const { size = 0 } = (await stat(path).catch(() => undefined)) ?? this.#missing(digest)
+    if (size > MANIFEST_BYTES_MAX)
+      throw new TransferError('refused', this.name, `the manifest ${digest} of ${this.name} is too large`)
+    const bytes = await readFile(path)
+    checkBytes(this.name, digest, bytes)
+    return readManifest(this.name, digest, bytes, mediaType)
+  }
+
+  #missing(digest: string): never {
+    throw new TransferError('missing', this.name, `${this.name} has no ${digest}`)
+  }
+
+  async digestOf(reference: string): Promise<string | undefined> {
+    try {
+      return (await this.manifest(reference)).digest
+    } catch (error) {
+      if (isMissingAt(error)) return undefined
+      throw error
+    }
+  }
+
+  async *tags(): AsyncGenerator<string> {
+    for (const entry of (await this.#entries()).entries) {
+      const tag = tagOf(entry)
+      // Some keep whole names there.
+      if (tag !== undefined && isTag(tag)) yield tag
+    }
+  }
+
+  async referrers(subject: string): Promise<readonly Descriptor[]> {
+    const { entries } = await this.#entries()
+    const found = new Map<string, Descriptor>()
+    for (const entry of entries) {
+      if (tagOf(entry) === fallbackTag(subject)) {
+        for (const one of (await this.#read(entry.digest, entry.mediaType)).manifests)
+          found.set(one.digest, one)
+      } else if (isManifest(entry)) {
+        const manifest = await this.#read(entry.digest, entry.mediaType).catch((error: unknown) => {
+          if (isMissingAt(error)) return undefined
+          throw error
+        })
+        if (manifest?.subject?.digest !== subject) continue
+        const { artifactType, annotations } = manifest
+        found.set(manifest.digest, { ...descriptorTo(manifest), artifactType, annotations })
+      }
+    }
+    return [...found.values()]
+  }
+
+  async openBlob({ digest }: Descriptor, from: number): Promise<AsyncIterable<Buffer>> {
+    const path = this.#path(digest)
+    if ((await sizeOf(path)) === undefined) this.#missing(digest)
+    return createReadStream(path, { start: from, highWaterMark: 256 * 1024 })
+  }
+
+  async hasBlob({ digest, size }: Descriptor): Promise<boolean> {
+    return (await sizeOf(this.#path(digest))) === size
+  }
+
+  async mountBlob(): Promise<boolean> {
+    return false
+  }
+
+  async putBlob(reader: BlobReader): Promise<void> {
+    await this.#write(reader.blob.digest, reader.from(0))
+  }
+
+  async putManifest(manifest: Manifest, reference: string): Promise<void> {
+    await this.#write(manifest.digest, [manifest.bytes])
+    if (isDigest(reference) && manifest.subject === undefined) return
+    const change = this.#writing.then(() =>
+      this.#addEntry(manifest, isDigest(reference) ? undefined : reference),
+    )
+    this.#writing = change.catch(() => undefined)
+    await change
+  }
+
+  async #addEntry(manifest: Manifest, tag: string | undefined): Promise<void> {
+    const bytes = await this.#indexBytes()
+    const content = bytes === undefined ? {} : (membersOf(JSON.parse(bytes.toString('utf8'))) ?? {})
+    const { manifests } = content
+    const others = (Array.isArray(manifests) ? manifests : []).filter((entry) => {
+      const known = descriptorOf(entry)
+      if (known === undefined) return true
+      return tag === undefined
+        ? known.digest !== manifest.digest || tagOf(known) !== undefined
+        : tagOf(known) !== tag
+    })
+    const { artifactType, subject } = manifest
+    const entry = {
+      ...descriptorTo(manifest),
+      ...(subject !== undefined && { artifactType }),
+      ...(tag !== undefined && { annotations: { [TAG]: tag } }),
+    }
+    const index = {
+      schemaVersion: 2,
+      mediaType: mediaTypes.index,
+      ...content,
+      manifests: [...others, entry],
+    }
+    await this.#replace('oci-layout', LAYOUT)
+    await this.#replace('index.json', `${JSON.stringify(index)}\n`)
+  }
+
+  async #replace(name: string, text: string): Promise<void> {
+    await mkdir(this.#directory, { recursive: true })
+    const path = join(this.#directory, name)
+    const draft = `${path}.${process.pid}`
+    await writeFile(draft, text)
+    await rename(draft, path)
+  }
+
+  async #write(digest: string, parts: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<void> {
+    const path = this.#path(digest)
+    const draft = `${path}.${process.pid}`
+    await mkdir(join(path, '..'), { recursive: true })
+    const file = await open(draft, 'w')
+    try {
+      for await (const bytes of parts) await file.write(bytes)
+      await file.sync()
+      await file.close()
+      await rename(draft, path)
+    } catch (error) {
+      await file.close().catch(() => undefined)
+      await rm(draft, { force: true })
+      throw error
+    }
+  }
+
+  /** A digest is one that was checked: it names nothing outside. */
+  #path(digest: string): string {
+    const [algorithm = '', hex = ''] = digest.split(':')
+    return join(this.#directory, 'blobs', algorithm, hex)
+  }
+}
+
+function entriesIn(name: string, bytes: Buffer): Descriptor[] {
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString('utf8'))
+  } catch {
+    throw new TransferError('refused', name, `the index.json of ${name} is not JSON`)
+  }
+  const { manifests } = membersOf(value) ?? {}
+  return (Array.isArray(manifests) ? manifests : []).flatMap((entry) => descriptorOf(entry) ?? [])
+}
+
+function tagOf({ annotations }: Descriptor): string | undefined {
+  return annotations?.[TAG]
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  return (await stat(path).catch(() => undefined))?.size
+}

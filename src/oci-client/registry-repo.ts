@@ -1,0 +1,254 @@
+import type { Readable } from 'node:stream'
+import type { BlobReader } from './blob-reader.ts'
+import { boundedBytes, type Connection, type RegistryReply, type RegistryRequest } from './connection.ts'
+import {
+  checkBytes,
+  type Descriptor,
+  descriptorTo,
+  digestOf,
+  isDigest,
+  type Manifest,
+  manifestTypes,
+  mediaTypes,
+  membersOf,
+  readManifest,
+} from './descriptors.ts'
+import { isTag } from './image-name.ts'
+import { fallbackTag, type ImageStore } from './image-store.ts'
+import { Passing, patiently } from './retries.ts'
+import { isMissingAt, TransferError } from './transfer-error.ts'
+import { upload } from './uploads.ts'
+
+/** A repository of a registry, by the distribution protocol (1.1, and registries that know 1.0 alone). */
+
+/** As large as registries take them. */
+const MANIFEST_BYTES_MAX = 4 * 1024 * 1024
+const LIST_BYTES_MAX = 16 * 1024 * 1024
+const CANCEL_MS = 3000
+
+export class RegistryRepo implements ImageStore {
+  readonly name: string
+  readonly connection: Connection
+  readonly repository: string
+  readonly #pull: readonly string[]
+  readonly #push: readonly string[]
+
+  constructor(connection: Connection, repository: string) {
+    this.connection = connection
+    this.repository = repository
+    this.name = `${connection.host}/${repository}`
+    this.#pull = [`repository:${repository}:pull`]
+    this.#push = [`repository:${repository}:pull,push`]
+  }
+
+  async manifest(reference: string): Promise<Manifest> {
+    const { bytes, reply } = await this.#read(`manifests/${reference}`, MANIFEST_BYTES_MAX, {
+      accept: [...manifestTypes, '*/*'].join(', '),
+    }).catch((error: unknown) => {
+      if (!isMissingAt(error)) throw error
+      throw new TransferError('missing', this.connection.host, `${this.name} has no ${reference}`)
+    })
+    const told = reply.header('docker-content-digest')
+    const digest = isDigest(reference)
+      ? reference
+      : told !== undefined && isDigest(told)
+        ? told
+        : digestOf(bytes)
+    checkBytes(this.name, digest, bytes)
+    return readManifest(this.name, digest, bytes, reply.header('content-type'))
+  }
+
+  async digestOf(reference: string): Promise<string | undefined> {
+    const reply = await this.#ask(`manifests/${reference}`, {
+      method: 'HEAD',
+      scopes: this.#pull,
+      headers: { accept: manifestTypes.join(', ') },
+      expects: [200, 404],
+    })
+    await reply.body.dump()
+    if (reply.status === 404) return undefined
+    const digest = reply.header('docker-content-digest')
+    if (digest !== undefined && isDigest(digest)) return digest
+    return (await this.manifest(reference)).digest
+  }
+
+  async *tags(): AsyncGenerator<string> {
+    for await (const { tags } of this.#pages('tags/list'))
+      for (const tag of Array.isArray(tags) ? tags : []) if (typeof tag === 'string' && isTag(tag)) yield tag
+  }
+
+  async referrers(digest: string): Promise<readonly Descriptor[]> {
+    const found: Descriptor[] = []
+    try {
+      for await (const page of this.#pages(`referrers/${digest}`)) {
+        const index = readManifest(
+          this.name,
+          digest,
+          Buffer.from(JSON.stringify({ ...page, mediaType: mediaTypes.index })),
+          mediaTypes.index,
+        )
+        found.push(...index.manifests)
+      }
+      return found
+    } catch (error) {
+      if (!isMissingAt(error)) throw error
+      return (await this.#fallback(digest))?.manifests ?? []
+    }
+  }
+
+  /** What a registry that has no list of referrers keeps in its place. */
+  async #fallback(digest: string): Promise<Manifest | undefined> {
+    try {
+      return await this.manifest(fallbackTag(digest))
+    } catch (error) {
+      if (isMissingAt(error)) return undefined
+      throw error
+    }
+  }
+
+  async openBlob({ digest }: Descriptor, from: number): Promise<AsyncIterable<Buffer>> {
+    const reply = await this.connection.once(this.path(`blobs/${digest}`), {
+      scopes: this.#pull,
+      headers: from > 0 ? { range: `bytes=${from}-` } : {},
+      expects: from > 0 ? [200, 206] : [200],
+    })
+    return streamed(reply, reply.status === 206 ? 0 : from)
+  }
+
+  async hasBlob({ digest, size }: Descriptor): Promise<boolean> {
+    const reply = await this.#ask(`blobs/${digest}`, {
+      method: 'HEAD',
+      scopes: this.#push,
+      expects: [200, 404],
+    })
+    await reply.body.dump()
+    const length = reply.header('content-length')
+    return reply.status === 200 && (length === undefined || Number(length) === size)
+  }
+
+  async mountBlob({ digest }: Descriptor, from: ImageStore): Promise<boolean> {
+    if (!(from instanceof RegistryRepo) || from.connection.host !== this.connection.host) return false
+    const query = new URLSearchParams({ mount: digest, from: from.repository })
+    const reply = await this.#ask(`blobs/uploads/?${query}`, {
+      method: 'POST',
+      scopes: [...this.#push, ...from.#pull],
+      headers: { 'content-length': '0' },
+      // What a registry does not mount it takes an upload for, or says no to; the bytes then come this way.
+      expects: [201, 202, 400, 404, 405],
+    }).catch((error: unknown) => {
+      if (error instanceof TransferError && error.problem === 'denied') return undefined
+      throw error
+    })
+    if (reply === undefined) return false
+    await reply.body.dump()
+    const location = reply.header('location')
+    if (reply.status === 202 && location !== undefined) await this.cancel(new URL(location, reply.url))
+    return reply.status === 201
+  }
+
+  putBlob(blob: BlobReader): Promise<void> {
+    return upload(this, blob)
+  }
+
+  async putManifest(manifest: Manifest, reference: string): Promise<void> {
+    const reply = await this.#ask(`manifests/${reference}`, {
+      method: 'PUT',
+      scopes: this.#push,
+      headers: { 'content-type': manifest.mediaType },
+      body: manifest.bytes,
+      expects: [200, 201, 202],
+    })
+    await reply.body.dump()
+    const { subject } = manifest
+    if (subject !== undefined && reply.header('oci-subject') === undefined)
+      await this.#listReferrer(subject.digest, manifest)
+  }
+
+  /** Does what a registry of 1.0 does not: keeps the list of referrers under its tag. */
+  async #listReferrer(subject: string, manifest: Manifest): Promise<void> {
+    const current = (await this.#fallback(subject))?.manifests ?? []
+    if (current.some(({ digest }) => digest === manifest.digest)) return
+    const { artifactType, annotations } = manifest
+    const entry = { ...descriptorTo(manifest), artifactType, annotations }
+    const bytes = Buffer.from(
+      JSON.stringify({ schemaVersion: 2, mediaType: mediaTypes.index, manifests: [...current, entry] }),
+    )
+    const index = readManifest(this.name, digestOf(bytes), bytes, mediaTypes.index)
+    await this.putManifest(index, fallbackTag(subject))
+  }
+
+  /** False where it is not there. */
+  async delete(reference: string): Promise<boolean> {
+    const reply = await this.#ask(`manifests/${reference}`, {
+      method: 'DELETE',
+      scopes: [`repository:${this.repository}:delete,pull`],
+      expects: [200, 202, 204, 404],
+    })
+    await reply.body.dump()
+    return reply.status !== 404
+  }
+
+  /** One of the requests of an upload, whose body may be a stream. */
+  uploading(target: string | URL, request: Omit<RegistryRequest, 'scopes'>): Promise<RegistryReply> {
+    return this.connection.once(target, { ...request, scopes: this.#push })
+  }
+
+  async cancel(upload: URL): Promise<void> {
+    // Also after Ctrl-C, and never for long: the registry forgets it by itself.
+    const signal = AbortSignal.timeout(CANCEL_MS)
+    const request = { method: 'DELETE', expects: [200, 202, 204, 404], signal } as const
+    const reply = await this.uploading(upload, request).catch(() => undefined)
+    await reply?.body.dump().catch(() => undefined)
+  }
+
+  path(rest: string): string {
+    return `/v2/${this.repository}/${rest}`
+  }
+
+  #ask(rest: string, request: RegistryRequest & { readonly body?: Buffer }): Promise<RegistryReply> {
+    return this.connection.ask(this.path(rest), request)
+  }
+
+  #read(target: string | URL, bytesMax: number, headers: Readonly<Record<string, string>> = {}) {
+    return patiently(this.connection.signal, async () => {
+      const reply = await this.connection.once(typeof target === 'string' ? this.path(target) : target, {
+        scopes: this.#pull,
+        headers,
+        expects: [200],
+      })
+      return { reply, bytes: await boundedBytes(reply, bytesMax) }
+    })
+  }
+
+  /** A list of which each part says where the next one is. */
+  async *#pages(first: string): AsyncGenerator<Readonly<Record<string, unknown>>> {
+    const seen = new Set<string>()
+    let next: string | URL | undefined = first
+    while (next !== undefined && !seen.has(String(next))) {
+      seen.add(String(next))
+      const { bytes, reply } = await this.#read(next, LIST_BYTES_MAX)
+      yield membersOf(JSON.parse(bytes.toString('utf8'))) ?? {}
+      const link = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(reply.header('link') ?? '')?.[1]
+      next = link === undefined ? undefined : new URL(link, reply.url)
+    }
+  }
+}
+
+/** The bytes of an answer but for the first ones; a break is one that may pass. */
+async function* streamed({ body, url }: RegistryReply, skipped: number): AsyncGenerator<Buffer> {
+  let skip = skipped
+  try {
+    for await (const part of body as Readable & AsyncIterable<Buffer>) {
+      const rest = skip > 0 ? part.subarray(skip) : part
+      skip -= part.length - rest.length
+      if (rest.length > 0) yield rest
+    }
+  } catch (error) {
+    if (error instanceof TransferError || error instanceof Passing) throw error
+    throw new Passing(
+      new TransferError('unreachable', url.host, `the connection to ${url.host} breaks again and again`, {
+        cause: error,
+      }),
+    )
+  }
+}

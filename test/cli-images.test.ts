@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { newName } from './support/cast.ts'
+import { type CommandLine, commandLine } from './support/command-line.ts'
+import { cleanups, temporaryDirectory } from './support/process.ts'
+import {
+  bearerOf,
+  hostOf,
+  type OciClient,
+  ociClient,
+  pushable,
+  pushImage,
+  putManifest,
+  testImage,
+  types,
+} from './support/registry.ts'
+import { makeOrganization } from './support/tenant.ts'
+
+/** The commands of `berth images` that name images. On SQLite alone: what a command does is a request. */
+
+const sqlite = { name: 'sqlite', open: undefined } as const
+
+describe('berth images', { concurrency: 3 }, () => {
+  const cleanup = cleanups()
+  let berth: TestBerth
+  let client: OciClient
+  let cli: CommandLine
+  before(async () => {
+    berth = await startTestBerth(sqlite)
+    client = ociClient(berth, await bearerOf(berth, berth.owner))
+    cli = commandLine(cleanup, berth.url, { BERTH_TOKEN: berth.token })
+    await makeOrganization(berth, 'acme')
+  })
+  after(async () => {
+    await cleanup.run()
+    await berth.stop()
+  })
+  const images = (...args: string[]) => cli.ok(['images', ...args])
+  const json = async (...args: string[]) => JSON.parse(await images(...args, '--json'))
+  const refused = async (code: number, says: RegExp, ...args: string[]) => {
+    const finished = await cli.run(['images', ...args])
+    assert.equal(finished.code, code, finished.stderr)
+    assert.match(finished.stderr, says)
+    assert.equal(finished.stdout, '')
+  }
+  const name = () => `acme/team/${newName('app')}`
+
+  test('an image is looked at: its manifest to the byte, its digest, its platforms and its size', async () => {
+    const repo = name()
+    const shared = testImage({}, { layerBytes: 2000 })
+    const other = testImage(
+      { layers: JSON.parse(shared.manifest.toString()).layers },
+      { architecture: 'arm64' },
+    )
+    for (const image of [shared, other]) await pushImage(client, repo, image)
+    const manifests = [shared, other].map(({ descriptor }, at) => ({
+      ...descriptor,
+      platform: { os: 'linux', architecture: ['amd64', 'arm64'][at] },
+    }))
+    const annotations = { 'org.opencontainers.image.title': 'App' }
+    const index = pushable({ schemaVersion: 2, mediaType: types.index, manifests, annotations })
+    await putManifest(client, repo, '1', index)
+
+    assert.equal(await images('manifest', `${repo}:1`), index.manifest.toString())
+    assert.equal(
+      await images('manifest', `${repo}@${other.digest}`, '-o', 'table'),
+      other.manifest.toString(),
+    )
+    assert.deepEqual((await json('manifest', `${repo}:1`)).annotations, annotations)
+    assert.equal(await images('digest', `${hostOf(berth)}/${repo}:1`), `${index.digest}\n`)
+    assert.equal(await images('digest', `${repo}:1`, '--platform', 'linux/arm64'), `${other.digest}\n`)
+    assert.equal((await json('digest', `${repo}:1`)).mediaType, types.index)
+    const shown = await images('describe', `${repo}:1`)
+    assert.match(
+      shown,
+      /^NAME .*\nDIGEST .*\nTYPE .*index.*\nSIZE +2\.\d KiB\nANNOTATIONS .*=App\n\nPLATFORM /,
+    )
+    assert.match(shown, new RegExp(`\nlinux/arm64 +${other.digest} +2\\.\\d KiB +1`))
+    const one = await images('describe', `${repo}:1`, '--platform', 'linux/amd64')
+    assert.match(one, /\n\nLAYER +SIZE +TYPE\nsha256:/)
+    const described = await json('describe', `${repo}:1`)
+    assert.deepEqual(
+      described.images.map(({ platform }: { platform: string }) => platform),
+      ['linux/amd64', 'linux/arm64'],
+    )
+    assert.equal(described.images[1].config.architecture, 'arm64')
+    const sizes = (await json('size', `${repo}:1`)).items
+    assert.equal(sizes.length, 3)
+    // The layer that both have counts once.
+    assert.equal(sizes[2].size, sizes[0].size + sizes[1].size - 2000)
+    assert.equal(sizes[2].size, described.size)
+    await refused(2, /has nothing for linux\/s390x/, 'digest', `${repo}:1`, '--platform', 'linux/s390x')
+    await refused(2, /--platform must be such as/, 'digest', `${repo}:1`, '--platform', 'Linux')
+  })
+
+  test('tags are set, moved, listed, looked back on and deleted', async () => {
+    const repo = name()
+    const [first, second] = [testImage(), testImage()]
+    await pushImage(client, repo, first, '1.0')
+    await pushImage(client, repo, second, '1.1')
+    assert.deepEqual((await json('tags', 'set', `${repo}:1.0`, 'stable', 'latest')).tags, [
+      'stable',
+      'latest',
+    ])
+    assert.match(
+      await images('tags', 'move', `${repo}@${second.digest}`, 'stable'),
+      /^NAME [\s\S]*TAGS +stable\n$/,
+    )
+    assert.equal(
+      await images('tags', 'history', `${repo}:stable`, '-o', 'id'),
+      `${second.digest}\n${first.digest}\n`,
+    )
+    assert.match(await images('tags', 'history', `${repo}:stable`), /^DIGEST +SINCE\nsha256:/)
+    const names = async (...args: string[]) =>
+      (await json(...args)).items.map(({ name }: { name: string }) => name)
+    assert.deepEqual(await names('list', repo), ['1.0', '1.1', 'latest', 'stable'])
+    assert.deepEqual(await names('tags', 'list', `${hostOf(berth)}/${repo}`), [
+      '1.0',
+      '1.1',
+      'latest',
+      'stable',
+    ])
+    assert.equal((await cli.run(['images', 'tags', 'delete', `${repo}:latest`, '--yes'])).code, 0)
+    assert.deepEqual(await names('tags', 'list', '--repo', repo), ['1.0', '1.1', 'stable'])
+    await refused(2, /has no latest/, 'tags', 'delete', `${repo}:latest`, '--yes')
+    assert.equal(
+      (await cli.run(['images', 'tags', 'delete', `${repo}:latest`, '--yes', '--allow-missing'])).code,
+      0,
+    )
+    await refused(2, /name a tag/, 'tags', 'delete', repo, '--yes')
+    await refused(2, /cannot be a tag/, 'tags', 'set', `${repo}:1.0`, 'a b')
+    // An image goes with all its tags.
+    await refused(2, /Give --yes to say so/, 'delete', `${repo}:stable`)
+    assert.equal((await cli.run(['images', 'delete', `${repo}:stable`, '--yes'])).code, 0)
+    assert.deepEqual(await names('list', repo), ['1.0'])
+    await refused(
+      2,
+      /name a tag or a digest; a whole repo: berth images repos delete/,
+      'delete',
+      repo,
+      '--yes',
+    )
+    await refused(1, /has no 9/, 'tags', 'set', `${repo}:9`, 'x')
+  })
+
+  test('a name without an organization lies in the group that was named, or configured', async () => {
+    const repo = name()
+    const image = await pushImage(client, repo, testImage(), 'latest')
+    const [, , last = ''] = repo.split('/')
+    assert.equal(await images('digest', last, '--parent', 'acme/team'), `${image.digest}\n`)
+    const env = { BERTH_DEFAULT_GROUP: 'acme/team' }
+    assert.equal(await cli.ok(['images', 'digest', `${last}:latest`], { env }), `${image.digest}\n`)
+    await refused(
+      2,
+      /names no organization: write my-org\/app, docker\.io\/app, or give --parent/,
+      'digest',
+      'app',
+    )
+    await refused(2, /must have parts of lower-case letters/, 'digest', 'acme/App')
+  })
+
+  test('mistakes say what to do', async () => {
+    const repo = name()
+    const directory = temporaryDirectory(cleanup)
+    await pushImage(client, repo, testImage(), '1')
+    const file = join(directory, 'image.tar')
+    writeFileSync(file, '')
+    await refused(2, /is a file, not the directory of an OCI layout/, 'push', file, repo)
+    await refused(1, /is no OCI layout: it has no index\.json/, 'push', directory, repo)
+    await refused(2, /--jobs must be a number from 1 to 32/, 'copy', repo, `${repo}-2`, '--jobs', '0')
+    await refused(
+      2,
+      /its digest is that of the source/,
+      'copy',
+      `${repo}:1`,
+      `${repo}@sha256:${'0'.repeat(64)}`,
+    )
+    await refused(2, /without a tag/, 'copy', `${repo}:1`, `${repo}-2`, '--all-tags')
+    await refused(1, /has no nothing/, 'copy', `${repo}:nothing`, `${repo}-2`)
+    await refused(3, /127\.0\.0\.1:1 cannot be reached/, 'copy', '127.0.0.1:1/a:1', repo)
+    await refused(2, /must be oci:DIR or oci:DIR:TAG/, 'copy', 'oci:', repo)
+    // One that is no index is what it is, whatever platform was asked for.
+    assert.equal((await json('copy', `${repo}:1`, repo, '--platform', 'linux/mips')).manifests, 0)
+    // A stranger is told no more than that it is not for them.
+    const nobody = await cli.run(['images', 'digest', `${repo}:1`], { env: { BERTH_TOKEN: 'x.y.z' } })
+    assert.equal(nobody.code, 1, nobody.stderr)
+  })
+})
