@@ -183,6 +183,8 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
 
     test('what is listed as an upload can be discarded as it is listed', async () => {
       for (const size of [10, PART + 10]) await blobs.append(begun(), inChunks(randomBytes(size)))
+      const ids = await pending()
+      assert.equal(new Set(ids).size, ids.length)
       for await (const upload of blobs.uploads()) {
         assert.ok(Math.abs(Date.now() - upload.modifiedMs) < 60_000)
         assert.match(upload.id, /^[0-9a-z]+$/)

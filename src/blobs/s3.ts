@@ -7,7 +7,7 @@ import type { BlobLog, BlobSettings } from './open.ts'
 import { type FilledPart, PartBuffers } from './part-buffers.ts'
 import { type Bucket, openBucket, type Whole } from './s3-bucket.ts'
 import { errorOf, readFailure, UnusableStore } from './s3-failures.ts'
-import { type BlobStore, type ByteRange, MissingBytes, type Upload } from './store.ts'
+import { type BlobStore, type ByteRange, MissingBytes, type StoredUpload, type Upload } from './store.ts'
 
 /**
  * Blobs as objects of a bucket, under the keys that files have below their directory. An upload is a multipart upload of the key
@@ -156,22 +156,25 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
     },
 
     async *uploads() {
+      // An upload has parts and objects: it is told of once. There are few that are not finished.
+      const seen = new Map<string, StoredUpload>()
+      const see = (upload: StoredUpload) => {
+        const modifiedMs = Math.max(upload.modifiedMs, seen.get(upload.id)?.modifiedMs ?? 0)
+        seen.set(upload.id, { ...upload, modifiedMs })
+      }
       for await (const { key, uploadId, modifiedMs } of bucket.listParts('')) {
         const id = uploadOf(key)
-        yield id === undefined
-          ? { id: nameOf(uploadId), state: writeState({ copy: { key, uploadId } }), modifiedMs }
-          : { id, state: '', modifiedMs }
+        see(
+          id === undefined
+            ? { id: nameOf(uploadId), state: writeState({ copy: { key, uploadId } }), modifiedMs }
+            : { id, state: '', modifiedMs },
+        )
       }
-      let latest: { readonly id: string; readonly state: string; readonly modifiedMs: number } | undefined
-      // In the order of their keys, so those of one upload follow each other.
       for await (const { location, modifiedMs } of bucket.list(UPLOADS)) {
         const id = uploadOf(location)
-        if (id === undefined) continue
-        if (latest !== undefined && latest.id !== id) yield latest
-        const known = latest?.id === id ? latest.modifiedMs : 0
-        latest = { id, state: '', modifiedMs: Math.max(known, modifiedMs) }
+        if (id !== undefined) see({ id, state: '', modifiedMs })
       }
-      if (latest !== undefined) yield latest
+      yield* seen.values()
     },
 
     close: () => bucket.close(),

@@ -5,7 +5,7 @@ import { limits } from '../../src/core/limits.ts'
 import { collect } from '../../src/oci/collection/collect.ts'
 import type { CollectionReport } from '../../src/oci/collection/run.ts'
 import type { TestBerth } from '../support/berth.ts'
-import { onEveryDatabase } from '../support/cast.ts'
+import { onEveryStore } from '../support/cast.ts'
 import {
   digest,
   pushable,
@@ -57,7 +57,7 @@ async function stored({ berth }: TestBerth): Promise<string[]> {
 const isStored = async (berth: TestBerth, bytes: Uint8Array) =>
   (await stored(berth)).some((location) => location.includes(digest(bytes).slice('sha256:'.length)))
 
-onEveryDatabase('registry: collection', (cast) => {
+onEveryStore('registry: collection', (cast) => {
   test('a blob that no manifest needs goes after the grace, its bytes too, and nothing else does', async () => {
     const { berth } = cast()
     await run(berth, { graceMs: 0 })

@@ -5,7 +5,7 @@ import { limits } from '../../src/core/limits.ts'
 import { collect } from '../../src/oci/collection/collect.ts'
 import type { Finding } from '../../src/oci/scrub/findings.ts'
 import type { TestBerth } from '../support/berth.ts'
-import { onEveryDatabase } from '../support/cast.ts'
+import { onEveryStore } from '../support/cast.ts'
 import {
   digest,
   pushable,
@@ -51,7 +51,7 @@ const short = ({ kind, what, digest, repaired, repos, repoCount }: Finding) => (
   repoCount,
 })
 
-onEveryDatabase('registry: scrub', (cast) => {
+onEveryStore('registry: scrub', (cast) => {
   test('what is whole is whole, and a bad blob is told of with the repos that have it', async () => {
     const { berth } = cast()
     const { owner, name, organization } = await registryOf(cast())
