@@ -36,6 +36,8 @@ export function newTraffic(): Traffic {
 }
 
 const SHARED_LAYERS = 6
+/** So many manifests stay, for a server to lose a blob of. */
+const KEPT_MIN = 8
 
 /** As `client` does until it is over, or the server is gone. */
 export async function runClients(traffic: Traffic, clients: number, options: TrafficOptions): Promise<void> {
@@ -44,7 +46,8 @@ export async function runClients(traffic: Traffic, clients: number, options: Tra
     Array.from({ length: clients }, async () => {
       while (!options.isOver()) {
         try {
-          if (Math.random() < options.deletes) await deleteSome(traffic, options)
+          if (traffic.acknowledged.size > KEPT_MIN && Math.random() < options.deletes)
+            await deleteSome(traffic, options)
           else await pushSome(traffic, options, layers)
         } catch (error) {
           // Connections break when the server dies; an answer that is not the right one is a finding.

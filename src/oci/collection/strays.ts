@@ -42,7 +42,7 @@ async function requireTrust(run: CollectionRun): Promise<void> {
   if (unknown > limits.straysTrustedMax && unknown > all / 2) throw new UnknownStore(unknown, all)
 }
 
-export class UnknownStore extends Error {
+class UnknownStore extends Error {
   override readonly name = 'UnknownStore'
 
   constructor(unknown: number, all: number) {
