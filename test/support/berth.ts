@@ -69,6 +69,7 @@ export async function startTestBerth(
     ...openDb,
     // Feeds are read where a test is about that: what else it looks at must not change by itself.
     feeds: { pollMs: NEVER_MS },
+    retention: { pollMs: NEVER_MS },
     ...parts,
   })
   const { organization, identity } = await bootstrap(berth.installation, undefined)
