@@ -219,7 +219,7 @@ onEveryDatabase(
     })
 
     test('pushes and deletes go on while it runs, and what they changed stays', async () => {
-      const names = Array.from({ length: 120 }, (_, at) => `t${String(at).padStart(3, '0')}`)
+      const names = Array.from({ length: 70 }, (_, at) => `t${String(at).padStart(3, '0')}`)
       const { set, left, owner, name, run, ended, clock } = await prepared('t000')
       const image = await pushImage(owner, name, testImage(), 'base')
       for (const tag of names) await putManifest(owner, name, tag, image)
@@ -227,13 +227,13 @@ onEveryDatabase(
       await set({ retention: { enabled: true, rules: [{ patterns: ['t*'], newest: 5 }] } })
       const moved = testImage()
       await pushImage(owner, name, moved)
-      const busy = Promise.all(['t010', 't050', 't110'].map((tag) => putManifest(owner, name, tag, moved)))
+      const busy = Promise.all(['t010', 't050', 't060'].map((tag) => putManifest(owner, name, tag, moved)))
       for (const reply of await busy) assert.equal(reply.status, 201)
       await ended(asked)
       await run()
       const tags = (await left()).filter((tag) => tag.startsWith('t'))
       assert.equal(tags.length, 5)
-      for (const tag of ['t010', 't050', 't110']) assert.ok(tags.includes(tag), `${tag} of ${tags}`)
+      for (const tag of ['t010', 't050', 't060']) assert.ok(tags.includes(tag), `${tag} of ${tags}`)
     })
 
     test('who may not delete tags does not have them deleted', async () => {

@@ -70,6 +70,7 @@ export async function startTestBerth(
     // Feeds are read where a test is about that: what else it looks at must not change by itself.
     feeds: { pollMs: NEVER_MS },
     collection: { pollMs: NEVER_MS },
+    retention: { pollMs: NEVER_MS },
     ...parts,
   })
   const { organization, identity } = await bootstrap(berth.installation, undefined)

@@ -227,6 +227,19 @@ export async function makeTenant(
     'Auth.Delete': () => ({ id: randomBytes(20).toString('hex') }),
     'Images.GetArchitectures': () => ({ repoUid: repo, digest }),
     'Images.GetSize': () => ({ repoUid: repo, digest }),
+    'RepoPolicies.GetRepoPolicy': () => ({ uid: repo }),
+    'RepoPolicies.UpdateRepoPolicy': () => ({
+      repoPolicy: { uid: repo, immutableTags: { patterns: [`never-${newName()}`] } },
+    }),
+    'RepoPolicies.PreviewRetention': () => ({ uid: repo }),
+    'RepoPolicies.ApplyRetention': async () => {
+      const uid = await newRepo()
+      await call('PATCH', `${berth.url}/registry/v2beta1/repos/${uid}/policy`, {
+        token: berth.token,
+        body: { retention: { enabled: true } },
+      })
+      return { uid }
+    },
   }
   const replaced = (id: string, more: object = {}) =>
     named({ id, description: `${mark} ${newName()}`, ...more })
