@@ -39,23 +39,24 @@ onEveryStorage('the database', (opened) => {
 
   test('only a transaction that may be lost is not waited for', async () => {
     const db = opened()
-    const name = db.engine === 'sqlite' ? 'synchronous' : 'synchronous_commit'
+    const text = db.engine === 'sqlite' ? 'pragma synchronous' : 'show synchronous_commit'
     const waited = async (reader: Pick<Db['kysely'], 'executeQuery'>) => {
-      const text = db.engine === 'sqlite' ? 'pragma synchronous' : 'show synchronous_commit'
       const { rows } = await reader.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text))
-      return [2, 'on'].includes(rows[0]?.[name] as never)
+      return Object.values(rows[0] ?? {})[0]
     }
     const look = (options?: { mayBeLost: boolean }) => inTransaction(db, (tx) => waited(tx), options)
-    assert.equal(await look({ mayBeLost: true }), false)
-    assert.equal(await waited(db.kysely), true)
-    assert.equal(await look(), true)
+    // FULL is 2; a server for tests may wait for nothing at all.
+    const usual = db.engine === 'sqlite' ? 2 : await waited(db.kysely)
+    assert.equal(await look({ mayBeLost: true }), db.engine === 'sqlite' ? 1 : 'off')
+    assert.equal(await waited(db.kysely), usual)
+    assert.equal(await look(), usual)
     await assert.rejects(
       inTransaction(db, () => Promise.reject(new Error('no')), { mayBeLost: true }),
       /no/,
     )
-    assert.equal(await waited(db.kysely), true)
+    assert.equal(await waited(db.kysely), usual)
     // What is committed together is waited for as soon as one of them wants it.
-    assert.deepEqual((await Promise.all([look({ mayBeLost: true }), look()])).at(-1), true)
+    assert.equal((await Promise.all([look({ mayBeLost: true }), look()])).at(-1), usual)
   })
 
   test('a unique violation is known as one, and another failure is not', async () => {
