@@ -325,7 +325,7 @@ test('admin organization shows and changes what holds for an organization, at on
     [shown.code, shown.stdout],
     [
       0,
-      `organization  ${uid}  acme\nstatus        ready\nlimits        repos=9\nusage         identities=1 role_bindings=1\n`,
+      `organization  ${uid}  acme\nstatus        ready\nlimits        repos=9\nusage         role_bindings=1\n`,
     ],
   )
   const member = await makeIdentity({ url, token }, uid)
@@ -345,7 +345,7 @@ test('admin organization shows and changes what holds for an organization, at on
     '--json',
   )
   const { usage, ...rest } = JSON.parse(changed.stdout)
-  assert.deepEqual([usage.identities, usage.repos, usage.manifests, usage.storage_mib], [2, 0, 0, 0])
+  assert.deepEqual([usage.identities, usage.repos, usage.manifests, usage.storage_mib], [1, 0, 0, 0])
   assert.deepEqual(rest, {
     uid,
     name: 'acme',
