@@ -15,7 +15,7 @@ export const mediaTypes = {
   layer: 'application/vnd.oci.image.layer.v1.tar+gzip',
 } as const
 
-export function sha256(bytes: Buffer | string): string {
+function sha256(bytes: Buffer | string): string {
   return `sha256:${createHash('sha256').update(bytes).digest('hex')}`
 }
 
