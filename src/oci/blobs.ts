@@ -50,7 +50,8 @@ export async function getBlob(
       body: undefined,
     }
   }
-  const range = rangeOf(request, digest.text, size)
+  // Ranges are for GET alone (RFC 9110, section 14.2).
+  const range = request.isHead ? undefined : rangeOf(request, digest.text, size)
   if (range === 'unsatisfiable')
     return { status: 416, headers: { ...headers, 'content-range': `bytes */${size}` }, body: undefined }
   const { start, end } = range ?? { start: 0, end: size }
