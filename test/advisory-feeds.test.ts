@@ -176,7 +176,7 @@ onEveryDatabase(
         if (request.url !== path || answered >= 2) return sendFile(request, response, content)
         if (answered++ === 1) return void response.writeHead(503).end()
         response.writeHead(200, { etag: etagOf(content), 'content-length': content.byteLength })
-        response.write(content.subarray(0, 5000), () => setTimeout(() => response.destroy(), 20))
+        response.write(content.subarray(0, 5000), () => setTimeout(() => response.destroy(), 500))
       }
       const { uid } = await add()
       await feedOnce(api, uid, ({ state }) => state === 'STATE_FAILED')
