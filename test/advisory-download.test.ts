@@ -53,7 +53,7 @@ test('a file is fetched over TLS, and a second time only when it is another', as
 /** Sends the beginning of a file and then breaks the connection. */
 function cutAfter(bytes: number, response: ServerResponse, content: Uint8Array): void {
   response.writeHead(200, { etag: etagOf(content), 'content-length': content.byteLength })
-  response.write(content.subarray(0, bytes), () => setTimeout(() => response.destroy(), 20))
+  response.write(content.subarray(0, bytes), () => setTimeout(() => response.destroy(), 200))
 }
 
 test('a transfer that breaks goes on where it ended, in the same run and in the next', async (t) => {
