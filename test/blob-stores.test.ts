@@ -64,7 +64,7 @@ async function* breaking(bytes: Buffer) {
 
 async function read(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const all: Uint8Array[] = []
-  for await (const piece of bytes) all.push(piece)
+  for await (const piece of bytes) all.push(Buffer.from(piece))
   return Buffer.concat(all)
 }
 

@@ -11,7 +11,7 @@ after(() => rmSync(root, { recursive: true }))
 
 async function textAt(bytes: AsyncIterable<Uint8Array>): Promise<string> {
   const all: Uint8Array[] = []
-  for await (const piece of bytes) all.push(piece)
+  for await (const piece of bytes) all.push(Buffer.from(piece))
   return Buffer.concat(all).toString()
 }
 

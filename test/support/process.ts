@@ -42,7 +42,7 @@ export interface Running {
   readonly finished: Promise<Finished>
 }
 
-const TIMEOUT_MS = 30_000
+const TIMEOUT_MS = 60_000
 
 export interface RunOptions {
   readonly cwd?: string
