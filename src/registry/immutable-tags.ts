@@ -39,8 +39,9 @@ export async function requireNotImmutable(tx: Tx, repo: string, digest: string):
   // Each manifest is looked at once, however many ways lead to it: indexes in layers have very many.
   const seen = new Set([digest])
   const looking = [digest]
-  for (let at = 0; at < looking.length; at += limits.retentionRowsAtOnce) {
+  for (let at = 0; at < looking.length; ) {
     const some = looking.slice(at, at + limits.retentionRowsAtOnce)
+    at += some.length
     const tags = await tx
       .selectFrom('tags')
       .select(['name', 'uid'])
