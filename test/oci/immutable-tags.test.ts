@@ -147,6 +147,14 @@ onEveryDatabase('registry: immutable tags', (cast) => {
       ],
       [{ retention: { rules: [{}] } }, 'retention.rules[0]'],
       [{ retention: { rules: Array(limits.retentionRulesMax + 1).fill({ newest: 1 }) } }, 'retention.rules'],
+      [
+        {
+          retention: {
+            rules: Array(limits.retentionPatternsMax / 50 + 1).fill({ patterns: Array(50).fill('a') }),
+          },
+        },
+        'retention.rules',
+      ],
       [{ retention: { rules: [{ newest: limits.retentionNewestMax + 1 }] } }, 'retention.rules[0].newest'],
       [{ retention: { rules: [{ youngerThan: '1s' }] } }, 'retention.rules[0].youngerThan'],
       [
