@@ -64,6 +64,7 @@ describe('policies on the command line', () => {
     const applied = await policy('apply', 'web', '--yes', '-o', 'json')
     assert.equal(applied.code, 0, applied.stderr)
     assert.equal(JSON.parse(applied.stdout).lastRun.deletedTags, 1)
+    assert.equal((await policy('set', 'web', '--mutable')).code, 2)
     const off = await policy(
       'set',
       'web',

@@ -524,7 +524,8 @@ export interface Services {
     getRepoPolicy(uid: string, options?: CallOptions): Reply<types.RepoPolicy>
     /**
      * Changes the policy of a repo. Rules of retention that are enabled delete tags and manifests, so that
-     * whoever enables or changes them needs `tag.delete` and `manifest.delete` too.
+     * whoever enables or changes them, or changes which tags are immutable while they are enabled, needs
+     * `tag.delete` and `manifest.delete` too.
      */
     updateRepoPolicy(uid: string, patch: Partial<types.RepoPolicyInput>, options?: UpdateOptions): Reply<types.RepoPolicy>
     /**

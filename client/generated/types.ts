@@ -2829,6 +2829,8 @@ export interface PreviewRetentionRequest {
   readonly pageSize?: number | undefined
   /** Cursor taken from `next_page_token` of the page before; empty starts at the first page. */
   readonly pageToken?: string | undefined
+  /** Immutable tags to try. Unset: those of the policy. */
+  readonly immutableTags?: ImmutableTagsInput | undefined
 }
 
 /** Answer of PreviewRetention. */

@@ -121,10 +121,13 @@ export const limits = {
   registryTokenScopesMax: 50,
   /** Body of a POST to the token endpoint. */
   registryTokenBodyBytesMax: 64 * KIB,
-  /** Names of tags in one list of a policy, and characters of one. */
+  /** Names of tags in one list of a policy, characters of one, and how many of these are stars. */
   tagPatternsMax: 50,
   tagPatternCharsMax: 128,
+  tagPatternStarsMax: 8,
   retentionRulesMax: 20,
+  /** Names of tags in all rules of retention together. */
+  retentionPatternsMax: 100,
   /** Tags that one rule of retention keeps for being the newest. */
   retentionNewestMax: 1000,
   /** The least and the most that a rule of retention may call young; manifests without a tag stay at least as long as the first. */

@@ -36,12 +36,12 @@ export async function requireNotImmutable(tx: Tx, repo: string, digest: string):
   const policy = await policyIn(tx, repo)
   if ((policy?.immutableTags?.patterns.length ?? 0) === 0) return
   const root = rootOf(repo)
-  const seen = new Set<string>()
-  let looking = [digest]
-  while (looking.length > 0) {
-    const some = looking.slice(0, limits.retentionRowsAtOnce)
-    looking = looking.slice(some.length)
-    for (const one of some) seen.add(one)
+  // Each manifest is looked at once, however many ways lead to it: indexes in layers have very many.
+  const seen = new Set([digest])
+  const looking = [digest]
+  for (let at = 0; at < looking.length; ) {
+    const some = looking.slice(at, at + limits.retentionRowsAtOnce)
+    at += some.length
     const tags = await tx
       .selectFrom('tags')
       .select(['name', 'uid'])
@@ -59,6 +59,10 @@ export async function requireNotImmutable(tx: Tx, repo: string, digest: string):
       .where('digest', 'in', some)
       .where('kind', '=', 'manifest')
       .execute()
-    looking.push(...new Set(needing.map(({ manifest }) => manifest).filter((one) => !seen.has(one))))
+    for (const { manifest } of needing) {
+      if (seen.has(manifest)) continue
+      seen.add(manifest)
+      looking.push(manifest)
+    }
   }
 }

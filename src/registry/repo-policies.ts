@@ -1,9 +1,9 @@
-import { create, equals, toBinary } from '@bufbuild/protobuf'
+import { create, type DescMessage, equals, type MessageShape, toBinary } from '@bufbuild/protobuf'
 import type { Duration } from '@bufbuild/protobuf/wkt'
 import {
   type ImmutableTags,
+  ImmutableTagsSchema,
   RepoPoliciesService,
-  type RepoPolicy,
   RepoPolicySchema,
   type Retention,
   type RetentionRule,
@@ -62,8 +62,11 @@ export function repoPoliciesService(store: Store) {
         refuseIfAny(...checkImmutable(asked.immutableTags), ...checkRetention(asked.retention))
         if (equals(RepoPolicySchema, current, asked)) return { uid: scope, answer: current, unchanged: true }
         const isEnabled = asked.retention?.enabled === true
-        const isOtherRetention = !sameRetention(current.retention, asked.retention)
-        if (isEnabled && isOtherRetention)
+        const isOtherRetention = !same(RetentionSchema, current.retention, asked.retention)
+        // Tags that were immutable may be what the next run deletes.
+        const mayDeleteMore =
+          isOtherRetention || !same(ImmutableTagsSchema, current.immutableTags, asked.immutableTags)
+        if (isEnabled && mayDeleteMore)
           requireCapabilities(
             accessOf(call).grants,
             scope,
@@ -91,20 +94,24 @@ export function repoPoliciesService(store: Store) {
       })
     },
 
-    async previewRetention({ retention: tried, deletedOnly, pageSize, pageToken }, call) {
+    async previewRetention({ retention: tried, immutableTags, deletedOnly, pageSize, pageToken }, call) {
       const { scope } = allowed(call)
       const repo = await requireRepo(scope)
       if (pageSize < 0) throw invalidArgument('page_size', 'must not be negative')
-      refuseIfAny(...checkRetention(tried))
+      refuseIfAny(...checkImmutable(immutableTags), ...checkRetention(tried))
       const row = await readPolicy(db.kysely, scope)
       const policy = toPolicy(repo, row)
       const retention = tried ?? policy.retention ?? create(RetentionSchema)
-      const rules = Buffer.from(toBinary(RetentionSchema, retention)).toString('base64')
+      const immutable = create(RepoPolicySchema, {
+        immutableTags: immutableTags ?? policy.immutableTags,
+        retention,
+      })
+      const rules = Buffer.from(toBinary(RepoPolicySchema, immutable)).toString('base64')
       const question = JSON.stringify([...whoAsks(call), scope, rules, deletedOnly])
       const after = cursorIn(pageTokens, pageToken, question)?.after as [string, string] | undefined
       const { last, ...page } = await previewRetention(
         store,
-        { repo: scope, retention, immutable: policy },
+        { repo: scope, retention, immutable },
         { deletedOnly, after, size: pageSizeOf(pageSize) },
       )
       return {
@@ -136,8 +143,12 @@ export function repoPoliciesService(store: Store) {
   })
 }
 
-function sameRetention(a: RepoPolicy['retention'], b: RepoPolicy['retention']): boolean {
-  return a === undefined || b === undefined ? a === b : equals(RetentionSchema, a, b)
+function same<T extends DescMessage>(
+  schema: T,
+  a: MessageShape<T> | undefined,
+  b: MessageShape<T> | undefined,
+): boolean {
+  return a === undefined || b === undefined ? a === b : equals(schema, a, b)
 }
 
 function checkImmutable(tags: ImmutableTags | undefined): (FieldViolation | undefined)[] {
@@ -155,7 +166,15 @@ function checkRetention(retention: Retention | undefined): (FieldViolation | und
     return [
       { field: 'retention.rules', description: `must have at most ${limits.retentionRulesMax} entries` },
     ]
+  const names = rules.reduce((sum, { patterns }) => sum + patterns.length, 0)
+  const { retentionPatternsMax } = limits
   return [
+    names <= retentionPatternsMax
+      ? undefined
+      : {
+          field: 'retention.rules',
+          description: `must have at most ${retentionPatternsMax} patterns in all`,
+        },
     ...rules.flatMap((rule, at) => checkRule(rule, `retention.rules[${at}]`)),
     checkAge(untaggedAfter, 'retention.untaggedAfter'),
   ]

@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import { type RetentionVerdict, RetentionVerdictSchema } from '#gen/berth/registry/v1/repo_policies_pb.js'
 import { durationMs, timestampOf } from '../core/message.ts'
+import { giveTurn } from '../core/turns.ts'
 import { rootOf } from '../core/uid.ts'
 import { runText, sqlText } from '../storage/sql-text.ts'
 import type { Store } from '../storage/store.ts'
@@ -33,8 +34,11 @@ export async function previewRetention(
   const [kind = 'tag', name = ''] = after ?? []
   const verdicts: RetentionVerdict[] = []
   let deletedTags = 0
+  const { untaggedAfter } = of.retention
+  const until = untaggedAfter === undefined ? undefined : now - (durationMs(untaggedAfter) ?? 0)
+  const going = new Set(until === undefined ? [] : await manifestsToDelete(db, of.repo, until))
   const rules = await rulesOf(db.kysely, of, now)
-  for await (const judged of judgedTags(db.kysely, of, rules))
+  for await (const judged of judgedTags(db.kysely, of, rules, going))
     for (const { tag, deleted, reason } of judged) {
       if (deleted) deletedTags++
       const isShown = kind === 'tag' && tag.name > name && (deleted || !deletedOnly)
@@ -44,9 +48,6 @@ export async function previewRetention(
         create(RetentionVerdictSchema, { tag: tag.name, digest: tag.digest, deleted, reason, updateTime }),
       )
     }
-  const { untaggedAfter } = of.retention
-  const until = untaggedAfter === undefined ? undefined : now - (durationMs(untaggedAfter) ?? 0)
-  const going = new Set(until === undefined ? [] : await manifestsToDelete(db, of.repo, until))
   if (until !== undefined && verdicts.length <= size) {
     const from = kind === 'manifest' ? name : ''
     for await (const verdict of judgedManifests(db, of.repo, { going, until, from, deletedOnly })) {
@@ -96,6 +97,7 @@ async function* judgedManifests(
     if (rows.length === 0) return
     for (const { digest, touched_ms, tagged, needed } of rows) {
       const deleted = going.has(digest)
+      await giveTurn()
       if (deletedOnly && !deleted) continue
       const reason = deleted
         ? 'nothing needs it'

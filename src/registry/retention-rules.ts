@@ -1,5 +1,6 @@
 import type { RepoPolicy, Retention, RetentionRule } from '#gen/berth/registry/v1/repo_policies_pb.js'
 import { durationMs } from '../core/message.ts'
+import { giveTurn } from '../core/turns.ts'
 import { rootOf } from '../core/uid.ts'
 import type { Reader } from '../storage/db.ts'
 import type { TagRow } from '../storage/tables.ts'
@@ -35,13 +36,18 @@ export interface RulesOf {
   readonly immutable: Pick<RepoPolicy, 'immutableTags'>
 }
 
+const immutableTag = { deleted: false, reason: 'immutable' } as const
+
 /** Looks at all tags of a repo to know the newest ones. */
 export async function rulesOf(reader: Reader, of: RulesOf, nowMs: number): Promise<Rules> {
   const { retention, immutable } = of
   const ranked = retention.rules.map((rule) => (rule.newest === 0 ? undefined : ranking(rule)))
   if (ranked.some((ranking) => ranking !== undefined))
     for await (const tags of tagPages(reader, of.repo))
-      for (const tag of tags) for (const ranking of ranked) ranking?.add(tag)
+      for (const tag of tags) {
+        for (const ranking of ranked) ranking?.add(tag)
+        await giveTurn()
+      }
   const newest = ranked.map((ranking) => ranking?.newest())
   const keeps = (rule: RetentionRule, at: number, tag: JudgedTag): boolean =>
     isAbout(rule, tag.name) &&
@@ -50,7 +56,7 @@ export async function rulesOf(reader: Reader, of: RulesOf, nowMs: number): Promi
   return {
     newest: newest.filter((some) => some !== undefined),
     judge(tag) {
-      if (isImmutable(immutable, tag.name)) return { deleted: false, reason: 'immutable' }
+      if (isImmutable(immutable, tag.name)) return immutableTag
       if (retention.rules.length === 0) return { deleted: false, reason: 'there are no rules for tags' }
       const at = retention.rules.findIndex((rule, at) => keeps(rule, at, tag))
       return at < 0
@@ -122,6 +128,24 @@ export function subjectOfTag(name: string): string | undefined {
   return tagOfManifest.exec(name)?.[1]?.replace('-', ':')
 }
 
+/** Tags that go with a manifest: those about it that are not immutable. */
+export async function tagsAbout(
+  reader: Reader,
+  { repo, immutable }: Pick<RulesOf, 'repo' | 'immutable'>,
+  digest: string,
+): Promise<TagRow[]> {
+  const prefix = digest.replace(':', '-')
+  const tags = await reader
+    .selectFrom('tags')
+    .selectAll()
+    .where('root', '=', rootOf(repo))
+    .where('parent', '=', repo)
+    .where('name', '>=', prefix)
+    .where('name', '<', `${prefix}~`)
+    .execute()
+  return tags.filter(({ name }) => subjectOfTag(name) === digest && !isImmutable(immutable, name))
+}
+
 /** Which of these digests are manifests of a repo. */
 export async function manifestsAmong(
   reader: Reader,
@@ -139,16 +163,29 @@ export async function manifestsAmong(
   return new Set(rows.map(({ digest }) => digest))
 }
 
-/** Judges all tags of a repo, a page at a time. */
-export async function* judgedTags(reader: Reader, of: RulesOf, rules: Rules): AsyncGenerator<Judged[]> {
+/** Judges all tags of a repo, a page at a time. `going`: manifests that are there and do not stay, nor do the tags about them. */
+export async function* judgedTags(
+  reader: Reader,
+  of: RulesOf,
+  rules: Rules,
+  going: ReadonlySet<string> = new Set(),
+): AsyncGenerator<Judged[]> {
   for await (const tags of tagPages(reader, of.repo)) {
     const subjects = tags.map(({ name }) => subjectOfTag(name)).filter((digest) => digest !== undefined)
     const there = await manifestsAmong(reader, of.repo, subjects)
-    yield tags.map((tag) => {
-      const subject = subjectOfTag(tag.name)
-      if (subject !== undefined && there.has(subject))
-        return { tag, deleted: false, reason: 'it belongs to a manifest that is there' }
-      return { tag, ...rules.judge(tag) }
-    })
+    const judged: Judged[] = []
+    for (const tag of tags) {
+      const subject = subjectOfTag(tag.name) ?? ''
+      const verdict = !there.has(subject)
+        ? rules.judge(tag)
+        : !going.has(subject)
+          ? { deleted: false, reason: 'it belongs to a manifest that is there' }
+          : isImmutable(of.immutable, tag.name)
+            ? immutableTag
+            : { deleted: true, reason: 'it belongs to a manifest that goes' }
+      judged.push({ tag, ...verdict })
+      await giveTurn()
+    }
+    yield judged
   }
 }

@@ -11,7 +11,6 @@ import { deleteManifests } from '../storage/registry-usage.ts'
 import { lockResource } from '../storage/rows.ts'
 import { runInTransaction, sqlText } from '../storage/sql-text.ts'
 import type { Store } from '../storage/store.ts'
-import { isImmutable } from './immutable-tags.ts'
 import { keepPolicy, type TakenPolicy } from './retention-rows.ts'
 import {
   type JudgedTag,
@@ -21,6 +20,7 @@ import {
   type RulesOf,
   rulesOf,
   subjectOfTag,
+  tagsAbout,
 } from './retention-rules.ts'
 import { removeTag } from './tags.ts'
 import { keepers, manifestsToDelete } from './untagged-manifests.ts'
@@ -130,13 +130,14 @@ async function requireStillThere(
 
 async function deleteSomeManifests(
   policy: TakenPolicy,
-  { repo, immutable }: RulesOf,
+  of: RulesOf,
   digests: readonly string[],
   until: number,
   options: RetentionRunOptions,
 ): Promise<void> {
   const { store, counts } = options
   const { db } = store
+  const { repo } = of
   const deleted = await inHeldRepo(policy, options, async (tx) => {
     const n = { tags: 0, manifests: 0 }
     // One after the other: what kept the next may be the one before.
@@ -148,7 +149,7 @@ async function deleteSomeManifests(
       if ((await runInTransaction(tx, text, sql)).length === 0) continue
       await deleteManifests(db, tx, repo, [digest])
       await record(tx, options, 'berth.registry.v1.Distribution/DeleteManifest', repo)
-      n.tags += await removeTagsAbout(tx, repo, digest, immutable, options)
+      n.tags += await removeTagsAbout(tx, of, digest, options)
       n.manifests++
     }
     return n
@@ -160,21 +161,11 @@ async function deleteSomeManifests(
 /** Tags of signatures, and of what else is attached to a manifest that is gone. */
 async function removeTagsAbout(
   tx: Tx,
-  repo: string,
+  of: RulesOf,
   digest: string,
-  immutable: RulesOf['immutable'],
   options: RetentionRunOptions,
 ): Promise<number> {
-  const prefix = digest.replace(':', '-')
-  const tags = await tx
-    .selectFrom('tags')
-    .selectAll()
-    .where('root', '=', rootOf(repo))
-    .where('parent', '=', repo)
-    .where('name', '>=', prefix)
-    .where('name', '<', `${prefix}~`)
-    .execute()
-  const doomed = tags.filter(({ name }) => !isImmutable(immutable, name))
+  const doomed = await tagsAbout(tx, of, digest)
   for (const tag of doomed) {
     await removeTag(options.store, tx, tag)
     await record(tx, options, fullNameOf(TagsService.method.deleteTag), tag.uid)

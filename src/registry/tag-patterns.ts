@@ -7,12 +7,14 @@ import { limits } from '../core/limits.ts'
 const patternText = /^[a-zA-Z0-9_.*?-]+$/
 
 export function checkPatterns(patterns: readonly string[], field: string): (FieldViolation | undefined)[] {
-  const { tagPatternsMax, tagPatternCharsMax } = limits
+  const { tagPatternsMax, tagPatternCharsMax, tagPatternStarsMax } = limits
   if (patterns.length > tagPatternsMax)
     return [{ field, description: `must have at most ${tagPatternsMax} entries` }]
-  const description = `must be the name of a tag, with * and ? for other characters, of at most ${tagPatternCharsMax} characters`
+  const description = `must be the name of a tag, with * and ? for other characters, of at most ${tagPatternCharsMax} characters, ${tagPatternStarsMax} of them *`
   return patterns.map((pattern, at) =>
-    pattern.length <= tagPatternCharsMax && patternText.test(pattern)
+    pattern.length <= tagPatternCharsMax &&
+    patternText.test(pattern) &&
+    pattern.split('*').length - 1 <= tagPatternStarsMax
       ? undefined
       : { field: `${field}[${at}]`, description },
   )
@@ -23,18 +25,33 @@ export function matchesAny(patterns: readonly string[], name: string): boolean {
 }
 
 /**
- * What a star stands for grows by one character where the rest does not fit, and only the last star is ever tried again: at most as many
- * steps as the pattern times the name is long.
+ * What stands between two stars is looked for from where the one before ended, each in one go, and never tried elsewhere again: the first
+ * place where it fits leaves the most room for the rest.
  */
 export function matches(pattern: string, name: string): boolean {
-  let [at, inName] = [0, 0]
-  let [star, starEnd] = [-1, 0]
-  while (inName < name.length) {
-    if (pattern[at] === '*') [star, starEnd, at] = [at, inName, at + 1]
-    else if (pattern[at] === '?' || pattern[at] === name[inName]) [at, inName] = [at + 1, inName + 1]
-    else if (star >= 0) [starEnd, inName, at] = [starEnd + 1, starEnd + 1, star + 1]
-    else return false
+  const [first = '', ...rest] = pattern.split('*')
+  const last = rest.pop()
+  if (last === undefined) return first.length === name.length && fits(first, name, 0)
+  const end = name.length - last.length
+  if (end < first.length || !fits(first, name, 0) || !fits(last, name, end)) return false
+  let at = first.length
+  for (const piece of rest) {
+    const found = placeOf(piece, name, at)
+    if (found < 0 || found + piece.length > end) return false
+    at = found + piece.length
   }
-  while (pattern[at] === '*') at++
-  return at === pattern.length
+  return true
+}
+
+function placeOf(piece: string, name: string, from: number): number {
+  if (!piece.includes('?')) return name.indexOf(piece, from)
+  for (let at = from; at + piece.length <= name.length; at++) if (fits(piece, name, at)) return at
+  return -1
+}
+
+function fits(piece: string, name: string, from: number): boolean {
+  if (!piece.includes('?')) return name.startsWith(piece, from)
+  for (let at = 0; at < piece.length; at++)
+    if (piece[at] !== '?' && piece[at] !== name[from + at]) return false
+  return from + piece.length <= name.length
 }

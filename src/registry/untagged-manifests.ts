@@ -1,4 +1,5 @@
 import { limits } from '../core/limits.ts'
+import { giveTurn } from '../core/turns.ts'
 import { rootOf } from '../core/uid.ts'
 import type { Db } from '../storage/db.ts'
 import { runText, sqlText } from '../storage/sql-text.ts'
@@ -16,6 +17,8 @@ export const keepers = {
   tag: `exists (select 1 from tags t where t.root = m.root and t.digest = m.digest and t.parent = m.repo)`,
   index: `exists (select 1 from manifest_references r where r.root = m.root and r.repo = m.repo and r.digest = m.digest and r.kind = 'manifest')`,
   subject: `(m.subject <> '' and exists (select 1 from manifests s where s.root = m.root and s.repo = m.repo and s.digest = m.subject))`,
+  taggedIndex: `exists (select 1 from manifest_references r join tags t on t.root = r.root and t.digest = r.manifest and t.parent = r.repo
+    where r.root = m.root and r.repo = m.repo and r.digest = m.digest and r.kind = 'manifest')`,
 } as const
 
 const PAGE = 1000
@@ -24,11 +27,16 @@ const PAGE = 1000
  * Those that go, before the ones that they keep: first what nothing keeps, then what only that kept, and so on. `until`: when they were
  * left at the latest.
  */
-export async function manifestsToDelete(db: Db, repo: string, until: number): Promise<string[]> {
+export async function manifestsToDelete(
+  db: Db,
+  repo: string,
+  until: number,
+  most: number = limits.retentionManifestsMax,
+): Promise<string[]> {
   const candidates = new Map<string, Untagged>()
   for await (const page of oldUntagged(db, repo, until)) {
     for (const manifest of page) candidates.set(manifest.digest, manifest)
-    if (candidates.size >= limits.retentionManifestsMax) break
+    if (candidates.size >= most) break
   }
   const going = new Set<string>()
   const keptBy = await whatKeeps(db, repo, candidates)
@@ -36,7 +44,12 @@ export async function manifestsToDelete(db: Db, repo: string, until: number): Pr
   const left = new Map<string, number>()
   for (const [digest, keepers] of keptBy) {
     left.set(digest, keepers.size)
-    for (const keeper of keepers) keeps.set(keeper, [...(keeps.get(keeper) ?? []), digest])
+    for (const keeper of keepers) {
+      const kept = keeps.get(keeper)
+      if (kept === undefined) keeps.set(keeper, [digest])
+      else kept.push(digest)
+    }
+    await giveTurn()
   }
   const free = [...keptBy].filter(([, keepers]) => keepers.size === 0).map(([digest]) => digest)
   for (let at = 0; at < free.length; at++) {
@@ -47,20 +60,23 @@ export async function manifestsToDelete(db: Db, repo: string, until: number): Pr
       left.set(kept, n)
       if (n === 0) free.push(kept)
     }
+    await giveTurn()
   }
   return [...going]
 }
 
+/** Without what an index with a tag needs: that never goes, and must not take the place of what does. */
 async function* oldUntagged(db: Db, repo: string, until: number): AsyncGenerator<Untagged[]> {
   let after = ''
   for (;;) {
     const sql = sqlText(db.engine)
     const text = `select digest, subject, touched_ms from manifests m
       where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)} and digest > ${sql.bind(after)}
-        and touched_ms <= ${sql.bind(until)} and not ${keepers.tag} order by digest limit ${PAGE}`
+        and touched_ms <= ${sql.bind(until)} and not ${keepers.tag} and not ${keepers.taggedIndex} order by digest limit ${PAGE}`
     const rows = await runText<Untagged>(db, text, sql)
     if (rows.length === 0) return
     yield rows
+    await giveTurn()
     after = rows.at(-1)?.digest ?? ''
   }
 }

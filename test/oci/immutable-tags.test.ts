@@ -92,6 +92,38 @@ onEveryDatabase('registry: immutable tags', (cast) => {
     assertRefused(await api.get(path), missing('registry.chainguard.dev/Repo', repo))
   })
 
+  test('indexes in layers, with more ways to a manifest than can be gone, are looked at once each', async () => {
+    const { owner, name, other, repo } = await prepared(releases)
+    const { kysely } = cast().berth.berth.installation.store.db
+    const [root = ''] = repo.split('/')
+    // Any 50 of a layer that follow each other are needed by all 200 of the next.
+    const at = (layer: number, n: number) =>
+      layer === 0 ? other.digest : `layer ${layer} ${String(n).padStart(3, '0')}`
+    for (let layer = 1; layer <= 10; layer++) {
+      const rows = Array.from({ length: 800 }, (_, n) => {
+        const manifest = at(layer, 4 * (Math.floor(n / 4) % 50) + (n % 4))
+        return { root, repo, digest: at(layer - 1, Math.floor(n / 4)), manifest, kind: 'manifest' as const }
+      })
+      await kysely
+        .insertInto('manifest_references')
+        .values(rows)
+        .onConflict((conflict) => conflict.doNothing())
+        .execute()
+    }
+    const startMs = performance.now()
+    assert.equal((await owner.ask('DELETE', `${name}/manifests/${other.digest}`)).status, 202)
+    assert.ok(performance.now() - startMs < 3000)
+    await pushImage(owner, name, other)
+    await kysely
+      .updateTable('tags')
+      .set({ digest: at(10, 7) })
+      .where('parent', '=', repo)
+      .where('name', '=', 'v1.0')
+      .execute()
+    const refused = await owner.ask('DELETE', `${name}/manifests/${other.digest}`)
+    assert.match(refused.json.errors[0].message, /tag v1\.0 is immutable/)
+  })
+
   test('policies are read and changed by who may, as other resources are', async () => {
     const { api, repo, path, organization, member } = await prepared(releases)
     const fresh = await api.post(`registry/repos/${organization.uid}`, { name: 'fresh' })
@@ -115,6 +147,14 @@ onEveryDatabase('registry: immutable tags', (cast) => {
       ],
       [{ retention: { rules: [{}] } }, 'retention.rules[0]'],
       [{ retention: { rules: Array(limits.retentionRulesMax + 1).fill({ newest: 1 }) } }, 'retention.rules'],
+      [
+        {
+          retention: {
+            rules: Array(limits.retentionPatternsMax / 50 + 1).fill({ patterns: Array(50).fill('a') }),
+          },
+        },
+        'retention.rules',
+      ],
       [{ retention: { rules: [{ newest: limits.retentionNewestMax + 1 }] } }, 'retention.rules[0].newest'],
       [{ retention: { rules: [{ youngerThan: '1s' }] } }, 'retention.rules[0].youngerThan'],
       [

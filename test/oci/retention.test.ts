@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../src/core/limits.ts'
+import { manifestsToDelete } from '../../src/registry/untagged-manifests.ts'
 import { assertRefused, denied, newName, onEveryDatabase, precondition } from '../support/cast.ts'
 import {
   pushable,
@@ -200,9 +201,9 @@ onEveryDatabase(
       const gone = [images['old'] as TestImage, inOld, oldIndex, sbomOfOld].map(({ digest }) => digest).sort()
       assert.deepEqual(
         told.verdicts.map(({ digest }) => digest),
-        gone,
+        [signature.digest, ...gone],
       )
-      assert.deepEqual(told.counts, [0, 4])
+      assert.deepEqual(told.counts, [1, 4])
       const why = reasons((await preview()).verdicts)
       assert.equal(why[inNew.digest], 'an index needs it')
       assert.equal(why[sbomOfNew.digest], 'its subject is there')
@@ -216,6 +217,69 @@ onEveryDatabase(
       await age(DAY_MS + 1000)
       assert.equal((await run()).deletedManifests, 2)
       assert.equal(await has(signature), false)
+    })
+
+    test('tags of a manifest that goes are told of and go with it, names that only look like them stay', async () => {
+      const { set, run, preview, left, owner, name, clock, ended, age } = await prepared('base')
+      const loose = await pushImage(owner, name, testImage())
+      const about = loose.digest.replace(':', '-')
+      const names = [`${about}.sig`, `${about}ab-release`, `${about}.immutable`]
+      for (const tag of names) await pushImage(owner, name, testImage(), tag)
+      const enabledMs = clock()
+      await set({
+        immutableTags: { patterns: ['*.immutable'] },
+        retention: { enabled: true, untaggedAfter: DAY, rules: [{ patterns: ['*'] }] },
+      })
+      await ended(enabledMs)
+      await age(DAY_MS + 1000)
+      const { verdicts, counts } = await preview()
+      const why = reasons(verdicts)
+      assert.deepEqual(
+        names.map((tag) => why[tag]),
+        ['it belongs to a manifest that goes', 'rule 1 keeps it', 'immutable'],
+      )
+      assert.deepEqual(counts, [1, 1])
+      const { deletedTags, deletedManifests } = await run()
+      assert.deepEqual([deletedTags, deletedManifests], counts)
+      assert.deepEqual(await left(), ['base', ...names.slice(1).sort()])
+    })
+
+    test('what an index with a tag needs does not take the place of what goes', async () => {
+      const { owner, name, repo, age, clock } = await prepared('base')
+      const made = [testImage(), testImage(), testImage(), testImage()].sort((a, b) =>
+        a.digest < b.digest ? -1 : 1,
+      )
+      for (const image of made) await pushImage(owner, name, image)
+      const manifests = made.slice(0, 3).map(({ descriptor }) => descriptor)
+      const index = pushable({ schemaVersion: 2, mediaType: types.index, manifests })
+      assert.equal((await putManifest(owner, name, 'all', index)).status, 201)
+      await age(DAY_MS)
+      const { db } = cast().berth.berth.installation.store
+      assert.deepEqual(await manifestsToDelete(db, repo, clock(), 1), [made[3]?.digest])
+    })
+
+    test('very many manifests without a tag that refer to one are judged in little time', async () => {
+      const { owner, name, repo, age, clock } = await prepared('base')
+      const subject = await pushImage(owner, name, testImage())
+      await age(DAY_MS)
+      const { db } = cast().berth.berth.installation.store
+      const model = await db.kysely
+        .selectFrom('manifests')
+        .selectAll()
+        .where('repo', '=', repo)
+        .executeTakeFirstOrThrow()
+      const digests = Array.from({ length: 12_000 }, (_, n) => `sha256:${String(n).padStart(64, '0')}`)
+      for (let at = 0; at < digests.length; at += 1000)
+        await db.kysely
+          .insertInto('manifests')
+          .values(
+            digests.slice(at, at + 1000).map((digest) => ({ ...model, digest, subject: subject.digest })),
+          )
+          .execute()
+      const startMs = performance.now()
+      const going = await manifestsToDelete(db, repo, clock())
+      assert.ok(performance.now() - startMs < 4000)
+      assert.deepEqual([going.length, going[0]], [digests.length + 1, subject.digest])
     })
 
     test('pushes and deletes go on while it runs, and what they changed stays', async () => {
@@ -248,6 +312,10 @@ onEveryDatabase(
       assertRefused(await keeper.api.post(`${path}:preview`, {}), denied)
       assert.equal((await keeper.api.patch(path, { immutableTags: { patterns: ['*'] } })).status, 200)
       assert.deepEqual((await preview()).counts, [0, 0])
+      await set({ retention: { enabled: true, rules: [{ patterns: ['b'] }] } })
+      assertRefused(await keeper.api.patch(path, { immutableTags: {} }), denied)
+      const tried = await preview({ immutableTags: {} })
+      assert.deepEqual(tried.counts, [1, 0])
     })
   },
   { retention: { pollMs: 20 } },

@@ -206,8 +206,8 @@ const commands: readonly CommandDeclaration[] = [
         ...(immutableTags !== undefined && { immutableTags }),
         ...(retention !== undefined && { retention }),
       })
-      if (retention?.enabled === true) {
-        const deleted = await client.repoPolicies.previewRetention({ uid, retention, pageSize: 1 })
+      if ((retention ?? current.retention)?.enabled === true) {
+        const deleted = await client.repoPolicies.previewRetention({ uid, ...patch, pageSize: 1 })
         await invocation.ask.confirm(`Have retention delete ${deletedOf(deleted)} of ${uid} now, and go on?`)
       }
       const updateMask = Object.keys(patch)

@@ -301,6 +301,13 @@ export declare type PreviewRetentionRequest = Message<"berth.registry.v1.Preview
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * Immutable tags to try. Unset: those of the policy.
+   *
+   * @generated from field: berth.registry.v1.ImmutableTags immutable_tags = 6;
+   */
+  immutableTags?: ImmutableTags | undefined;
 };
 
 /**
@@ -437,7 +444,8 @@ export declare const RepoPoliciesService: GenService<{
   },
   /**
    * Changes the policy of a repo. Rules of retention that are enabled delete tags and manifests, so that
-   * whoever enables or changes them needs `tag.delete` and `manifest.delete` too.
+   * whoever enables or changes them, or changes which tags are immutable while they are enabled, needs
+   * `tag.delete` and `manifest.delete` too.
    *
    * @generated from rpc berth.registry.v1.RepoPoliciesService.UpdateRepoPolicy
    */
