@@ -1,5 +1,6 @@
 import type { StoredBytes, StoredUpload } from '../../blobs/store.ts'
 import { readLocation } from '../blob-locations.ts'
+import { rowsOf } from '../known-bytes.ts'
 import { nobodys, reposWith } from './findings.ts'
 import type { ScrubOptions } from './run.ts'
 
@@ -25,31 +26,21 @@ export async function scrubStore(options: ScrubOptions): Promise<void> {
 async function compare(options: ScrubOptions, found: readonly StoredBytes[]): Promise<void> {
   const { store, onFinding, signal, orphanAgeMs } = options
   signal?.throwIfAborted()
-  const digestOf = ({ location }: StoredBytes) => readLocation(location)?.digest ?? ''
-  const digests = [...new Set(found.map(digestOf))].filter((digest) => digest !== '')
-  const rows =
-    digests.length === 0
-      ? []
-      : await store.db.kysely
-          .selectFrom('blobs')
-          .select(['digest', 'location', 'size'])
-          .where('digest', 'in', digests)
-          .execute()
-  const known = new Map(rows.map((row) => [row.location, row]))
+  const known = await rowsOf(store, found)
   for (const stored of found) {
     const { location, size: bytes, modifiedMs } = stored
     const row = known.get(location)
     if (row === undefined) {
       const age = store.clock() - Math.max(modifiedMs, readLocation(location)?.chosenMs ?? 0)
       if (age < orphanAgeMs) continue
-      const digest = digestOf(stored)
+      const digest = readLocation(location)?.digest ?? ''
       const reason =
         digest === ''
           ? 'the registry gives nothing such a name: it stays'
           : 'the database does not know it; a collection takes it'
       onFinding({ kind: 'orphan', what: 'blob', digest, location, bytes, reason, ...nobodys })
     } else if (bytes > Number(row.size)) {
-      const reason = `it has ${bytes} bytes, not ${row.size}, and only those are given out`
+      const reason = `it has ${bytes} bytes, not ${row.size}: Berth gives out only those, a bucket that clients are sent to all`
       const repos = await reposWith(store.db, row.digest)
       onFinding({
         kind: 'damaged',
