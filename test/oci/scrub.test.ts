@@ -8,6 +8,7 @@ import type { Finding } from '../../src/oci/scrub/findings.ts'
 import type { TestBerth } from '../support/berth.ts'
 import { onEveryStore } from '../support/cast.ts'
 import {
+  descriptor,
   digest,
   pushable,
   pushBlob,
@@ -160,6 +161,34 @@ onEveryStore('registry: scrub', (cast) => {
     assert.equal((await putManifest(owner, name, 'v1', bad)).status, 201)
     await owner.ask('DELETE', `${name}/manifests/${index.digest}`)
     assert.deepEqual((await scrubbed(berth)).findings, [])
+  })
+
+  test('layers that need not be here, and blobs of an index, are nothing wrong; without bytes they are', async () => {
+    const { berth } = cast()
+    const { owner, name } = await registryOf(cast())
+    const layer = randomBytes(50)
+    const foreign = descriptor('application/vnd.oci.image.layer.nondistributable.v1.tar+gzip', layer)
+    const image = await pushImage(owner, name, testImage({ layers: [foreign] }))
+    const entry = randomBytes(20)
+    const manifests = [descriptor('text/plain', entry), image.descriptor]
+    const index = pushable({ schemaVersion: 2, mediaType: types.index, manifests })
+    await pushBlob(owner, name, entry)
+    assert.equal((await putManifest(owner, name, 'all', index)).status, 201)
+    assert.deepEqual((await scrubbed(berth)).findings, [])
+    await pushBlob(owner, name, layer)
+    assert.deepEqual((await scrubbed(berth)).findings, [])
+    assert.equal((await putManifest(owner, name, 'v1', image)).status, 201)
+    assert.deepEqual((await scrubbed(berth)).findings, [])
+    await berth.berth.installation.store.db.kysely
+      .deleteFrom('repo_blobs')
+      .where('digest', 'in', [digest(layer), digest(entry)])
+      .execute()
+    const { findings } = await scrubbed(berth)
+    assert.deepEqual(
+      new Set(findings.map(({ kind, digest }) => `${kind} ${digest}`)),
+      new Set([`missing ${digest(layer)}`, `missing ${digest(entry)}`]),
+    )
+    for (const blob of [layer, entry]) await pushBlob(owner, name, blob)
   })
 
   test('it reads as much as it may, and goes on from there', async () => {
