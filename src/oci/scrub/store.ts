@@ -1,5 +1,5 @@
 import type { StoredBytes, StoredUpload } from '../../blobs/store.ts'
-import { readLocation } from '../blob-locations.ts'
+import { isOwnUpload, readLocation } from '../blob-locations.ts'
 import { rowsOf } from '../known-bytes.ts'
 import { nobodys, reposWith } from './findings.ts'
 import type { ScrubOptions } from './run.ts'
@@ -7,6 +7,8 @@ import type { ScrubOptions } from './run.ts'
 /** All that the store has: what the database does not know, and what has grown. */
 
 const AT_ONCE = 500
+
+const foreign = 'the registry gives nothing such a name: it stays'
 
 export async function scrubStore(options: ScrubOptions): Promise<void> {
   const some: StoredBytes[] = []
@@ -34,10 +36,7 @@ async function compare(options: ScrubOptions, found: readonly StoredBytes[]): Pr
       const age = store.clock() - Math.max(modifiedMs, readLocation(location)?.chosenMs ?? 0)
       if (age < orphanAgeMs) continue
       const digest = readLocation(location)?.digest ?? ''
-      const reason =
-        digest === ''
-          ? 'the registry gives nothing such a name: it stays'
-          : 'the database does not know it; a collection takes it'
+      const reason = digest === '' ? foreign : 'the database does not know it; a collection takes it'
       onFinding({ kind: 'orphan', what: 'blob', digest, location, bytes, reason, ...nobodys })
     } else if (bytes > Number(row.size)) {
       const reason = `it has ${bytes} bytes, not ${row.size}: Berth gives out only those, a bucket that clients are sent to all`
@@ -69,15 +68,10 @@ async function compareUploads(options: ScrubOptions, found: readonly StoredUploa
     )
     .execute()
   const known = new Set(rows.map(({ id }) => id))
-  for (const { id, modifiedMs } of found)
-    if (!known.has(id) && store.clock() - modifiedMs >= orphanAgeMs)
-      onFinding({
-        kind: 'orphan',
-        what: 'upload',
-        digest: '',
-        location: id,
-        bytes: 0,
-        reason: 'no upload is known by this id; a collection takes it',
-        ...nobodys,
-      })
+  for (const upload of found) {
+    const { id, location = id, modifiedMs } = upload
+    if (known.has(id) || store.clock() - modifiedMs < orphanAgeMs) continue
+    const reason = isOwnUpload(upload) ? 'no upload is known by this id; a collection takes it' : foreign
+    onFinding({ kind: 'orphan', what: 'upload', digest: '', location, bytes: 0, reason, ...nobodys })
+  }
 }
