@@ -64,6 +64,7 @@ async function* breaking(bytes: Buffer) {
 
 async function read(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const all: Uint8Array[] = []
+  // A piece holds until the next one is asked for.
   for await (const piece of bytes) all.push(Buffer.from(piece))
   return Buffer.concat(all)
 }
@@ -206,6 +207,13 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
         assert.ok((await read(blobs.read(location, { start, end }))).equals(bytes.subarray(start, end)))
       await assert.rejects(read(blobs.read(location, { start: 0, end: PART + 1001 })), MissingBytes)
       await assert.rejects(read(blobs.read(newLocation(), { start: 0, end: 1 })), MissingBytes)
+      const beyond = blobs.read(location, { start: PART + 2000, end: PART + 2001 })
+      await assert.rejects(read(beyond), MissingBytes)
+      const empty = await kept(Buffer.of())
+      await assert.rejects(
+        read(blobs.read(empty, { start: 0, end: 5 })),
+        (error) => error instanceof MissingBytes && error.found === 0,
+      )
     })
 
     test('a reader that leaves, while it waits too, ends the reading', async () => {

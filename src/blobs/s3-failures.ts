@@ -14,6 +14,9 @@ export class UnusableStore extends Error {
 /** What S3 says and the store expects in the course of its work. */
 export type Absence = 'NoSuchKey' | 'NoSuchUpload'
 
+/** The object is not there, or ends before the range that was asked for begins. */
+const missing: readonly string[] = ['NoSuchKey', 'NoSuchUpload', 'InvalidRange']
+
 export interface S3Failure {
   /** `NoSuchBucket`, `SlowDown`, `ECONNREFUSED`, … */
   readonly code: string
@@ -66,7 +69,7 @@ export function readFailure(error: unknown): S3Failure {
   const answered = status !== undefined
   return {
     // A server that answers a HEAD has no body to say it in.
-    code: status === 404 && (told === 'NotFound' || told === 'UnknownError') ? 'NoSuchKey' : told,
+    code: status === 404 && bare.has(told) ? 'NoSuchKey' : status === 416 ? 'InvalidRange' : told,
     message: message === '' || message === 'UnknownError' ? `status ${status}` : message,
     status,
     requestId: $metadata?.requestId,
@@ -75,6 +78,8 @@ export function readFailure(error: unknown): S3Failure {
       (answered ? status >= 500 || status === 429 : connectionCode.test(told) || told === 'AggregateError'),
   }
 }
+
+const bare = new Set(['NotFound', 'UnknownError'])
 
 interface ServiceError {
   readonly name: string
@@ -87,8 +92,7 @@ interface ServiceError {
 export function errorOf({ code, message, temporary }: S3Failure, what: string): Error {
   const cause = new Error(`${code}: ${message}`)
   if (temporary) return unavailable('the store of blobs does not answer as it should', RETRY_MS, cause)
-  if (code === 'NoSuchKey' || code === 'NoSuchUpload')
-    return new MissingBytes(`S3 has not got ${what}: ${code}`, 0)
+  if (missing.includes(code)) return new MissingBytes(`S3 has not got ${what}: ${code}`, 0)
   const hint = advice[code]
   return new UnusableStore(`S3 refuses ${what}: ${code}: ${message}${hint === undefined ? '' : `; ${hint}`}`)
 }

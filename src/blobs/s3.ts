@@ -166,7 +166,12 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
         const id = uploadOf(key)
         see(
           id === undefined
-            ? { id: nameOf(uploadId), state: writeState({ copy: { key, uploadId } }), modifiedMs }
+            ? {
+                id: nameOf(uploadId),
+                state: writeState({ copy: { key, uploadId } }),
+                location: key,
+                modifiedMs,
+              }
             : { id, state: '', modifiedMs },
         )
       }

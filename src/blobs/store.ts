@@ -46,6 +46,8 @@ export interface StoredBytes {
 }
 
 export interface StoredUpload extends Pick<Upload, 'id' | 'state'> {
+  /** Where it was about to be kept, when that is all there is of it: what somebody else has begun there looks the same. */
+  readonly location?: string
   readonly modifiedMs: number
 }
 

@@ -22,6 +22,7 @@ export function addScrubCommand(admin: Command): void {
     .option('--limit <bytes>', 'end after so many bytes, such as 500GiB')
     .option('--continue', 'go on where the last scrub ended, by its --limit or cut short', false)
     .option('--repair', 'let a push of the same bytes mend what is missing or damaged', false)
+    .option('--force', 'repair, too, where most blobs are missing', false)
     .option('--json', 'print JSON', false)
     .addHelpText('after', help)
     .action((options: Options) => {
@@ -39,6 +40,7 @@ export function addScrubCommand(admin: Command): void {
             store,
             blobs,
             repair: options.repair,
+            force: options.force,
             throttle: rate === undefined ? undefined : throttleTo(rate),
             bytesMax,
             position: options.continue ? work.position : '',
@@ -67,6 +69,7 @@ interface Options {
   readonly limit?: string
   readonly continue: boolean
   readonly repair: boolean
+  readonly force: boolean
   readonly json: boolean
 }
 
@@ -78,6 +81,7 @@ It may run beside the server. Exit codes: 0 all is well, ${FOUND} something is m
 
 With --repair the server forgets bytes that are missing or damaged: whoever pushes the image again mends it in all repos that have it.
 Until then pulls of it answer 404. Damaged bytes stay where the report says, until the next collection.
+Where more than a few blobs are missing, and a tenth of all, nothing is forgotten before --force says so: the store may be the wrong one.
 
 Examples:
   berth admin scrub --rate 50MiB/s

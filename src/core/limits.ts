@@ -162,6 +162,8 @@ export const limits = {
   blobKeepingMsMax: 30 * MINUTE_MS,
   /** More bytes that no row knows than this, and than all others, are not taken unasked. */
   straysTrustedMax: 100,
+  /** More blobs that the store does not have than this, and than a tenth of all, are not forgotten unasked. */
+  missingTrustedMax: 10,
   /** An upload that is over stays for a request that began before. */
   uploadRemainsMs: HOUR_MS,
   /** How often a node looks whether a collection is due, and when that of a node that died is anybody's. */

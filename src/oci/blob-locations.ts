@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { StoredUpload } from '../blobs/store.ts'
 import type { Digest } from './digests.ts'
 
 /**
@@ -20,4 +21,9 @@ export function readLocation(location: string): Location | undefined {
     /^(sha256|sha512)\/([0-9a-f]{2})\/([0-9a-f]{64,128})\.([0-9a-z]{1,9})-[0-9a-f]{16}$/.exec(location) ?? []
   if (algorithm === undefined || prefix !== hex.slice(0, 2)) return undefined
   return { digest: `${algorithm}:${hex}`, chosenMs: Number.parseInt(time, 36) }
+}
+
+/** Whether the registry may have begun this: what it has not stays as it is. */
+export function isOwnUpload({ id, location }: Pick<StoredUpload, 'id' | 'location'>): boolean {
+  return /^[0-9a-f]{32}$/.test(id) && (location === undefined || readLocation(location) !== undefined)
 }

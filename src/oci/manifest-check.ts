@@ -74,15 +74,34 @@ export function checkManifest(bytes: Uint8Array, contentType: string | undefined
 }
 
 /** What an index names besides manifests, of whatever type, is kept as a blob. */
-export function isManifest({ mediaType }: Descriptor): boolean {
+function isManifest({ mediaType }: Descriptor): boolean {
   return images.includes(mediaType) || indexes.includes(mediaType)
 }
 
 /** Layers that their makers do not let others give out: they are had from elsewhere, and need not be here. */
-export function isDistributable({ mediaType }: Descriptor): boolean {
+function isDistributable({ mediaType }: Descriptor): boolean {
   return !/^application\/vnd\.(docker\.image\.rootfs\.foreign\.|oci\.image\.layer\.nondistributable\.)/.test(
     mediaType,
   )
+}
+
+/** What the repo of a manifest has for it: `optional` those of its blobs that need not be here, and are kept where they are. */
+export interface Needs {
+  readonly blobs: readonly Descriptor[]
+  readonly optional: ReadonlySet<Descriptor>
+  readonly manifests: readonly Descriptor[]
+}
+
+export function needsOf({ config, layers, manifests }: CheckedManifest): Needs {
+  return {
+    blobs: [
+      ...(config === undefined ? [] : [config]),
+      ...layers,
+      ...manifests.filter((entry) => !isManifest(entry)),
+    ],
+    optional: new Set(layers.filter((layer) => !isDistributable(layer))),
+    manifests: manifests.filter(isManifest),
+  }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -13,13 +13,7 @@ import type { ManifestRow } from '../storage/tables.ts'
 import { needs, requireAt } from './access.ts'
 import { CANONICAL, digestOf, requireSame } from './digests.ts'
 import { ociError } from './errors.ts'
-import {
-  type CheckedManifest,
-  checkManifest,
-  type Descriptor,
-  isDistributable,
-  isManifest,
-} from './manifest-check.ts'
+import { type CheckedManifest, checkManifest, type Descriptor, needsOf } from './manifest-check.ts'
 import { readReference } from './manifests.ts'
 import { keepRepo, repoToPush } from './repos.ts'
 import { mutatorOf, type Registry, type Visit } from './visit.ts'
@@ -96,10 +90,9 @@ function storeManifest({ store }: Registry, visit: Visit, pushed: Pushed): Promi
       content,
     }
     const isNew = await insertManifest(tx, row)
-    if (isNew) {
-      await insertReferences(tx, row, references)
-      await countManifest(db, tx, repo, digest)
-    }
+    // One that is there may name layers that came after it.
+    await insertReferences(tx, row, references)
+    if (isNew) await countManifest(db, tx, repo, digest)
     let uid: string = repo
     let unchanged = !isNew
     for (const name of tags) {
@@ -148,6 +141,7 @@ async function insertReferences(
     await tx
       .insertInto('manifest_references')
       .values(rows.slice(at, at + ROWS_AT_ONCE))
+      .onConflict((conflict) => conflict.doNothing())
       .execute()
 }
 
@@ -155,24 +149,13 @@ async function insertReferences(
  * What a manifest needs, all of which the repo has, kept until the transaction ends; and of the layers that need not be here those that
  * are. Throws MANIFEST_BLOB_UNKNOWN for what it has not, and MANIFEST_INVALID for what is of another size than the manifest says.
  */
-async function present(
-  db: Db,
-  tx: Tx,
-  repo: Uid,
-  { config, layers, manifests }: CheckedManifest,
-): Promise<Map<string, Kind>> {
-  const blobs = [
-    ...(config === undefined ? [] : [config]),
-    ...layers,
-    ...manifests.filter((entry) => !isManifest(entry)),
-  ]
-  const foreign = new Set(layers.filter((layer) => !isDistributable(layer)))
-  const children = manifests.filter(isManifest)
+async function present(db: Db, tx: Tx, repo: Uid, checked: CheckedManifest): Promise<Map<string, Kind>> {
+  const { blobs, optional, manifests } = needsOf(checked)
   return new Map([
-    ...(await presentIn(db, tx, repo, 'repo_blobs', blobs, foreign)).map(
+    ...(await presentIn(db, tx, repo, 'repo_blobs', blobs, optional)).map(
       (digest) => [digest, 'blob'] as const,
     ),
-    ...(await presentIn(db, tx, repo, 'manifests', children)).map((digest) => [digest, 'manifest'] as const),
+    ...(await presentIn(db, tx, repo, 'manifests', manifests)).map((digest) => [digest, 'manifest'] as const),
   ])
 }
 

@@ -7,7 +7,7 @@ import { fullNameOf } from '../core/method-name.ts'
 import { rootOf } from '../core/uid.ts'
 import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
-import { deleteManifests } from '../storage/registry-usage.ts'
+import { deleteManifests, holdPartsOfManifests } from '../storage/registry-usage.ts'
 import { lockResource } from '../storage/rows.ts'
 import { runInTransaction, sqlText } from '../storage/sql-text.ts'
 import type { Store } from '../storage/store.ts'
@@ -140,6 +140,7 @@ async function deleteSomeManifests(
   const { repo } = of
   const deleted = await inHeldRepo(policy, options, async (tx) => {
     const n = { tags: 0, manifests: 0 }
+    await holdPartsOfManifests(db, tx, repo, digests)
     // One after the other: what kept the next may be the one before.
     for (const digest of digests) {
       const sql = sqlText(db.engine)

@@ -114,7 +114,7 @@ export async function unlinkBlobs(
     `${table}.root = ${sql.bind(root)} and ${table}.repo = ${sql.bind(repo)}${
       digests === undefined ? '' : ` and ${table}.digest in (${sql.bindAll(digests)})`
     }`
-  await holdPartsOf(db, tx, root, 'repo_blobs', which)
+  await holdPartsOf(db, tx, root, ['repo_blobs'], which)
   const sql = sqlText(db.engine)
   const alone = await runInTransaction<{ part: string; bytes: number }>(
     tx,
@@ -143,7 +143,7 @@ export async function deleteManifests(
     `${table}.root = ${sql.bind(root)} and ${table}.repo = ${sql.bind(repo)}${
       digests === undefined ? '' : ` and ${table}.${column} in (${sql.bindAll(digests)})`
     }`
-  await holdPartsOf(db, tx, root, 'manifests', which)
+  await holdPartsOf(db, tx, root, ['manifests'], which)
   const sql = sqlText(db.engine)
   const gone = await runInTransaction<{ digest: string }>(
     tx,
@@ -162,16 +162,38 @@ export async function deleteManifests(
   return gone.map(({ digest }) => digest)
 }
 
+type Counted = 'repo_blobs' | 'manifests'
+
+/** Holds all parts that a repo, which is held, counts in, before both its manifests and its links are taken away. */
+export function holdPartsOfRepo(db: Db, tx: Tx, repo: string): Promise<void> {
+  const which = (sql: SqlText, table: string) =>
+    `${table}.root = ${sql.bind(rootOf(repo))} and ${table}.repo = ${sql.bind(repo)}`
+  return holdPartsOf(db, tx, rootOf(repo), ['manifests', 'repo_blobs'], which)
+}
+
+/** Holds parts of these manifests of a repo, which is held, before they are taken away one after the other. */
+export async function holdPartsOfManifests(
+  db: Db,
+  tx: Tx,
+  repo: string,
+  digests: readonly string[],
+): Promise<void> {
+  for (const part of [...new Set(digests.map(partOf))].sort()) await holdPart(db, tx, rootOf(repo), part)
+}
+
 /** Holds the parts that rows count in, always in one order. */
 async function holdPartsOf(
   db: Db,
   tx: Tx,
   root: string,
-  table: 'repo_blobs' | 'manifests',
-  which: (sql: SqlText, table: string) => string,
+  tables: readonly Counted[],
+  which: (sql: SqlText, table: Counted) => string,
 ): Promise<void> {
   const sql = sqlText(db.engine)
-  const text = `select distinct ${partText('digest')} as part from ${table} where ${which(sql, table)} order by 1`
+  const texts = tables.map(
+    (table) => `select ${partText('digest')} as part from ${table} where ${which(sql, table)}`,
+  )
+  const text = `select distinct part from (${texts.join(' union all ')}) as counted order by part`
   for (const { part } of await runInTransaction<{ part: string }>(tx, text, sql))
     await holdPart(db, tx, root, part)
 }

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '../../src/core/limits.ts'
 import { collect } from '../../src/oci/collection/collect.ts'
+import { type Db, inTransaction } from '../../src/storage/db.ts'
+import { unlinkBlobs } from '../../src/storage/registry-usage.ts'
+import { lockResource } from '../../src/storage/rows.ts'
 import { type Cast, newName, onEveryDatabase } from '../support/cast.ts'
-import { digest, registryOf } from '../support/registry.ts'
+import { digest, pushBlob, registryOf } from '../support/registry.ts'
 import { scrubbed } from '../support/registry-agreement.ts'
 import { newTraffic, runClients } from '../support/registry-traffic.ts'
 
@@ -61,5 +66,47 @@ onEveryDatabase('registry: collection beside pushes', (cast) => {
     const { pushed, refused, deleted, taken } = await beside(cast(), 0)
     t.diagnostic(`${pushed} manifests pushed, ${refused} refused, ${deleted} deleted, ${taken} blobs taken`)
     assert.ok(taken > 0)
+  })
+
+  test('who takes links away and a collection do not wait for each other', async () => {
+    const { owner, name } = await registryOf(cast())
+    const { blobs, installation } = cast().berth.berth
+    const { store } = installation
+    // A deadlock is tried again, and is told of here.
+    const failures: unknown[] = []
+    const db: Db = {
+      ...store.db,
+      transaction: (work, options) =>
+        store.db.transaction(work, options).catch((error) => {
+          failures.push(error)
+          throw error
+        }),
+    }
+    const digests: string[] = []
+    for (let n = 0; n < 2; n++) digests.push(await pushBlob(owner, name, randomBytes(20)))
+    // The other way round than a collection, which takes them in their order.
+    const [last = '', first = ''] = digests.sort().reverse()
+    const { repo } = await db.kysely
+      .selectFrom('repo_blobs')
+      .select('repo')
+      .where('digest', 'in', digests)
+      .executeTakeFirstOrThrow()
+    const collected = await inTransaction(db, async (tx) => {
+      await lockResource(db, tx, 'repos', repo, 'update')
+      assert.equal(await unlinkBlobs(db, tx, repo, [last]), 1)
+      const collecting = collect({
+        store: { ...store, db },
+        blobs,
+        graceMs: 0,
+        dryRun: false,
+        mistrust: true,
+      })
+      collecting.catch(() => {})
+      await pause(300)
+      assert.equal(await unlinkBlobs(db, tx, repo, [first]), 1)
+      return { collecting }
+    })
+    await collected.collecting
+    assert.deepEqual(failures, [])
   })
 })

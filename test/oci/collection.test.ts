@@ -7,6 +7,7 @@ import type { CollectionReport } from '../../src/oci/collection/run.ts'
 import type { TestBerth } from '../support/berth.ts'
 import { onEveryStore } from '../support/cast.ts'
 import {
+  descriptor,
   digest,
   pushable,
   pushBlob,
@@ -105,6 +106,18 @@ onEveryStore('registry: collection', (cast) => {
       .where('method', 'like', '%/CollectBlobs')
       .execute()
     assert.equal(events.length, 1)
+  })
+
+  test('a layer that came after its manifest is needed once that is pushed again', async () => {
+    const { berth } = cast()
+    const { owner, name } = await registryOf(cast())
+    const layer = randomBytes(500)
+    const foreign = descriptor('application/vnd.oci.image.layer.nondistributable.v1.tar+gzip', layer)
+    const image = await pushImage(owner, name, testImage({ layers: [foreign] }))
+    await pushBlob(owner, name, layer)
+    assert.equal((await putManifest(owner, name, image.digest, image)).status, 201)
+    await run(berth, { graceMs: 0 })
+    assert.equal((await owner.ask('HEAD', `${name}/blobs/${digest(layer)}`)).status, 200)
   })
 
   test('bytes stay for as long as any repo has them', async () => {

@@ -4,9 +4,16 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
+import {
+  CreateMultipartUploadCommand,
+  ListMultipartUploadsCommand,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3'
 import { limits } from '../../src/core/limits.ts'
 import { SetupError } from '../../src/installation.ts'
+import { newLocation } from '../../src/oci/blob-locations.ts'
+import { collect } from '../../src/oci/collection/collect.ts'
 import { startTestBerth } from '../support/berth.ts'
 import { assertPulled, beginUpload, berthWith, clientOf } from '../support/bucket-registry.ts'
 import { databases } from '../support/databases.ts'
@@ -21,6 +28,7 @@ import {
   pushImage,
   testImage,
 } from '../support/registry.ts'
+import { scrubbed } from '../support/registry-agreement.ts'
 import { type S3Server, startS3, withoutOwnS3 } from '../support/s3.ts'
 
 /** What is different when the bytes of images are in a bucket. */
@@ -124,6 +132,34 @@ describe('registry with a bucket', { skip: withoutOwnS3 }, () => {
     const path = `${name}/blobs/${await pushBlob(client, name, bytes)}`
     const sent = await fetch(`${berth.url}/v2/${path}`, { headers: { authorization }, redirect: 'manual' })
     assert.equal(new URL(sent.headers.get('location') ?? '').origin, 'https://images.example.com')
+  })
+
+  test('a collection gives up unfinished copies of its own, and nothing of somebody else', async (t) => {
+    const { env, settings } = await s3.bucket()
+    const { berth } = await berthWith(t, env)
+    const { installation, blobs } = berth.berth
+    const { db, clock } = installation.store
+    const client = new S3Client({ endpoint: s3.url, region: 'us-east-1', forcePathStyle: true })
+    t.after(() => client.destroy())
+    const { bucket: Bucket, prefix } = settings
+    const hex = randomBytes(32).toString('hex')
+    const own = newLocation({ algorithm: 'sha256', hex, text: `sha256:${hex}` }, clock())
+    for (const key of [own, 'backups/monday.tar'])
+      await client.send(new CreateMultipartUploadCommand({ Bucket, Key: prefix + key }))
+    const unfinished = async () => {
+      const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket }))
+      return Uploads.map(({ Key = '' }) => Key.slice(prefix.length)).sort()
+    }
+    assert.deepEqual(await unfinished(), ['backups/monday.tar', own])
+    const store = { db, clock: () => clock() + limits.strayAgeMsMin + 1000 }
+    const report = await collect({ store, blobs, graceMs: 0, dryRun: false, mistrust: true })
+    assert.equal(report.uploads.count, 1)
+    assert.deepEqual(await unfinished(), ['backups/monday.tar'])
+    const { findings } = await scrubbed(berth)
+    assert.deepEqual(
+      findings.map(({ kind, what, reason }) => ({ kind, what, reason })),
+      [{ kind: 'orphan', what: 'upload', reason: 'the registry gives nothing such a name: it stays' }],
+    )
   })
 
   test('files that are copied into a bucket under their names are its blobs', async (t) => {

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { type BlobStore, MissingBytes } from '../../src/blobs/store.ts'
 import { limits } from '../../src/core/limits.ts'
 import { collect } from '../../src/oci/collection/collect.ts'
 import type { Finding } from '../../src/oci/scrub/findings.ts'
 import type { TestBerth } from '../support/berth.ts'
 import { onEveryStore } from '../support/cast.ts'
 import {
+  descriptor,
   digest,
   pushable,
   pushBlob,
@@ -161,6 +163,34 @@ onEveryStore('registry: scrub', (cast) => {
     assert.deepEqual((await scrubbed(berth)).findings, [])
   })
 
+  test('layers that need not be here, and blobs of an index, are nothing wrong; without bytes they are', async () => {
+    const { berth } = cast()
+    const { owner, name } = await registryOf(cast())
+    const layer = randomBytes(50)
+    const foreign = descriptor('application/vnd.oci.image.layer.nondistributable.v1.tar+gzip', layer)
+    const image = await pushImage(owner, name, testImage({ layers: [foreign] }))
+    const entry = randomBytes(20)
+    const manifests = [descriptor('text/plain', entry), image.descriptor]
+    const index = pushable({ schemaVersion: 2, mediaType: types.index, manifests })
+    await pushBlob(owner, name, entry)
+    assert.equal((await putManifest(owner, name, 'all', index)).status, 201)
+    assert.deepEqual((await scrubbed(berth)).findings, [])
+    await pushBlob(owner, name, layer)
+    assert.deepEqual((await scrubbed(berth)).findings, [])
+    assert.equal((await putManifest(owner, name, 'v1', image)).status, 201)
+    assert.deepEqual((await scrubbed(berth)).findings, [])
+    await berth.berth.installation.store.db.kysely
+      .deleteFrom('repo_blobs')
+      .where('digest', 'in', [digest(layer), digest(entry)])
+      .execute()
+    const { findings } = await scrubbed(berth)
+    assert.deepEqual(
+      new Set(findings.map(({ kind, digest }) => `${kind} ${digest}`)),
+      new Set([`missing ${digest(layer)}`, `missing ${digest(entry)}`]),
+    )
+    for (const blob of [layer, entry]) await pushBlob(owner, name, blob)
+  })
+
   test('it reads as much as it may, and goes on from there', async () => {
     const { berth } = cast()
     const { owner, name } = await registryOf(cast())
@@ -185,5 +215,45 @@ onEveryStore('registry: scrub', (cast) => {
     const reply = await owner.ask('POST', `${name}/blobs/uploads/?digest=${sha512}`, { body: bytes })
     assert.equal(reply.status, 201)
     assert.deepEqual((await scrubbed(berth)).findings, [])
+  })
+
+  test('a repair beside a store that is not its own forgets nothing unless it is forced', async () => {
+    const { berth } = cast()
+    const { owner, name } = await registryOf(cast())
+    await pushImage(owner, name)
+    const { db } = berth.berth.installation.store
+    const known = async () => (await db.kysely.selectFrom('blobs').select('digest').execute()).length
+    const before = await known()
+    const empty: BlobStore = {
+      ...berth.berth.blobs,
+      async *blobs() {},
+      async *read(location) {
+        yield* []
+        throw new MissingBytes(`${location} is not there`, 0)
+      },
+    }
+    const refused = /the store does not have \d+ of \d+ blobs .* BERTH_DATA_DIR .* --repair --force/
+    await assert.rejects(scrubbed(berth, { repair: true, blobs: empty }), refused)
+    // As well where it goes away during the pass.
+    for (let n = 0; n <= limits.missingTrustedMax; n++) await pushBlob(owner, name, randomBytes(10))
+    const away = { ...empty, blobs: berth.berth.blobs.blobs }
+    await assert.rejects(scrubbed(berth, { repair: true, blobs: away }), refused)
+    assert.ok((await known()) >= before)
+    // A few are forgotten unasked.
+    const lost = randomBytes(10)
+    await pushBlob(owner, name, lost)
+    await overwrite(berth, lost, undefined)
+    await scrubbed(berth, { repair: true })
+    assert.equal((await owner.ask('HEAD', `${name}/blobs/${digest(lost)}`)).status, 404)
+    await scrubbed(berth, { repair: true, force: true, blobs: empty })
+    assert.equal(await known(), 0)
+    // Nothing of the store is known now, and bytes are not taken for that.
+    const { installation, blobs } = berth.berth
+    const { clock } = installation.store
+    const store = { db, clock: () => clock() + limits.strayAgeMsMin + 1000 }
+    await assert.rejects(
+      collect({ store, blobs, graceMs: 0, dryRun: false, mistrust: true }),
+      /is it the right one\?/,
+    )
   })
 })

@@ -2,6 +2,7 @@ import { rootOf } from '../../core/uid.ts'
 import { recordEvent } from '../../storage/audit-events.ts'
 import { type Db, inTransaction, type Tx } from '../../storage/db.ts'
 import { unlinkBlobs } from '../../storage/registry-usage.ts'
+import { lockResource } from '../../storage/rows.ts'
 import { runInTransaction, runLongText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import { batches, betweenBatches, type CollectionRun, ROWS_SEEN_AT_ONCE } from './run.ts'
 
@@ -68,6 +69,8 @@ async function takeLinks(
     `l.root = ${sql.bind(rootOf(repo))} and l.repo = ${sql.bind(repo)} and l.digest in (${sql.bindAll(digests)})
       and l.linked_ms <= ${sql.bind(cutoffMs)}`
   return inTransaction(db, async (tx) => {
+    // Whoever takes links away holds it alone: of two who take the same ones neither waits for the other's.
+    if ((await lockResource(db, tx, 'repos', repo, 'share')) === undefined) return []
     const { lockForUpdate } = db.rules
     if (lockForUpdate !== '') {
       const sql = sqlText(db.engine)

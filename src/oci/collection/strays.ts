@@ -2,6 +2,7 @@ import type { StoredBytes } from '../../blobs/store.ts'
 import { limits } from '../../core/limits.ts'
 import { inTransaction } from '../../storage/db.ts'
 import { readLocation } from '../blob-locations.ts'
+import { rowsOf } from '../known-bytes.ts'
 import { holdBlob } from '../stored-blobs.ts'
 import { betweenBatches, type CollectionRun, ROWS_SEEN_AT_ONCE } from './run.ts'
 
@@ -31,7 +32,10 @@ export async function collectStrays(run: CollectionRun): Promise<void> {
   }
 }
 
-/** Throws where most of the store is unknown: that is no crash, but a database that belongs to another store, or to another day. */
+/**
+ * Throws where most of the store is unknown, or all of it: that is no crash, but a database that belongs to another store, or to another
+ * day.
+ */
 async function requireTrust(run: CollectionRun): Promise<void> {
   let [all, unknown] = [0, 0]
   for await (const { seen, strays } of pagesOfStrays(run)) {
@@ -39,7 +43,20 @@ async function requireTrust(run: CollectionRun): Promise<void> {
     unknown += strays.length
     await betweenBatches(run, 0)
   }
-  if (unknown > limits.straysTrustedMax && unknown > all / 2) throw new UnknownStore(unknown, all)
+  const most = unknown > limits.straysTrustedMax && unknown > all / 2
+  if (most || (unknown > 0 && !(await knowsAny(run)))) throw new UnknownStore(unknown, all)
+}
+
+/** Whether the database knows anything of the store, however young. */
+async function knowsAny({ blobs, store }: CollectionRun): Promise<boolean> {
+  let some: StoredBytes[] = []
+  for await (const stored of blobs.blobs()) {
+    some.push(stored)
+    if (some.length < ROWS_SEEN_AT_ONCE) continue
+    if ((await rowsOf(store, some)).size > 0) return true
+    some = []
+  }
+  return (await rowsOf(store, some)).size > 0
 }
 
 class UnknownStore extends Error {
@@ -71,18 +88,9 @@ async function* pagesOfStrays(
   yield { seen, strays: await withoutRow(run, some) }
 }
 
-async function withoutRow(
-  { store }: Pick<CollectionRun, 'store'>,
-  found: readonly Found[],
-): Promise<Found[]> {
-  if (found.length === 0) return []
-  const rows = await store.db.kysely
-    .selectFrom('blobs')
-    .select(['digest', 'location'])
-    .where('digest', 'in', [...new Set(found.map(({ digest }) => digest))])
-    .execute()
-  const locations = new Map(rows.map(({ digest, location }) => [digest, location]))
-  return found.filter(({ digest, location }) => locations.get(digest) !== location)
+async function withoutRow({ store }: CollectionRun, found: readonly Found[]): Promise<Found[]> {
+  const known = await rowsOf(store, found)
+  return found.filter(({ location }) => !known.has(location))
 }
 
 /**

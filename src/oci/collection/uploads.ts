@@ -1,6 +1,8 @@
+import type { StoredUpload } from '../../blobs/store.ts'
 import { limits } from '../../core/limits.ts'
 import { inTransaction } from '../../storage/db.ts'
 import type { UploadRow } from '../../storage/tables.ts'
+import { isOwnUpload } from '../blob-locations.ts'
 import { betweenBatches, type CollectionRun, ROWS_TAKEN_AT_ONCE } from './run.ts'
 
 /** Uploads that are over: they count no more since then, and here their rows go, and then what was sent. */
@@ -69,7 +71,7 @@ function pageOfUploads(run: CollectionRun, after: { readonly expires_ms: number;
 async function collectParts(run: CollectionRun): Promise<void> {
   const { store, blobs, dryRun, tally, nowMs, graceMs } = run
   const untilMs = nowMs - Math.max(graceMs, limits.strayAgeMsMin)
-  let some: { readonly id: string; readonly state: string }[] = []
+  let some: StoredUpload[] = []
   const discard = async () => {
     const found = some
     some = []
@@ -91,9 +93,9 @@ async function collectParts(run: CollectionRun): Promise<void> {
     }
     await betweenBatches(run, unknown.length)
   }
-  for await (const { id, state, modifiedMs } of blobs.uploads()) {
-    if (modifiedMs > untilMs || !/^[0-9a-f]{32}$/.test(id)) continue
-    some.push({ id, state })
+  for await (const upload of blobs.uploads()) {
+    if (upload.modifiedMs > untilMs || !isOwnUpload(upload)) continue
+    some.push(upload)
     if (some.length >= ROWS_TAKEN_AT_ONCE) await discard()
   }
   await discard()

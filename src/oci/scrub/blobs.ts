@@ -5,6 +5,7 @@ import { inTransaction } from '../../storage/db.ts'
 import { runLongText, sqlText } from '../../storage/sql-text.ts'
 import { type Finding, type FoundRepo, reposWith } from './findings.ts'
 import type { ScrubOptions } from './run.ts'
+import { EmptyStore, type Trust, trustIn } from './trust.ts'
 
 /** Reads every stored blob again and compares it with its digest. One piece is in memory at a time. */
 
@@ -25,7 +26,8 @@ const ROWS_AT_ONCE = 500
 const REACH_EVERY_MS = 5000
 
 export async function scrubBlobs(options: ScrubOptions, after: string): Promise<BlobsRead> {
-  const { onProgress, reach, bytesMax = Number.POSITIVE_INFINITY, signal } = options
+  const { onProgress, reach, bytesMax = Number.POSITIVE_INFINITY, signal, repair } = options
+  const trust = repair ? { ...(await trustIn(options)), missing: 0 } : undefined
   const bytesInAll = Math.min(await bytesAfter(options, after), bytesMax)
   let [blobs, bytes, last, reachedMs] = [0, 0, after, performance.now()]
   for (;;) {
@@ -33,7 +35,7 @@ export async function scrubBlobs(options: ScrubOptions, after: string): Promise<
     for (const row of rows) {
       signal?.throwIfAborted()
       if (bytes >= bytesMax) return { blobs, bytes, endedAt: last }
-      await scrubBlob(options, row, (read) => {
+      await scrubBlob(options, trust, row, (read) => {
         bytes += read
         onProgress?.({ bytes, bytesInAll })
       })
@@ -65,7 +67,12 @@ async function bytesAfter({ store: { db } }: ScrubOptions, after: string): Promi
   return Number(row?.bytes ?? 0)
 }
 
-async function scrubBlob(options: ScrubOptions, row: Row, read: (bytes: number) => void): Promise<void> {
+async function scrubBlob(
+  options: ScrubOptions,
+  trust: (Trust & { missing: number }) | undefined,
+  row: Row,
+  read: (bytes: number) => void,
+): Promise<void> {
   const problem = await problemOf(options, row, read)
   if (problem === undefined) return
   const { db } = options.store
@@ -77,6 +84,9 @@ async function scrubBlob(options: ScrubOptions, row: Row, read: (bytes: number) 
     .executeTakeFirst()
   if (now?.location !== row.location) return
   const { digest, location, size: bytes } = row
+  // More than when it was looked at first: the store goes away.
+  if (trust !== undefined && problem.kind === 'missing' && ++trust.missing > trust.missingMax)
+    throw new EmptyStore(trust.missing, trust.known)
   const repos = await reposWith(db, digest)
   const repaired =
     options.repair && problem.kind !== 'unreadable' && (await forget(options, row, repos.repos))

@@ -1,6 +1,6 @@
 import type { ManifestRow } from '../../storage/tables.ts'
 import { type Algorithm, digestOf } from '../digests.ts'
-import { type CheckedManifest, checkManifest, type Descriptor, isDistributable } from '../manifest-check.ts'
+import { checkManifest, type Descriptor, type Needs, needsOf } from '../manifest-check.ts'
 import { type Finding, foundRepo } from './findings.ts'
 import type { ScrubOptions } from './run.ts'
 
@@ -77,18 +77,17 @@ async function problemsOf(options: ScrubOptions, row: ManifestRow): Promise<Prob
   const actual = digestOf(digest.slice(0, digest.indexOf(':')) as Algorithm, content)
   if (actual !== digest) return damaged(`its bytes have the digest ${actual}`)
   if (content.length !== size) return damaged(`it has ${content.length} bytes, not ${size}`)
-  let checked: CheckedManifest
+  let needs: Needs
   try {
-    checked = checkManifest(content, row.media_type)
+    needs = needsOf(checkManifest(content, row.media_type))
   } catch (error) {
     return damaged((error as Error).message)
   }
-  const { config, layers, manifests } = checked
-  const blobs = [...(config === undefined ? [] : [config]), ...layers.filter(isDistributable)]
-  if (!(await areKnown(options, row, blobs, manifests)))
-    return damaged('the database has other references of it than its bytes name')
+  const known = await referencesOf(options, row)
+  if (!agree(known, needs)) return damaged('the database has other references of it than its bytes name')
+  const blobs = needs.blobs.filter((blob) => !needs.optional.has(blob) || known.has(blob.digest))
   const lacking = await lackingOf(options, row, 'repo_blobs', blobs)
-  const deleted = await lackingOf(options, row, 'manifests', manifests)
+  const deleted = await lackingOf(options, row, 'manifests', needs.manifests)
   const toProblem =
     (kind: Finding['kind'], what: Finding['what']) =>
     ({ wanted, found }: Lacking): Problem => ({
@@ -104,12 +103,11 @@ async function problemsOf(options: ScrubOptions, row: ManifestRow): Promise<Prob
   return [...lacking.map(toProblem('missing', 'blob')), ...deleted.map(toProblem('incomplete', 'manifest'))]
 }
 
-async function areKnown(
+/** What the database knows that the manifest names, as a blob or as a manifest. */
+async function referencesOf(
   { store }: ScrubOptions,
   { root, repo, digest }: Key,
-  blobs: readonly Descriptor[],
-  manifests: readonly Descriptor[],
-): Promise<boolean> {
+): Promise<ReadonlyMap<string, string>> {
   const rows = await store.db.kysely
     .selectFrom('manifest_references')
     .select(['digest', 'kind'])
@@ -117,12 +115,19 @@ async function areKnown(
     .where('repo', '=', repo)
     .where('manifest', '=', digest)
     .execute()
-  const known = new Set(rows.map((row) => `${row.kind} ${row.digest}`))
-  const named = new Set([
-    ...blobs.map((blob) => `blob ${blob.digest}`),
-    ...manifests.map((manifest) => `manifest ${manifest.digest}`),
+  return new Map(rows.map((row) => [row.digest, row.kind]))
+}
+
+function agree(known: ReadonlyMap<string, string>, { blobs, optional, manifests }: Needs): boolean {
+  const named = new Map([
+    ...blobs.map(({ digest }) => [digest, 'blob'] as const),
+    ...manifests.map(({ digest }) => [digest, 'manifest'] as const),
   ])
-  return known.size === named.size && [...named].every((name) => known.has(name))
+  const needed = [...blobs.filter((blob) => !optional.has(blob)), ...manifests]
+  return (
+    needed.every(({ digest }) => known.has(digest)) &&
+    [...known].every(([digest, kind]) => named.get(digest) === kind)
+  )
 }
 
 interface Lacking {

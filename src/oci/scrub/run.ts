@@ -9,6 +9,8 @@ export interface ScrubOptions {
   readonly blobs: BlobStore
   /** Makes bytes that are missing or damaged unknown, so that a push of the same stores them anew. */
   readonly repair: boolean
+  /** Forgets what is missing, however much of the store that is. */
+  readonly force?: boolean | undefined
   /** Waits before so many more bytes are read. */
   readonly throttle?: ((bytes: number) => Promise<void>) | undefined
   /** Ends after so many bytes; undefined: at the end. */

@@ -1,11 +1,14 @@
 import type { StoredBytes, StoredUpload } from '../../blobs/store.ts'
-import { readLocation } from '../blob-locations.ts'
+import { isOwnUpload, readLocation } from '../blob-locations.ts'
+import { rowsOf } from '../known-bytes.ts'
 import { nobodys, reposWith } from './findings.ts'
 import type { ScrubOptions } from './run.ts'
 
 /** All that the store has: what the database does not know, and what has grown. */
 
 const AT_ONCE = 500
+
+const foreign = 'the registry gives nothing such a name: it stays'
 
 export async function scrubStore(options: ScrubOptions): Promise<void> {
   const some: StoredBytes[] = []
@@ -25,31 +28,18 @@ export async function scrubStore(options: ScrubOptions): Promise<void> {
 async function compare(options: ScrubOptions, found: readonly StoredBytes[]): Promise<void> {
   const { store, onFinding, signal, orphanAgeMs } = options
   signal?.throwIfAborted()
-  const digestOf = ({ location }: StoredBytes) => readLocation(location)?.digest ?? ''
-  const digests = [...new Set(found.map(digestOf))].filter((digest) => digest !== '')
-  const rows =
-    digests.length === 0
-      ? []
-      : await store.db.kysely
-          .selectFrom('blobs')
-          .select(['digest', 'location', 'size'])
-          .where('digest', 'in', digests)
-          .execute()
-  const known = new Map(rows.map((row) => [row.location, row]))
+  const known = await rowsOf(store, found)
   for (const stored of found) {
     const { location, size: bytes, modifiedMs } = stored
     const row = known.get(location)
     if (row === undefined) {
       const age = store.clock() - Math.max(modifiedMs, readLocation(location)?.chosenMs ?? 0)
       if (age < orphanAgeMs) continue
-      const digest = digestOf(stored)
-      const reason =
-        digest === ''
-          ? 'the registry gives nothing such a name: it stays'
-          : 'the database does not know it; a collection takes it'
+      const digest = readLocation(location)?.digest ?? ''
+      const reason = digest === '' ? foreign : 'the database does not know it; a collection takes it'
       onFinding({ kind: 'orphan', what: 'blob', digest, location, bytes, reason, ...nobodys })
     } else if (bytes > Number(row.size)) {
-      const reason = `it has ${bytes} bytes, not ${row.size}, and only those are given out`
+      const reason = `it has ${bytes} bytes, not ${row.size}: Berth gives out only those, a bucket that clients are sent to all`
       const repos = await reposWith(store.db, row.digest)
       onFinding({
         kind: 'damaged',
@@ -78,15 +68,10 @@ async function compareUploads(options: ScrubOptions, found: readonly StoredUploa
     )
     .execute()
   const known = new Set(rows.map(({ id }) => id))
-  for (const { id, modifiedMs } of found)
-    if (!known.has(id) && store.clock() - modifiedMs >= orphanAgeMs)
-      onFinding({
-        kind: 'orphan',
-        what: 'upload',
-        digest: '',
-        location: id,
-        bytes: 0,
-        reason: 'no upload is known by this id; a collection takes it',
-        ...nobodys,
-      })
+  for (const upload of found) {
+    const { id, location = id, modifiedMs } = upload
+    if (known.has(id) || store.clock() - modifiedMs < orphanAgeMs) continue
+    const reason = isOwnUpload(upload) ? 'no upload is known by this id; a collection takes it' : foreign
+    onFinding({ kind: 'orphan', what: 'upload', digest: '', location, bytes: 0, reason, ...nobodys })
+  }
 }

@@ -1,0 +1,20 @@
+import type { StoredBytes } from '../blobs/store.ts'
+import type { Store } from '../storage/store.ts'
+import type { BlobRow } from '../storage/tables.ts'
+import { readLocation } from './blob-locations.ts'
+
+/** The rows of what a store has, by their locations; what nobody knows is not among them. */
+export async function rowsOf(
+  { db }: Pick<Store, 'db'>,
+  found: readonly Pick<StoredBytes, 'location'>[],
+): Promise<ReadonlyMap<string, Pick<BlobRow, 'digest' | 'location' | 'size'>>> {
+  const locations = new Map(found.map(({ location }) => [location, readLocation(location)?.digest]))
+  const digests = [...new Set(locations.values())].filter((digest) => digest !== undefined)
+  if (digests.length === 0) return new Map()
+  const rows = await db.kysely
+    .selectFrom('blobs')
+    .select(['digest', 'location', 'size'])
+    .where('digest', 'in', digests)
+    .execute()
+  return new Map(rows.filter(({ location }) => locations.has(location)).map((row) => [row.location, row]))
+}
