@@ -189,6 +189,34 @@ describe('berth images copy', { concurrency: 3 }, () => {
     assert.match(damaged.stderr, /the blob is damaged there, and was not taken/)
   })
 
+  test('an image without a tag can be found in the directory that it was copied to', async () => {
+    const cli = somebody()
+    const name = inHere()
+    const { index, images } = await indexOf(client, name, '1')
+    const signature = await refer(client, name, index.descriptor, 'application/x.signature')
+    const [first, second, third] = ['a', 'b', 'c'].map((at) => join(temporaryDirectory(cleanup), at))
+    const entries = (directory = '') =>
+      JSON.parse(readFileSync(join(directory, 'index.json'), 'utf8')).manifests
+    for (let time = 0; time < 2; time += 1) {
+      await cli.ok(['images', 'pull', `${name}@${index.digest}`, `${first}`])
+      assert.deepEqual(entries(first), [{ ...index.descriptor, size: index.manifest.length }])
+    }
+    assert.equal(await cli.ok(['images', 'digest', `oci:${first}`]), `${index.digest}\n`)
+    assert.ok(existsSync(join(first ?? '', 'oci-layout')))
+    assert.equal((await copied(cli, `oci:${first}`, `oci:${second}`)).digest, index.digest)
+    const pushed = inHere()
+    await cli.ok(['images', 'push', `${second}`, `${pushed}:1`])
+    assert.equal(await digestAt(client, pushed, '1'), index.digest)
+    // With a name beside it, and what belongs to it, it still is the one image.
+    await cli.ok(['images', 'pull', `${name}:1`, `${first}`, '--referrers'])
+    assert.equal(await cli.ok(['images', 'digest', `oci:${first}`]), `${index.digest}\n`)
+    assert.ok(JSON.stringify(entries(first)).includes(signature.digest))
+    // A member of an index that is copied alone.
+    const member = images[1]?.digest ?? ''
+    await cli.ok(['images', 'pull', `${name}@${member}`, `${third}`])
+    assert.equal(await cli.ok(['images', 'digest', `oci:${third}`]), `${member}\n`)
+  })
+
   test('R34: a registry that names a stranger as its token service gets nobody’s credentials', async () => {
     let asked = 0
     const thief = await registryProxy(cleanup, there.url, ({ reply }) => {

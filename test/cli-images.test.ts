@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
@@ -17,6 +17,7 @@ import {
   testImage,
   types,
 } from './support/registry.ts'
+import { registryProxy } from './support/registry-proxy.ts'
 import { makeOrganization } from './support/tenant.ts'
 
 /** The commands of `berth images` that name images. On SQLite alone: what a command does is a request. */
@@ -187,5 +188,58 @@ describe('berth images', { concurrency: 3 }, () => {
     // A stranger is told no more than that it is not for them.
     const nobody = await cli.run(['images', 'digest', `${repo}:1`], { env: { BERTH_TOKEN: 'x.y.z' } })
     assert.equal(nobody.code, 1, nobody.stderr)
+  })
+
+  test('an index.json that is damaged is refused, and left as it is', async () => {
+    const repo = name()
+    await pushImage(client, repo, testImage(), '1')
+    const directory = temporaryDirectory(cleanup)
+    for (const text of ['{"manifests": [', '[]']) {
+      writeFileSync(join(directory, 'index.json'), text)
+      const { code, stderr } = await cli.run(['images', 'pull', `${repo}:1`, directory])
+      assert.equal(code, 1, stderr)
+      assert.match(stderr, /^berth: the index\.json of oci:\S+ is not JSON that lists images\n$/)
+      assert.equal(readFileSync(join(directory, 'index.json'), 'utf8'), text)
+    }
+  })
+
+  test('a list that is none, that goes in circles or that never ends is refused', async () => {
+    const subject = `sha256:${'a'.repeat(64)}`
+    const manifest = pushable({
+      ...{ schemaVersion: 2, mediaType: types.image, layers: [] },
+      config: { mediaType: types.empty, digest: subject, size: 2 },
+    })
+    let page = (_at: number): { readonly link?: string; readonly body: string } => ({ body: '' })
+    const liar = await registryProxy(cleanup, berth.url, ({ request: { url = '' }, reply }) => {
+      if (url.includes('/manifests/'))
+        return void reply.writeHead(200, { 'content-type': types.image }).end(manifest.manifest)
+      const { link, body } = page(Number(new URL(url, 'http://x').searchParams.get('page')))
+      reply.writeHead(200, { ...(link !== undefined && { link: `<${link}>; rel="next"` }) }).end(body)
+    })
+    const never = async (says: RegExp, command: string, pages: typeof page) => {
+      page = pages
+      const { code, stderr } = await cli.run(['images', command, `${liar.host}/a/b`, '-o', 'none'])
+      assert.equal(code, 1, stderr)
+      assert.match(stderr, says)
+      assert.equal(stderr.split('\n').length, 2, stderr)
+    }
+    const many = (count: number, of: unknown) => Array.from({ length: count }, () => of)
+    const more = { ...manifest.descriptor, annotations: { x: 'x'.repeat(10_000) } }
+    const tags = JSON.stringify({ tags: many(50_000, 'a') })
+    const manifests = JSON.stringify({ schemaVersion: 2, manifests: many(1500, more) })
+    for (const body of ['<html>', '[]', 'null'])
+      await never(/answers \S+\/tags\/list with what is no list\n$/, 'list', () => ({ body }))
+    await never(/answers \S+\/referrers\/\S+ with what is no list\n$/, 'referrers', () => ({ body: '<' }))
+    await never(/nowhere for the rest of its list\n$/, 'list', () => ({ body: '{}', link: 'http://[' }))
+    await never(/to where it sent us before\n$/, 'list', (at) => ({ body: '{}', link: `?page=${at % 2}` }))
+    await never(/gives a list of more than 2000 pages\n$/, 'list', (at) => ({
+      ...{ body: '{}', link: `?page=${at + 1}` },
+    }))
+    await never(/gives a list of more than 200000 entries\n$/, 'list', (at) => ({
+      ...{ body: tags, link: `?page=${at + 1}` },
+    }))
+    await never(/gives a list of more than 67108864 bytes\n$/, 'referrers', (at) => ({
+      ...{ body: manifests, link: `?page=${at + 1}` },
+    }))
   })
 })

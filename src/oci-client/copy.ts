@@ -88,10 +88,9 @@ export class ImageCopy {
       return root.digest
     }
     const copied = await this.#copyTree(root)
-    if (tag !== undefined && !isThere) {
-      this.#options.signal.throwIfAborted()
-      await to.putManifest(root, tag)
-    }
+    this.#options.signal.throwIfAborted()
+    if (tag === undefined) await to.listImage(root)
+    else if (!isThere) await to.putManifest(root, tag)
     if (referrers) for (const digest of copied) await this.#copyReferrers(digest, 0)
     return root.digest
   }

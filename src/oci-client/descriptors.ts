@@ -148,6 +148,15 @@ export function membersOf(value: unknown): Members | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined
 }
 
+/** Members of a JSON object; undefined for bytes that are none. */
+export function jsonMembers(bytes: Buffer): Members | undefined {
+  try {
+    return membersOf(JSON.parse(bytes.toString('utf8')))
+  } catch {
+    return undefined
+  }
+}
+
 function textsOf(value: unknown): Record<string, string> | undefined {
   const members = membersOf(value)
   if (members === undefined) return undefined

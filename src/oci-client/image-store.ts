@@ -19,8 +19,10 @@ export interface ImageStore {
   mountBlob(blob: Descriptor, from: ImageStore): Promise<boolean>
   /** Takes a blob once all its bytes are there and are those of its digest. */
   putBlob(blob: BlobReader): Promise<void>
-  /** Takes a manifest, whose blobs it has, under a tag or its digest; `isReferrer` where it belongs to another one. */
+  /** Takes a manifest, whose blobs it has, under a tag or its digest. */
   putManifest(manifest: Manifest, reference: string): Promise<void>
+  /** Makes an image that it has under its digest, and under no tag, one of those that can be found here. */
+  listImage(manifest: Manifest): Promise<void>
 }
 
 /** Tag under which registries without an API for referrers keep the list of them. */
