@@ -8,6 +8,8 @@ import { type CommandLine, commandLine } from './support/command-line.ts'
 import { cleanups, temporaryDirectory } from './support/process.ts'
 import {
   bearerOf,
+  descriptor,
+  digest,
   hostOf,
   type OciClient,
   ociClient,
@@ -241,5 +243,44 @@ describe('berth images', { concurrency: 3 }, () => {
     await never(/gives a list of more than 67108864 bytes\n$/, 'referrers', (at) => ({
       ...{ body: manifests, link: `?page=${at + 1}` },
     }))
+  })
+
+  test('an image that names more than anybody wants to keep in memory is refused', async () => {
+    const kept = new Map<string, { readonly type: string; readonly bytes: Buffer }>()
+    const keep = (type: string, text: string) => {
+      const bytes = Buffer.from(text)
+      kept.set(digest(bytes), { type, bytes })
+      return descriptor(type, bytes)
+    }
+    const large = 'x'.repeat(4 * 1024 * 1024 - 1000)
+    const manifestOf = (config: object, more = {}) =>
+      keep(
+        types.image,
+        JSON.stringify({ schemaVersion: 2, mediaType: types.image, config, layers: [], ...more }),
+      )
+    const indexOf = (manifests: readonly object[]) =>
+      keep(types.index, JSON.stringify({ schemaVersion: 2, mediaType: types.index, manifests }))
+    const each = <T>(count: number, make: (at: number) => T) =>
+      Array.from({ length: count }, (_, at) => make(at))
+    const config = keep('application/x+json', '{}')
+    const manifests = indexOf(each(17, (at) => manifestOf(config, { annotations: { at: `${at}`, large } })))
+    const configs = indexOf(
+      each(17, (at) => manifestOf(keep('application/x+json', JSON.stringify({ at, large })))),
+    )
+    const one = manifestOf(config)
+    const many = indexOf(each(10_001, () => one))
+    const endless = await registryProxy(cleanup, berth.url, ({ request: { url = '' }, reply }) => {
+      const { type, bytes } = kept.get(url.split('/').at(-1) ?? '') ?? { type: '', bytes: Buffer.alloc(0) }
+      reply.writeHead(bytes.length === 0 ? 404 : 200, { 'content-type': type }).end(bytes)
+    })
+    const word = ({ digest }: { readonly digest: string }) => `${endless.host}/a/b@${digest}`
+    for (const [image, says] of [
+      [manifests, /the image at \S+ is described in more than 67108864 bytes\n$/],
+      [many, /the image at \S+ has more than 10000 manifests\n$/],
+    ] as const) {
+      await refused(1, says, 'copy', word(image), `${name()}:1`)
+      await refused(1, says, 'describe', word(image))
+    }
+    await refused(1, /more than 67108864 bytes\n$/, 'describe', word(configs))
   })
 })

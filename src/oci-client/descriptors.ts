@@ -13,6 +13,9 @@ export const mediaTypes = {
 const images: readonly string[] = [mediaTypes.image, mediaTypes.dockerImage]
 const indexes: readonly string[] = [mediaTypes.index, mediaTypes.dockerList]
 
+/** As large as registries take manifests. */
+export const MANIFEST_BYTES_MAX = 4 * 1024 * 1024
+
 /** What a request for a manifest takes. */
 export const manifestTypes = [...indexes, ...images]
 

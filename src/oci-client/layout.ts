@@ -11,19 +11,19 @@ import {
   isDigest,
   isManifest,
   jsonMembers,
+  MANIFEST_BYTES_MAX,
   type Manifest,
   mediaTypes,
   readManifest,
 } from './descriptors.ts'
 import { isTag } from './image-name.ts'
-import { fallbackTag, type ImageStore } from './image-store.ts'
+import { fallbackTag, type ImageStore, manifestIfThere } from './image-store.ts'
 import { isMissingAt, TransferError } from './transfer-error.ts'
 
 /** A directory with images (the OCI image layout): `oci-layout`, `index.json` and `blobs`. Files appear whole or not at all. */
 
 const TAG = 'org.opencontainers.image.ref.name'
 const LAYOUT = `${JSON.stringify({ imageLayoutVersion: '1.0.0' })}\n`
-const MANIFEST_BYTES_MAX = 4 * 1024 * 1024
 
 export class LayoutDirectory implements ImageStore {
   readonly name: string
@@ -119,12 +119,7 @@ export class LayoutDirectory implements ImageStore {
   }
 
   async digestOf(reference: string): Promise<string | undefined> {
-    try {
-      return (await this.manifest(reference)).digest
-    } catch (error) {
-      if (isMissingAt(error)) return undefined
-      throw error
-    }
+    return (await manifestIfThere(this, reference))?.digest
   }
 
   async *tags(): AsyncGenerator<string> {

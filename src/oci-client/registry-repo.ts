@@ -9,21 +9,20 @@ import {
   digestOf,
   isDigest,
   jsonMembers,
+  MANIFEST_BYTES_MAX,
   type Manifest,
   manifestTypes,
   mediaTypes,
   readManifest,
 } from './descriptors.ts'
 import { isTag } from './image-name.ts'
-import { fallbackTag, type ImageStore } from './image-store.ts'
+import { fallbackTag, type ImageStore, manifestIfThere } from './image-store.ts'
 import { Passing, patiently } from './retries.ts'
 import { isMissingAt, TransferError } from './transfer-error.ts'
 import { locationOf, upload } from './uploads.ts'
 
 /** A repository of a registry, by the distribution protocol (1.1, and registries that know 1.0 alone). */
 
-/** As large as registries take them. */
-const MANIFEST_BYTES_MAX = 4 * 1024 * 1024
 const PAGE_BYTES_MAX = 16 * 1024 * 1024
 /** Of a list, all its pages together: some registries give a hundred tags a page. */
 const LIST_PAGES_MAX = 2000
@@ -90,17 +89,8 @@ export class RegistryRepo implements ImageStore {
       return found
     } catch (error) {
       if (!isMissingAt(error)) throw error
-      return (await this.#fallback(digest))?.manifests ?? []
-    }
-  }
-
-  /** What a registry that has no list of referrers keeps in its place. */
-  async #fallback(digest: string): Promise<Manifest | undefined> {
-    try {
-      return await this.manifest(fallbackTag(digest))
-    } catch (error) {
-      if (isMissingAt(error)) return undefined
-      throw error
+      // What a registry that has no list of referrers keeps in its place.
+      return (await manifestIfThere(this, fallbackTag(digest)))?.manifests ?? []
     }
   }
 
@@ -167,7 +157,7 @@ export class RegistryRepo implements ImageStore {
 
   /** Does what a registry of 1.0 does not: keeps the list of referrers under its tag. */
   async #listReferrer(subject: string, manifest: Manifest): Promise<void> {
-    const current = (await this.#fallback(subject))?.manifests ?? []
+    const current = (await manifestIfThere(this, fallbackTag(subject)))?.manifests ?? []
     if (current.some(({ digest }) => digest === manifest.digest)) return
     const { artifactType, annotations } = manifest
     const entry = { ...descriptorTo(manifest), artifactType, annotations }

@@ -8,6 +8,7 @@ import {
 } from '../../oci-client/descriptors.ts'
 import type { ImageStore } from '../../oci-client/image-store.ts'
 import { forPlatform, platformText } from '../../oci-client/platforms.ts'
+import { ReadBudget } from '../../oci-client/read-budget.ts'
 import type { CommandDeclaration } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
 import type { View } from '../client/output.ts'
@@ -139,14 +140,18 @@ function sumOf(blobs: readonly Descriptor[]): number {
 async function* imagesIn(
   manifest: Manifest,
   store: ImageStore,
+  budget: ReadBudget,
   known?: Descriptor,
   seen = new Set<string>(),
+  depth = 0,
 ): AsyncGenerator<{ readonly manifest: Manifest; readonly known: Descriptor | undefined }> {
+  budget.reach(depth)
   seen.add(manifest.digest)
+  budget.take(manifest.manifests.length, manifest.bytes.length)
   if (!isIndex(manifest)) yield { manifest, known }
   for (const child of manifest.manifests)
     if (isManifest(child) && !seen.has(child.digest))
-      yield* imagesIn(await store.manifest(child.digest), store, child, seen)
+      yield* imagesIn(await store.manifest(child.digest), store, budget, child, seen, depth + 1)
 }
 
 export async function named(invocation: Invocation, place: Place): Promise<Manifest> {
@@ -165,7 +170,9 @@ async function description(invocation: Invocation, { at, signal }: Places): Prom
   const { digest, mediaType, artifactType, annotations } = root
   const images: Variant[] = []
   const blobs: Descriptor[] = []
-  for await (const { manifest, known } of imagesIn(root, place.store)) {
+  const budget = new ReadBudget(place.store.name)
+  for await (const { manifest, known } of imagesIn(root, place.store, budget)) {
+    budget.take(0, Math.min(manifest.config?.size ?? 0, CONFIG_BYTES_MAX))
     images.push(await variantOf(manifest, known, place.store, signal))
     blobs.push(...(manifest.config === undefined ? [] : [manifest.config]), ...manifest.layers)
   }
