@@ -21,6 +21,7 @@ import {
 } from './support/registry.ts'
 import { registryProxy } from './support/registry-proxy.ts'
 import { makeOrganization } from './support/tenant.ts'
+import { typed, withoutTerminal } from './support/terminal.ts'
 
 /** The commands of `berth images` that name images. On SQLite alone: what a command does is a request. */
 
@@ -282,5 +283,32 @@ describe('berth images', { concurrency: 3 }, () => {
       await refused(1, says, 'describe', word(image))
     }
     await refused(1, /more than 67108864 bytes\n$/, 'describe', word(configs))
+  })
+
+  test('what registries say forges no line, and turns none around', async () => {
+    const message = 'no\nberth: all is well\u202e \u009b31m \u001b[31m'
+    const liar = await registryProxy(cleanup, berth.url, ({ reply }) => {
+      reply.writeHead(400).end(JSON.stringify({ errors: [{ code: 'DENIED', message }] }))
+    })
+    const { code, stderr } = await cli.run(['images', 'digest', `${liar.host}/a/b:1`])
+    assert.equal(code, 1)
+    assert.match(stderr, /^berth: \S+ answers GET \S+ with status 400: no berth: all is well +31m +\[31m\n$/)
+  })
+
+  test('a terminal gets nothing that moves its cursor, a pipe every byte', {
+    skip: withoutTerminal,
+  }, async () => {
+    const repo = name()
+    const annotations = { evil: 'a\u009b31m\u202e\u007f', lines: 'b\n\u001b[31m' }
+    const image = await pushImage(client, repo, testImage({ annotations }), '1')
+    assert.equal(await images('manifest', `${repo}:1`), image.manifest.toString())
+    assert.equal((await json('describe', `${repo}:1`)).annotations.evil, annotations.evil)
+    for (const command of ['manifest', 'describe'])
+      for (const format of ['table', 'json', 'yaml', 'csv']) {
+        const { raw, code } = await typed(cli, ['images', command, `${repo}:1`, '--no-color', '-o', format])
+        assert.equal(code, 0, raw)
+        if (`${command} ${format}` !== 'manifest csv') assert.match(raw, /31m/)
+        assert.doesNotMatch(raw.replaceAll('\r\n', '\n'), /[^\P{Cc}\n]|\u202e/u, `${command} ${format}`)
+      }
   })
 })

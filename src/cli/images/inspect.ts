@@ -13,6 +13,7 @@ import type { CommandDeclaration } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
 import type { View } from '../client/output.ts'
 import { sizeText } from '../client/sizes.ts'
+import { printableLines } from '../client/text-width.ts'
 import {
   askedPlatform,
   imageParameter,
@@ -227,7 +228,8 @@ export const inspectCommands: readonly CommandDeclaration[] = [
     run: (invocation) =>
       withPlaces(invocation, async ({ at }) => {
         const { bytes } = await named(invocation, at(invocation.word(0)))
-        if (isForPeople(invocation)) process.stdout.write(bytes)
+        if (isForPeople(invocation))
+          process.stdout.write(process.stdout.isTTY ? printableLines(bytes.toString('utf8')) : bytes)
         else invocation.output.item(JSON.parse(bytes.toString('utf8')), { columns: [] })
       }),
   },
