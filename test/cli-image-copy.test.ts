@@ -127,6 +127,17 @@ describe('berth images copy', { concurrency: 3 }, () => {
     const all = await copied(cli, name, target, '--all-tags')
     assert.deepEqual([all.tags, all.blobs, all.blobsMounted], [['a', 'b'], 0, 4])
     assert.equal(await digestAt(client, target, 'b'), await digestAt(client, name, 'b'))
+    // What is done is told when the rest of it cannot be.
+    const elsewhere = inThere()
+    for (const tag of ['a', 'b']) await pushImage(foreign, elsewhere, testImage(), tag)
+    const breaking = await behind(({ request: { url = '' }, reply, pass }) => {
+      if (url.endsWith('/manifests/b')) reply.writeHead(400).end()
+      else pass()
+    })
+    const word = `${breaking.host}/${elsewhere}`
+    const half = await breaking.cli.run(['images', 'copy', word, inHere(), '--all-tags', ...breaking.flags])
+    assert.equal(half.code, 1)
+    assert.match(half.stderr, /^copied before it ended: the tags a\nberth: .* with status 400\n$/)
   })
 
   test('what belongs to an image goes with it, and what belongs to that', async () => {
@@ -187,6 +198,12 @@ describe('berth images copy', { concurrency: 3 }, () => {
     const damaged = await cli.run(['images', 'push', `${directory}:1`, inHere()])
     assert.equal(damaged.code, 1)
     assert.match(damaged.stderr, /the blob is damaged there, and was not taken/)
+    // Nor does its size make it one: it is fetched again.
+    const other = join(temporaryDirectory(cleanup), 'other')
+    mkdirSync(join(other, 'blobs', 'sha256'), { recursive: true })
+    writeFileSync(join(other, 'blobs', 'sha256', layer), readFileSync(path))
+    await cli.ok(['images', 'pull', `${name}:1`, other])
+    assert.equal(digest(readFileSync(join(other, 'blobs', 'sha256', layer))), `sha256:${layer}`)
   })
 
   test('an image without a tag can be found in the directory that it was copied to', async () => {

@@ -8,6 +8,7 @@ import {
   descriptorOf,
   descriptorTo,
   digestOf,
+  hashOf,
   isDigest,
   isManifest,
   jsonMembers,
@@ -24,6 +25,8 @@ import { isMissingAt, TransferError } from './transfer-error.ts'
 
 const TAG = 'org.opencontainers.image.ref.name'
 const LAYOUT = `${JSON.stringify({ imageLayoutVersion: '1.0.0' })}\n`
+/** At a time. */
+const READ_BYTES = 256 * 1024
 
 export class LayoutDirectory implements ImageStore {
   readonly name: string
@@ -153,11 +156,16 @@ export class LayoutDirectory implements ImageStore {
   async openBlob({ digest }: Descriptor, from: number): Promise<AsyncIterable<Buffer>> {
     const path = this.#path(digest)
     if ((await sizeOf(path)) === undefined) this.#missing(digest)
-    return createReadStream(path, { start: from, highWaterMark: 256 * 1024 })
+    return createReadStream(path, { start: from, highWaterMark: READ_BYTES })
   }
 
+  /** Files can be changed by anybody: the size of one says little. */
   async hasBlob({ digest, size }: Descriptor): Promise<boolean> {
-    return (await sizeOf(this.#path(digest))) === size
+    const path = this.#path(digest)
+    if ((await sizeOf(path)) !== size) return false
+    const hash = hashOf(digest)
+    for await (const bytes of createReadStream(path, { highWaterMark: READ_BYTES })) hash.update(bytes)
+    return digest.endsWith(`:${hash.digest('hex')}`)
   }
 
   async mountBlob(): Promise<boolean> {
