@@ -127,6 +127,17 @@ describe('berth images copy', { concurrency: 3 }, () => {
     const all = await copied(cli, name, target, '--all-tags')
     assert.deepEqual([all.tags, all.blobs, all.blobsMounted], [['a', 'b'], 0, 4])
     assert.equal(await digestAt(client, target, 'b'), await digestAt(client, name, 'b'))
+    // What is done is told when the rest of it cannot be.
+    const elsewhere = inThere()
+    for (const tag of ['a', 'b']) await pushImage(foreign, elsewhere, testImage(), tag)
+    const breaking = await behind(({ request: { url = '' }, reply, pass }) => {
+      if (url.endsWith('/manifests/b')) reply.writeHead(400).end()
+      else pass()
+    })
+    const word = `${breaking.host}/${elsewhere}`
+    const half = await breaking.cli.run(['images', 'copy', word, inHere(), '--all-tags', ...breaking.flags])
+    assert.equal(half.code, 1)
+    assert.match(half.stderr, /^copied before it ended: the tags a\nberth: .* with status 400\n$/)
   })
 
   test('what belongs to an image goes with it, and what belongs to that', async () => {
@@ -187,6 +198,40 @@ describe('berth images copy', { concurrency: 3 }, () => {
     const damaged = await cli.run(['images', 'push', `${directory}:1`, inHere()])
     assert.equal(damaged.code, 1)
     assert.match(damaged.stderr, /the blob is damaged there, and was not taken/)
+    // Nor does its size make it one: it is fetched again.
+    const other = join(temporaryDirectory(cleanup), 'other')
+    mkdirSync(join(other, 'blobs', 'sha256'), { recursive: true })
+    writeFileSync(join(other, 'blobs', 'sha256', layer), readFileSync(path))
+    await cli.ok(['images', 'pull', `${name}:1`, other])
+    assert.equal(digest(readFileSync(join(other, 'blobs', 'sha256', layer))), `sha256:${layer}`)
+  })
+
+  test('an image without a tag can be found in the directory that it was copied to', async () => {
+    const cli = somebody()
+    const name = inHere()
+    const { index, images } = await indexOf(client, name, '1')
+    const signature = await refer(client, name, index.descriptor, 'application/x.signature')
+    const [first, second, third] = ['a', 'b', 'c'].map((at) => join(temporaryDirectory(cleanup), at))
+    const entries = (directory = '') =>
+      JSON.parse(readFileSync(join(directory, 'index.json'), 'utf8')).manifests
+    for (let time = 0; time < 2; time += 1) {
+      await cli.ok(['images', 'pull', `${name}@${index.digest}`, `${first}`])
+      assert.deepEqual(entries(first), [{ ...index.descriptor, size: index.manifest.length }])
+    }
+    assert.equal(await cli.ok(['images', 'digest', `oci:${first}`]), `${index.digest}\n`)
+    assert.ok(existsSync(join(first ?? '', 'oci-layout')))
+    assert.equal((await copied(cli, `oci:${first}`, `oci:${second}`)).digest, index.digest)
+    const pushed = inHere()
+    await cli.ok(['images', 'push', `${second}`, `${pushed}:1`])
+    assert.equal(await digestAt(client, pushed, '1'), index.digest)
+    // With a name beside it, and what belongs to it, it still is the one image.
+    await cli.ok(['images', 'pull', `${name}:1`, `${first}`, '--referrers'])
+    assert.equal(await cli.ok(['images', 'digest', `oci:${first}`]), `${index.digest}\n`)
+    assert.ok(JSON.stringify(entries(first)).includes(signature.digest))
+    // A member of an index that is copied alone.
+    const member = images[1]?.digest ?? ''
+    await cli.ok(['images', 'pull', `${name}@${member}`, `${third}`])
+    assert.equal(await cli.ok(['images', 'digest', `oci:${third}`]), `${member}\n`)
   })
 
   test('R34: a registry that names a stranger as its token service gets nobody’s credentials', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
@@ -8,6 +8,8 @@ import { type CommandLine, commandLine } from './support/command-line.ts'
 import { cleanups, temporaryDirectory } from './support/process.ts'
 import {
   bearerOf,
+  descriptor,
+  digest,
   hostOf,
   type OciClient,
   ociClient,
@@ -17,7 +19,9 @@ import {
   testImage,
   types,
 } from './support/registry.ts'
+import { registryProxy } from './support/registry-proxy.ts'
 import { makeOrganization } from './support/tenant.ts'
+import { typed, withoutTerminal } from './support/terminal.ts'
 
 /** The commands of `berth images` that name images. On SQLite alone: what a command does is a request. */
 
@@ -187,5 +191,124 @@ describe('berth images', { concurrency: 3 }, () => {
     // A stranger is told no more than that it is not for them.
     const nobody = await cli.run(['images', 'digest', `${repo}:1`], { env: { BERTH_TOKEN: 'x.y.z' } })
     assert.equal(nobody.code, 1, nobody.stderr)
+  })
+
+  test('an index.json that is damaged is refused, and left as it is', async () => {
+    const repo = name()
+    await pushImage(client, repo, testImage(), '1')
+    const directory = temporaryDirectory(cleanup)
+    for (const text of ['{"manifests": [', '[]']) {
+      writeFileSync(join(directory, 'index.json'), text)
+      const { code, stderr } = await cli.run(['images', 'pull', `${repo}:1`, directory])
+      assert.equal(code, 1, stderr)
+      assert.match(stderr, /^berth: the index\.json of oci:\S+ is not JSON that lists images\n$/)
+      assert.equal(readFileSync(join(directory, 'index.json'), 'utf8'), text)
+    }
+  })
+
+  test('a list that is none, that goes in circles or that never ends is refused', async () => {
+    const subject = `sha256:${'a'.repeat(64)}`
+    const manifest = pushable({
+      ...{ schemaVersion: 2, mediaType: types.image, layers: [] },
+      config: { mediaType: types.empty, digest: subject, size: 2 },
+    })
+    let page = (_at: number): { readonly link?: string; readonly body: string } => ({ body: '' })
+    const liar = await registryProxy(cleanup, berth.url, ({ request: { url = '' }, reply }) => {
+      if (url.includes('/manifests/'))
+        return void reply.writeHead(200, { 'content-type': types.image }).end(manifest.manifest)
+      const { link, body } = page(Number(new URL(url, 'http://x').searchParams.get('page')))
+      reply.writeHead(200, { ...(link !== undefined && { link: `<${link}>; rel="next"` }) }).end(body)
+    })
+    const never = async (says: RegExp, command: string, pages: typeof page) => {
+      page = pages
+      const { code, stderr } = await cli.run(['images', command, `${liar.host}/a/b`, '-o', 'none'])
+      assert.equal(code, 1, stderr)
+      assert.match(stderr, says)
+      assert.equal(stderr.split('\n').length, 2, stderr)
+    }
+    const many = (count: number, of: unknown) => Array.from({ length: count }, () => of)
+    const more = { ...manifest.descriptor, annotations: { x: 'x'.repeat(10_000) } }
+    const tags = JSON.stringify({ tags: many(50_000, 'a') })
+    const manifests = JSON.stringify({ schemaVersion: 2, manifests: many(1500, more) })
+    for (const body of ['<html>', '[]', 'null'])
+      await never(/answers \S+\/tags\/list with what is no list\n$/, 'list', () => ({ body }))
+    await never(/answers \S+\/referrers\/\S+ with what is no list\n$/, 'referrers', () => ({ body: '<' }))
+    await never(/nowhere for the rest of its list\n$/, 'list', () => ({ body: '{}', link: 'http://[' }))
+    await never(/to where it sent us before\n$/, 'list', (at) => ({ body: '{}', link: `?page=${at % 2}` }))
+    await never(/gives a list of more than 2000 pages\n$/, 'list', (at) => ({
+      ...{ body: '{}', link: `?page=${at + 1}` },
+    }))
+    await never(/gives a list of more than 200000 entries\n$/, 'list', (at) => ({
+      ...{ body: tags, link: `?page=${at + 1}` },
+    }))
+    await never(/gives a list of more than 67108864 bytes\n$/, 'referrers', (at) => ({
+      ...{ body: manifests, link: `?page=${at + 1}` },
+    }))
+  })
+
+  test('an image that names more than anybody wants to keep in memory is refused', async () => {
+    const kept = new Map<string, { readonly type: string; readonly bytes: Buffer }>()
+    const keep = (type: string, text: string) => {
+      const bytes = Buffer.from(text)
+      kept.set(digest(bytes), { type, bytes })
+      return descriptor(type, bytes)
+    }
+    const large = 'x'.repeat(4 * 1024 * 1024 - 1000)
+    const manifestOf = (config: object, more = {}) =>
+      keep(
+        types.image,
+        JSON.stringify({ schemaVersion: 2, mediaType: types.image, config, layers: [], ...more }),
+      )
+    const indexOf = (manifests: readonly object[]) =>
+      keep(types.index, JSON.stringify({ schemaVersion: 2, mediaType: types.index, manifests }))
+    const each = <T>(count: number, make: (at: number) => T) =>
+      Array.from({ length: count }, (_, at) => make(at))
+    const config = keep('application/x+json', '{}')
+    const manifests = indexOf(each(17, (at) => manifestOf(config, { annotations: { at: `${at}`, large } })))
+    const configs = indexOf(
+      each(17, (at) => manifestOf(keep('application/x+json', JSON.stringify({ at, large })))),
+    )
+    const one = manifestOf(config)
+    const many = indexOf(each(10_001, () => one))
+    const endless = await registryProxy(cleanup, berth.url, ({ request: { url = '' }, reply }) => {
+      const { type, bytes } = kept.get(url.split('/').at(-1) ?? '') ?? { type: '', bytes: Buffer.alloc(0) }
+      reply.writeHead(bytes.length === 0 ? 404 : 200, { 'content-type': type }).end(bytes)
+    })
+    const word = ({ digest }: { readonly digest: string }) => `${endless.host}/a/b@${digest}`
+    for (const [image, says] of [
+      [manifests, /the image at \S+ is described in more than 67108864 bytes\n$/],
+      [many, /the image at \S+ has more than 10000 manifests\n$/],
+    ] as const) {
+      await refused(1, says, 'copy', word(image), `${name()}:1`)
+      await refused(1, says, 'describe', word(image))
+    }
+    await refused(1, /more than 67108864 bytes\n$/, 'describe', word(configs))
+  })
+
+  test('what registries say forges no line, and turns none around', async () => {
+    const message = 'no\nberth: all is well\u202e \u009b31m \u001b[31m'
+    const liar = await registryProxy(cleanup, berth.url, ({ reply }) => {
+      reply.writeHead(400).end(JSON.stringify({ errors: [{ code: 'DENIED', message }] }))
+    })
+    const { code, stderr } = await cli.run(['images', 'digest', `${liar.host}/a/b:1`])
+    assert.equal(code, 1)
+    assert.match(stderr, /^berth: \S+ answers GET \S+ with status 400: no berth: all is well +31m +\[31m\n$/)
+  })
+
+  test('a terminal gets nothing that moves its cursor, a pipe every byte', {
+    skip: withoutTerminal,
+  }, async () => {
+    const repo = name()
+    const annotations = { evil: 'a\u009b31m\u202e\u007f', lines: 'b\n\u001b[31m' }
+    const image = await pushImage(client, repo, testImage({ annotations }), '1')
+    assert.equal(await images('manifest', `${repo}:1`), image.manifest.toString())
+    assert.equal((await json('describe', `${repo}:1`)).annotations.evil, annotations.evil)
+    for (const command of ['manifest', 'describe'])
+      for (const format of ['table', 'json', 'yaml', 'csv']) {
+        const { raw, code } = await typed(cli, ['images', command, `${repo}:1`, '--no-color', '-o', format])
+        assert.equal(code, 0, raw)
+        if (`${command} ${format}` !== 'manifest csv') assert.match(raw, /31m/)
+        assert.doesNotMatch(raw.replaceAll('\r\n', '\n'), /[^\P{Cc}\n]|\u202e/u, `${command} ${format}`)
+      }
   })
 })

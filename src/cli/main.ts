@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { addCommand, type CommandDeclaration, type CommandGroup } from './client/command.ts'
 import { addGlobalFlags, exitCodes, explain, invoker } from './client/run.ts'
+import { printable } from './client/text-width.ts'
 import { version } from './client/version.ts'
 
 /**
@@ -91,10 +92,10 @@ function fail(error: unknown): void {
   }
   const told = explain(error)
   if (told === undefined) throw error
-  // What servers and files say must not move the cursor or colour the terminal.
+  // What servers and files say must not move the cursor, colour the terminal or turn the line around.
   const lines = told.lines
     .flatMap((line) => line.split('\n'))
-    .map((line) => line.replaceAll(/\p{Cc}+/gu, ' ').trimEnd())
+    .map((line) => printable(line).trimEnd())
     .filter((line) => line !== '')
   process.stderr.write(`berth: ${lines.join('\n')}\n`)
   process.exitCode = told.code

@@ -6,6 +6,7 @@ export function progressLine(): (sentence: string) => void {
   return createOutput({
     format: 'table',
     color: false,
+    isTerminal: stdout.isTTY === true,
     width: terminalWidth(),
     write: (text) => void stdout.write(text),
     tell: (text) => void stderr.write(text),

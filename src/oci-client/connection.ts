@@ -310,7 +310,7 @@ function isHopeless(error: unknown): boolean {
   )
 }
 
-/** What the registry says of an error (`{errors: [{code, message}]}`), in one line. */
+/** What the registry says of an error (`{errors: [{code, message}]}`). */
 function reasonIn(text: string): string {
   try {
     const { errors: list } = membersOf(JSON.parse(text)) ?? {}

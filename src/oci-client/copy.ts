@@ -7,9 +7,11 @@ import {
   type Manifest,
   type Platform,
 } from './descriptors.ts'
-import { fallbackTag, type ImageStore } from './image-store.ts'
+import type { ImageStore } from './image-store.ts'
 import { forPlatform, platformText } from './platforms.ts'
-import { isMissingAt, TransferError } from './transfer-error.ts'
+import { DEPTH_MAX, ReadBudget } from './read-budget.ts'
+import { taggedReferrers } from './referrers.ts'
+import { TransferError } from './transfer-error.ts'
 
 /**
  * Copies images: first the blobs, several at a time, then manifests from the leaves up, the tag last. Whoever looks meanwhile sees the
@@ -48,14 +50,13 @@ export interface CopyCounts {
   bytes: number
 }
 
-const DEPTH_MAX = 8
-
 interface Plan {
   /** Digests of all manifests. */
   readonly all: string[]
   /** Those that have to be copied, the leaves first. */
   readonly missing: Manifest[]
   readonly blobs: Descriptor[]
+  readonly budget: ReadBudget
 }
 
 export class ImageCopy {
@@ -88,10 +89,9 @@ export class ImageCopy {
       return root.digest
     }
     const copied = await this.#copyTree(root)
-    if (tag !== undefined && !isThere) {
-      this.#options.signal.throwIfAborted()
-      await to.putManifest(root, tag)
-    }
+    this.#options.signal.throwIfAborted()
+    if (tag === undefined) await to.listImage(root)
+    else if (!isThere) await to.putManifest(root, tag)
     if (referrers) for (const digest of copied) await this.#copyReferrers(digest, 0)
     return root.digest
   }
@@ -111,8 +111,8 @@ export class ImageCopy {
 
   /** All that a manifest needs, then itself under its digest; digests of all its manifests. */
   async #copyTree(root: Manifest): Promise<string[]> {
-    const { to, signal } = this.#options
-    const plan: Plan = { all: [], missing: [], blobs: [] }
+    const { from, to, signal } = this.#options
+    const plan: Plan = { all: [], missing: [], blobs: [], budget: new ReadBudget(from.name) }
     await this.#plan(root, plan, 0)
     await this.#copyBlobs(plan.blobs)
     for (const manifest of plan.missing) {
@@ -128,17 +128,13 @@ export class ImageCopy {
     const { from, to, signal } = this.#options
     const { digest } = manifest
     signal.throwIfAborted()
-    if (depth > DEPTH_MAX)
-      throw new TransferError(
-        'refused',
-        from.name,
-        `${from.name} has indexes in indexes in indexes, too deep`,
-      )
+    plan.budget.reach(depth)
     if (this.#done.has(digest)) return
     this.#done.add(digest)
     plan.all.push(digest)
     const isThere = (await to.digestOf(digest)) === digest
     const { config, layers, manifests } = manifest
+    plan.budget.take(manifests.length, 0)
     for (const child of manifests)
       if (isManifest(child) && !this.#done.has(child.digest))
         await this.#plan(await from.manifest(child.digest), plan, depth + 1)
@@ -146,6 +142,7 @@ export class ImageCopy {
       this.counts.manifestsThere += 1
       return
     }
+    plan.budget.take(0, manifest.bytes.length)
     const others = manifests.filter((child) => !isManifest(child))
     plan.blobs.push(...(config === undefined ? [] : [config]), ...layers.filter(isDistributable), ...others)
     plan.missing.push(manifest)
@@ -160,14 +157,7 @@ export class ImageCopy {
       this.counts.referrers += 1
       for (const one of copied) await this.#copyReferrers(one, depth + 1)
     }
-    // Where signatures were before there were referrers.
-    for (const kind of ['sig', 'att', 'sbom']) {
-      const tag = `${fallbackTag(subject)}.${kind}`
-      const manifest = await from.manifest(tag).catch((error: unknown) => {
-        if (isMissingAt(error)) return undefined
-        throw error
-      })
-      if (manifest === undefined) continue
+    for await (const { tag, manifest } of taggedReferrers(from, subject)) {
       await this.#copyTree(manifest)
       if ((await to.digestOf(tag)) !== manifest.digest) await to.putManifest(manifest, tag)
       this.counts.referrers += 1

@@ -13,6 +13,9 @@ export const mediaTypes = {
 const images: readonly string[] = [mediaTypes.image, mediaTypes.dockerImage]
 const indexes: readonly string[] = [mediaTypes.index, mediaTypes.dockerList]
 
+/** As large as registries take manifests. */
+export const MANIFEST_BYTES_MAX = 4 * 1024 * 1024
+
 /** What a request for a manifest takes. */
 export const manifestTypes = [...indexes, ...images]
 
@@ -146,6 +149,15 @@ function guessed(content: Members): string {
 
 export function membersOf(value: unknown): Members | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined
+}
+
+/** Members of a JSON object; undefined for bytes that are none. */
+export function jsonMembers(bytes: Buffer): Members | undefined {
+  try {
+    return membersOf(JSON.parse(bytes.toString('utf8')))
+  } catch {
+    return undefined
+  }
 }
 
 function textsOf(value: unknown): Record<string, string> | undefined {

@@ -1,5 +1,6 @@
 import type { BlobReader } from './blob-reader.ts'
 import type { Descriptor, Manifest } from './descriptors.ts'
+import { isMissingAt } from './transfer-error.ts'
 
 /** Where images are, and where they are copied to: a repository of a registry, or a directory with an OCI layout. */
 export interface ImageStore {
@@ -19,8 +20,20 @@ export interface ImageStore {
   mountBlob(blob: Descriptor, from: ImageStore): Promise<boolean>
   /** Takes a blob once all its bytes are there and are those of its digest. */
   putBlob(blob: BlobReader): Promise<void>
-  /** Takes a manifest, whose blobs it has, under a tag or its digest; `isReferrer` where it belongs to another one. */
+  /** Takes a manifest, whose blobs it has, under a tag or its digest. */
   putManifest(manifest: Manifest, reference: string): Promise<void>
+  /** Makes an image that it has under its digest, and under no tag, one of those that can be found here. */
+  listImage(manifest: Manifest): Promise<void>
+}
+
+/** What is kept under a tag or a digest; undefined where there is nothing. */
+export async function manifestIfThere(store: ImageStore, reference: string): Promise<Manifest | undefined> {
+  try {
+    return await store.manifest(reference)
+  } catch (error) {
+    if (isMissingAt(error)) return undefined
+    throw error
+  }
 }
 
 /** Tag under which registries without an API for referrers keep the list of them. */

@@ -8,22 +8,25 @@ import {
   descriptorOf,
   descriptorTo,
   digestOf,
+  hashOf,
   isDigest,
   isManifest,
+  jsonMembers,
+  MANIFEST_BYTES_MAX,
   type Manifest,
   mediaTypes,
-  membersOf,
   readManifest,
 } from './descriptors.ts'
 import { isTag } from './image-name.ts'
-import { fallbackTag, type ImageStore } from './image-store.ts'
+import { fallbackTag, type ImageStore, manifestIfThere } from './image-store.ts'
 import { isMissingAt, TransferError } from './transfer-error.ts'
 
 /** A directory with images (the OCI image layout): `oci-layout`, `index.json` and `blobs`. Files appear whole or not at all. */
 
 const TAG = 'org.opencontainers.image.ref.name'
 const LAYOUT = `${JSON.stringify({ imageLayoutVersion: '1.0.0' })}\n`
-const MANIFEST_BYTES_MAX = 4 * 1024 * 1024
+/** At a time. */
+const READ_BYTES = 256 * 1024
 
 export class LayoutDirectory implements ImageStore {
   readonly name: string
@@ -75,7 +78,7 @@ export class LayoutDirectory implements ImageStore {
   /** The one image; or all of them as the index that they are, when each is for another platform. */
   async #only(): Promise<Manifest> {
     const { bytes, entries } = await this.#entries()
-    const images = entries.filter(isManifest)
+    const images = await this.#images(entries)
     const [only, ...more] = images
     if (only === undefined) throw new TransferError('missing', this.name, `${this.name} has no image`)
     if (more.length === 0) return this.#read(only.digest, only.mediaType)
@@ -83,6 +86,16 @@ export class LayoutDirectory implements ImageStore {
     if (images.some(({ platform }) => platform === undefined) || platforms.size < images.length)
       throw await this.#noTag('')
     return readManifest(this.name, digestOf(bytes), bytes, mediaTypes.index)
+  }
+
+  /** Each once, however many names it has; where there are several, without those that belong to another one. */
+  async #images(entries: readonly Descriptor[]): Promise<readonly Descriptor[]> {
+    const all = [...new Map(entries.filter(isManifest).map((entry) => [entry.digest, entry])).values()]
+    if (all.length < 2) return all
+    const images: Descriptor[] = []
+    for (const entry of all)
+      if ((await this.#read(entry.digest, entry.mediaType)).subject === undefined) images.push(entry)
+    return images
   }
 
   async #noTag(reference: string): Promise<TransferError> {
@@ -109,12 +122,7 @@ export class LayoutDirectory implements ImageStore {
   }
 
   async digestOf(reference: string): Promise<string | undefined> {
-    try {
-      return (await this.manifest(reference)).digest
-    } catch (error) {
-      if (isMissingAt(error)) return undefined
-      throw error
-    }
+    return (await manifestIfThere(this, reference))?.digest
   }
 
   async *tags(): AsyncGenerator<string> {
@@ -148,11 +156,16 @@ export class LayoutDirectory implements ImageStore {
   async openBlob({ digest }: Descriptor, from: number): Promise<AsyncIterable<Buffer>> {
     const path = this.#path(digest)
     if ((await sizeOf(path)) === undefined) this.#missing(digest)
-    return createReadStream(path, { start: from, highWaterMark: 256 * 1024 })
+    return createReadStream(path, { start: from, highWaterMark: READ_BYTES })
   }
 
+  /** Files can be changed by anybody: the size of one says little. */
   async hasBlob({ digest, size }: Descriptor): Promise<boolean> {
-    return (await sizeOf(this.#path(digest))) === size
+    const path = this.#path(digest)
+    if ((await sizeOf(path)) !== size) return false
+    const hash = hashOf(digest)
+    for await (const bytes of createReadStream(path, { highWaterMark: READ_BYTES })) hash.update(bytes)
+    return digest.endsWith(`:${hash.digest('hex')}`)
   }
 
   async mountBlob(): Promise<boolean> {
@@ -165,24 +178,29 @@ export class LayoutDirectory implements ImageStore {
 
   async putManifest(manifest: Manifest, reference: string): Promise<void> {
     await this.#write(manifest.digest, [manifest.bytes])
-    if (isDigest(reference) && manifest.subject === undefined) return
-    const change = this.#writing.then(() =>
-      this.#addEntry(manifest, isDigest(reference) ? undefined : reference),
-    )
+    if (!isDigest(reference)) await this.#addEntry(manifest, reference)
+    else if (manifest.subject !== undefined) await this.listImage(manifest)
+  }
+
+  async listImage(manifest: Manifest): Promise<void> {
+    await this.#addEntry(manifest, undefined)
+  }
+
+  async #addEntry(manifest: Manifest, tag: string | undefined): Promise<void> {
+    const change = this.#writing.then(() => this.#changeIndex(manifest, tag))
     this.#writing = change.catch(() => undefined)
     await change
   }
 
-  async #addEntry(manifest: Manifest, tag: string | undefined): Promise<void> {
+  async #changeIndex(manifest: Manifest, tag: string | undefined): Promise<void> {
     const bytes = await this.#indexBytes()
-    const content = bytes === undefined ? {} : (membersOf(JSON.parse(bytes.toString('utf8'))) ?? {})
+    const content = bytes === undefined ? {} : indexIn(this.name, bytes)
     const { manifests } = content
-    const others = (Array.isArray(manifests) ? manifests : []).filter((entry) => {
+    const entries: readonly unknown[] = Array.isArray(manifests) ? manifests : []
+    if (tag === undefined && entries.some((entry) => descriptorOf(entry)?.digest === manifest.digest)) return
+    const others = entries.filter((entry) => {
       const known = descriptorOf(entry)
-      if (known === undefined) return true
-      return tag === undefined
-        ? known.digest !== manifest.digest || tagOf(known) !== undefined
-        : tagOf(known) !== tag
+      return known === undefined || tag === undefined || tagOf(known) !== tag
     })
     const { artifactType, subject } = manifest
     const entry = {
@@ -232,14 +250,14 @@ export class LayoutDirectory implements ImageStore {
   }
 }
 
+function indexIn(name: string, bytes: Buffer): Readonly<Record<string, unknown>> {
+  const index = jsonMembers(bytes)
+  if (index !== undefined) return index
+  throw new TransferError('refused', name, `the index.json of ${name} is not JSON that lists images`)
+}
+
 function entriesIn(name: string, bytes: Buffer): Descriptor[] {
-  let value: unknown
-  try {
-    value = JSON.parse(bytes.toString('utf8'))
-  } catch {
-    throw new TransferError('refused', name, `the index.json of ${name} is not JSON`)
-  }
-  const { manifests } = membersOf(value) ?? {}
+  const { manifests } = indexIn(name, bytes)
   return (Array.isArray(manifests) ? manifests : []).flatMap((entry) => descriptorOf(entry) ?? [])
 }
 

@@ -4,26 +4,30 @@ import { boundedBytes, type Connection, type RegistryReply, type RegistryRequest
 import {
   checkBytes,
   type Descriptor,
+  descriptorOf,
   descriptorTo,
   digestOf,
   isDigest,
+  jsonMembers,
+  MANIFEST_BYTES_MAX,
   type Manifest,
   manifestTypes,
   mediaTypes,
-  membersOf,
   readManifest,
 } from './descriptors.ts'
 import { isTag } from './image-name.ts'
-import { fallbackTag, type ImageStore } from './image-store.ts'
+import { fallbackTag, type ImageStore, manifestIfThere } from './image-store.ts'
 import { Passing, patiently } from './retries.ts'
 import { isMissingAt, TransferError } from './transfer-error.ts'
-import { upload } from './uploads.ts'
+import { locationOf, upload } from './uploads.ts'
 
 /** A repository of a registry, by the distribution protocol (1.1, and registries that know 1.0 alone). */
 
-/** As large as registries take them. */
-const MANIFEST_BYTES_MAX = 4 * 1024 * 1024
-const LIST_BYTES_MAX = 16 * 1024 * 1024
+const PAGE_BYTES_MAX = 16 * 1024 * 1024
+/** Of a list, all its pages together: some registries give a hundred tags a page. */
+const LIST_PAGES_MAX = 2000
+const LIST_ENTRIES_MAX = 200_000
+const LIST_BYTES_MAX = 64 * 1024 * 1024
 const CANCEL_MS = 3000
 
 export class RegistryRepo implements ImageStore {
@@ -73,36 +77,20 @@ export class RegistryRepo implements ImageStore {
   }
 
   async *tags(): AsyncGenerator<string> {
-    for await (const { tags } of this.#pages('tags/list'))
-      for (const tag of Array.isArray(tags) ? tags : []) if (typeof tag === 'string' && isTag(tag)) yield tag
+    for await (const tags of this.#pages('tags/list', 'tags'))
+      for (const tag of tags) if (typeof tag === 'string' && isTag(tag)) yield tag
   }
 
   async referrers(digest: string): Promise<readonly Descriptor[]> {
     const found: Descriptor[] = []
     try {
-      for await (const page of this.#pages(`referrers/${digest}`)) {
-        const index = readManifest(
-          this.name,
-          digest,
-          Buffer.from(JSON.stringify({ ...page, mediaType: mediaTypes.index })),
-          mediaTypes.index,
-        )
-        found.push(...index.manifests)
-      }
+      for await (const page of this.#pages(`referrers/${digest}`, 'manifests'))
+        for (const entry of page) found.push(descriptorOf(entry) ?? this.#refuse('lists what is no referrer'))
       return found
     } catch (error) {
       if (!isMissingAt(error)) throw error
-      return (await this.#fallback(digest))?.manifests ?? []
-    }
-  }
-
-  /** What a registry that has no list of referrers keeps in its place. */
-  async #fallback(digest: string): Promise<Manifest | undefined> {
-    try {
-      return await this.manifest(fallbackTag(digest))
-    } catch (error) {
-      if (isMissingAt(error)) return undefined
-      throw error
+      // What a registry that has no list of referrers keeps in its place.
+      return (await manifestIfThere(this, fallbackTag(digest)))?.manifests ?? []
     }
   }
 
@@ -141,8 +129,8 @@ export class RegistryRepo implements ImageStore {
     })
     if (reply === undefined) return false
     await reply.body.dump()
-    const location = reply.header('location')
-    if (reply.status === 202 && location !== undefined) await this.cancel(new URL(location, reply.url))
+    const begun = locationOf(reply)
+    if (reply.status === 202 && begun !== undefined) await this.cancel(begun)
     return reply.status === 201
   }
 
@@ -164,9 +152,12 @@ export class RegistryRepo implements ImageStore {
       await this.#listReferrer(subject.digest, manifest)
   }
 
+  /** A registry finds each manifest by its digest. */
+  async listImage(): Promise<void> {}
+
   /** Does what a registry of 1.0 does not: keeps the list of referrers under its tag. */
   async #listReferrer(subject: string, manifest: Manifest): Promise<void> {
-    const current = (await this.#fallback(subject))?.manifests ?? []
+    const current = (await manifestIfThere(this, fallbackTag(subject)))?.manifests ?? []
     if (current.some(({ digest }) => digest === manifest.digest)) return
     const { artifactType, annotations } = manifest
     const entry = { ...descriptorTo(manifest), artifactType, annotations }
@@ -220,17 +211,36 @@ export class RegistryRepo implements ImageStore {
     })
   }
 
-  /** A list of which each part says where the next one is. */
-  async *#pages(first: string): AsyncGenerator<Readonly<Record<string, unknown>>> {
+  /** Entries of a list of which each page says where the next one is. */
+  async *#pages(first: string, member: string): AsyncGenerator<readonly unknown[]> {
     const seen = new Set<string>()
+    let [entries, size] = [0, 0]
     let next: string | URL | undefined = first
-    while (next !== undefined && !seen.has(String(next))) {
+    while (next !== undefined) {
+      if (seen.has(String(next))) this.#refuse('sends us for the rest of its list to where it sent us before')
       seen.add(String(next))
-      const { bytes, reply } = await this.#read(next, LIST_BYTES_MAX)
-      yield membersOf(JSON.parse(bytes.toString('utf8'))) ?? {}
+      if (seen.size > LIST_PAGES_MAX) this.#refuse(`gives a list of more than ${LIST_PAGES_MAX} pages`)
+      const { bytes, reply } = await this.#read(next, PAGE_BYTES_MAX)
+      size += bytes.length
+      if (size > LIST_BYTES_MAX) this.#refuse(`gives a list of more than ${LIST_BYTES_MAX} bytes`)
+      const list = jsonMembers(bytes) ?? this.#refuse(`answers ${reply.url.pathname} with what is no list`)
+      // Some say null for none.
+      const page = list[member]
+      if (Array.isArray(page)) {
+        entries += page.length
+        if (entries > LIST_ENTRIES_MAX) this.#refuse(`gives a list of more than ${LIST_ENTRIES_MAX} entries`)
+        yield page
+      }
       const link = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(reply.header('link') ?? '')?.[1]
+      if (link !== undefined && !URL.canParse(link, reply.url.href))
+        this.#refuse('sends us nowhere for the rest of its list')
       next = link === undefined ? undefined : new URL(link, reply.url)
     }
+  }
+
+  #refuse(what: string): never {
+    const { host } = this.connection
+    throw new TransferError('refused', host, `${host} ${what}`)
   }
 }
 

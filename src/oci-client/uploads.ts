@@ -111,7 +111,8 @@ async function progressOf(repo: RegistryRepo, session: URL) {
   }
 }
 
-function locationOf(reply: RegistryReply): URL | undefined {
+/** Where an answer says that an upload goes on; undefined where it does not say. */
+export function locationOf(reply: RegistryReply): URL | undefined {
   const location = reply.header('location')
   return location === undefined || !URL.canParse(location, reply.url.href)
     ? undefined

@@ -1,6 +1,7 @@
 import { detailsOf, oneByOne } from './details.ts'
 import type { Format } from './settings.ts'
 import { type Look, tableOf } from './table.ts'
+import { printableLines } from './text-width.ts'
 import { treeOf } from './tree.ts'
 import { yaml } from './yaml.ts'
 
@@ -48,6 +49,8 @@ export interface Output {
 export interface OutputOptions {
   readonly format: Format
   readonly color: boolean
+  /** Whether a terminal is written to: a pipe gets every byte that others wrote, a terminal what it can print. */
+  readonly isTerminal: boolean
   /** Columns of the terminal; undefined where there is none. */
   readonly width: number | undefined
   readonly write: (text: string) => void
@@ -67,7 +70,9 @@ const TOLD_EVERY_MS = 10_000
 /** Items of a list between two words about its progress: a page. */
 const SHOWN_EVERY = 200
 
-export function createOutput({ format, color, width, write, tell, progress }: OutputOptions): Output {
+export function createOutput(options: OutputOptions): Output {
+  const { format, color, isTerminal, width, write, tell, progress } = options
+  const raw = isTerminal ? (text: string) => write(printableLines(text)) : write
   const look: Look = { bold: (text) => (color ? `\u001b[1m${text}\u001b[22m` : text), width }
   const idOf = <T extends object>(item: T, { id }: View<T>) =>
     id === undefined ? String((item as { readonly uid?: unknown }).uid ?? '') : id(item)
@@ -91,12 +96,12 @@ export function createOutput({ format, color, width, write, tell, progress }: Ou
     async list(items, view) {
       if (format === 'none') return void (await drain(items))
       if (format === 'id') {
-        for await (const item of items) write(`${idOf(item, view)}\n`)
+        for await (const item of items) raw(`${idOf(item, view)}\n`)
         return
       }
       if (format === 'csv') {
-        write(csvLine(view.columns.map(({ title }) => title)))
-        for await (const item of items) write(csvLine(view.columns.map(({ value }) => value(item))))
+        raw(csvLine(view.columns.map(({ title }) => title)))
+        for await (const item of items) raw(csvLine(view.columns.map(({ value }) => value(item))))
         return
       }
       const all: object[] = []
@@ -105,17 +110,17 @@ export function createOutput({ format, color, width, write, tell, progress }: Ou
         if (all.length % SHOWN_EVERY === 0) progress?.(`${all.length} so far …`)
       }
       if (all.length >= SHOWN_EVERY) progress?.('')
-      if (format === 'json') write(`${JSON.stringify({ items: all }, undefined, 2)}\n`)
-      else if (format === 'yaml') write(yaml().stringify({ items: all }))
+      if (format === 'json') raw(`${JSON.stringify({ items: all }, undefined, 2)}\n`)
+      else if (format === 'yaml') raw(yaml().stringify({ items: all }))
       else show(all as never[], view as never)
     },
     item(item, view) {
       if (format === 'none') return
-      if (format === 'json') write(`${JSON.stringify(item, undefined, 2)}\n`)
-      else if (format === 'yaml') write(yaml().stringify(item))
-      else if (format === 'id') write(`${idOf(item, view)}\n`)
+      if (format === 'json') raw(`${JSON.stringify(item, undefined, 2)}\n`)
+      else if (format === 'yaml') raw(yaml().stringify(item))
+      else if (format === 'id') raw(`${idOf(item, view)}\n`)
       else if (format === 'csv')
-        write(
+        raw(
           csvLine(view.columns.map(({ title }) => title)) +
             csvLine(view.columns.map(({ value }) => value(item))),
         )

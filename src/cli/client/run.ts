@@ -59,6 +59,7 @@ export function invoker(env: Environment): Invoke {
         ? 'none'
         : formatOf(options['json'] === true ? 'json' : given('output'), configured),
       color: options['forceColor'] === true || (options['color'] !== false && isColorful(env)),
+      isTerminal: process.stdout.isTTY === true,
       width: terminalWidth(),
       write: (text) => void process.stdout.write(text),
       tell: (text) => void process.stderr.write(text),

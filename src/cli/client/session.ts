@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { reasonOf, request } from './http.ts'
 import type { Settings } from './settings.ts'
+import { printable } from './text-width.ts'
 import { goodToken, remainingMs, type TokenCache } from './token-cache.ts'
 
 /** A token for an audience: the one that was given, the one that was kept, or a new one from the refresh token. */
@@ -163,7 +164,7 @@ export function messageOf(body: unknown): string {
   return withoutCode(String(message ?? description ?? error ?? 'no reason was given'))
 }
 
-/** `Permission denied: …` without the words of the code, which the exit code says. */
+/** `Permission denied: …` in one line, without the words of the code, which the exit code says. */
 export function withoutCode(message: string): string {
-  return /^[A-Z][a-z ]+: (.*)$/s.exec(message)?.[1] ?? message
+  return printable(/^[A-Z][a-z ]+: (.*)$/s.exec(message)?.[1] ?? message)
 }

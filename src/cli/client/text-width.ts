@@ -74,3 +74,8 @@ function pieces(word: string, width: number): string[] {
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ')
 }
+
+/** The same for a text whose lines are its own. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n')
+}

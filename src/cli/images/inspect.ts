@@ -8,10 +8,12 @@ import {
 } from '../../oci-client/descriptors.ts'
 import type { ImageStore } from '../../oci-client/image-store.ts'
 import { forPlatform, platformText } from '../../oci-client/platforms.ts'
+import { ReadBudget } from '../../oci-client/read-budget.ts'
 import type { CommandDeclaration } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
 import type { View } from '../client/output.ts'
 import { sizeText } from '../client/sizes.ts'
+import { printableLines } from '../client/text-width.ts'
 import {
   askedPlatform,
   imageParameter,
@@ -139,14 +141,18 @@ function sumOf(blobs: readonly Descriptor[]): number {
 async function* imagesIn(
   manifest: Manifest,
   store: ImageStore,
+  budget: ReadBudget,
   known?: Descriptor,
   seen = new Set<string>(),
+  depth = 0,
 ): AsyncGenerator<{ readonly manifest: Manifest; readonly known: Descriptor | undefined }> {
+  budget.reach(depth)
   seen.add(manifest.digest)
+  budget.take(manifest.manifests.length, manifest.bytes.length)
   if (!isIndex(manifest)) yield { manifest, known }
   for (const child of manifest.manifests)
     if (isManifest(child) && !seen.has(child.digest))
-      yield* imagesIn(await store.manifest(child.digest), store, child, seen)
+      yield* imagesIn(await store.manifest(child.digest), store, budget, child, seen, depth + 1)
 }
 
 export async function named(invocation: Invocation, place: Place): Promise<Manifest> {
@@ -165,7 +171,9 @@ async function description(invocation: Invocation, { at, signal }: Places): Prom
   const { digest, mediaType, artifactType, annotations } = root
   const images: Variant[] = []
   const blobs: Descriptor[] = []
-  for await (const { manifest, known } of imagesIn(root, place.store)) {
+  const budget = new ReadBudget(place.store.name)
+  for await (const { manifest, known } of imagesIn(root, place.store, budget)) {
+    budget.take(0, Math.min(manifest.config?.size ?? 0, CONFIG_BYTES_MAX))
     images.push(await variantOf(manifest, known, place.store, signal))
     blobs.push(...(manifest.config === undefined ? [] : [manifest.config]), ...manifest.layers)
   }
@@ -220,7 +228,8 @@ export const inspectCommands: readonly CommandDeclaration[] = [
     run: (invocation) =>
       withPlaces(invocation, async ({ at }) => {
         const { bytes } = await named(invocation, at(invocation.word(0)))
-        if (isForPeople(invocation)) process.stdout.write(bytes)
+        if (isForPeople(invocation))
+          process.stdout.write(process.stdout.isTTY ? printableLines(bytes.toString('utf8')) : bytes)
         else invocation.output.item(JSON.parse(bytes.toString('utf8')), { columns: [] })
       }),
   },

@@ -14,6 +14,7 @@ import { userAgent, watchedBy } from '../client/http.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
 import { type AuthInvocation, exitCodes } from '../client/run.ts'
 import { NotSignedIn, Refused, Unreachable } from '../client/session.ts'
+import { printable } from '../client/text-width.ts'
 
 /**
  * What the words of a command mean that name images: `my-org/app:1.0` at the platform's registry, `ghcr.io/acme/app@sha256:…` at
@@ -91,7 +92,9 @@ export async function withPlaces(
 /** The mistake with what to do next. */
 function explained({ settings, env }: AuthInvocation, error: unknown): unknown {
   if (!(error instanceof TransferError)) return error
-  const { problem, message, place } = error
+  const { problem, place } = error
+  // What is quoted in it comes from somebody else: one line it is, so that no other one can be forged.
+  const message = printable(error.message)
   switch (problem) {
     case 'unreachable':
       return new Unreachable(message, { cause: error })

@@ -1,6 +1,7 @@
-import type { Descriptor, Manifest } from '../../oci-client/descriptors.ts'
-import { fallbackTag, type ImageStore } from '../../oci-client/image-store.ts'
-import { isMissingAt } from '../../oci-client/transfer-error.ts'
+import type { Descriptor } from '../../oci-client/descriptors.ts'
+import type { ImageStore } from '../../oci-client/image-store.ts'
+import { DEPTH_MAX, ReadBudget } from '../../oci-client/read-budget.ts'
+import { taggedReferrers } from '../../oci-client/referrers.ts'
 import type { CommandDeclaration } from '../client/command.ts'
 import type { View } from '../client/output.ts'
 import { sizeText } from '../client/sizes.ts'
@@ -37,41 +38,34 @@ const view: View<Referrer> = {
   empty: 'nothing refers to this image',
 }
 
-const DEPTH_MAX = 8
+interface Walk {
+  readonly store: ImageStore
+  /** Each once: what refers to several is shown with the first. */
+  readonly seen: Set<string>
+  readonly budget: ReadBudget
+}
 
-/** Each once: what refers to several is shown with the first. */
-async function* referrersOf(
-  store: ImageStore,
-  uid: string,
-  subject: string,
-  seen = new Set([subject]),
-): AsyncGenerator<Referrer> {
+async function* referrersOf(walk: Walk, uid: string, subject: string): AsyncGenerator<Referrer> {
   if (uid.split('/').length > DEPTH_MAX) return
-  for (const one of await store.referrers(subject)) yield* below(store, uid, one, '', seen)
-  for (const kind of ['sig', 'att', 'sbom']) {
-    const tag = `${fallbackTag(subject)}.${kind}`
-    const manifest = await store.manifest(tag).catch((error: unknown): Manifest | undefined => {
-      if (isMissingAt(error)) return undefined
-      throw error
-    })
-    if (manifest === undefined) continue
+  for (const one of await walk.store.referrers(subject)) yield* below(walk, uid, one, '')
+  for await (const { tag, manifest } of taggedReferrers(walk.store, subject)) {
     const { digest, artifactType, annotations, bytes, mediaType } = manifest
-    yield* below(store, uid, { mediaType, digest, size: bytes.length, artifactType, annotations }, tag, seen)
+    yield* below(walk, uid, { mediaType, digest, size: bytes.length, artifactType, annotations }, tag)
   }
 }
 
 async function* below(
-  store: ImageStore,
+  walk: Walk,
   uid: string,
   { digest, size, artifactType = '', annotations = {} }: Descriptor,
   tag: string,
-  seen: Set<string>,
 ): AsyncGenerator<Referrer> {
   const own = `${uid}/${digest}`
-  if (seen.has(digest)) return
-  seen.add(digest)
+  if (walk.seen.has(digest)) return
+  walk.seen.add(digest)
+  walk.budget.take(1, JSON.stringify(annotations).length)
   yield { uid: own, digest, artifactType, size, annotations, tag }
-  yield* referrersOf(store, own, digest, seen)
+  yield* referrersOf(walk, own, digest)
 }
 
 export const referrersCommand: CommandDeclaration = {
@@ -91,7 +85,9 @@ export const referrersCommand: CommandDeclaration = {
       const { digest } = await named(invocation, place)
       const type = invocation.text('artifactType')
       const rows: Referrer[] = []
-      for await (const one of referrersOf(place.store, digest, digest))
+      const { store } = place
+      const walk: Walk = { store, seen: new Set([digest]), budget: new ReadBudget(store.name) }
+      for await (const one of referrersOf(walk, digest, digest))
         if (type === '' || one.artifactType === type) rows.push(one)
       const root = {
         uid: digest,

@@ -96,9 +96,15 @@ async function copyImages(invocation: Invocation, source: string, destination: s
     if (invocation.flag('allTags')) {
       if (from.reference !== '' || to.reference !== '')
         throw new UsageError('--all-tags takes a repo or a directory on both sides, without a tag')
-      for await (const tag of from.store.tags()) {
-        digest = await copy.copy(tag, tag)
-        tags.push(tag)
+      try {
+        for await (const tag of from.store.tags()) {
+          digest = await copy.copy(tag, tag)
+          tags.push(tag)
+        }
+      } catch (error) {
+        invocation.output.progress('')
+        if (tags.length > 0) invocation.output.done(`copied before it ended: the tags ${tags.join(', ')}`)
+        throw error
       }
       if (tags.length === 0) throw new UsageError(`${from.name} has no tags`)
     } else {
