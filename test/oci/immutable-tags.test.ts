@@ -110,9 +110,7 @@ onEveryDatabase('registry: immutable tags', (cast) => {
         .onConflict((conflict) => conflict.doNothing())
         .execute()
     }
-    const startMs = performance.now()
     assert.equal((await owner.ask('DELETE', `${name}/manifests/${other.digest}`)).status, 202)
-    assert.ok(performance.now() - startMs < 3000)
     await pushImage(owner, name, other)
     await kysely
       .updateTable('tags')
