@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { BlobReader } from './blob-reader.ts'
 import { boundedBytes, type Connection, type RegistryReply, type RegistryRequest } from './connection.ts'
 import {
@@ -28,6 +29,8 @@ const PAGE_BYTES_MAX = 16 * 1024 * 1024
 const LIST_PAGES_MAX = 2000
 const LIST_ENTRIES_MAX = 200_000
 const LIST_BYTES_MAX = 64 * 1024 * 1024
+const BUSY = 409
+const BUSY_MS = 100
 const CANCEL_MS = 3000
 
 export class RegistryRepo implements ImageStore {
@@ -184,12 +187,17 @@ export class RegistryRepo implements ImageStore {
     return this.connection.once(target, { ...request, scopes: this.#push })
   }
 
+  /** Also after Ctrl-C, and never for long: the registry forgets an upload by itself. */
   async cancel(upload: URL): Promise<void> {
-    // Also after Ctrl-C, and never for long: the registry forgets it by itself.
     const signal = AbortSignal.timeout(CANCEL_MS)
-    const request = { method: 'DELETE', expects: [200, 202, 204, 404], signal } as const
-    const reply = await this.uploading(upload, request).catch(() => undefined)
-    await reply?.body.dump().catch(() => undefined)
+    const request = { method: 'DELETE', expects: [200, 202, 204, 404, BUSY], signal } as const
+    for (;;) {
+      const reply = await this.uploading(upload, request).catch(() => undefined)
+      await reply?.body.dump().catch(() => undefined)
+      // It may not have noticed yet that no more bytes come.
+      if (reply?.status !== BUSY) return
+      await pause(BUSY_MS)
+    }
   }
 
   path(rest: string): string {
