@@ -99,11 +99,10 @@ function explained({ settings, env }: AuthInvocation, error: unknown): unknown {
     case 'unreachable':
       return new Unreachable(message, { cause: error })
     case 'denied': {
-      const isOurs = place === settings.registry
-      const next = isOurs
-        ? 'sign in with berth auth login, or see what you may do: berth auth status'
-        : `give Docker credentials for it: docker login ${place}`
       const isNobody = message.includes('without credentials') && (env['BERTH_TOKEN'] ?? '') === ''
+      const isOurs = place === settings.registry
+      const atOurs = isNobody ? 'sign in with berth auth login' : 'see what you may do: berth auth status'
+      const next = isOurs ? atOurs : `give Docker credentials for it: docker login ${place}`
       const said = `${message}\n${next}`
       return isNobody ? new NotSignedIn(said) : new Refused(said)
     }
