@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { every } from '../core/every.ts'
 import { limits } from '../core/limits.ts'
 import { type Db, inTransaction } from '../storage/db.ts'
 import type { RegistryRunRow } from '../storage/tables.ts'
@@ -89,15 +90,7 @@ export async function takeWork(
     )
     if (numUpdatedRows === 0n) end.abort(new WorkLost(name))
   }
-  let keeping: Promise<void> | undefined
-  const timer = setInterval(() => {
-    keeping ??= change({ lease_ms: clock() + leaseMs })
-      .catch(onError)
-      .finally(() => {
-        keeping = undefined
-      })
-  }, leaseMs / 3)
-  timer.unref()
+  const keeping = every(leaseMs / 3, () => change({ lease_ms: clock() + leaseMs }), onError)
   return {
     name,
     runner,
@@ -105,8 +98,7 @@ export async function takeWork(
     signal: end.signal,
     reach: (position) => change({ position }),
     async giveBack(outcome = {}) {
-      clearInterval(timer)
-      await keeping
+      await keeping.stop()
       await change({ ...outcome, runner: '', lease_ms: 0 })
     },
   }

@@ -1,5 +1,6 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { RetentionRunSchema } from '#gen/berth/registry/v1/repo_policies_pb.js'
+import { every } from '../core/every.ts'
 import { limits } from '../core/limits.ts'
 import { timestampOf } from '../core/message.ts'
 import type { Store } from '../storage/store.ts'
@@ -76,21 +77,12 @@ export function retentionScheduler(options: RetentionOptions): RetentionSchedule
     }
   }
 
-  let looking: Promise<void> | undefined
-  const timer = setInterval(() => {
-    looking ??= look()
-      .catch((error: unknown) => onError(error))
-      .finally(() => {
-        looking = undefined
-      })
-  }, pollMs)
-  timer.unref()
+  const looking = every(pollMs, look, (error) => onError(error))
 
   return {
     async stop() {
       stopping.abort()
-      clearInterval(timer)
-      await looking
+      await looking.stop()
     },
   }
 }

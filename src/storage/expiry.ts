@@ -1,3 +1,4 @@
+import { every } from '../core/every.ts'
 import { limits } from '../core/limits.ts'
 import { firstEventId } from './audit-events.ts'
 import { type Db, inTransaction } from './db.ts'
@@ -54,21 +55,12 @@ export function expiry({ db, clock, auditRetentionMs, intervalMs, onError }: Exp
     }
   }
 
-  let running: Promise<void> | undefined
-  const timer = setInterval(() => {
-    running ??= round()
-      .catch(onError)
-      .finally(() => {
-        running = undefined
-      })
-  }, intervalMs ?? INTERVAL_MS)
-  timer.unref()
+  const rounds = every(intervalMs ?? INTERVAL_MS, round, onError)
 
   return {
     async stop() {
       stopping = true
-      clearInterval(timer)
-      await running
+      await rounds.stop()
     },
   }
 }

@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
+import { every } from '../core/every.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
 import type { SigningKeyRow } from '../storage/tables.ts'
@@ -262,24 +263,10 @@ export function signingKeys(
     },
 
     follow({ intervalMs = reloadIntervalMs, onError }) {
-      let running: Promise<void> | undefined
       const look = async () => {
         if ((await keysVersion(store)) !== version) await reload()
       }
-      const timer = setInterval(() => {
-        running ??= look()
-          .catch(onError)
-          .finally(() => {
-            running = undefined
-          })
-      }, intervalMs)
-      timer.unref()
-      return {
-        async stop() {
-          clearInterval(timer)
-          await running
-        },
-      }
+      return every(intervalMs, look, onError)
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { BlobStore } from '../../blobs/store.ts'
+import { every } from '../../core/every.ts'
 import { limits } from '../../core/limits.ts'
 import type { Store } from '../../storage/store.ts'
 import { planWork, takeWork, WorkLost } from '../run-rows.ts'
@@ -62,21 +63,12 @@ export function collectionScheduler(options: CollectionSchedulerOptions): Collec
     }
   }
 
-  let looking: Promise<void> | undefined
-  const timer = setInterval(() => {
-    looking ??= look()
-      .catch(onError)
-      .finally(() => {
-        looking = undefined
-      })
-  }, pollMs)
-  timer.unref()
+  const looking = every(pollMs, look, onError)
 
   return {
     async stop() {
       stopping.abort(new Error('the server stops'))
-      clearInterval(timer)
-      await looking
+      await looking.stop()
     },
   }
 }

@@ -1,6 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { ImportCountsSchema } from '#gen/berth/vulnerabilities/v1/feeds_pb.js'
 import { ApiError } from '../../core/errors.ts'
+import { every } from '../../core/every.ts'
 import { limits } from '../../core/limits.ts'
 import type { Reader } from '../../storage/db.ts'
 import type { Store } from '../../storage/store.ts'
@@ -66,24 +67,15 @@ export function feedScheduler(options: FeedSchedulerOptions): FeedScheduler {
     const end = new AbortController()
     const signal = AbortSignal.any([stopping.signal, end.signal])
     const summary = importSummary(limits.feedRejectionsMax)
-    let keeping: Promise<void> | undefined
     const keep = async () => {
       const changed = { lease_ms: clock() + leaseMs, ...countsOf(summary) }
       if (!(await keepFeed(db, feed, changed))) end.abort(new Stopped())
     }
-    const timer = setInterval(() => {
-      keeping ??= keep()
-        .catch((error: unknown) => onError(error, feed.uid))
-        .finally(() => {
-          keeping = undefined
-        })
-    }, leaseMs / 3)
-    timer.unref()
+    const keeping = every(leaseMs / 3, keep, (error) => onError(error, feed.uid))
     try {
       await attempt(feed, summary, signal)
     } finally {
-      clearInterval(timer)
-      await keeping
+      await keeping.stop()
     }
   }
 
@@ -134,21 +126,12 @@ export function feedScheduler(options: FeedSchedulerOptions): FeedScheduler {
     }
   }
 
-  let looking: Promise<void> | undefined
-  const timer = setInterval(() => {
-    looking ??= look()
-      .catch((error: unknown) => onError(error))
-      .finally(() => {
-        looking = undefined
-      })
-  }, pollMs)
-  timer.unref()
+  const looking = every(pollMs, look, (error) => onError(error))
 
   return {
     async stop() {
       stopping.abort(new Stopped())
-      clearInterval(timer)
-      await looking
+      await looking.stop()
       await Promise.all(running)
     },
   }
