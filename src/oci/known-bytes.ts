@@ -1,4 +1,4 @@
-import type { StoredBytes } from '../blobs/store.ts'
+import type { StoredBytes, StoredUpload } from '../blobs/store.ts'
 import type { Store } from '../storage/store.ts'
 import type { BlobRow } from '../storage/tables.ts'
 import { readLocation } from './blob-locations.ts'
@@ -17,4 +17,15 @@ export async function rowsOf(
     .where('digest', 'in', digests)
     .execute()
   return new Map(rows.filter(({ location }) => locations.has(location)).map((row) => [row.location, row]))
+}
+
+/** The ids among these of uploads that have a row. */
+export async function idsOf(
+  { db }: Pick<Store, 'db'>,
+  found: readonly Pick<StoredUpload, 'id'>[],
+): Promise<ReadonlySet<string>> {
+  if (found.length === 0) return new Set()
+  const ids = found.map(({ id }) => id)
+  const rows = await db.kysely.selectFrom('uploads').select('id').where('id', 'in', ids).execute()
+  return new Set(rows.map(({ id }) => id))
 }

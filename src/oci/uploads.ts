@@ -283,17 +283,27 @@ function busy(): ApiError {
 }
 
 /** What a request has written, if the upload is still its own. */
-async function save(
+function save(
   db: Db,
-  { root, repo, id, size, state, writer }: UploadRow,
+  upload: UploadRow,
   next: { readonly expiresMs: number; readonly writer: string },
+): Promise<boolean> {
+  const { size, state } = upload
+  return update(db, upload, { size, state, writer: next.writer, expires_ms: next.expiresMs })
+}
+
+/** False when the upload is gone, or another request's. */
+async function update(
+  db: Db,
+  { root, repo, id, writer }: UploadRow,
+  changed: Partial<UploadRow>,
 ): Promise<boolean> {
   const { numUpdatedRows } = await inTransaction(
     db,
     (tx) =>
       tx
         .updateTable('uploads')
-        .set({ size, state, writer: next.writer, expires_ms: next.expiresMs })
+        .set(changed)
         .where('root', '=', root)
         .where('repo', '=', repo)
         .where('id', '=', id)
@@ -319,7 +329,7 @@ async function deleteUpload(tx: Tx, { root, repo, id, writer }: UploadRow): Prom
 /** Says now and then that the request lives, and ends where it could not. */
 async function* leased(
   { store }: Registry,
-  { root, repo, id }: UploadRow,
+  row: UploadRow,
   writer: string,
   bytes: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
@@ -329,20 +339,8 @@ async function* leased(
     if (now - leasedMs > limits.uploadLeaseMs)
       throw aborted('the upload was left alone for too long; try again')
     if (now - leasedMs > limits.uploadLeaseMs / 3) {
-      const { numUpdatedRows } = await inTransaction(
-        store.db,
-        (tx) =>
-          tx
-            .updateTable('uploads')
-            .set({ lease_ms: store.clock() + limits.uploadLeaseMs })
-            .where('root', '=', root)
-            .where('repo', '=', repo)
-            .where('id', '=', id)
-            .where('writer', '=', writer)
-            .executeTakeFirst(),
-        UNFINISHED,
-      )
-      if (numUpdatedRows === 0n) throw busy()
+      const changed = { lease_ms: store.clock() + limits.uploadLeaseMs }
+      if (!(await update(store.db, { ...row, writer }, changed))) throw busy()
       leasedMs = now
     }
     yield chunk

@@ -3,6 +3,7 @@ import { limits } from '../../core/limits.ts'
 import { inTransaction } from '../../storage/db.ts'
 import type { UploadRow } from '../../storage/tables.ts'
 import { isOwnUpload } from '../blob-locations.ts'
+import { idsOf } from '../known-bytes.ts'
 import { betweenBatches, type CollectionRun, ROWS_TAKEN_AT_ONCE } from './run.ts'
 
 /** Uploads that are over: they count no more since then, and here their rows go, and then what was sent. */
@@ -75,17 +76,7 @@ async function collectParts(run: CollectionRun): Promise<void> {
   const discard = async () => {
     const found = some
     some = []
-    if (found.length === 0) return
-    const rows = await store.db.kysely
-      .selectFrom('uploads')
-      .select('id')
-      .where(
-        'id',
-        'in',
-        found.map(({ id }) => id),
-      )
-      .execute()
-    const known = new Set(rows.map(({ id }) => id))
+    const known = await idsOf(store, found)
     const unknown = found.filter(({ id }) => !known.has(id))
     for (const upload of unknown) {
       if (!dryRun) await blobs.discard(upload)

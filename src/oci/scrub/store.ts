@@ -1,6 +1,6 @@
 import type { StoredBytes, StoredUpload } from '../../blobs/store.ts'
 import { isOwnUpload, readLocation } from '../blob-locations.ts'
-import { rowsOf } from '../known-bytes.ts'
+import { idsOf, rowsOf } from '../known-bytes.ts'
 import { nobodys, reposWith } from './findings.ts'
 import type { ScrubOptions } from './run.ts'
 
@@ -57,17 +57,7 @@ async function compare(options: ScrubOptions, found: readonly StoredBytes[]): Pr
 
 async function compareUploads(options: ScrubOptions, found: readonly StoredUpload[]): Promise<void> {
   const { store, onFinding, orphanAgeMs } = options
-  if (found.length === 0) return
-  const rows = await store.db.kysely
-    .selectFrom('uploads')
-    .select('id')
-    .where(
-      'id',
-      'in',
-      found.map(({ id }) => id),
-    )
-    .execute()
-  const known = new Set(rows.map(({ id }) => id))
+  const known = await idsOf(store, found)
   for (const upload of found) {
     const { id, location = id, modifiedMs } = upload
     if (known.has(id) || store.clock() - modifiedMs < orphanAgeMs) continue
