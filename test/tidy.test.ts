@@ -31,7 +31,7 @@ const arrows: Readonly<Record<string, RegExp>> = {
   iam: /^(#gen\/|iam\/|cloud\/probe\.ts$|sts\/sessions\.ts$|core\/|storage\/|trust\/|@bufbuild\/protobuf(\/|$)|kysely$)/,
   blobs: /^(blobs\/|core\/|storage\/db\.ts$|node:|@aws-sdk\/)/,
   oci: /^(#gen\/|oci\/|blobs\/|registry\/|core\/|storage\/|auth\/|iam\/(groups|parent-group)\.ts$|sts\/(access-token|token-request)\.ts$|audit\/recorder\.ts$|limits\/rate-limits\.ts$|gateway\/(error-body|rest)\.ts$|(config|http|log|metrics)\.ts$|node:|@bufbuild\/protobuf(\/|$)|lru-cache$)/,
-  'oci-client': /^(oci-client\/|node:|undici$)/,
+  'oci-client': /^(oci-client\/|core\/image-types\.ts$|node:|undici$)/,
   registry:
     /^(#gen\/|registry\/|blobs\/store\.ts$|core\/|storage\/|trust\/|iam\/parent-group\.ts$|@bufbuild\/protobuf(\/|$)|kysely$|markdown-it$|sanitize-html$)/,
   vulnerabilities:

@@ -1,12 +1,6 @@
+import { isDistributable, isIndex, isManifest } from '../core/image-types.ts'
 import { BlobReader } from './blob-reader.ts'
-import {
-  type Descriptor,
-  isDistributable,
-  isIndex,
-  isManifest,
-  type Manifest,
-  type Platform,
-} from './descriptors.ts'
+import type { Descriptor, Manifest, Platform } from './descriptors.ts'
 import type { ImageStore } from './image-store.ts'
 import { forPlatform, platformText } from './platforms.ts'
 import { DEPTH_MAX, ReadBudget } from './read-budget.ts'

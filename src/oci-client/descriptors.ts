@@ -1,23 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { isIndex, manifestTypes, mediaTypes } from '../core/image-types.ts'
 import { TransferError } from './transfer-error.ts'
 
 /** Descriptors and manifests as the OCI image specification has them, read from bytes of somebody else. Pure. */
 
-export const mediaTypes = {
-  image: 'application/vnd.oci.image.manifest.v1+json',
-  index: 'application/vnd.oci.image.index.v1+json',
-  dockerImage: 'application/vnd.docker.distribution.manifest.v2+json',
-  dockerList: 'application/vnd.docker.distribution.manifest.list.v2+json',
-} as const
-
-const images: readonly string[] = [mediaTypes.image, mediaTypes.dockerImage]
-const indexes: readonly string[] = [mediaTypes.index, mediaTypes.dockerList]
-
 /** As large as registries take manifests. */
 export const MANIFEST_BYTES_MAX = 4 * 1024 * 1024
-
-/** What a request for a manifest takes. */
-export const manifestTypes = [...indexes, ...images]
 
 export interface Platform {
   readonly os: string
@@ -48,14 +36,6 @@ export interface Manifest {
   readonly layers: readonly Descriptor[]
   /** Of an index. */
   readonly manifests: readonly Descriptor[]
-}
-
-export function isIndex({ mediaType }: Pick<Descriptor, 'mediaType'>): boolean {
-  return indexes.includes(mediaType)
-}
-
-export function isManifest({ mediaType }: Pick<Descriptor, 'mediaType'>): boolean {
-  return manifestTypes.includes(mediaType)
 }
 
 const DIGEST = /^(?:sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$/
@@ -126,7 +106,7 @@ export function readManifest(
     content[name] === undefined
       ? undefined
       : (descriptorOf(content[name]) ?? fail(`${name} is not a descriptor`))
-  const isList = indexes.includes(type)
+  const isList = isIndex({ mediaType: type })
   const config = isList ? undefined : one('config')
   if (!isList && config === undefined) return fail('it has no config')
   const artifactType = content['artifactType']
@@ -195,11 +175,4 @@ function platformOf(value: unknown): Platform | undefined {
 
 export function descriptorTo({ mediaType, digest, bytes }: Manifest): Descriptor {
   return { mediaType, digest, size: bytes.length }
-}
-
-/** Layers that their makers do not let others give out: they are had from elsewhere. */
-export function isDistributable({ mediaType }: Descriptor): boolean {
-  return !/^application\/vnd\.(docker\.image\.rootfs\.foreign\.|oci\.image\.layer\.nondistributable\.)/.test(
-    mediaType,
-  )
 }

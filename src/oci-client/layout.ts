@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isManifest, mediaTypes } from '../core/image-types.ts'
 import type { BlobReader } from './blob-reader.ts'
 import {
   checkBytes,
@@ -10,11 +11,9 @@ import {
   digestOf,
   hashOf,
   isDigest,
-  isManifest,
   jsonMembers,
   MANIFEST_BYTES_MAX,
   type Manifest,
-  mediaTypes,
   readManifest,
 } from './descriptors.ts'
 import { isTag } from './image-name.ts'

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
+import { manifestTypes, mediaTypes } from '../core/image-types.ts'
 import type { BlobReader } from './blob-reader.ts'
 import { boundedBytes, type Connection, type RegistryReply, type RegistryRequest } from './connection.ts'
 import {
@@ -12,8 +13,6 @@ import {
   jsonMembers,
   MANIFEST_BYTES_MAX,
   type Manifest,
-  manifestTypes,
-  mediaTypes,
   readManifest,
 } from './descriptors.ts'
 import { isTag } from './image-name.ts'
@@ -29,6 +28,7 @@ const PAGE_BYTES_MAX = 16 * 1024 * 1024
 const LIST_PAGES_MAX = 2000
 const LIST_ENTRIES_MAX = 200_000
 const LIST_BYTES_MAX = 64 * 1024 * 1024
+/** What a registry answers that is not done with an upload, and how soon it is asked again. */
 const BUSY = 409
 const BUSY_MS = 100
 const CANCEL_MS = 3000

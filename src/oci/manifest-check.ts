@@ -1,18 +1,9 @@
+import { isDistributable, isIndex, isManifest, manifestTypes } from '../core/image-types.ts'
 import { checkDigest } from '../registry/tag-name.ts'
 import { ociError } from './errors.ts'
 import { hasRepeatedMember } from './repeated-members.ts'
 
 /** What a manifest is and needs, read from its bytes. Pure. */
-
-export const mediaTypes = {
-  image: 'application/vnd.oci.image.manifest.v1+json',
-  index: 'application/vnd.oci.image.index.v1+json',
-  dockerImage: 'application/vnd.docker.distribution.manifest.v2+json',
-  dockerList: 'application/vnd.docker.distribution.manifest.list.v2+json',
-} as const
-
-const images: readonly string[] = [mediaTypes.image, mediaTypes.dockerImage]
-const indexes: readonly string[] = [mediaTypes.index, mediaTypes.dockerList]
 
 export interface Descriptor {
   readonly mediaType: string
@@ -44,19 +35,17 @@ export function checkManifest(bytes: Uint8Array, contentType: string | undefined
   const mediaType = contentType?.split(';')[0]?.trim().toLowerCase() ?? inside
   if (inside !== undefined && inside !== mediaType)
     throw invalid(`its mediaType is ${String(inside)}, and its Content-Type ${String(mediaType)}`)
-  const isIndex = indexes.includes(String(mediaType))
-  if (typeof mediaType !== 'string' || (!isIndex && !images.includes(mediaType)))
-    throw invalid(
-      `its media type must be one of ${[...images, ...indexes].join(', ')}, in Content-Type or mediaType`,
-    )
+  if (typeof mediaType !== 'string' || !isManifest({ mediaType }))
+    throw invalid(`its media type must be one of ${manifestTypes.join(', ')}, in Content-Type or mediaType`)
+  const isList = isIndex({ mediaType })
   if (manifest['schemaVersion'] !== 2) throw invalid('its schemaVersion must be 2')
   const foreign = (
-    isIndex ? ['config', 'layers', 'fsLayers', 'blobs'] : ['manifests', 'fsLayers', 'blobs']
+    isList ? ['config', 'layers', 'fsLayers', 'blobs'] : ['manifests', 'fsLayers', 'blobs']
   ).find((member) => manifest[member] !== undefined)
-  if (foreign !== undefined) throw invalid(`${isIndex ? 'an index' : 'an image'} has no ${foreign}`)
+  if (foreign !== undefined) throw invalid(`${isList ? 'an index' : 'an image'} has no ${foreign}`)
 
-  const config = isIndex ? undefined : descriptor(manifest['config'], 'config')
-  const layers = isIndex ? [] : descriptors(manifest['layers'], 'layers')
+  const config = isList ? undefined : descriptor(manifest['config'], 'config')
+  const layers = isList ? [] : descriptors(manifest['layers'], 'layers')
   // Those of layers that need not be here are whatever somebody wrote.
   if (!Number.isSafeInteger(layers.reduce((sum, { size }) => sum + size, 0)))
     throw invalid('its layers are too large in all')
@@ -69,20 +58,8 @@ export function checkManifest(bytes: Uint8Array, contentType: string | undefined
     annotations: annotations(manifest['annotations']),
     config,
     layers,
-    manifests: isIndex ? descriptors(manifest['manifests'], 'manifests') : [],
+    manifests: isList ? descriptors(manifest['manifests'], 'manifests') : [],
   }
-}
-
-/** What an index names besides manifests, of whatever type, is kept as a blob. */
-function isManifest({ mediaType }: Descriptor): boolean {
-  return images.includes(mediaType) || indexes.includes(mediaType)
-}
-
-/** Layers that their makers do not let others give out: they are had from elsewhere, and need not be here. */
-function isDistributable({ mediaType }: Descriptor): boolean {
-  return !/^application\/vnd\.(docker\.image\.rootfs\.foreign\.|oci\.image\.layer\.nondistributable\.)/.test(
-    mediaType,
-  )
 }
 
 /** What the repo of a manifest has for it: `optional` those of its blobs that need not be here, and are kept where they are. */

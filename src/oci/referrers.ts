@@ -1,3 +1,4 @@
+import { mediaTypes } from '../core/image-types.ts'
 import { limits } from '../core/limits.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
@@ -5,7 +6,6 @@ import type { Db } from '../storage/db.ts'
 import { runText, type SqlText, sqlText } from '../storage/sql-text.ts'
 import type { ManifestRow } from '../storage/tables.ts'
 import { readDigest } from './digests.ts'
-import { mediaTypes } from './manifest-check.ts'
 import { nextPage } from './tags.ts'
 import type { Registry, Visit } from './visit.ts'
 

@@ -1,11 +1,6 @@
+import { isIndex, isManifest } from '../../core/image-types.ts'
 import { BlobReader } from '../../oci-client/blob-reader.ts'
-import {
-  type Descriptor,
-  isIndex,
-  isManifest,
-  type Manifest,
-  membersOf,
-} from '../../oci-client/descriptors.ts'
+import { type Descriptor, type Manifest, membersOf } from '../../oci-client/descriptors.ts'
 import type { ImageStore } from '../../oci-client/image-store.ts'
 import { forPlatform, platformText } from '../../oci-client/platforms.ts'
 import { ReadBudget } from '../../oci-client/read-budget.ts'
