@@ -10,16 +10,19 @@ export interface Place {
   readonly awsStsEndpoint?: string | undefined
   /** Nothing waits for the disk: what that costs. */
   readonly unsynced?: boolean
+  /** More settings of the server. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** A server on a free port of loopback that may fetch the keys of issuers on this machine. */
-export function configurationOf({ dataDir, databaseUrl, awsStsEndpoint }: Place): Config {
+export function configurationOf({ dataDir, databaseUrl, awsStsEndpoint, env }: Place): Config {
   const read = readConfig({
     BERTH_LISTEN: '127.0.0.1:0',
     BERTH_DATA_DIR: dataDir,
     BERTH_DATABASE_URL: databaseUrl ?? '',
     BERTH_ISSUER_PRIVATE_NETWORKS: '127.0.0.0/8',
     BERTH_AWS_STS_ENDPOINT: awsStsEndpoint ?? '',
+    ...env,
   })
   if ('problems' in read) throw new Error(read.problems.join('\n'))
   return read.config

@@ -76,6 +76,7 @@ async function insertOwner({ store }: Installation, roles: readonly string[]): P
       relationship_data: new Uint8Array(0),
       issuer: '',
       subject: '',
+      registered_through: '',
       last_seen_ms: EPOCH_MS,
       ...times,
     })
@@ -90,6 +91,7 @@ async function insertOwner({ store }: Installation, roles: readonly string[]): P
       identity_uid: CALLER,
       role_uid: role.uid,
       automatic: 0,
+      accepted_through: '',
       ...times,
     }
   })

@@ -15,6 +15,7 @@ export const workNames = [
   'start',
   'advisories',
   'registry',
+  'traced',
 ] as const
 export type WorkName = (typeof workNames)[number]
 

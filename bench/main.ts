@@ -17,6 +17,7 @@ import { measureRefresh } from './works/refresh.ts'
 import { measureRegistry } from './works/registry.ts'
 import { measureGet, measureList } from './works/rest-reads.ts'
 import { measureStart } from './works/start.ts'
+import { measureTraced } from './works/traced.ts'
 import { measureWait } from './works/wait.ts'
 
 /** The benchmark's command line. Exit codes: 0 measured, 1 something could not be measured, 2 wrong usage. */
@@ -36,6 +37,7 @@ const works: Readonly<Record<WorkName, (bench: Bench) => Promise<Result[]>>> = {
   start: measureStart,
   advisories: measureAdvisories,
   registry: measureRegistry,
+  traced: measureTraced,
 }
 
 const USAGE_EXIT_CODE = 2

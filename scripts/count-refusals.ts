@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
 
 /**
- * `node scripts/count-refusals.ts`: runs the tables of what the token service refuses, on SQLite, and prints how many cases each has.
+ * `node scripts/count-refusals.ts`: runs the tables of what sign-in, the token service and the request pipeline refuse, on SQLite, and
+ * prints how many cases each has.
  * A case is a test of its own, or a row of a table whose test says in its name how many there are. Fails when a test does, or when a
  * table is not found.
  */
@@ -33,6 +34,14 @@ const tables: readonly Table[] = [
     tests:
       /\((?:R40|R16|R12|RFC 9207)\)$|^with|^when|^answers|^redirects|^names itself|lets nobody in \(R15\)$|RFC 9700|of another site/,
   },
+  { name: 'mix-up of providers', files: ['test/sign-in-mix-up.test.ts'], tests: /^R40/ },
+  {
+    name: 'who vouched',
+    files: ['src/core/vouching.test.ts', 'test/vouching.test.ts'],
+    tests: /^(?:ADR 13|R12|R18|R19)/,
+  },
+  { name: 'members of JWTs', files: ['test/jwt-members.test.ts'], tests: /^R8/ },
+  { name: 'before the body is read', files: ['test/headers-first.test.ts'], tests: /^R28|is refused/ },
   { name: 'redirects', files: ['src/signin/redirect.test.ts'], tests: /^refuses(?: the (\d+) of)?/ },
   {
     name: 'SSRF: addresses and URLs',

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { parseArgs, stripVTControlCharacters } from 'node:util'
 import { findServerBinaries, startThrowAwayServer, type ThrowAwayServer } from './postgres.ts'
 
@@ -24,9 +25,11 @@ const { values: options, positionals: filters } = parseArgs({
 
 /** What shells answer for a program that Ctrl-C ended. */
 const INTERRUPTED = 130
-/** The machine of the smallest CI has two cores. */
-const CONCURRENCY = 2
+/** One more than the cores of the smallest CI: many tests wait for processes and time limits. */
+const CONCURRENCY = 3
 const MINUTE_MS = 60_000
+/** Each test file, server and command is a process of its own; what one of them compiled, the next ones read. */
+const COMPILE_CACHE = 'node_modules/.cache/node-compile'
 /** A test that hangs must not hang the run; counts for a whole file as well. */
 const timeoutMs = (options.long ? 60 : 10) * MINUTE_MS
 
@@ -90,7 +93,7 @@ async function run(files: readonly string[], env: Readonly<Record<string, string
   const color = process.stdout.isTTY === true ? { FORCE_COLOR: '1' } : {}
   const flags = [`--test-concurrency=${CONCURRENCY}`, `--test-timeout=${timeoutMs}`, '--test-reporter=spec']
   runner = spawn(process.execPath, ['--test', ...flags, ...files], {
-    env: { ...process.env, ...color, ...env },
+    env: { NODE_COMPILE_CACHE: resolve(COMPILE_CACHE), ...process.env, ...color, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let text = ''

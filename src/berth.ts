@@ -1,40 +1,58 @@
 import { readFileSync } from 'node:fs'
+import { constants } from 'node:http2'
 import { join } from 'node:path'
 import { recorder } from './audit/recorder.ts'
+import { measuredBlobs } from './blobs/measured.ts'
+import { blobDirectory } from './blobs/open.ts'
 import type { BlobStore } from './blobs/store.ts'
+import { productBudget } from './body-budget.ts'
 import { ensureFirstOrganization, isFirstStart } from './bootstrap.ts'
 import { cloudProbes } from './cloud/probes.ts'
-import { type Addresses, addressesOf, type Config } from './config.ts'
+import { type Addresses, addressesOf, type Config, type ListenAddress } from './config.ts'
 import { unavailable } from './core/errors.ts'
+import { limits } from './core/limits.ts'
 import { errorBody } from './gateway/error-body.ts'
-import type { AddressOf, HttpHandler } from './http.ts'
+import type { HttpHandler } from './http.ts'
 import { lastSeen } from './iam/last-seen.ts'
 import {
+  ballastOf,
   type Installation,
   type InstallationParts,
+  lockDatabase,
   openBlobStore,
   openInstallation,
   SetupError,
+  setupError,
 } from './installation.ts'
-import { clientAddresses } from './limits/client-address.ts'
+import { clientAddresses, trustedProxyTest } from './limits/client-address.ts'
 import { type Counters, memoryCounters, sharedCounters } from './limits/counters.ts'
-import { rateLimits } from './limits/rate-limits.ts'
-import { type ListenOptions, listen } from './listen.ts'
+import { reloadableLimits } from './limits/reloadable-limits.ts'
+import { type Listening, type ListenOptions, listen } from './listen.ts'
 import type { Log } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { collectionScheduler } from './oci/collection/scheduler.ts'
-import { readWork } from './oci/run-rows.ts'
+import { type ManifestReader, type ManifestReaderOptions, manifestReader } from './oci/manifest-reader.ts'
+import { planWork, readWork } from './oci/run-rows.ts'
 import { applyGeneralLimits } from './organization-settings.ts'
+import { remarkCheck } from './readiness.ts'
 import { retentionScheduler } from './registry/retention.ts'
 import { type BerthServer, createServer } from './server.ts'
+import { runShutdown, type ShutdownStep } from './shutdown.ts'
 import { type OperatorProvider, parseOperatorProviders } from './signin/operator-providers.ts'
+import { noBallast } from './storage/ballast.ts'
+import { type DiskSpace, diskSpace } from './storage/disk-space.ts'
 import { expiry } from './storage/expiry.ts'
 import { usageOfAll } from './storage/registry-usage.ts'
 import { writeSetting } from './storage/settings.ts'
+import { storageEpisodes } from './storage-fault-log.ts'
 import { accountTokens } from './sts/account-token.ts'
 import { createIssuerKeys } from './sts/issuer-keys.ts'
-import { pkceSupport } from './sts/issuer-metadata.ts'
+import { issSupport, pkceSupport } from './sts/issuer-metadata.ts'
 import { createOutbound } from './sts/outbound.ts'
+import { openTelemetry } from './telemetry/telemetry.ts'
+import { watchTls } from './tls-watcher.ts'
+import { unreadReplies } from './unread-replies.ts'
+import { type UntrustedProxies, untrustedProxies } from './untrusted-proxies.ts'
 import { documentReader } from './vulnerabilities/document-reader.ts'
 import type { DownloadLimits } from './vulnerabilities/feeds/download.ts'
 import { lastSuccesses } from './vulnerabilities/feeds/feed-rows.ts'
@@ -49,10 +67,24 @@ export interface Berth {
   readonly addresses: Addresses
   readonly installation: Installation
   readonly blobs: BlobStore
+  readonly manifests: ManifestReader
+  /** Where the operator's own listener serves metrics: `http://`, address and port; undefined without one. */
+  readonly metricsUrl: string | undefined
   /** True when there was no organization yet. */
   readonly firstStart: boolean
-  /** Finishes running requests, writes what waits, closes everything. */
-  stop(): Promise<void>
+  /**
+   * Takes over what may change while the server runs: TLS files, rate limits and the sign-in providers of the operator. What cannot be
+   * used stays as it was; returns a sentence for each, which names the setting.
+   */
+  reload(config: Config): Promise<readonly string[]>
+  /** Opens the file of the access log again, after a program that rotates logs has moved it. */
+  reopenAccessLog(): void
+  /**
+   * Serves for `drainMs` (default 0) while it reports that it is not ready, finishes running requests, writes what waits and closes
+   * everything.
+   * @throws ShutdownTimeout if that is not done `stopClosingMs` after the time for running requests
+   */
+  stop(options?: { readonly drainMs?: number }): Promise<void>
 }
 
 export interface BerthParts extends InstallationParts {
@@ -71,6 +103,10 @@ export interface BerthParts extends InstallationParts {
   readonly collection?: { readonly pollMs?: number; readonly leaseMs?: number }
   /** How the node looks after retention in repos. */
   readonly retention?: { readonly pollMs?: number; readonly leaseMs?: number }
+  /** Between two reads of the TLS files. */
+  readonly tlsPollMs?: number
+  /** How manifests are read. */
+  readonly manifests?: ManifestReaderOptions
 }
 
 /** The settings under which `berth admin` finds the addresses that the server was last started with. */
@@ -78,42 +114,96 @@ export const ADDRESS_SETTINGS = { baseUrl: 'base_url', authUrl: 'auth_url' } as 
 
 const SECOND_MS = 1000
 
-export async function startBerth(config: Config, log: Log, parts: BerthParts = {}): Promise<Berth> {
-  const metrics = createMetrics()
-  const installation = await openInstallation(config, log, { timer: metrics.statement, ...parts })
-  const { store, keys } = installation
-  const closing: (() => Promise<void>)[] = [() => installation.close()]
+export async function startBerth(config: Config, operatorLog: Log, parts: BerthParts = {}): Promise<Berth> {
+  const telemetry = await openTelemetry(config, operatorLog)
+  const { tracer } = telemetry
+  const { log, remarks: storageRemarks } = storageEpisodes(telemetry.log)
+  let listening: Listening | undefined
+  let stopped: Promise<void> | undefined
+  const stopAll = async (drainMs: number) => {
+    const closed = listening?.stop(drainMs)
+    await runShutdown(closing, { after: closed, timeoutMs: limits.stopClosingMs, log })
+  }
+  const closing: ShutdownStep[] = [{ name: 'traces and access log', run: () => telemetry.close() }]
   try {
+    const metrics = createMetrics()
+    // Before anything is read or written: the database may belong to a running server.
+    const lock = parts.openDb === undefined ? await lockDatabase(config) : undefined
+    const installation = await openInstallation(config, log, {
+      meter: metrics.database,
+      tracer,
+      lock,
+      ...parts,
+    })
+    const { store, keys } = installation
+    const background = { ...store, db: store.db.background }
+    closing.unshift({ name: 'database', run: () => installation.close() })
+    const blobs = measuredBlobs(await openBlobStore(config, store.db, log, { tracer }), metrics.blobStore)
+    closing.splice(-1, 0, { name: 'blob store', run: () => blobs.close() })
     // The port is bound first: an address that is taken is told at once, and the external addresses may follow from it.
     let server: BerthServer | undefined
+    const proxies = await untrustedProxies(store, { trusted: config.trustedProxies, log, metrics })
+    closing.unshift({ name: 'untrusted proxies', run: () => proxies.stop() })
     const addressOf = clientAddresses(config.trustedProxies)
-    const port = await listenOn(config, log, () => server, addressOf, parts.portLimits)
-    closing.unshift(() => port.stop())
+    const isTrustedProxy = trustedProxyTest(config.trustedProxies)
+    const budget = productBudget(parts.portLimits, isTrustedProxy)
+    const unread = unreadReplies()
+    let port: Awaited<ReturnType<typeof listenOn>> | undefined
+    const tls =
+      config.tls &&
+      watchTls(config.tls, { log, pollMs: parts.tlsPollMs, onChange: (files) => port?.setTls(files) })
+    closing.unshift({ name: 'TLS files', run: () => tls?.stop() })
+    port = await listenOn(config, log, () => server, {
+      tls: tls?.current,
+      addressOf,
+      isTrustedProxy,
+      budget,
+      unread,
+      proxies,
+      observer: telemetry.observer,
+      limits: { stopGraceMs: config.stopGraceMs, ...parts.portLimits },
+    })
+    listening = port
+    closing.unshift({
+      name: 'requests',
+      run: () => port.requests.none(),
+      waitsFor: () => port.requests.names(limits.unfinishedNamesMax),
+    })
+    const metricsPort = await listenForMetrics(config, log, () => server)
+    // Later than the public port: it tells how that is coming to its end.
+    closing.splice(1, 0, { name: 'metrics listener', run: () => metricsPort?.stop() })
 
     const addresses = addressesOf(config, port.url)
-    const blobs = await openBlobStore(config, log)
-    closing.push(async () => blobs.close())
-    const outbound = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
+    const disk = diskSpaceOf(config, log, () => {
+      // Garbage collection may free space. A database on the same disk still takes writes, thanks to the reserve.
+      if (config.collectionIntervalMs !== undefined)
+        void planWork(store.db, 'collection', store.clock()).catch(() => undefined)
+    })
+    closing.splice(-1, 0, { name: 'free space', run: () => disk.stop() })
+    const outbound = createOutbound({ privateNetworks: config.issuerPrivateNetworks, tracer })
     // A client of its own: a provider that somebody only sets up or tries out must not keep exchanges from their turn.
-    const clouds = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
-    const people = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
+    const clouds = createOutbound({ privateNetworks: config.issuerPrivateNetworks, tracer })
+    const people = createOutbound({ privateNetworks: config.issuerPrivateNetworks, tracer })
     // Its transfers take hours where an issuer's answer takes seconds.
-    const publishers = createOutbound({ privateNetworks: config.issuerPrivateNetworks })
-    const operatorProviders = readOperatorProviders(config.signInProvidersFile)
+    const publishers = createOutbound({ privateNetworks: config.issuerPrivateNetworks, tracer })
+    let operatorProviders = readOperatorProviders(config.signInProvidersFile)
     const seen = lastSeen({
       ...store,
       onError: (err) => log.error({ err }, 'writing last-seen times failed'),
     })
     const documents = documentReader()
+    const manifests = manifestReader(parts.manifests)
     const feeds = feedScheduler({
       ...parts.feeds,
-      store,
+      store: background,
+      tracer,
       reader: documents,
       outbound: publishers,
       directory: join(config.dataDir, 'downloads'),
       onRun({ feed, outcome, counts, error }) {
         const { documents: accepted, rejected, skipped } = counts
         metrics.feedRun(outcome, { accepted, rejected, skipped })
+        metrics.job('advisory_feeds', outcome === 'failed' ? 'failed' : 'succeeded')
         if (outcome === 'failed') log.warn({ feed, error, ...counts }, 'reading a feed of advisories failed')
         else log.info({ feed, outcome, ...counts }, 'a feed of advisories was read')
       },
@@ -122,9 +212,11 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     const processes = feedProcesses(store.db)
     const retention = retentionScheduler({
       ...parts.retention,
-      store,
+      store: background,
+      tracer,
       onRun({ repo, outcome, counts }) {
         metrics.retentionRun(outcome, counts)
+        metrics.job('retention', outcome)
         log.info({ repo, outcome, ...counts }, 'retention ran in a repo')
       },
       onError: (err, repo) => log.error({ err, repo }, 'retention failed; it is tried again'),
@@ -136,19 +228,28 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       onDropped: auditDropped(metrics, log),
     })
     const expiring = expiry({
-      ...store,
+      ...background,
+      tracer,
       auditRetentionMs: config.auditRetentionMs,
       intervalMs: parts.expiryIntervalMs,
-      onError: (err) => log.error({ err }, 'deleting what expired failed; it is tried again'),
+      onError(err) {
+        metrics.job('expiry', 'failed')
+        log.error({ err }, 'deleting what expired failed; it is tried again')
+      },
+      onDone: () => metrics.job('expiry', 'succeeded'),
     })
+    const spare = parts.openDb === undefined ? ballastOf(config) : noBallast
     const collecting = collectionScheduler({
       ...parts.collection,
-      store,
+      store: background,
+      tracer,
       blobs,
+      ballast: spare,
       intervalMs: config.collectionIntervalMs,
       graceMs: config.collectionGraceMs,
       onRun(run) {
         const seconds = run.durationMs / SECOND_MS
+        metrics.job('collection', run.outcome)
         if (run.outcome === 'failed') {
           metrics.collected(run.outcome, run.durationMs, {})
           return log.error({ err: run.error, seconds }, 'collecting what the registry does not need failed')
@@ -161,29 +262,36 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     })
     const following = keys.follow({
       intervalMs: parts.keysIntervalMs,
-      onError: (err) => log.warn({ err }, 'looking for other signing keys failed; it is tried again'),
+      onError(err) {
+        metrics.job('signing_keys', 'failed')
+        log.warn({ err }, 'looking for other signing keys failed; it is tried again')
+      },
+      onDone: () => metrics.job('signing_keys', 'succeeded'),
     })
     closing.splice(
       1,
       0,
-      // First: a run may be in the middle of a document.
-      () => feeds.stop(),
-      () => collecting.stop(),
-      () => retention.stop(),
-      () => following.stop(),
-      () => expiring.stop(),
-      () => seen.stop(),
-      () => audit.stop(),
-      () => outbound.close(),
-      () => clouds.close(),
-      () => people.close(),
-      () => publishers.close(),
-      () => documents.close(),
-      () => processes.close(),
+      // Early: other nodes take over their leases.
+      { name: 'advisory feeds', run: () => feeds.stop(), early: true },
+      { name: 'garbage collection', run: () => collecting.stop(), early: true },
+      { name: 'retention', run: () => retention.stop(), early: true },
+      { name: 'expiry', run: () => expiring.stop(), early: true },
+      { name: 'signing keys', run: () => following.stop() },
+      { name: 'last-seen times', run: () => seen.stop() },
+      { name: 'audit events', run: () => audit.stop() },
+      { name: 'token issuers', run: () => outbound.close() },
+      { name: 'clouds', run: () => clouds.close() },
+      { name: 'sign-in providers', run: () => people.close() },
+      { name: 'advisory publishers', run: () => publishers.close() },
+      { name: 'document readers', run: () => documents.close() },
+      { name: 'manifest readers', run: () => manifests.close() },
+      { name: 'feed processes', run: () => processes.close() },
     )
-    const counters = await openCounters(config, installation, metrics, log)
-    if (counters !== undefined) closing.splice(1, 0, () => counters.close())
+    const rates = reloadableLimits(() => openCounters(config, installation, metrics, log), metrics.limited)
+    await rates.apply(config.rateLimits)
+    closing.splice(1, 0, { name: 'rate limits', run: () => rates.close() })
 
+    await spare.fill()
     const firstStart = await isFirstStart(installation)
     if (firstStart) await ensureFirstOrganization(installation)
     await writeSetting(store.db.kysely, ADDRESS_SETTINGS.baseUrl, addresses.baseUrl)
@@ -191,9 +299,14 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
     await applyGeneralLimits(installation, config.resourceLimits)
     await keys.current() // there is one to publish before anybody asks
     metrics.watchPool(store.db.pool)
+    metrics.watchPort(() => port.traffic())
+    if (tls !== undefined) metrics.watchCertificate(() => tls.current.expiresMs)
+    metrics.watchDisks(disk.readings)
+    metrics.watchBuffered(() => budget.buffered)
     metrics.watchFeeds(() => lastSuccesses(store.db))
     metrics.watchCollection(async () => Number((await readWork(store.db, 'collection'))?.succeeded_ms ?? 0))
-    metrics.watchRegistry(() => usageOfAll(store.db))
+    metrics.watchBackup(async () => Number((await readWork(store.db, 'backup'))?.succeeded_ms ?? 0))
+    metrics.watchRegistry(() => usageOfAll(background.db))
 
     const ready = createServer({
       store,
@@ -201,7 +314,8 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       keys,
       tokens: installation.tokensFor(addresses),
       keysFor: createIssuerKeys({ outbound, clock: store.clock }).keysFor,
-      pkceSupport: (issuer) => pkceSupport(clouds, issuer),
+      pkceSupport: (issuer, organization) => pkceSupport(clouds.share(organization), issuer),
+      issSupport: (issuer, organization) => issSupport(clouds.share(organization), issuer),
       probes: cloudProbes(
         {
           outbound: clouds,
@@ -217,6 +331,9 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
         files: feedFiles({ directory: join(config.dataDir, 'feeds'), clock: store.clock }),
       }),
       blobs,
+      disk,
+      readinessChecks: [remarkCheck('storage', async () => [...(await disk.remarks()), ...storageRemarks()])],
+      manifests,
       audit,
       openOrganizations: config.openOrganizations,
       blockedEmailDomains: config.blockedEmailDomains,
@@ -224,25 +341,74 @@ export async function startBerth(config: Config, log: Log, parts: BerthParts = {
       patternIssuers: config.patternIssuers,
       corsOrigins: config.corsOrigins,
       oauthClients: config.oauthClients,
-      operatorProviders,
+      operatorProviders: () => operatorProviders,
       peopleOutbound: people,
-      limits: counters && rateLimits({ tables: config.rateLimits, counters, onLimited: metrics.limited }),
+      tracer,
+      limits: rates,
       addressOf,
+      isTrustedProxy,
+      budget,
+      unread,
       deprecation: config.deprecation,
       metrics,
+      publicMetrics: metricsPort === undefined,
       log,
     })
     ready.setServing(true)
     server = ready
-    closing.unshift(async () => ready.setServing(false))
-    return { addresses, installation, blobs, firstStart, stop: () => inTurn(closing) }
+    return {
+      addresses,
+      installation,
+      blobs,
+      manifests,
+      metricsUrl: metricsPort?.url,
+      firstStart,
+      async reload(next) {
+        const problems: string[] = []
+        const attempt = async (apply: () => unknown) => {
+          try {
+            await apply()
+          } catch (error) {
+            problems.push((error as Error).message)
+          }
+        }
+        await attempt(() => next.tls && tls?.reload(next.tls))
+        await attempt(() => {
+          operatorProviders = readOperatorProviders(next.signInProvidersFile)
+        })
+        await attempt(() => rates.apply(next.rateLimits))
+        return problems
+      },
+      reopenAccessLog: telemetry.reopen,
+      stop({ drainMs = 0 } = {}) {
+        ready.setServing(false)
+        stopped ??= stopAll(drainMs)
+        return stopped
+      },
+    }
   } catch (error) {
-    await inTurn(closing)
-    throw error
+    await stopAll(0).catch((err: unknown) => log.error({ err }, 'stopping after a failed start failed'))
+    throw setupError(config, error)
   }
 }
 
-function readOperatorProviders(file: string | undefined): readonly OperatorProvider[] {
+/** The disks of the data directory and of blobs in files. */
+function diskSpaceOf({ dataDir, blobs, diskReserveBytes }: Config, log: Log, onFull: () => void): DiskSpace {
+  const own = { name: 'data', path: dataDir } as const
+  return diskSpace({
+    directories: blobs === undefined ? [own, { name: 'blobs', path: blobDirectory(dataDir) }] : [own],
+    reserveBytes: diskReserveBytes,
+    onChange({ name, ...reading }, isFull) {
+      if (isFull) {
+        log.warn({ disk: name, ...reading }, 'a disk is full: what needs space is refused')
+        onFull()
+      } else log.info({ disk: name, ...reading }, 'a disk has free space again')
+    },
+  })
+}
+
+/** The operator's sign-in providers. Throws a SetupError that names the setting. */
+export function readOperatorProviders(file: string | undefined): readonly OperatorProvider[] {
   if (file === undefined) return []
   let text: string
   try {
@@ -269,14 +435,13 @@ function auditDropped(metrics: Metrics, log: Log): (events: number) => void {
   }
 }
 
-/** Where calls are counted; undefined when no limit is set. */
+/** Where calls are counted. */
 async function openCounters(
-  { rateLimits: tables, rateLimitStore, dataDir }: Config,
+  { rateLimitStore, dataDir }: Config,
   { store }: Installation,
   metrics: Metrics,
   log: Log,
-): Promise<Counters | undefined> {
-  if (Object.values(tables).every((table) => Object.keys(table).length === 0)) return undefined
+): Promise<Counters> {
   if (rateLimitStore === 'memory') return memoryCounters()
   let warnedMs = Number.NEGATIVE_INFINITY
   return sharedCounters(store.db, dataDir, (err) => {
@@ -287,55 +452,91 @@ async function openCounters(
   })
 }
 
-async function inTurn(steps: (() => Promise<void>)[]): Promise<void> {
-  for (const step of steps.splice(0)) await step()
-}
-
 /** Binds the port. Until the server is there, requests hear that it is starting. */
 async function listenOn(
   config: Config,
   log: Log,
   server: () => BerthServer | undefined,
-  addressOf: AddressOf,
-  limits: ListenOptions['limits'],
+  {
+    proxies,
+    ...options
+  }: Pick<
+    ListenOptions,
+    'tls' | 'addressOf' | 'isTrustedProxy' | 'budget' | 'unread' | 'observer' | 'limits'
+  > & {
+    readonly proxies: UntrustedProxies
+  },
 ) {
-  const errorDomain = config.errorDomain ?? config.listen.host
-  const starting: HttpHandler = () => ({
+  const errorDomain = errorDomainAtStart(config)
+  return bound('BERTH_LISTEN', config.listen, () =>
+    listen({
+      ...config.listen,
+      http: (request) => {
+        proxies.look(request.headers, () => request.address)
+        return (server()?.http ?? starting(errorDomain))(request)
+      },
+      grpc: {
+        handle(stream, headers, ...rest) {
+          proxies.look(headers, () => stream.session?.socket.remoteAddress ?? '')
+          const ready = server()
+          if (ready === undefined) stream.close(REFUSED_STREAM)
+          else ready.grpc.handle(stream, headers, ...rest)
+        },
+        stop: () => server()?.grpc.stop(),
+        cut: () => server()?.grpc.cut(),
+      },
+      errorDomain,
+      log,
+      ...options,
+    }),
+  )
+}
+
+/** Binds the operator's own listener, which speaks plain HTTP; undefined where the configuration has none. */
+async function listenForMetrics(config: Config, log: Log, server: () => BerthServer | undefined) {
+  const { metricsListen } = config
+  if (metricsListen === undefined) return undefined
+  const errorDomain = errorDomainAtStart(config)
+  const port = await bound('BERTH_METRICS_LISTEN', metricsListen, () =>
+    listen({
+      ...metricsListen,
+      http: (request) => (server()?.operator ?? starting(errorDomain))(request),
+      grpc: { handle: (stream) => stream.close(REFUSED_STREAM), stop() {}, cut() {} },
+      errorDomain,
+      log,
+    }),
+  )
+  log.info({ url: port.url }, 'serving metrics')
+  return port
+}
+
+/** "Not processed, try again" (RFC 9113 section 8.7). */
+const REFUSED_STREAM = constants.NGHTTP2_REFUSED_STREAM
+
+/** Before the external addresses are known, which errors name later. */
+function errorDomainAtStart({ errorDomain, listen }: Config): string {
+  return errorDomain ?? listen.host
+}
+
+function starting(errorDomain: string): HttpHandler {
+  return () => ({
     status: 503,
     headers: { 'content-type': 'application/json', 'retry-after': '1' },
     body: errorBody(unavailable('the server is starting', SECOND_MS), errorDomain),
   })
+}
+
+/** Runs `bind`. Throws a SetupError that names the setting where the address cannot be bound. */
+async function bound<T>(setting: string, { host, port }: ListenAddress, bind: () => Promise<T>): Promise<T> {
   try {
-    return await listen({
-      ...config.listen,
-      tls: config.tls && {
-        cert: readFileSync(config.tls.certFile, 'utf8'),
-        key: readFileSync(config.tls.keyFile, 'utf8'),
-      },
-      http: (request) => (server()?.http ?? starting)(request),
-      grpc: {
-        handle(stream, ...rest) {
-          const ready = server()
-          // The transport's way of saying "not processed, try again" (RFC 9113 section 8.7).
-          if (ready === undefined) stream.close(7)
-          else ready.grpc.handle(stream, ...rest)
-        },
-        stop: () => server()?.grpc.stop(),
-      },
-      errorDomain,
-      log,
-      addressOf,
-      limits,
-    })
+    return await bind()
   } catch (error) {
-    const { host, port } = config.listen
     const code = (error as NodeJS.ErrnoException).code
     if (code === 'EADDRINUSE')
-      throw new SetupError(`${host}:${port} is in use; choose another address with BERTH_LISTEN`)
-    if (code === 'EACCES') throw new SetupError(`no permission to listen on ${host}:${port}`)
+      throw new SetupError(`${host}:${port} is in use; choose another address with ${setting}`)
+    if (code === 'EACCES') throw new SetupError(`${setting}: no permission to listen on ${host}:${port}`)
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-      throw new SetupError(`${host} is not an address of this machine`)
-    if (code === 'ENOENT') throw new SetupError(`the TLS files cannot be read: ${(error as Error).message}`)
+      throw new SetupError(`${setting}: ${host} is not an address of this machine`)
     throw error
   }
 }

@@ -21,7 +21,8 @@ export interface Bootstrapped {
   readonly identity: { readonly uid: string; readonly name: string }
 }
 
-const SETTING = 'first_organization'
+/** The setting that names it, which every installation has after its first start. */
+export const FIRST_ORGANIZATION = 'first_organization'
 const DEFAULT_NAME = 'default'
 const OWNER_NAME = 'owner'
 
@@ -63,16 +64,20 @@ function findOrMake(store: Store): Promise<Bootstrapped> {
       relationship_data: new Uint8Array(0),
       issuer: '',
       subject: '',
+      registered_through: '',
       last_seen_ms: now,
       created_ms: now,
       updated_ms: now,
     })
     await tx.insertInto('platform_bindings').values({ identity_uid: identity, role_uid: owner.uid }).execute()
     const group = create(GroupSchema, { name: DEFAULT_NAME })
-    const { uid: organization } = await foundOrganization(store, tx, group, identity)
+    const { uid: organization } = await foundOrganization(store, tx, group, {
+      identity,
+      acceptedThrough: '',
+    })
     const first: Remembered = { organization, identity, named: false }
     // Two nodes may start at once on an empty database: the name of the organization lets only one of them get here.
-    await writeSetting(tx, SETTING, JSON.stringify(first))
+    await writeSetting(tx, FIRST_ORGANIZATION, JSON.stringify(first))
     await recordOwn(store, tx, organization)
     return describe(tx, first)
   })
@@ -111,7 +116,7 @@ export async function nameFirstOrganization(store: Store, tx: Tx, name: string):
   const known = await remembered(tx)
   if (known === undefined || known.named) return false
   await renameOrganization(store, tx, known.organization, name)
-  await writeSetting(tx, SETTING, JSON.stringify({ ...known, named: true } satisfies Remembered))
+  await writeSetting(tx, FIRST_ORGANIZATION, JSON.stringify({ ...known, named: true } satisfies Remembered))
   return true
 }
 
@@ -123,7 +128,7 @@ export async function holdFirstOrganization(
   { db }: Pick<Store, 'db'>,
   tx: Tx,
 ): Promise<Bootstrapped & { readonly named: boolean }> {
-  const query = tx.selectFrom('settings').select('value').where('name', '=', SETTING)
+  const query = tx.selectFrom('settings').select('value').where('name', '=', FIRST_ORGANIZATION)
   const row = await (db.engine === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
   if (row === undefined) throw new Error('there is no first organization')
   const known = JSON.parse(row.value) as Remembered
@@ -131,7 +136,7 @@ export async function holdFirstOrganization(
 }
 
 async function remembered(db: Reader): Promise<Remembered | undefined> {
-  const text = await readSetting(db, SETTING)
+  const text = await readSetting(db, FIRST_ORGANIZATION)
   return text === undefined ? undefined : (JSON.parse(text) as Remembered)
 }
 

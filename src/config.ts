@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
 import ipaddr from 'ipaddr.js'
 import type { BlobSettings } from './blobs/open.ts'
 import type { CloudSettings } from './cloud/probes.ts'
@@ -8,6 +8,9 @@ import { parseResourceLimit, type ResourceLimits, resourceKinds } from './core/r
 import { type MasterKey, parseMasterKey } from './core/sealed.ts'
 import { type LimitTable, limitSyntax, parseLimitTable } from './limits/limit-table.ts'
 import { type ClientSetting, parseClientSetting } from './signin/clients.ts'
+import { parseDatabaseAddress } from './storage/postgres-address.ts'
+import type { AccessLogSettings } from './telemetry/access-log.ts'
+import { readTracingSettings, type TracingSettings, tracingVariables } from './telemetry/tracing-settings.ts'
 import type { Deprecation } from './v1/deprecation.ts'
 
 /**
@@ -15,12 +18,26 @@ import type { Deprecation } from './v1/deprecation.ts'
  * docs/operating.md show; all mistakes are reported at once.
  */
 
+/** An address to listen on. `port`: 0 takes a free one. */
+export interface ListenAddress {
+  readonly host: string
+  readonly port: number
+}
+
 export interface Config {
-  readonly listen: { readonly host: string; readonly port: number }
+  readonly listen: ListenAddress
+  /** Milliseconds from SIGTERM until the port stops accepting connections. */
+  readonly drainDelayMs: number
+  /** Milliseconds that running requests have from then on. */
+  readonly stopGraceMs: number
+  /** The operator's own listener for metrics and health; undefined: the public port serves aggregate metrics. */
+  readonly metricsListen: ListenAddress | undefined
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
   readonly dataDir: string
   /** PostgreSQL; undefined: SQLite in the data directory. */
   readonly databaseUrl: string | undefined
+  /** Connections to PostgreSQL that requests and background work of a node share; undefined: `limits.databasePoolDefault`. */
+  readonly databasePoolMax: number | undefined
   /** `{base_url}`; undefined: the address that is listened on. No slash at the end, like the two below. */
   readonly baseUrl: string | undefined
   /** `{auth_url}`; undefined: the base URL. */
@@ -59,9 +76,17 @@ export interface Config {
   readonly collectionIntervalMs: number | undefined
   /** What nobody needs stays for so long. */
   readonly collectionGraceMs: number
+  /** Bytes of their disk that blobs leave free; undefined: as `diskReserveBytes` says. */
+  readonly diskReserveBytes: number | undefined
   /** That version 1 of the API will end; undefined: nobody says so. */
   readonly deprecation: Deprecation | undefined
   readonly logLevel: LogLevel
+  /** Undefined: there is none. */
+  readonly accessLog: AccessLogSettings | undefined
+  /** Undefined: nothing is traced. */
+  readonly tracing: TracingSettings | undefined
+  /** Origins besides the bucket's that outbound requests send trace headers to. */
+  readonly traceOrigins: readonly string[]
 }
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
@@ -77,12 +102,21 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 /** Every variable of the server, in the order in which help shows them. */
 export const variables = {
+  BERTH_ENV_FILE:
+    'file with these settings, a NAME=VALUE on each line; variables of the environment win (default none)',
   BERTH_LISTEN: 'address and port to serve on (default 127.0.0.1:8080; port 0 takes a free one)',
+  BERTH_METRICS_LISTEN:
+    'address and port for /metrics, /healthz and /readyz alone, such as 127.0.0.1:9090 (default: the public port serves /metrics without names of tenants)',
+  BERTH_DRAIN_DELAY:
+    'after SIGTERM: how long to serve while /readyz fails, such as 10s (default 5s; 0s: not at all)',
+  BERTH_STOP_GRACE: 'how long running requests may then take to finish, such as 30s (default 10s)',
   BERTH_BASE_URL: 'address of the API as clients see it (default http:// or https:// and the listen address)',
   BERTH_AUTH_URL: 'address of the token service (default: the base URL)',
   BERTH_REGISTRY_HOST: "host name of the registry (default: the base URL's host)",
   BERTH_DATA_DIR: 'directory of the SQLite database, the master key, images and downloads (default ./data)',
-  BERTH_DATABASE_URL: 'postgres://user:password@host/database (default: SQLite in the data directory)',
+  BERTH_DATABASE_URL:
+    'postgres://user:password@host/database, or several servers as host1:5432,host2:5432 (default: SQLite in the data directory)',
+  BERTH_DATABASE_POOL_MAX: `connections to PostgreSQL that a node opens for requests and background work (default ${limits.databasePoolDefault})`,
   BERTH_BLOBS_S3_BUCKET: 'bucket for the bytes of images (default: files in the data directory)',
   BERTH_BLOBS_S3_ENDPOINT: "address of its S3 server (default: Amazon's)",
   BERTH_BLOBS_S3_REGION: 'region of the bucket (default: AWS_REGION)',
@@ -128,11 +162,19 @@ export const variables = {
   BERTH_COLLECTION_INTERVAL:
     'how often the registry is rid of blobs that nobody needs, such as 12h, or off (default 1d)',
   BERTH_COLLECTION_GRACE: 'how long a blob stays that nobody needs, such as 48h (default 24h, at least 1h)',
+  BERTH_DISK_RESERVE:
+    'free space that pushes leave on the disk of the images, such as 512MiB or 2GiB; 0 for none (default 256MiB, or 5 % of a smaller disk)',
   BERTH_V1_DEPRECATED_AT:
     'since when version 1 of the API is deprecated, such as 2027-01-31: its answers say so (default: never)',
   BERTH_V1_SUNSET_AT: 'from when it may no longer answer, which its answers say too (default: they do not)',
   BERTH_V1_MIGRATION_URL: 'page that tells its callers how to move (default none)',
   BERTH_LOG_LEVEL: `one of ${logLevels.join(', ')} (default info)`,
+  BERTH_ACCESS_LOG:
+    'off, stdout, stderr, or the absolute path of a file: one JSON line per request (default off)',
+  BERTH_ACCESS_LOG_PROBES: 'true: requests for health and metrics are in the access log, too (default false)',
+  BERTH_TRACE_ORIGINS:
+    'origins, separated by commas, that outbound requests send trace headers to, besides BERTH_BLOBS_S3_ENDPOINT (default none)',
+  ...tracingVariables,
 } as const
 
 /** Names that the command line and the tests read; the server lets them pass. */
@@ -155,6 +197,10 @@ const otherVariables = new Set([
   'BERTH_IDENTITY_ID',
   'BERTH_IDENTITY_TOKEN',
   'BERTH_GOLDEN',
+  'BERTH_BACKUP_PASSPHRASE',
+  'BERTH_BACKUP_S3_ENDPOINT',
+  'BERTH_BACKUP_S3_REGION',
+  'BERTH_BACKUP_S3_PATH_STYLE',
 ])
 
 /** The configuration, or everything that is wrong with the environment, a sentence each. */
@@ -218,21 +264,29 @@ export function readConfig(
     pathStyle: read('BERTH_BLOBS_S3_PATH_STYLE', parseBoolean, 'true or false') ?? endpoint !== undefined,
     redirect: read('BERTH_BLOBS_REDIRECT', parseRedirect, `true, false, or ${originExpected}`) ?? false,
   }
+  const databaseUrl = () => {
+    const value = text('BERTH_DATABASE_URL')
+    const read = value === undefined ? undefined : parseDatabaseAddress(value)
+    if (read !== undefined && 'problem' in read) problems.push(`BERTH_DATABASE_URL ${read.problem}`)
+    return value
+  }
+  const accessTarget = read(
+    'BERTH_ACCESS_LOG',
+    parseAccessLog,
+    'off, stdout, stderr, or the absolute path of a file',
+  )
   const config: Config = {
-    listen: read(
-      'BERTH_LISTEN',
-      parseListen,
-      'an address and a port, such as 127.0.0.1:8080 or [::1]:8080',
-    ) ?? {
-      host: '127.0.0.1',
-      port: 8080,
-    },
+    listen: read('BERTH_LISTEN', parseListen, listenExpected) ?? { host: '127.0.0.1', port: 8080 },
+    drainDelayMs: read('BERTH_DRAIN_DELAY', parseWait, waitExpected) ?? limits.drainDelayMs,
+    stopGraceMs: read('BERTH_STOP_GRACE', parseWait, waitExpected) ?? limits.stopGraceMs,
+    metricsListen: read('BERTH_METRICS_LISTEN', parseListen, listenExpected),
     tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
     dataDir: resolve(text('BERTH_DATA_DIR') ?? DEFAULT_DATA_DIR),
-    databaseUrl: read(
-      'BERTH_DATABASE_URL',
-      parseDatabaseUrl,
-      'an address such as postgres://user@host/database',
+    databaseUrl: databaseUrl(),
+    databasePoolMax: read(
+      'BERTH_DATABASE_POOL_MAX',
+      parsePoolMax,
+      `a number from ${limits.databasePoolMin} to ${limits.databasePoolMax}`,
     ),
     baseUrl: read('BERTH_BASE_URL', parseOrigin, originExpected),
     authUrl: read('BERTH_AUTH_URL', parseOrigin, originExpected),
@@ -320,20 +374,35 @@ export function readConfig(
     collectionGraceMs:
       read('BERTH_COLLECTION_GRACE', parseGrace, 'a duration such as 24h, of at least 1h') ??
       limits.collectionGraceMsDefault,
+    diskReserveBytes: read('BERTH_DISK_RESERVE', parseBytes, 'a number of bytes such as 512MiB or 2GiB'),
     deprecation: deprecatedAtMs === undefined ? undefined : { atMs: deprecatedAtMs, sunsetMs, migrationUrl },
     logLevel: read('BERTH_LOG_LEVEL', parseLogLevel, `one of ${logLevels.join(', ')}`) ?? 'info',
+    accessLog: accessTarget
+      ? {
+          target: accessTarget,
+          probes: read('BERTH_ACCESS_LOG_PROBES', parseBoolean, 'true or false') ?? false,
+        }
+      : undefined,
+    tracing: readTracingSettings(env, (sentence) => problems.push(sentence)),
+    traceOrigins: list(
+      'BERTH_TRACE_ORIGINS',
+      (item) => parseOrigin(item) === item,
+      'an origin such as https://login.example.com',
+    ),
   }
   return problems.length > 0 ? { problems } : { config }
 }
 
-function parseListen(value: string): Config['listen'] | undefined {
+const listenExpected = 'an address and a port, such as 127.0.0.1:8080 or [::1]:8080'
+
+function parseListen(value: string): ListenAddress | undefined {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+)):([0-9]{1,5})$/.exec(value)
   const host = match?.[1] ?? match?.[2]
   const port = Number(match?.[3])
   return host === undefined || port > 65535 ? undefined : { host, port }
 }
 
-function parseOrigin(value: string): string | undefined {
+export function parseOrigin(value: string): string | undefined {
   if (!URL.canParse(value)) return undefined
   const url = new URL(value)
   const bare =
@@ -361,6 +430,14 @@ function parseRegion(value: string): string | undefined {
 function parseKeyPrefix(value: string): string | undefined {
   const [, names] = /^\/?([\w-][\w.-]*(?:\/[\w-][\w.-]*)*)\/?$/.exec(value) ?? []
   return names === undefined || names.length > 200 ? undefined : `${names}/`
+}
+
+/** A bucket and a prefix as `s3://bucket/prefix`. */
+export function parseBucketUrl(value: string): Pick<BlobSettings, 'bucket' | 'prefix'> | undefined {
+  const [, name = '', path = ''] = /^s3:\/\/([^/]+)(?:\/(.*))?$/.exec(value) ?? []
+  const bucket = parseBucket(name)
+  const prefix = path === '' ? '' : parseKeyPrefix(path)
+  return bucket === undefined || prefix === undefined ? undefined : { bucket, prefix }
 }
 
 function parseRedirect(value: string): BlobSettings['redirect'] | undefined {
@@ -417,9 +494,23 @@ function parseInterval(value: string): { readonly ms: number | undefined } | und
   return ms > 0 ? { ms } : undefined
 }
 
+const waitExpected = 'a duration such as 10s, of at most 1h'
+
+function parseWait(value: string): number | undefined {
+  const seconds = secondsIn(value)
+  return seconds === undefined || seconds > 3600 ? undefined : seconds * 1000
+}
+
 function parseGrace(value: string): number | undefined {
   const ms = (secondsIn(value) ?? 0) * 1000
   return ms >= limits.collectionGraceMsMin ? ms : undefined
+}
+
+const byteUnits = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 } as const
+
+function parseBytes(value: string): number | undefined {
+  const [, number, unit = ''] = /^([0-9]{1,12})(KiB|MiB|GiB|TiB)?$/.exec(value) ?? []
+  return number === undefined ? undefined : Number(number) * byteUnits[unit as keyof typeof byteUnits]
 }
 
 function parseDays(value: string): number | undefined {
@@ -427,8 +518,9 @@ function parseDays(value: string): number | undefined {
   return days === undefined ? undefined : Number(days) * DAY_MS
 }
 
-function parseDatabaseUrl(value: string): string | undefined {
-  return /^postgres(ql)?:\/\/./.test(value) && URL.canParse(value) ? value : undefined
+function parsePoolMax(value: string): number | undefined {
+  const max = /^\d{1,4}$/.test(value) ? Number(value) : 0
+  return max >= limits.databasePoolMin && max <= limits.databasePoolMax ? max : undefined
 }
 
 function parseHost(value: string): string | undefined {
@@ -446,6 +538,12 @@ function parseBoolean(value: string): boolean | undefined {
 
 function parseRateLimitStore(value: string): RateLimitStore | undefined {
   return rateLimitStores.find((store) => store === value)
+}
+
+function parseAccessLog(value: string): AccessLogSettings['target'] | 0 | undefined {
+  const known = { off: 0, stdout: 1, stderr: 2 } as const
+  if (Object.hasOwn(known, value)) return known[value as keyof typeof known]
+  return isAbsolute(value) ? value : undefined
 }
 
 function parseLogLevel(value: string): LogLevel | undefined {

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { RequestRecord } from './core/request-record.ts'
 
 /** One HTTP request, whichever version of HTTP brought it. */
 export interface HttpRequest {
@@ -11,11 +12,13 @@ export interface HttpRequest {
   readonly headers: IncomingHttpHeaders
   /** IP address that the request came from. */
   readonly address: string
-  /** Names this request in the log; sent back as `x-request-id`. */
+  /** Names this request in the log; sent back as `x-request-id`. The client may have chosen it: it proves nothing. */
   readonly id: string
+  /** What is recorded of the request; undefined if nothing is. */
+  readonly record?: RequestRecord | undefined
   /**
    * Reads the body, at most `bytesMax` bytes. Rejects with an ApiError: code 3 when it is larger (HTTP 413), code 4 when it
-   * does not arrive in time.
+   * does not arrive in time, code 8 when too many bytes of too many requests wait in memory (HTTP 503).
    */
   body(bytesMax: number): Promise<Uint8Array>
   /**

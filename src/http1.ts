@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 import { limits } from './core/limits.ts'
+import { RequestContext, runInContext } from './core/request-context.ts'
+import { bytesOutOf, countedBody, countedStream } from './counted-bytes.ts'
 import {
   bodyTooLarge,
   clientWentAway,
@@ -11,11 +13,14 @@ import {
   isGrpcContentType,
   malformedRequest,
   requestTimedOut,
+  tooManyHeaders,
+  tooManyPipelined,
 } from './gateway/status.ts'
 import type { HttpReply, HttpRequest, WholeBody, WholeReply } from './http.ts'
 import { bodyBytes, failureReply, hasNoContentLength, type PortContext, wireBody } from './port.ts'
-import { dropStream, isStream, sendStream } from './reply-stream.ts'
-import { bodyStream } from './request-stream.ts'
+import { dropStream, endWhole, isStream, sendStream } from './reply-stream.ts'
+import { bodyStream, readWhole } from './request-stream.ts'
+import type { ObservedRequest, RequestHead } from './telemetry/request-observer.ts'
 
 /**
  * The HTTP/1.1 half of the port. The server never listens: it is given sockets through its 'connection' event. Close
@@ -23,7 +28,7 @@ import { bodyStream } from './request-stream.ts'
  */
 export function http1Server(context: PortContext): Server {
   const { limits } = context
-  const slow: SlowSockets = { timedOut: new WeakSet(), streaming: new WeakSet() }
+  const slow: SlowSockets = { timedOut: new WeakSet(), streaming: new WeakSet(), waiting: new WeakMap() }
   const server = createServer({
     maxHeaderSize: limits.headerBytesMax,
     headersTimeout: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs),
@@ -31,6 +36,8 @@ export function http1Server(context: PortContext): Server {
     keepAliveTimeout: limits.idleConnectionMs,
     connectionsCheckingInterval: Math.max(20, Math.min(1000, limits.headersTimeoutMs / 4)),
   })
+  // 0: all fields are read, so that none is missing where there are too many; see `serve`.
+  server.maxHeadersCount = 0
   server.on('request', (req, res) => serve(context, slow, req, res, false))
   // Refusing a body by its declared length is worth most before the client has sent it.
   server.on('checkContinue', (req, res) => serve(context, slow, req, res, true))
@@ -45,6 +52,8 @@ interface SlowSockets {
   readonly timedOut: WeakSet<Duplex>
   /** Those whose body is streamed: whoever reads it sees to its progress, and the whole may take long. */
   readonly streaming: WeakSet<Duplex>
+  /** Requests of a socket that came before the reply to the one ahead of them had left; only while there is one ahead. */
+  readonly waiting: WeakMap<Duplex, Exchange[]>
 }
 
 /**
@@ -64,7 +73,11 @@ class Exchange implements HttpRequest {
   awaitsContinue: boolean
   /** The rest of the body is not wanted, and too much to read only for the sake of the connection. */
   refused = false
+  /** The connection sent more requests ahead of their replies than it may. */
+  isTooMany = false
   reading: Promise<Uint8Array> | undefined = undefined
+  readonly requestContext = new RequestContext()
+  record: ObservedRequest | undefined = undefined
 
   constructor(
     context: PortContext,
@@ -105,7 +118,7 @@ class Exchange implements HttpRequest {
     slow.streaming.add(req.socket)
     sayContinue(this)
     try {
-      yield* bodyStream(req, this.context.limits)
+      yield* countedStream(bodyStream(req, this.context.limits), this.record)
     } finally {
       slow.streaming.delete(req.socket)
     }
@@ -119,15 +132,102 @@ function serve(
   res: ServerResponse,
   awaitsContinue: boolean,
 ): void {
-  const exchange = new Exchange(context, req, res, slow, context.nextRequestId(), awaitsContinue)
-  const { id } = exchange
+  const waiting = slow.waiting.get(req.socket)
+  const { pipelinedRequestsMax } = context.limits
+  // Behind the reply that closes the connection.
+  if (waiting !== undefined && waiting.length >= pipelinedRequestsMax) return
+  const exchange = new Exchange(
+    context,
+    req,
+    res,
+    slow,
+    context.requestIdOf(req.headers['x-request-id']),
+    awaitsContinue,
+  )
+  if (waiting === undefined) {
+    slow.waiting.set(req.socket, [])
+    begin(exchange)
+    return
+  }
+  waiting.push(exchange)
+  if (waiting.length < pipelinedRequestsMax) return
+  exchange.isTooMany = true
+  stopParsing(req.socket)
+}
+
+/**
+ * Ends the reading of requests, also of those that have arrived with this one: one read may bring more than a thousand. What node:http
+ * reports afterwards is an error with the code HPE_PAUSED.
+ */
+function stopParsing(socket: Socket): void {
+  const parser = Reflect.get(socket, 'parser') as { pause?(): void } | null
+  parser?.pause?.()
+}
+
+/**
+ * Runs a request, and the next of its connection once its reply has left: no more than one reply of a connection waits in memory,
+ * and other connections have their turn in between. While a request runs, its response knows when the connection closes.
+ */
+function begin(exchange: Exchange): void {
+  const { req, res, slow, context, requestContext } = exchange
+  const record = context.observer?.start(headOf(exchange))
+  exchange.record = record
+  context.inFlight.http++
+  res.on('close', () => {
+    context.inFlight.http--
+    record?.end({
+      status: res.headersSent ? res.statusCode : undefined,
+      aborted: !res.writableFinished || req.errored !== null,
+    })
+    if (!res.writableFinished) requestContext.abort(clientWentAway())
+    const next = slow.waiting.get(req.socket)?.shift()
+    if (next === undefined) slow.waiting.delete(req.socket)
+    else setImmediate(() => (req.socket.writable ? begin(next) : abandon(next)))
+  })
+  if (record === undefined) handle(exchange)
+  else record.run(() => handle(exchange))
+}
+
+/** Records requests that their client left behind unanswered. */
+function abandon(first: Exchange): void {
+  const { slow, req } = first
+  for (const exchange of [first, ...(slow.waiting.get(req.socket) ?? [])])
+    exchange.context.observer?.start(headOf(exchange))?.end({ status: undefined, aborted: true })
+  slow.waiting.delete(req.socket)
+}
+
+function headOf({ context, id, method, isHead, url, headers, address }: Exchange): RequestHead {
+  return {
+    id,
+    isGrpc: false,
+    httpVersion: '1.1',
+    isTls: context.isTls,
+    method: isHead ? 'HEAD' : method,
+    url,
+    headers,
+    address,
+  }
+}
+
+function handle(exchange: Exchange): void {
+  const { context, req, id } = exchange
+  if (req.rawHeaders.length > context.limits.headerFieldsMax * 2) {
+    exchange.refused = true
+    send(context, exchange, failureReply(context, id, tooManyHeaders(context.limits.headerFieldsMax)))
+    return
+  }
+  if (exchange.isTooMany) {
+    exchange.refused = true
+    send(context, exchange, failureReply(context, id, tooManyPipelined(context.limits.pipelinedRequestsMax)))
+    return
+  }
   if (req.method === 'POST' && isGrpcContentType(req.headers['content-type'])) {
     send(context, exchange, failureReply(context, id, grpcNeedsHttp2()))
     return
   }
   let reply: HttpReply | Promise<HttpReply>
   try {
-    reply = context.http(exchange)
+    reply = runInContext(exchange.requestContext, () => context.http(exchange))
   } catch (failure) {
     reply = failureReply(context, id, failure)
   }
@@ -158,30 +258,26 @@ function sayContinue(exchange: Exchange): void {
 
 function readBody(exchange: Exchange, bytesMax: number): Promise<Uint8Array> {
   const { req, slow } = exchange
-  if (Number(req.headers['content-length'] ?? 0) > bytesMax) {
+  const announced = Number(req.headers['content-length'] ?? 0)
+  if (announced > bytesMax) {
     exchange.refused = true
     return Promise.reject(bodyTooLarge(bytesMax))
   }
   sayContinue(exchange)
-  return new Promise((resolve, reject) => {
-    let chunks: Uint8Array[] = []
-    let size = 0
-    req.on('data', (chunk: Uint8Array) => {
-      size += chunk.length
-      if (size <= bytesMax) {
-        chunks.push(chunk)
-        return
-      }
-      chunks = []
-      exchange.refused = true
-      reject(bodyTooLarge(bytesMax))
-    })
-    req.on('end', () => {
-      const [first] = chunks
-      resolve(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks))
-    })
-    req.on('error', () => reject(slow.timedOut.has(req.socket) ? requestTimedOut() : clientWentAway()))
+  const buffered = countedBody(exchange.context.budget.open(req.socket, exchange.address), exchange.record)
+  const reading = readWhole(req, { bytesMax, announced, buffered })
+  exchange.res.on('close', () => {
+    buffered.release()
+    reading.fail(clientWentAway())
   })
+  req.on('error', () => reading.fail(slow.timedOut.has(req.socket) ? requestTimedOut() : clientWentAway()))
+  const body = reading.body.catch((failure: unknown) => {
+    exchange.refused = true
+    throw failure
+  })
+  // A handler that has replied already may not wait for it.
+  body.catch(() => undefined)
+  return body
 }
 
 function send(context: PortContext, exchange: Exchange, reply: HttpReply): void {
@@ -198,7 +294,7 @@ function send(context: PortContext, exchange: Exchange, reply: HttpReply): void 
   for (const warning of reply.warnings ?? []) head.push('warning', warning)
   const bodiless = hasNoContentLength(reply.status)
   if (!bodiless && streamed === undefined) head.push('content-length', bodyBytes(body))
-  if (unread || context.stopping) head.push('connection', 'close')
+  if (unread || exchange.refused || context.stopping) head.push('connection', 'close')
   try {
     res.writeHead(reply.status, head as string[])
   } catch (failure) {
@@ -207,18 +303,20 @@ function send(context: PortContext, exchange: Exchange, reply: HttpReply): void 
     return
   }
   const lingers = unread && !exchange.awaitsContinue
+  if (exchange.record !== undefined && !exchange.isHead) exchange.record.bytesOut = bodyBytes(body)
   if (streamed !== undefined && !bodiless && req.method !== 'HEAD') {
     res.flushHeaders() // the first piece may be long in coming
     void sendStream(context, streamed, {
       out: res,
       requestId: id,
+      written: exchange.record && bytesOutOf(exchange.record),
       end: () => (lingers ? linger(exchange) : res.end()),
       cut: () => reset(req.socket),
     })
   } else if (lingers && body !== undefined) {
     linger(exchange, body)
   } else {
-    res.end(body)
+    endWhole(res, body, context, () => reset(req.socket))
   }
 }
 
@@ -251,6 +349,7 @@ function refuser(context: PortContext, { timedOut, streaming }: SlowSockets) {
   const answered = new WeakSet<Duplex>()
   return (failure: NodeJS.ErrnoException, socket: Duplex): void => {
     if (answered.has(socket)) return // what a refused client still sends
+    if (failure.code === 'HPE_PAUSED') return // see stopParsing: the replies ahead are sent, and the last closes the connection
     if (failure.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
       if (streaming.has(socket)) return
       timedOut.add(socket)
@@ -263,13 +362,23 @@ function refuser(context: PortContext, { timedOut, streaming }: SlowSockets) {
       return
     }
     answered.add(socket)
-    const id = context.nextRequestId()
+    const id = context.requestIdOf(undefined)
     context.log.debug({ requestId: id, err: failure }, 'request refused')
-    socket.end(rawReply(id, failureReply(context, id, refusal(context, failure))))
+    const reply = failureReply(context, id, refusal(context, failure))
+    context.observer
+      ?.start(unreadableHead(context, id, socket))
+      ?.end({ status: reply.status, aborted: false })
+    socket.end(rawReply(id, reply))
     const timer = setTimeout(() => socket.destroy(), limits.lingerMs)
     socket.once('end', () => socket.destroy())
     socket.once('close', () => clearTimeout(timer))
   }
+}
+
+/** What is known of a request that node:http could not read. */
+function unreadableHead({ addressOf, isTls }: PortContext, id: string, socket: Duplex): RequestHead {
+  const address = socket instanceof Socket ? addressOf(socket.remoteAddress, undefined) : ''
+  return { id, isGrpc: false, httpVersion: '1.1', isTls, method: '', url: '', headers: {}, address }
 }
 
 function refusal(context: PortContext, failure: NodeJS.ErrnoException) {

@@ -7,11 +7,14 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import type { Duplex } from 'node:stream'
+import { RequestContext, runInContext } from './core/request-context.ts'
+import { bytesOutOf, countedBody, countedStream } from './counted-bytes.ts'
 import { bodyTooLarge, clientWentAway, isGrpcContentType, requestTimedOut } from './gateway/status.ts'
 import type { BodyStream, HttpReply, HttpRequest } from './http.ts'
 import { bodyBytes, failureReply, hasNoContentLength, type PortContext, refuseRest } from './port.ts'
-import { dropStream, isStream, sendStream } from './reply-stream.ts'
-import { bodyStream } from './request-stream.ts'
+import { dropStream, endWhole, isStream, sendStream } from './reply-stream.ts'
+import { bodyStream, readWhole } from './request-stream.ts'
+import type { ObservedRequest } from './telemetry/request-observer.ts'
 
 /** The HTTP/2 half of the port. */
 export interface Http2Side {
@@ -19,13 +22,19 @@ export interface Http2Side {
   accept(socket: Duplex): void
   /** Tells all clients to go away; a session closes when its last stream has ended. */
   stop(): void
+  /** Resets all streams with an error. */
+  cut(): void
   /** Ends all sessions now. */
   destroy(): void
 }
 
 interface Use {
   readonly socket: Duplex | undefined
-  streams: number
+  readonly address: string | undefined
+  /** Open streams. */
+  readonly streams: Set<ServerHttp2Stream>
+  /** Whether the client was asked to open no more streams. */
+  isLeaving: boolean
   /** When the last stream ended; milliseconds since the epoch. */
   idleSince: number
 }
@@ -35,37 +44,67 @@ export function http2Side(context: PortContext): Http2Side {
   const { limits } = context
   const sessions = new Map<Http2Session, Use>()
   let accepting: Duplex | undefined
+  let isStopped = false
   const server = createServer({
     settings: {
       maxConcurrentStreams: limits.concurrentStreamsMax,
       maxHeaderListSize: limits.headerBytesMax,
+      initialWindowSize: limits.streamWindowBytes,
       enablePush: false,
     },
+    maxHeaderListPairs: limits.headerFieldsMax,
+    maxSessionMemory: limits.http2SessionMib,
+    maxSettings: limits.http2SettingsMax,
+    maxSessionInvalidFrames: limits.http2InvalidFramesMax,
+    maxSessionRejectedStreams: limits.http2RejectedStreamsMax,
+    streamResetBurst: limits.http2ResetsBurst,
+    streamResetRate: limits.http2ResetsPerSecond,
   })
   const ignore = (failure: Error) => context.log.debug({ err: failure }, 'HTTP/2 connection failed')
-  server.on('sessionError', ignore)
+  server.on('sessionError', (failure, session) => {
+    ignore(failure)
+    // What the library ends a connection for; a client that goes away is another error.
+    if (/^ERR_HTTP2_/.test((failure as NodeJS.ErrnoException).code ?? ''))
+      context.abused(sessions.get(session)?.address)
+  })
   server.on('session', (session) => {
-    sessions.set(session, { socket: accepting, streams: 0, idleSince: Date.now() })
+    sessions.set(session, {
+      socket: accepting,
+      address: addressOf(session),
+      streams: new Set(),
+      isLeaving: false,
+      idleSince: Date.now(),
+    })
+    limitControlFrames(session, context)
     session.on('close', () => sessions.delete(session))
-    if (context.stopping) session.close()
   })
   server.on('stream', (stream, headers, flags) => {
     stream.on('error', ignore)
     const { session } = stream
     const use = session === undefined ? undefined : sessions.get(session)
     if (session !== undefined && use !== undefined) {
-      use.streams += 1
+      use.streams.add(stream)
       stream.on('close', () => {
-        use.streams -= 1
-        if (use.streams > 0) return
+        use.streams.delete(stream)
+        if (use.streams.size > 0) return
         use.idleSince = Date.now()
-        if (context.stopping && !session.destroyed) session.close()
+        if (use.isLeaving && !session.destroyed) session.close()
       })
+      // A session that began after the others were asked to leave serves the request that it was opened for.
+      if (isStopped) sayGoodbye(session, use)
     }
     const endOfStream = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0
-    const id = context.nextRequestId()
-    if (isGrpcContentType(headers['content-type'])) context.grpc.handle(stream, headers, endOfStream, id)
-    else serve(context, stream, headers, endOfStream, id)
+    const protocol = isGrpcContentType(headers['content-type']) ? 'grpc' : 'http'
+    context.inFlight[protocol]++
+    stream.on('close', () => context.inFlight[protocol]--)
+    const id = context.requestIdOf(headers['x-request-id'])
+    const record = observed(context, stream, headers, id)
+    const handle = () =>
+      isGrpcContentType(headers['content-type'])
+        ? context.grpc.handle(stream, headers, endOfStream, id, record)
+        : serve(context, stream, headers, endOfStream, id, record)
+    if (record === undefined) handle()
+    else record.run(handle)
   })
 
   // Pings keep an HTTP/2 connection alive for as long as the client likes; only streams count as use.
@@ -73,7 +112,7 @@ export function http2Side(context: PortContext): Http2Side {
     () => {
       const oldest = Date.now() - limits.idleConnectionMs
       for (const [session, { socket, streams, idleSince }] of sessions) {
-        if (streams > 0 || idleSince > oldest) continue
+        if (streams.size > 0 || idleSince > oldest) continue
         // The first visit says goodbye. A client that does not answer by closing its side is cut off by the next.
         if (session.closed || session.destroyed) socket?.destroy()
         else session.close()
@@ -89,13 +128,76 @@ export function http2Side(context: PortContext): Http2Side {
       accepting = undefined
     },
     stop() {
+      isStopped = true
       for (const [session, use] of sessions) sayGoodbye(session, use)
+    },
+    cut() {
+      for (const { streams } of sessions.values())
+        for (const stream of streams)
+          if (!stream.closed && !stream.writableEnded) stream.close(constants.NGHTTP2_CANCEL)
     },
     destroy() {
       clearInterval(sweeper)
       for (const session of sessions.keys()) session.destroy()
     },
   }
+}
+
+/** Starts the record of a stream, which ends when the stream closes. */
+function observed(
+  { observer, addressOf, isTls }: PortContext,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  id: string,
+): ObservedRequest | undefined {
+  const record = observer?.start({
+    id,
+    isGrpc: isGrpcContentType(headers['content-type']),
+    httpVersion: '2',
+    isTls,
+    method: headers[':method'] ?? '',
+    url: headers[':path'] ?? '',
+    headers,
+    address: addressOf(stream.session?.socket.remoteAddress, headers['x-forwarded-for']),
+  })
+  if (record === undefined) return undefined
+  stream.on('close', () => {
+    const { sentHeaders, sentTrailers, rstCode, aborted } = stream
+    const status = sentHeaders?.[':status']
+    const grpcStatus = sentTrailers?.['grpc-status'] ?? sentHeaders?.['grpc-status']
+    record.end({
+      status: status === undefined ? undefined : Number(status),
+      grpcStatus: grpcStatus === undefined ? undefined : Number(grpcStatus),
+      aborted: !stream.writableFinished || (aborted && rstCode !== constants.NGHTTP2_NO_ERROR),
+    })
+  })
+  return record
+}
+
+function addressOf({ socket }: Http2Session): string | undefined {
+  return socket.remoteAddress
+}
+
+/** The library answers PING and SETTINGS without an end. */
+function limitControlFrames(
+  session: Http2Session,
+  { limits: { http2ControlFramesMax, http2ControlWindowMs }, abused }: PortContext,
+): void {
+  let frames = 0
+  let windowEndMs = 0
+  const count = () => {
+    const nowMs = performance.now()
+    if (nowMs >= windowEndMs) {
+      frames = 0
+      windowEndMs = nowMs + http2ControlWindowMs
+    }
+    frames += 1
+    if (frames <= http2ControlFramesMax || session.destroyed) return
+    abused(addressOf(session))
+    session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
+  }
+  session.on('ping', count)
+  session.on('remoteSettings', count)
 }
 
 const highestStreamId = 2 ** 31 - 1
@@ -105,11 +207,13 @@ const highestStreamId = 2 ** 31 - 1
  * stream. Requests that were on their way when the server decided to stop are still answered. A session without
  * streams gets the second kind at once: after any GOAWAY node:http2 reads only while a stream is open.
  */
-function sayGoodbye(session: Http2Session, { streams }: Use): void {
+function sayGoodbye(session: Http2Session, use: Use): void {
+  if (use.isLeaving) return
+  use.isLeaving = true
   const close = () => {
     if (!session.destroyed) session.close()
   }
-  if (streams === 0) {
+  if (use.streams.size === 0) {
     close()
     return
   }
@@ -122,6 +226,7 @@ interface Exchange {
   readonly id: string
   readonly head: boolean
   readonly endOfStream: boolean
+  readonly record: ObservedRequest | undefined
 }
 
 /** A class, because an accessor in an object literal gives every object a hidden class of its own. */
@@ -131,6 +236,7 @@ class StreamRequest implements HttpRequest {
   readonly url: string
   readonly headers: IncomingHttpHeaders
   readonly id: string
+  readonly record: ObservedRequest | undefined
   readonly #context: PortContext
   readonly #exchange: Exchange
   #reading: Promise<Uint8Array> | undefined = undefined
@@ -141,6 +247,7 @@ class StreamRequest implements HttpRequest {
     this.url = headers[':path'] ?? '*'
     this.headers = headers
     this.id = exchange.id
+    this.record = exchange.record
     this.#context = context
     this.#exchange = exchange
   }
@@ -151,7 +258,7 @@ class StreamRequest implements HttpRequest {
   }
 
   body(bytesMax: number): Promise<Uint8Array> {
-    this.#reading ??= readBody(this.#context, this.#exchange, this.headers, bytesMax)
+    this.#reading ??= readBody(this.#context, this.#exchange, this, bytesMax)
     return this.#reading
   }
 
@@ -159,7 +266,7 @@ class StreamRequest implements HttpRequest {
     const { stream, endOfStream } = this.#exchange
     if (endOfStream) return
     sayContinue(stream, this.headers)
-    yield* bodyStream(stream, this.#context.limits)
+    yield* countedStream(bodyStream(stream, this.#context.limits), this.record)
   }
 }
 
@@ -169,13 +276,19 @@ function serve(
   headers: IncomingHttpHeaders,
   endOfStream: boolean,
   id: string,
+  record: ObservedRequest | undefined,
 ): void {
-  const exchange: Exchange = { stream, id, head: headers[':method'] === 'HEAD', endOfStream }
+  const exchange: Exchange = { stream, id, head: headers[':method'] === 'HEAD', endOfStream, record }
   if (headers.host === undefined && headers[':authority'] !== undefined) headers.host = headers[':authority']
   const request = new StreamRequest(context, exchange, headers)
+  const requestContext = new RequestContext()
+  stream.on('close', () => {
+    if (!stream.headersSent || stream.rstCode !== constants.NGHTTP2_NO_ERROR)
+      requestContext.abort(clientWentAway())
+  })
   let reply: HttpReply | Promise<HttpReply>
   try {
-    reply = context.http(request)
+    reply = runInContext(requestContext, () => context.http(request))
   } catch (failure) {
     reply = failureReply(context, id, failure)
   }
@@ -196,36 +309,24 @@ function sayContinue(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): v
 function readBody(
   context: PortContext,
   { stream, endOfStream }: Exchange,
-  headers: IncomingHttpHeaders,
+  { headers, address, record }: HttpRequest,
   bytesMax: number,
 ): Promise<Uint8Array> {
   if (endOfStream) return Promise.resolve(new Uint8Array())
-  if (Number(headers['content-length'] ?? 0) > bytesMax) return Promise.reject(bodyTooLarge(bytesMax))
+  const announced = Number(headers['content-length'] ?? 0)
+  if (announced > bytesMax) return Promise.reject(bodyTooLarge(bytesMax))
+  if (stream.destroyed) return Promise.reject(clientWentAway())
   sayContinue(stream, headers)
-  return new Promise((resolve, reject) => {
-    let chunks: Uint8Array[] = []
-    let size = 0
-    const timer = setTimeout(() => reject(requestTimedOut()), context.limits.requestTimeoutMs)
-    stream.on('data', (chunk: Uint8Array) => {
-      size += chunk.length
-      if (size <= bytesMax) {
-        chunks.push(chunk)
-        return
-      }
-      chunks = []
-      clearTimeout(timer)
-      reject(bodyTooLarge(bytesMax))
-    })
-    stream.on('end', () => {
-      clearTimeout(timer)
-      const [first] = chunks
-      resolve(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks))
-    })
-    stream.on('close', () => {
-      clearTimeout(timer)
-      reject(clientWentAway())
-    })
+  const buffered = countedBody(context.budget.open(stream.session ?? stream, address), record)
+  const reading = readWhole(stream, { bytesMax, announced, buffered })
+  const timer = setTimeout(() => reading.fail(requestTimedOut()), context.limits.requestTimeoutMs)
+  stream.on('end', () => clearTimeout(timer))
+  stream.on('close', () => {
+    clearTimeout(timer)
+    buffered.release()
+    reading.fail(clientWentAway())
   })
+  return reading.body
 }
 
 function send(context: PortContext, exchange: Exchange, reply: HttpReply): void {
@@ -252,11 +353,13 @@ function send(context: PortContext, exchange: Exchange, reply: HttpReply): void 
     send(context, exchange, failureReply(context, id, failure))
     return
   }
+  if (exchange.record !== undefined && !endStream && !streamed) exchange.record.bytesOut = bodyBytes(body)
   if (streamed && !endStream) {
     void streamBody(context, exchange, body)
     return
   }
-  if (!endStream) stream.end(body)
+  if (!endStream)
+    endWhole(stream, streamed ? undefined : body, context, () => stream.close(constants.NGHTTP2_CANCEL))
   if (!exchange.endOfStream) refuseRest(stream)
 }
 
@@ -265,6 +368,7 @@ async function streamBody(context: PortContext, exchange: Exchange, body: BodySt
   await sendStream(context, body, {
     out: stream,
     requestId: id,
+    written: exchange.record && bytesOutOf(exchange.record),
     end: () => stream.end(),
     // With an error, so that its reset does not pass for a regular end.
     cut: () => stream.destroy(new Error('the reply was cut off')),

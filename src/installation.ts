@@ -5,22 +5,29 @@ import { openBlobs } from './blobs/open.ts'
 import { UnusableStore } from './blobs/s3-failures.ts'
 import type { BlobStore } from './blobs/store.ts'
 import type { Addresses, Config } from './config.ts'
+import { limits } from './core/limits.ts'
 import { pageTokens } from './core/page.ts'
 import { deriveKey, type MasterKey, newMasterKey, parseMasterKey, seal, unseal } from './core/sealed.ts'
+import type { Tracer } from './core/tracer.ts'
 import { randomUids, type UidSource } from './core/uid.ts'
+import { databaseProblem } from './database-problems.ts'
 import { storeAnonymous } from './iam/anonymous.ts'
 import { storeManagedRoles } from './iam/roles.ts'
 import type { Log } from './log.ts'
+import { type Ballast, ballast, noBallast } from './storage/ballast.ts'
 import {
+  type DatabaseMeter,
   type Db,
   makePrivateDirectory,
   openPostgresDb,
   openSqliteDb,
-  type StatementTimer,
 } from './storage/db.ts'
-import { migrate } from './storage/migrate.ts'
+import { migrate, migrationState, NewerDatabase } from './storage/migrate.ts'
+import type { ServerLock } from './storage/server-lock.ts'
 import { readSetting, writeSetting } from './storage/settings.ts'
 import type { Store } from './storage/store.ts'
+import { readUnfinishedRestore } from './storage/unfinished-restore.ts'
+import { adoptStore, ForeignStore, requireOwnStore } from './store-identity.ts'
 import { type AccessTokens, accessTokens } from './sts/access-token.ts'
 import { type SigningKeys, signingKeys } from './sts/signing-keys.ts'
 
@@ -40,7 +47,10 @@ export interface InstallationParts {
   readonly clock?: () => number
   readonly uids?: UidSource
   readonly openDb?: () => Promise<Db>
-  readonly timer?: StatementTimer
+  readonly meter?: DatabaseMeter
+  /** The lock on the SQLite database, which the installation releases when it closes; a server has it. */
+  readonly lock?: ServerLock | undefined
+  readonly tracer?: Tracer | undefined
 }
 
 /** A mistake that the operator can mend; its message says how. */
@@ -53,6 +63,33 @@ export class UsageError extends SetupError {
   override readonly name = 'UsageError'
 }
 
+/** The database server does not answer. */
+export class UnreachableError extends SetupError {
+  override readonly name = 'UnreachableError'
+}
+
+/** The database was migrated by a newer version. */
+export class NewerDatabaseError extends SetupError {
+  override readonly name = 'NewerDatabaseError'
+}
+
+/**
+ * The lock of the server on the SQLite database; undefined on PostgreSQL, which several servers share. Throws a SetupError while another
+ * server has it.
+ */
+export async function lockDatabase({ dataDir, databaseUrl }: Config): Promise<ServerLock | undefined> {
+  if (databaseUrl !== undefined) return undefined
+  const { lockServer, LockTaken } = await import('./storage/server-lock.ts')
+  try {
+    return await lockServer(join(dataDir, 'berth.lock'), limits.serverLockWaitMs)
+  } catch (error) {
+    if (!(error instanceof LockTaken)) throw unusable(dataDir, error)
+    throw new SetupError(
+      `another server uses the data directory ${dataDir}: a SQLite database is for one server at a time. Stop that server, or set BERTH_DATA_DIR to another directory; several servers share a PostgreSQL database (BERTH_DATABASE_URL)`,
+    )
+  }
+}
+
 /** Opens the database, brings its schema up to date and checks that the master key is the one it was made with. */
 export async function openInstallation(
   config: Config,
@@ -60,9 +97,20 @@ export async function openInstallation(
   parts: InstallationParts = {},
 ): Promise<Installation> {
   const clock = parts.clock ?? Date.now
-  const db = await (parts.openDb?.() ?? openDb(config, log, parts.timer))
+  const close = async (opened?: Db) => {
+    await opened?.close()
+    parts.lock?.release()
+  }
+  let db: Db
   try {
-    const migrations = await migrate(db)
+    db = await (parts.openDb?.() ?? openDatabase(config, log, parts.meter, parts.tracer))
+  } catch (error) {
+    await close()
+    throw error
+  }
+  try {
+    await requireNoUnfinishedRestore(db)
+    const migrations = await migrateAlone(config, db, parts)
     const masterKey = await openMasterKey(config, db)
     const secretsKey = deriveKey(masterKey, 'secrets at rest')
     const store: Store = {
@@ -75,18 +123,54 @@ export async function openInstallation(
     }
     await makeOnce(db, () => storeManagedRoles(store))
     await makeOnce(db, () => storeAnonymous(store))
-    const keys = signingKeys(store, { signsForMs: config.signingKeyRotationMs })
+    const keys = signingKeys(store, {
+      signsForMs: config.signingKeyRotationMs,
+      onError: (err) => log.error({ err }, 'creating the next signing key failed; it is tried again'),
+    })
     return {
       store,
       keys,
       migrations,
       tokensFor: ({ authUrl }) => accessTokens({ keys, issuer: authUrl, clock }),
-      close: () => db.close(),
+      close: () => close(db),
     }
   } catch (error) {
-    await db.close()
-    throw error
+    await close(db)
+    throw setupError(config, error)
   }
+}
+
+/** What an operator can mend, as a SetupError. */
+export function setupError({ databaseUrl }: Config, error: unknown): unknown {
+  if (error instanceof SetupError) return error
+  if (error instanceof NewerDatabase) return new NewerDatabaseError(error.message)
+  const problem = databaseUrl === undefined ? undefined : databaseProblem(error, databaseUrl)
+  if (problem === undefined) return error
+  return problem.unreachable ? new UnreachableError(problem.message) : new SetupError(problem.message)
+}
+
+/** On SQLite a command migrates only while no server runs, which would be of an older version. */
+async function migrateAlone(
+  config: Config,
+  db: Db,
+  { lock, openDb }: InstallationParts,
+): Promise<readonly string[]> {
+  const needsLock = lock === undefined && openDb === undefined && config.databaseUrl === undefined
+  if (!needsLock || (await migrationState(db)).missing.length === 0) return migrate(db)
+  const own = await lockDatabase(config)
+  try {
+    return await migrate(db)
+  } finally {
+    own?.release()
+  }
+}
+
+async function requireNoUnfinishedRestore(db: Db): Promise<void> {
+  const restore = await readUnfinishedRestore(db)
+  if (restore !== undefined)
+    throw new SetupError(
+      `the restore of backup ${restore.backup} into this installation is not finished; run berth admin restore again: it continues this one, or starts anew with another backup`,
+    )
 }
 
 /** Nodes that start at once make the same things: whoever comes second looks again and finds what the first one made. */
@@ -99,13 +183,41 @@ export async function makeOnce<T>(db: Db, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Where the bytes of images are. Throws a SetupError for a store that cannot be used. */
-export async function openBlobStore(config: Config, log: Log): Promise<BlobStore> {
+/**
+ * Where the bytes of images are. Throws a SetupError for a store that cannot be used, or that belongs to another database. `adopt`: it
+ * becomes the one of this database.
+ */
+export async function openBlobStore(
+  config: Config,
+  db: Db,
+  log: Log,
+  { adopt = false, tracer }: { readonly adopt?: boolean; readonly tracer?: Tracer | undefined } = {},
+): Promise<BlobStore> {
+  let blobs: BlobStore | undefined
   try {
-    return await openBlobs(config, log)
+    blobs = await openBlobs(config, log, tracer)
+    await (adopt ? adoptStore(db, blobs, log) : requireOwnStore(db, blobs, log))
+    return blobs
   } catch (error) {
-    throw error instanceof UnusableStore ? new SetupError(error.message) : error
+    blobs?.close()
+    if (error instanceof UnusableStore) throw new SetupError(error.message)
+    if (!(error instanceof ForeignStore)) throw error
+    throw new SetupError(
+      `${placeOf(config)} is not the blob store of this database: ${error.message}. Set BERTH_DATA_DIR, or BERTH_BLOBS_S3_BUCKET and BERTH_BLOBS_S3_PREFIX, to the store of the database; berth admin adopt-store makes this one its store`,
+    )
   }
+}
+
+/** The blob store in words, with the settings that name it. */
+export function placeOf({ dataDir, blobs }: Config): string {
+  return blobs === undefined
+    ? `the directory ${join(dataDir, 'blobs')} (BERTH_DATA_DIR)`
+    : `the bucket ${blobs.bucket}${blobs.prefix === '' ? '' : `/${blobs.prefix}`} (BERTH_BLOBS_S3_BUCKET)`
+}
+
+/** Space for garbage collection on the disk of a SQLite database. */
+export function ballastOf({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>): Ballast {
+  return databaseUrl === undefined ? ballast(dataDir) : noBallast
 }
 
 /** The SQLite database's file in a data directory. */
@@ -113,44 +225,71 @@ export function databaseFile(dataDir: string): string {
   return join(dataDir, 'berth.db')
 }
 
-async function openDb(config: Config, log: Log, timer: StatementTimer | undefined): Promise<Db> {
+/** The database of a configuration, whatever its schema. Throws a SetupError for a data directory that cannot be used. */
+export async function openDatabase(
+  config: Config,
+  log: Log,
+  meter?: DatabaseMeter,
+  tracer?: Tracer,
+): Promise<Db> {
   if (config.databaseUrl !== undefined) {
     return openPostgresDb(config.databaseUrl, {
       onError: (err) => log.warn({ err }, 'a database connection broke'),
-      timer,
+      meter,
+      poolMax: config.databasePoolMax,
+      tracer,
     })
   }
   try {
-    return await openSqliteDb(databaseFile(config.dataDir), timer)
+    return await openSqliteDb(databaseFile(config.dataDir), meter, tracer)
   } catch (error) {
-    throw new SetupError(`the data directory ${config.dataDir} cannot be used: ${(error as Error).message}`)
+    throw unusable(config.dataDir, error)
   }
 }
 
-const CHECK = 'master_key_check'
+function unusable(dataDir: string, error: unknown): SetupError {
+  return new SetupError(
+    `the data directory ${dataDir} cannot be used: ${(error as Error).message} (BERTH_DATA_DIR)`,
+  )
+}
+
+/** Name of the setting that proves the master key. */
+export const MASTER_KEY_CHECK = 'master_key_check'
 
 /**
  * The master key from the environment, or from a file that only this user can read and that the first start makes. A value in
  * the database proves that it is the key which everything there was encrypted with.
  */
 async function openMasterKey(config: Config, db: Db): Promise<MasterKey> {
-  const file = join(config.dataDir, 'master.key')
-  const check = await readSetting(db.kysely, CHECK)
-  const key = config.masterKey ?? (existsSync(file) ? readKey(file) : undefined)
-  if (key === undefined) {
-    if (check !== undefined) {
-      throw new SetupError(
-        `the database was made with a master key, but ${file} is gone; put it back or set BERTH_MASTER_KEY`,
-      )
-    }
-    return proveKey(db, writeNewKey(file), undefined)
-  }
-  return proveKey(db, key, check)
+  const key = (await findMasterKey(config, db)) ?? writeNewKey(keyFile(config))
+  return proveKey(db, key, await readSetting(db.kysely, MASTER_KEY_CHECK))
+}
+
+/** The master key if there is one yet. Throws a SetupError if it is not the one of the database. */
+export async function findMasterKey(config: Config, db: Db): Promise<MasterKey | undefined> {
+  const check = await readSetting(db.kysely, MASTER_KEY_CHECK)
+  const key = configuredMasterKey(config)
+  if (check === undefined) return key
+  if (key === undefined)
+    throw new SetupError(
+      `the database was made with a master key, but ${keyFile(config)} is gone; put it back or set BERTH_MASTER_KEY`,
+    )
+  requireSameKey(key, check)
+  return key
+}
+
+/** The master key of the environment or of the data directory, whichever database it belongs to. */
+export function configuredMasterKey(config: Config): MasterKey | undefined {
+  const file = keyFile(config)
+  return config.masterKey ?? (existsSync(file) ? readKey(file) : undefined)
+}
+
+export function keyFile({ dataDir }: Pick<Config, 'dataDir'>): string {
+  return join(dataDir, 'master.key')
 }
 
 /** Makes the key file, whole and on disk before anything is encrypted with it. Of several starts at once one makes it. */
-function writeNewKey(file: string): MasterKey {
-  const key = newMasterKey()
+export function writeNewKey(file: string, key: MasterKey = newMasterKey()): MasterKey {
   const draft = `${file}.${process.pid}`
   makePrivateDirectory(dirname(file))
   writeFileSync(draft, `${Buffer.from(key).toString('base64')}\n`, { mode: 0o600, flush: true })
@@ -174,12 +313,22 @@ function readKey(file: string): MasterKey {
 async function proveKey(db: Db, key: MasterKey, check: string | undefined): Promise<MasterKey> {
   const secretsKey = deriveKey(key, 'secrets at rest')
   if (check === undefined) {
-    const proof = Buffer.from(seal(secretsKey, 'berth', CHECK)).toString('base64')
-    const first = await writeSetting(db.kysely, CHECK, proof, { onlyIfAbsent: true })
-    return first ? key : proveKey(db, key, await readSetting(db.kysely, CHECK))
+    const proof = Buffer.from(seal(secretsKey, 'berth', MASTER_KEY_CHECK)).toString('base64')
+    const first = await writeSetting(db.kysely, MASTER_KEY_CHECK, proof, { onlyIfAbsent: true })
+    return first ? key : proveKey(db, key, await readSetting(db.kysely, MASTER_KEY_CHECK))
   }
-  if (unseal(secretsKey, Buffer.from(check, 'base64'), CHECK) === undefined) {
-    throw new SetupError('the database was made with another master key; set BERTH_MASTER_KEY to that one')
-  }
+  requireSameKey(key, check)
   return key
+}
+
+/** `check`: the proof in the database of the key that it was made with. */
+function requireSameKey(key: MasterKey, check: string): void {
+  if (!isMasterKeyOf(key, check))
+    throw new SetupError('the database was made with another master key; set BERTH_MASTER_KEY to that one')
+}
+
+/** Whether a proof from a database was made with this key. */
+export function isMasterKeyOf(key: MasterKey, check: string): boolean {
+  const secretsKey = deriveKey(key, 'secrets at rest')
+  return unseal(secretsKey, Buffer.from(check, 'base64'), MASTER_KEY_CHECK) !== undefined
 }

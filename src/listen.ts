@@ -1,12 +1,19 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
-import { createServer as createTlsServer } from 'node:tls'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import { createServer as createTlsServer, Server as TlsServer } from 'node:tls'
+import { type BodyBudget, productBudget } from './body-budget.ts'
+import { connections } from './connections.ts'
 import { limits as productLimits } from './core/limits.ts'
 import type { TransportLog } from './gateway/status.ts'
 import type { AddressOf, HttpHandler } from './http.ts'
 import { http1Server } from './http1.ts'
 import { http2Side } from './http2.ts'
 import { clientAddresses } from './limits/client-address.ts'
-import { type GrpcHandler, type PortContext, type PortLimits, requestIds } from './port.ts'
+import type { GrpcHandler, PortContext, PortLimits, PortTraffic } from './port.ts'
+import { requestIds } from './request-ids.ts'
+import { type RunningRequests, runningRequests } from './running-requests.ts'
+import type { RequestObserver } from './telemetry/request-observer.ts'
+import { type UnreadReplies, unreadReplies } from './unread-replies.ts'
 
 export interface ListenOptions {
   /** Address or host name to bind to. */
@@ -22,6 +29,14 @@ export interface ListenOptions {
   readonly log: TransportLog
   /** Default: no proxy is trusted. */
   readonly addressOf?: AddressOf | undefined
+  /** Whether an address stands for many clients; default: none does. */
+  readonly isTrustedProxy?: ((address: string | undefined) => boolean) | undefined
+  /** Counts buffered request bodies; default: a budget of its own. */
+  readonly budget?: BodyBudget | undefined
+  /** Counts whole replies until their clients have taken them; default: a count of its own. */
+  readonly unread?: UnreadReplies | undefined
+  /** Records requests; default: none are recorded. */
+  readonly observer?: RequestObserver | undefined
   /** Replaces single limits of core/limits.ts. */
   readonly limits?: Partial<PortLimits> | undefined
 }
@@ -32,11 +47,17 @@ export interface Listening {
   readonly port: number
   /** `http://` or `https://`, address and port, no slash at the end. */
   readonly url: string
+  /** Whose replies have not begun yet, also of clients that are gone. */
+  readonly requests: Pick<RunningRequests, 'none' | 'names'>
+  traffic(): PortTraffic
   /**
-   * Accepts nothing more, closes idle connections, lets running requests finish for at most `stopGraceMs`, then closes
-   * everything. Resolves when every connection is closed; a second call waits for the first.
+   * Serves for `delayMs` (default 0) while replies of HTTP/1.1 ask for their connections to be closed. Then accepts nothing more, closes
+   * idle connections, lets running requests finish for at most `stopGraceMs`, and cuts off the rest. Resolves when every connection is
+   * closed; a second call waits for the first.
    */
-  stop(): Promise<void>
+  stop(delayMs?: number): Promise<void>
+  /** New connections get this certificate; others go on. For a port that speaks TLS. */
+  setTls(tls: NonNullable<ListenOptions['tls']>): void
 }
 
 /**
@@ -44,34 +65,60 @@ export interface Listening {
  * (prior knowledge, RFC 9113, section 3.3). Rejects when the address cannot be bound.
  */
 export async function listen(options: ListenOptions): Promise<Listening> {
+  const limits: PortLimits = { ...productLimits, ...options.limits }
+  const admitted = connections(limits, options.isTrustedProxy ?? (() => false))
+  const requests = runningRequests()
   const context: PortContext = {
-    http: options.http,
+    http: requests.watch(options.http),
     grpc: options.grpc,
     errorDomain: options.errorDomain,
     log: options.log,
     addressOf: options.addressOf ?? clientAddresses([]),
-    limits: { ...productLimits, ...options.limits },
-    nextRequestId: requestIds(),
+    limits,
+    abused: (address) => admitted.abused(address),
+    budget: options.budget ?? productBudget(options.limits, options.isTrustedProxy),
+    unread: options.unread ?? unreadReplies(),
+    requestIdOf: requestIds(),
+    observer: options.observer,
+    isTls: options.tls !== undefined,
+    inFlight: { http: 0, grpc: 0 },
     stopping: false,
   }
   const http1 = http1Server(context)
   const http2 = http2Side(context)
   const sockets = new Set<Socket>()
-  const undecided = new Set<Socket>()
+  /** Bytes of connections that are closed. */
+  const closed = { received: 0, sent: 0 }
+  /** Those without TLS, which can be reset. */
+  const http1Sockets = new WeakSet<Socket>()
 
+  // A TLS socket is another one than the connection that it arrived on.
+  const byPeer = new Map<string, Socket>()
   const hand = (socket: Socket, isHttp2: boolean) => {
+    const connection = byPeer.get(peerOf(socket))
+    if (connection !== undefined) admitted.decided(connection)
     if (isHttp2) {
       // HTTP/1 clients may close their sending half and wait for the reply; a half-closed HTTP/2 session is a dead one.
       socket.allowHalfOpen = false
       http2.accept(socket)
     } else {
+      if (options.tls === undefined) http1Sockets.add(socket)
       http1.emit('connection', socket)
     }
   }
-  const server = open(options, context, hand, undecided)
-  server.on('connection', (socket: Socket) => {
+  const server = open(options, context, hand)
+  server.prependListener('connection', (socket: Socket) => {
+    const peer = peerOf(socket)
+    if (admitted.add(socket)) byPeer.set(peer, socket)
+    else setImmediate(() => socket.destroy())
     sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
+    socket.on('close', () => {
+      sockets.delete(socket)
+      closed.received += socket.bytesRead
+      closed.sent += socket.bytesWritten
+      admitted.remove(socket)
+      if (byPeer.get(peer) === socket) byPeer.delete(peer)
+    })
     socket.on('error', (failure) => options.log.debug({ err: failure }, 'connection failed'))
   })
   await new Promise<void>((resolve, reject) => {
@@ -88,23 +135,37 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   })
   server.on('error', (failure) => options.log.error({ err: failure }, 'accepting connections failed'))
 
-  const stopNow = async () => {
+  const stopNow = async (delayMs: number) => {
     context.stopping = true
+    if (delayMs > 0) await pause(delayMs)
+    // What has arrived by now is accepted and read first: it would be reset otherwise.
+    for (let turn = 0; turn < EVENT_LOOP_TURNS; turn++) await nextTurn()
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     options.grpc.stop()
-    for (const socket of undecided) socket.destroy()
+    const undecided = setTimeout(() => admitted.dropUndecided(), context.limits.undecidedGraceMs)
     http1.close()
     http2.stop()
     // A reply that was being written when the stop began could not ask for a close any more: its connection turns idle.
     const idle = setInterval(() => http1.closeIdleConnections(), 50)
-    const grace = setTimeout(() => {
-      http2.destroy()
-      for (const socket of sockets) socket.destroy()
-    }, context.limits.stopGraceMs)
+    const grace = setTimeout(() => void cut(), context.limits.stopGraceMs)
     await closed
     clearInterval(idle)
+    clearTimeout(undecided)
     clearTimeout(grace)
     http2.destroy()
+  }
+  /** Ends everything in such a way that no client takes a part of a reply for the whole. */
+  const cut = async () => {
+    options.grpc.cut()
+    http2.cut()
+    // The failures leave first.
+    for (let turn = 0; turn < EVENT_LOOP_TURNS; turn++) await nextTurn()
+    http2.destroy()
+    for (const socket of sockets) {
+      // The library of HTTP/2 closes its sockets itself; a reset spins there.
+      if (http1Sockets.has(socket)) socket.resetAndDestroy()
+      else socket.destroy()
+    }
   }
   let stopped: Promise<void> | undefined
   const { address, family, port } = server.address() as AddressInfo
@@ -112,17 +173,36 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   return {
     address,
     port,
+    setTls: ({ cert, key }) => {
+      if (server instanceof TlsServer) server.setSecureContext({ cert, key })
+    },
     url: `${options.tls === undefined ? 'http' : 'https'}://${host}:${port}`,
-    stop() {
-      stopped ??= stopNow()
+    requests,
+    traffic() {
+      const bytes = { ...closed }
+      for (const { bytesRead, bytesWritten } of sockets) {
+        bytes.received += bytesRead
+        bytes.sent += bytesWritten
+      }
+      return { inFlight: context.inFlight, bytes }
+    },
+    stop(delayMs = 0) {
+      stopped ??= stopNow(delayMs)
       return stopped
     },
   }
 }
 
+/** Enough for a connection that waits to be accepted, and for what it has sent. */
+const EVENT_LOOP_TURNS = 3
+
 type Hand = (socket: Socket, isHttp2: boolean) => void
 
-function open({ tls }: ListenOptions, context: PortContext, hand: Hand, undecided: Set<Socket>): Server {
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
+}
+
+function open({ tls }: ListenOptions, context: PortContext, hand: Hand): Server {
   const { protocolTimeoutMs } = context.limits
   const socketOptions = {
     allowHalfOpen: true,
@@ -132,7 +212,7 @@ function open({ tls }: ListenOptions, context: PortContext, hand: Hand, undecide
     keepAliveInitialDelay: productLimits.tcpKeepAliveDelayMs,
   }
   if (tls === undefined) {
-    return createServer(socketOptions, (socket) => decide(socket, protocolTimeoutMs, undecided, hand))
+    return createServer(socketOptions, (socket) => decide(socket, protocolTimeoutMs, hand))
   }
   const server = createTlsServer({
     ...socketOptions,
@@ -156,9 +236,8 @@ function open({ tls }: ListenOptions, context: PortContext, hand: Hand, undecide
 const preface = Buffer.from('PRI')
 
 /** Waits for as many bytes as it takes to know the version; a network may deliver them one by one. */
-function decide(socket: Socket, timeoutMs: number, undecided: Set<Socket>, hand: Hand): void {
+function decide(socket: Socket, timeoutMs: number, hand: Hand): void {
   let seen: Buffer = Buffer.alloc(0)
-  undecided.add(socket)
   const timer = setTimeout(() => socket.destroy(), timeoutMs)
   const giveUp = () => {
     settle()
@@ -166,7 +245,6 @@ function decide(socket: Socket, timeoutMs: number, undecided: Set<Socket>, hand:
   }
   const settle = () => {
     clearTimeout(timer)
-    undecided.delete(socket)
     socket.off('data', look)
     socket.off('end', giveUp)
     socket.off('close', settle)

@@ -9,8 +9,13 @@ export interface Log {
   debug(fields: object, message: string): void
 }
 
+/** A log whose level can change. */
+export interface AdjustableLog extends Log {
+  level: string
+}
+
 /** JSON lines on standard error; standard output is for what the operator asked for. Tokens and secrets are never logged. */
-export function createLog(level: LogLevel): Log {
+export function createLog(level: LogLevel): AdjustableLog {
   return pino(
     {
       level,

@@ -1,16 +1,26 @@
+import { setImmediate } from 'node:timers/promises'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { ObserveBlobs } from './blobs/measured.ts'
 import { type Code, codeName } from './core/errors.ts'
 import { limits } from './core/limits.ts'
-import type { Db, StatementTimer } from './storage/db.ts'
+import { runForAll } from './core/request-context.ts'
+import { withinMs } from './core/within.ts'
+import { keptReading } from './kept-reading.ts'
+import type { PortTraffic } from './port.ts'
+import type { DatabaseMeter, Db } from './storage/db.ts'
+import type { DiskReading, DiskSpace } from './storage/disk-space.ts'
+import { version } from './version.ts'
 
 /** What the server measures of itself, in the form of Prometheus. docs/operating.md explains each metric. */
 export interface Metrics {
   /** A call that ended. `method`: full name; `ms`: how long it took. */
   call(method: string, protocol: 'rest' | 'grpc', code: Code, ms: number): void
-  /** A call of version 1 by an identity that is known, which has to move to a newer one some day. */
+  /** A call of version 1 by an authenticated identity. */
   versionOneCall(method: string, identity: string): void
   /** A call that a rate limit refused, and what was counted: its address or its identity. */
   limited(limitClass: string, by: string): void
+  /** A request with X-Forwarded-For although no proxy is trusted. */
+  forwardedUntrusted(): void
   /** A count in the database that failed. */
   limitStoreFailed(): void
   /** Refusals and exchanges that reached the audit log, or were too many for it. */
@@ -18,6 +28,8 @@ export interface Metrics {
   auditDropped(events: number): void
   /** A run of a feed that ended, and what became of its documents. */
   feedRun(outcome: string, documents: Readonly<Record<'accepted' | 'rejected' | 'skipped', number>>): void
+  /** A run of background work on this node that ended. */
+  job(name: Job, outcome: 'succeeded' | 'failed'): void
   /** Asked with every look at the metrics: when feeds were last read, in ms, by their uids. */
   watchFeeds(read: () => Promise<ReadonlyMap<string, number>>): void
   /** A collection of the registry on this node that ended, and what it took. */
@@ -28,22 +40,44 @@ export interface Metrics {
   ): void
   /** Asked with every look at the metrics: when the registry was last collected, in ms; 0: never. */
   watchCollection(read: () => Promise<number>): void
+  /** Reads when the last backup was complete, in ms; 0: never. */
+  watchBackup(read: () => Promise<number>): void
   /** A run of retention in a repo that ended, and what it deleted. */
   retentionRun(outcome: string, deleted: Readonly<Record<'tags' | 'manifests', number>>): void
   /** Asked with every look at the metrics: what all organizations have stored. */
   watchRegistry(read: () => Promise<{ readonly manifests: number; readonly bytes: number }>): void
-  readonly statement: StatementTimer
+  /** Asked with every look at the metrics: the free space of the disks that this node writes to. */
+  watchDisks(read: DiskSpace['readings']): void
+  /** Asked with every look at the metrics: request bytes that wait in memory. */
+  watchBuffered(read: () => number): void
+  /** Read with each scrape: when the certificate of the port expires, in ms. */
+  watchCertificate(expiresMs: () => number): void
+  readonly database: DatabaseMeter
+  readonly blobStore: ObserveBlobs
+  /** Asked with every look at the metrics: what clients do on the port. */
+  watchPort(read: () => PortTraffic): void
   watchPool(pool: Db['pool']): void
-  /** What /metrics answers. */
-  text(): Promise<{ readonly contentType: string; readonly body: string }>
+  /**
+   * The response of /metrics. `tenants`: whether it includes the metrics whose labels name identities and feeds of tenants; only
+   * the operator's own listener may serve those.
+   */
+  text(options: {
+    readonly tenants: boolean
+  }): Promise<{ readonly contentType: string; readonly body: string }>
 }
 
 const SECOND_MS = 1000
-const LATENCY_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+const LATENCY_SECONDS = [
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
+]
+
+export type Job = 'advisory_feeds' | 'collection' | 'expiry' | 'retention' | 'signing_keys'
 
 export function createMetrics(): Metrics {
   const registry = new Registry()
   const registers = [registry]
+  const tenantRegistry = new Registry()
+  const tenantRegisters = [tenantRegistry]
   collectDefaultMetrics({ register: registry }) // event-loop lag, memory, garbage collection
 
   const requests = new Counter({
@@ -54,7 +88,7 @@ export function createMetrics(): Metrics {
   })
   const requestSeconds = new Histogram({
     name: 'berth_request_duration_seconds',
-    help: 'Time from a decoded request to its answer, by method.',
+    help: 'Time that a request takes, without the time to receive and decode its body, by method.',
     labelNames: ['method'],
     buckets: LATENCY_SECONDS,
     registers,
@@ -66,11 +100,55 @@ export function createMetrics(): Metrics {
     registers,
   })
 
+  const statementsTotal = new Counter({
+    name: 'berth_database_statements_total',
+    help: 'Database statements that ended, by outcome.',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const statements = {
+    ok: statementsTotal.labels('ok'),
+    rejected: statementsTotal.labels('rejected'),
+    failed: statementsTotal.labels('failed'),
+    cancelled: statementsTotal.labels('cancelled'),
+  }
+  const waitSeconds = new Histogram({
+    name: 'berth_database_wait_seconds',
+    help: 'Time that work waited for a connection of the pool.',
+    buckets: LATENCY_SECONDS,
+    registers,
+  })
+  const blobSeconds = new Histogram({
+    name: 'berth_blob_store_seconds',
+    help: 'Time of operations of the blob store, of reads until the first bytes.',
+    labelNames: ['operation', 'outcome'],
+    buckets: LATENCY_SECONDS,
+    registers,
+  })
+  /** A counter whose values are counted elsewhere, by one label. */
+  const counted = (name: string, help: string, label: string, read: () => Readonly<Record<string, number>>) =>
+    new Counter({
+      name,
+      help,
+      labelNames: [label],
+      registers,
+      collect() {
+        this.reset()
+        for (const [value, n] of Object.entries(read())) this.inc({ [label]: value }, n)
+      },
+    })
+
   const versionOneCalls = new Counter({
     name: 'berth_v1_calls_total',
+    help: 'Calls of version 1 of the API, by method.',
+    labelNames: ['method'],
+    registers,
+  })
+  const versionOneIdentityCalls = new Counter({
+    name: 'berth_v1_identity_calls_total',
     help: 'Calls of version 1 of the API, by method and identity.',
     labelNames: ['method', 'identity'],
-    registers,
+    registers: tenantRegisters,
   })
   const versionOneSeries = new Set<string>()
 
@@ -78,6 +156,11 @@ export function createMetrics(): Metrics {
     name: 'berth_rate_limited_total',
     help: 'Calls that a rate limit refused, by class of method and by what was counted.',
     labelNames: ['class', 'by'],
+    registers,
+  })
+  const forwardedUntrusted = new Counter({
+    name: 'berth_forwarded_untrusted_total',
+    help: 'Requests with X-Forwarded-For although no proxy is trusted.',
     registers,
   })
   const limitStoreFailures = new Counter({
@@ -152,6 +235,50 @@ export function createMetrics(): Metrics {
     registers,
   })
 
+  const jobRuns = new Counter({
+    name: 'berth_job_runs_total',
+    help: 'Runs of background work on this node that ended, by name and outcome.',
+    labelNames: ['name', 'outcome'],
+    registers,
+  })
+  const jobSuccesses = new Gauge({
+    name: 'berth_job_last_success_timestamp_seconds',
+    help: 'When background work last succeeded on this node, by name.',
+    labelNames: ['name'],
+    registers,
+  })
+
+  new Gauge({
+    name: 'berth_build_info',
+    help: 'Always 1: the version of Berth and of Node.js.',
+    labelNames: ['version', 'node'],
+    registers,
+  }).set({ version: version(), node: process.versions.node }, 1)
+
+  const failedReads = new Counter({
+    name: 'berth_metric_reads_failed_total',
+    help: 'Times that the database did not give the value of a metric, by metric.',
+    labelNames: ['metric'],
+    registers,
+  })
+  const bounds = { readMsMax: limits.metricReadMsMax, keptMsMax: limits.metricKeptMsMax }
+  const kept = <T>(metric: string, read: () => Promise<T>) =>
+    keptReading(read, () => failedReads.inc({ metric }), bounds)
+  /** A time that the database has. `read`: in ms, 0 for never. */
+  const lastSuccess = (name: string, help: string, read: () => Promise<number>): void => {
+    const readKept = kept(name, read)
+    new Gauge({
+      name,
+      help,
+      registers,
+      async collect() {
+        const ms = await readKept()
+        if (ms === undefined) this.remove()
+        else this.set(ms / SECOND_MS)
+      },
+    })
+  }
+
   // Resolved once per combination: finding a child by its labels costs more than counting.
   const children = new Map<string, { readonly count: () => void; readonly time: (seconds: number) => void }>()
   const childOf = (method: string, protocol: string, code: Code) => {
@@ -166,6 +293,9 @@ export function createMetrics(): Metrics {
     return child
   }
 
+  const aggregates = sharedRuns(() => registry.metrics())
+  const ofTenants = sharedRuns(() => tenantRegistry.metrics())
+
   return {
     call(method, protocol, code, ms) {
       const child = childOf(method, protocol, code)
@@ -176,9 +306,11 @@ export function createMetrics(): Metrics {
       const series = `${method} ${identity}`
       const counted = versionOneSeries.has(series) || versionOneSeries.size < limits.versionOneSeriesMax
       if (counted) versionOneSeries.add(series)
-      versionOneCalls.inc({ method, identity: counted ? identity : 'other' })
+      versionOneCalls.inc({ method })
+      versionOneIdentityCalls.inc({ method, identity: counted ? identity : 'other' })
     },
     limited: (limitClass, by) => limited.inc({ class: limitClass, by }),
+    forwardedUntrusted: () => forwardedUntrusted.inc(),
     limitStoreFailed: () => limitStoreFailures.inc(),
     audited: (events) => audited.inc(events),
     auditDropped: (events) => auditDropped.inc(events),
@@ -187,14 +319,20 @@ export function createMetrics(): Metrics {
       if (outcome === 'failed') feedFailures.inc()
       for (const [result, count] of Object.entries(documents)) feedDocuments.inc({ result }, count)
     },
+    job(name, outcome) {
+      jobRuns.inc({ name, outcome })
+      if (outcome === 'succeeded') jobSuccesses.setToCurrentTime({ name })
+    },
     watchFeeds(read) {
+      const name = 'berth_advisory_feed_last_success_timestamp_seconds'
+      const readKept = kept(name, read)
       new Gauge({
-        name: 'berth_advisory_feed_last_success_timestamp_seconds',
+        name,
         help: 'When advisory feeds were last read to their end, on any node; 0: never.',
         labelNames: ['feed'],
-        registers,
+        registers: tenantRegisters,
         async collect() {
-          const times = await read()
+          const times = (await readKept()) ?? []
           this.reset()
           for (const [feed, ms] of times) this.set({ feed }, ms / SECOND_MS)
         },
@@ -208,39 +346,112 @@ export function createMetrics(): Metrics {
         collectedBytes.inc({ kind }, bytes)
       }
     },
-    watchCollection(read) {
-      new Gauge({
-        name: 'berth_registry_collection_last_success_timestamp_seconds',
-        help: 'When the registry was last collected to the end, on any node; 0: never.',
-        registers,
-        async collect() {
-          this.set((await read()) / SECOND_MS)
-        },
-      })
-    },
+    watchCollection: (read) =>
+      lastSuccess(
+        'berth_registry_collection_last_success_timestamp_seconds',
+        'When the registry was last collected to the end, on any node; 0: never.',
+        read,
+      ),
+    watchBackup: (read) =>
+      lastSuccess(
+        'berth_backup_last_success_timestamp_seconds',
+        'When berth admin backup last completed a backup; 0: never.',
+        read,
+      ),
     retentionRun(outcome, deleted) {
       retentionRuns.inc({ outcome })
       for (const [kind, count] of Object.entries(deleted)) retentionDeleted.inc({ kind }, count)
     },
     watchRegistry(read) {
+      const gauges = {
+        manifests: ['berth_registry_manifests', 'Manifests of all organizations.'],
+        bytes: [
+          'berth_registry_linked_bytes',
+          'Bytes of blobs that organizations have, counted for each that has them.',
+        ],
+      } as const
+      // One look at the database for both.
+      const readKept = kept(gauges.manifests[0], read)
+      for (const [key, [name, help]] of Object.entries(gauges) as [keyof typeof gauges, [string, string]][])
+        new Gauge({
+          name,
+          help,
+          registers,
+          async collect() {
+            const usage = await readKept()
+            if (usage === undefined) this.remove()
+            else this.set(usage[key])
+          },
+        })
+    },
+    watchDisks(read) {
+      // A network file system may hang; its disks are missing then.
+      const readInTime = () => withinMs(limits.metricReadMsMax, read()).catch(() => [])
+      const gauge = (name: string, help: string, bytesOf: (reading: DiskReading) => number) =>
+        new Gauge({
+          name,
+          help,
+          labelNames: ['directory'],
+          registers,
+          async collect() {
+            const readings = await readInTime()
+            this.reset()
+            for (const reading of readings) this.set({ directory: reading.name }, bytesOf(reading))
+          },
+        })
+      gauge(
+        'berth_disk_free_bytes',
+        'Bytes that the server may still write to a disk.',
+        (one) => one.freeBytes,
+      )
+      gauge('berth_disk_total_bytes', 'Size of a disk that the server writes to.', (one) => one.totalBytes)
+      gauge('berth_disk_reserve_bytes', 'Bytes of a disk that blobs leave free.', (one) => one.reserveBytes)
+    },
+    watchBuffered(read) {
       new Gauge({
-        name: 'berth_registry_manifests',
-        help: 'Manifests of all organizations.',
+        name: 'berth_buffered_request_bytes',
+        help: 'Request bodies that wait in memory until their requests are answered.',
         registers,
-        async collect() {
-          this.set((await read()).manifests)
-        },
-      })
-      new Gauge({
-        name: 'berth_registry_linked_bytes',
-        help: 'Bytes of blobs that organizations have, counted for each that has them.',
-        registers,
-        async collect() {
-          this.set((await read()).bytes)
+        collect() {
+          this.set(read())
         },
       })
     },
-    statement: (ms) => statementSeconds.observe(ms / SECOND_MS),
+    watchCertificate(expiresMs) {
+      new Gauge({
+        name: 'berth_tls_certificate_expiry_timestamp_seconds',
+        help: 'When the certificate of the public port expires.',
+        registers,
+        collect() {
+          this.set(expiresMs() / SECOND_MS)
+        },
+      })
+    },
+    database: {
+      statement(ms, outcome) {
+        statements[outcome].inc()
+        statementSeconds.observe(ms / SECOND_MS)
+      },
+      wait: (ms) => waitSeconds.observe(ms / SECOND_MS),
+    },
+    blobStore: (operation, outcome, seconds) => blobSeconds.observe({ operation, outcome }, seconds),
+    watchPort(read) {
+      new Gauge({
+        name: 'berth_requests_in_flight',
+        help: 'Requests that are being received or answered, by protocol.',
+        labelNames: ['protocol'],
+        registers,
+        collect() {
+          const { http, grpc } = read().inFlight
+          this.set({ protocol: 'http' }, http)
+          this.set({ protocol: 'grpc' }, grpc)
+        },
+      })
+      counted('berth_network_bytes_total', 'Bytes on connections of clients.', 'direction', () => {
+        const { bytes } = read()
+        return { in: bytes.received, out: bytes.sent }
+      })
+    },
     watchPool(pool) {
       new Gauge({
         name: 'berth_database_connections',
@@ -254,7 +465,45 @@ export function createMetrics(): Metrics {
           this.set({ state: 'waiting' }, waiting)
         },
       })
+      counted(
+        'berth_database_dropped_total',
+        'Database operations that were refused because too many waited, or cancelled because their callers went away.',
+        'why',
+        () => {
+          const { refused, cancelled } = pool()
+          return { refused, cancelled }
+        },
+      )
     },
-    text: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+    async text({ tenants }) {
+      const texts = await Promise.all([aggregates(), ...(tenants ? [ofTenants()] : [])])
+      return { contentType: registry.contentType, body: texts.join('') }
+    },
+  }
+}
+
+/**
+ * Runs work that costs much, once at a time: calls that arrive meanwhile share the run after it, so that no result is older than its
+ * call. Other requests run in between.
+ */
+export function sharedRuns<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<unknown> | undefined
+  let next: Promise<T> | undefined
+  const run = async (before: Promise<unknown> | undefined) => {
+    await before?.catch(() => undefined)
+    await setImmediate()
+    running = next
+    next = undefined
+    return runForAll(work)
+  }
+  return () => {
+    if (next !== undefined) return next
+    const own = run(running)
+    next = own
+    const over = () => {
+      if (running === own) running = undefined
+    }
+    own.then(over, over)
+    return own
   }
 }

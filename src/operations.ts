@@ -1,10 +1,10 @@
-import { Code, unavailable } from './core/errors.ts'
-import { errorBody, httpStatusOf } from './gateway/error-body.ts'
+import { ApiError, Code, unavailable } from './core/errors.ts'
+import { errorBody, httpStatusOf, retryAfter } from './gateway/error-body.ts'
 import type { HttpHandler, HttpReply } from './http.ts'
 import type { Metrics } from './metrics.ts'
-import type { Db } from './storage/db.ts'
+import type { Readiness } from './readiness.ts'
 
-/** What tells an operator, a balancer and a monitor how the server is. None of it needs a token or says anything of a tenant. */
+/** Health and metrics. None of it needs a token; only the operator's own listener names tenants. */
 
 const RETRY_MS = 1000
 const plain = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
@@ -12,39 +12,96 @@ const plain = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'n
 const ok: HttpReply = { status: 200, headers: plain, body: 'ok\n' }
 
 export interface Operations {
-  readonly db: Db
+  readonly readiness: () => Promise<Readiness>
   readonly metrics: Metrics
   readonly errorDomain: string
   /** False once the server is stopping: a balancer should send nothing more. */
   readonly serving: () => boolean
 }
 
-/** By path: /healthz (the process answers), /readyz (so does its database), /metrics. */
+/** The handlers of health and metrics. */
+export interface OperationsHandlers {
+  /** By path, for the public port: /healthz (the process responds), /readyz (its checks pass; 200 with remarks, a line each). */
+  readonly health: Readonly<Record<string, HttpHandler>>
+  /** /metrics without anything that names a tenant. */
+  readonly aggregates: HttpHandler
+  /** Everything, for the operator's own listener: health and all metrics; 404 for other paths, 405 for other methods. */
+  readonly operator: HttpHandler
+}
+
 export function operationsHandlers({
-  db,
+  readiness,
   metrics,
   errorDomain,
   serving,
-}: Operations): Readonly<Record<string, HttpHandler>> {
-  return {
+}: Operations): OperationsHandlers {
+  const metricsHandler =
+    (tenants: boolean): HttpHandler =>
+    async () => {
+      const { contentType, body } = await metrics.text({ tenants })
+      return { status: 200, headers: { 'content-type': contentType, 'cache-control': 'no-store' }, body }
+    }
+  const health: OperationsHandlers['health'] = {
     '/healthz': () => ok,
     '/readyz': async () => {
-      const notReady = (why: string, cause?: unknown): HttpReply => ({
-        status: httpStatusOf(Code.UNAVAILABLE),
-        headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
-        body: errorBody(unavailable(why, RETRY_MS, cause), errorDomain),
-      })
-      if (!serving()) return notReady('the server is stopping')
-      try {
-        await db.kysely.selectFrom('settings').select('name').limit(1).execute()
-        return ok
-      } catch (error) {
-        return notReady('the database does not answer', error)
+      const notReady = (why: string, cause?: unknown): HttpReply => {
+        const error = unavailable(why, RETRY_MS, cause)
+        return {
+          status: httpStatusOf(error.code),
+          headers: {
+            'content-type': 'application/json',
+            'cache-control': 'no-store',
+            ...retryAfter(error),
+          },
+          body: errorBody(error, errorDomain),
+        }
       }
-    },
-    '/metrics': async () => {
-      const { contentType, body } = await metrics.text()
-      return { status: 200, headers: { 'content-type': contentType, 'cache-control': 'no-store' }, body }
+      if (!serving()) return notReady('the server is stopping')
+      const { ready, failed, remarks } = await readiness()
+      const lines = (findings: typeof failed) => findings.map(({ name, message }) => `${name}: ${message}`)
+      if (!ready) return notReady(lines(failed).join('; '), failed[0]?.cause)
+      return { ...ok, body: ['ok', ...lines(remarks), ''].join('\n') }
     },
   }
+  const operator = new Map<string, HttpHandler>([
+    ...Object.entries(health),
+    ['/metrics', metricsHandler(true)],
+  ])
+  return {
+    health,
+    aggregates: metricsHandler(false),
+    operator: (request) => {
+      const document = operator.get(pathOf(request.url))
+      if (document !== undefined) return readingOnly(document, errorDomain)(request)
+      return {
+        status: 404,
+        headers: { 'content-type': 'application/json' },
+        body: errorBody(
+          new ApiError(Code.NOT_FOUND, `Not found: this port serves ${[...operator.keys()].join(', ')}`),
+          errorDomain,
+        ),
+      }
+    },
+  }
+}
+
+/** Answers 405 for every method but GET and HEAD. */
+export function readingOnly(document: HttpHandler, errorDomain: string): HttpHandler {
+  return (request) =>
+    request.method === 'GET' || request.method === 'HEAD' ? document(request) : readOnly(errorDomain)
+}
+
+function readOnly(errorDomain: string): HttpReply {
+  const error = new ApiError(Code.UNIMPLEMENTED, 'Unimplemented: this path answers GET, HEAD')
+  return {
+    status: 405,
+    headers: { 'content-type': 'application/json', allow: 'GET, HEAD' },
+    body: errorBody(error, errorDomain),
+  }
+}
+
+/** The path of a request's URL, without its query. */
+export function pathOf(url: string): string {
+  const mark = url.indexOf('?')
+  return mark < 0 ? url : url.slice(0, mark)
 }

@@ -1,7 +1,9 @@
 import { parseUid } from './core/uid.ts'
+import type { SessionVoucher } from './core/vouching.ts'
 import { type Installation, SetupError, UsageError } from './installation.ts'
 import { recordEvent } from './storage/audit-events.ts'
 import { inTransaction } from './storage/db.ts'
+import { type VoucherColumns, voucherIn } from './storage/live-sessions.ts'
 import { endSessions } from './sts/sessions.ts'
 
 /** Who is signed in, for the operator to see and to end, with access to the database and no token. */
@@ -13,6 +15,10 @@ export interface OperatorSession {
   /** Proven e-mail address of the person, else the name of the identity. */
   readonly person: string
   readonly method: string
+  /** Who vouched for the person (ADR 13); '' if that is not on record, and the session counts nowhere. */
+  readonly vouchedBy: SessionVoucher['kind'] | ''
+  /** uid of the organization's identity provider that vouched; '' for any other voucher. */
+  readonly identityProvider: string
   /** What the client calls itself; '' for browsers. */
   readonly client: string
   readonly address: string
@@ -52,12 +58,21 @@ export async function listSessions(
     identity: row.identity_uid,
     person: row.email || row.name || '',
     method: row.method,
+    ...vouchedBy(row),
     client: row.client,
     address: row.address,
     createTime: time(row.created_ms),
     lastUsedTime: time(row.last_used_ms),
     expireTime: time(row.expires_ms),
   }))
+}
+
+function vouchedBy(row: VoucherColumns): Pick<OperatorSession, 'vouchedBy' | 'identityProvider'> {
+  const voucher = voucherIn(row)
+  return {
+    vouchedBy: voucher?.kind ?? '',
+    identityProvider: voucher?.kind === 'organization' ? voucher.provider : '',
+  }
 }
 
 /** Ends one session, or all of an identity; returns how many. Throws a SetupError when there is no session of this id. */

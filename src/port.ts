@@ -1,9 +1,15 @@
-import { randomBytes } from 'node:crypto'
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import type { BodyBudget } from './body-budget.ts'
+import type { ConnectionLimits } from './connections.ts'
 import { limits as allLimits } from './core/limits.ts'
-import { errorBody, httpStatusOfError } from './gateway/error-body.ts'
-import { type TransportLog, toApiError } from './gateway/status.ts'
+import type { RequestRecord } from './core/request-record.ts'
+import { toApiError } from './core/storage-faults.ts'
+import { errorBody, httpStatusOfError, retryAfter } from './gateway/error-body.ts'
+import type { TransportLog } from './gateway/status.ts'
 import type { AddressOf, HttpHandler, WholeBody, WholeReply } from './http.ts'
+import type { RequestIdOf } from './request-ids.ts'
+import type { RequestObserver } from './telemetry/request-observer.ts'
+import type { UnreadReplies } from './unread-replies.ts'
 
 /** What the adapters of HTTP/1 and HTTP/2 share. */
 
@@ -20,9 +26,24 @@ export type PortLimits = Readonly<
         | 'idleConnectionMs'
         | 'concurrentStreamsMax'
         | 'stopGraceMs'
+        | 'undecidedGraceMs'
         | 'stalledReplyMs'
         | 'streamedBodyWindowMs'
         | 'streamedBodyWindowBytesMin'
+        | 'bufferedBytesPerConnectionMax'
+        | 'bufferedBytesMax'
+        | 'streamWindowBytes'
+        | 'headerFieldsMax'
+        | 'http2SessionMib'
+        | 'http2SettingsMax'
+        | 'http2InvalidFramesMax'
+        | 'http2RejectedStreamsMax'
+        | 'http2ResetsBurst'
+        | 'http2ResetsPerSecond'
+        | 'http2ControlFramesMax'
+        | 'http2ControlWindowMs'
+        | 'pipelinedRequestsMax'
+        | keyof ConnectionLimits
       ),
     number
   >
@@ -36,9 +57,18 @@ export interface GrpcHandler {
     headers: IncomingHttpHeaders,
     endOfStream: boolean,
     requestId: string,
+    record?: RequestRecord,
   ): void
   /** Ends the calls that would never end by themselves; unary calls are left to finish. */
   stop(): void
+  /** Fails all other calls with UNAVAILABLE. */
+  cut(): void
+}
+
+/** What clients do on the port: requests that are being received or answered, and bytes on their connections since the start. */
+export interface PortTraffic {
+  readonly inFlight: { readonly http: number; readonly grpc: number }
+  readonly bytes: { readonly received: number; readonly sent: number }
 }
 
 export interface PortContext {
@@ -48,23 +78,19 @@ export interface PortContext {
   readonly log: TransportLog
   readonly addressOf: AddressOf
   readonly limits: PortLimits
-  /** The id of the next request. */
-  readonly nextRequestId: () => string
+  /** Counts the bodies that `HttpRequest.body` reads, until their requests are answered. */
+  readonly budget: BodyBudget
+  /** Counts whole replies until their clients have taken them. */
+  readonly unread: UnreadReplies
+  /** The client at this address broke or flooded its protocol. */
+  readonly abused: (address: string | undefined) => void
+  readonly requestIdOf: RequestIdOf
+  /** Records requests for the access log and traces; undefined if both are off. */
+  readonly observer: RequestObserver | undefined
+  readonly isTls: boolean
+  readonly inFlight: { http: number; grpc: number }
   /** Once true, replies ask their clients to close the connection. */
   stopping: boolean
-}
-
-/**
- * Request ids: a random prefix for this process and a counter, both in base 36. Cheap, unique over all nodes for any
- * practical purpose, and never taken from the client, who could forge another request's log lines with it.
- */
-export function requestIds(): () => string {
-  const prefix = BigInt(`0x${randomBytes(6).toString('hex')}`).toString(36)
-  let count = 0
-  return () => {
-    count += 1
-    return `${prefix}-${count.toString(36)}`
-  }
 }
 
 /** The structured reply to whatever a handler threw; see `toApiError` for what is told and what is logged. */
@@ -72,7 +98,7 @@ export function failureReply(context: PortContext, requestId: string, failure: u
   const error = toApiError(failure, requestId, context.log)
   return {
     status: httpStatusOfError(error),
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...retryAfter(error) },
     body: errorBody(error, context.errorDomain),
   }
 }

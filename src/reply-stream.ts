@@ -1,11 +1,14 @@
 import type { Writable } from 'node:stream'
 import type { BodyStream, HttpReply } from './http.ts'
 import type { PortContext } from './port.ts'
+import type { UnreadReplies } from './unread-replies.ts'
 
 /** Where a streamed body goes. */
 export interface StreamTarget {
   readonly out: Writable
   readonly requestId: string
+  /** Counts bytes that were handed to `out`. */
+  readonly written?: ((bytes: number) => void) | undefined
   /** Ends the reply as a whole one. */
   readonly end: () => void
   /** Ends it in such a way that nobody can take it for a whole one. */
@@ -24,6 +27,44 @@ export function dropStream(body: HttpReply['body']): void {
       .catch(() => undefined)
 }
 
+/** What sending a whole reply needs to know. */
+export interface UnreadContext {
+  readonly limits: Readonly<Record<'stalledReplyMs', number>>
+  readonly unread: UnreadReplies
+}
+
+const WHOLE_PIECE_BYTES = 64 * 1024
+
+/** Ends a reply with a whole body. A client that takes nothing of it for `stalledReplyMs`, or is one of too many, is cut off by `cut`. */
+export function endWhole(
+  out: Writable,
+  body: Exclude<HttpReply['body'], BodyStream>,
+  { limits: { stalledReplyMs }, unread }: UnreadContext,
+  cut: () => void,
+): void {
+  if (body !== undefined && body.length > WHOLE_PIECE_BYTES) {
+    // In pieces, so that progress shows in what is left.
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    for (let at = 0; at < bytes.length; at += WHOLE_PIECE_BYTES)
+      out.write(bytes.subarray(at, at + WHOLE_PIECE_BYTES))
+    out.end()
+  } else {
+    out.end(body)
+  }
+  let left = out.writableLength
+  const taken = unread.add(left, cut)
+  const timer = setInterval(() => {
+    if (out.writableLength >= left) cut()
+    left = out.writableLength
+  }, stalledReplyMs)
+  const done = () => {
+    clearInterval(timer)
+    taken()
+  }
+  out.on('finish', done)
+  out.on('close', done)
+}
+
 /** Written at a time: a client has to take so much within `stalledReplyMs`, besides what the system buffers. */
 const PIECE_BYTES = 256 * 1024
 
@@ -31,7 +72,7 @@ const PIECE_BYTES = 256 * 1024
 export async function sendStream(
   { log, limits }: Pick<PortContext, 'log' | 'limits'>,
   body: BodyStream,
-  { out, requestId, end, cut }: StreamTarget,
+  { out, requestId, written, end, cut }: StreamTarget,
 ): Promise<void> {
   const iterator = body[Symbol.asyncIterator]()
   let state: 'open' | 'ended' | 'gone' = 'open'
@@ -71,7 +112,9 @@ export async function sendStream(
       const bytes = typeof value === 'string' ? Buffer.from(value) : value
       for (let at = 0; at < bytes.length && isOpen(); at += PIECE_BYTES) {
         const leaving = taken()
-        out.write(bytes.subarray(at, at + PIECE_BYTES), goOn)
+        const piece = bytes.subarray(at, at + PIECE_BYTES)
+        out.write(piece, goOn)
+        written?.(piece.length)
         await leaving
       }
       // Neither a fast body nor a fast client may keep the others waiting.

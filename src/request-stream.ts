@@ -1,6 +1,66 @@
 import type { Readable } from 'node:stream'
-import { clientWentAway, requestTimedOut } from './gateway/status.ts'
+import type { BufferedBody } from './body-budget.ts'
+import { ByteCollector } from './core/byte-collector.ts'
+import { bodyTooLarge, clientWentAway, requestTimedOut } from './gateway/status.ts'
 import type { PortLimits } from './port.ts'
+
+/** A body that is being received as a whole. */
+interface Reading {
+  readonly body: Promise<Uint8Array>
+  /** Ends it with an error, unless it has arrived. */
+  fail(error: unknown): void
+}
+
+interface WholeBodyBounds {
+  readonly bytesMax: number
+  /** The Content-Length, 0 without one. */
+  readonly announced: number
+  readonly buffered: BufferedBody
+}
+
+/**
+ * Receives a body of at most `bytesMax` bytes, which `buffered` counts. Fails with code 3 (HTTP 413) if it is larger, and as the
+ * budget says, and with code 1 if the client is gone already. What arrives after a failure is dropped.
+ */
+export function readWhole(source: Readable, { bytesMax, announced, buffered }: WholeBodyBounds): Reading {
+  const received = new ByteCollector(announced)
+  const { promise: body, resolve, reject } = Promise.withResolvers<Uint8Array>()
+  let over = false
+  const fail = (error: unknown) => {
+    if (over) return
+    over = true
+    received.take()
+    buffered.release()
+    reject(error)
+  }
+  source.on('data', (chunk: Uint8Array) => {
+    if (over) return
+    try {
+      if (received.length + chunk.length > bytesMax) throw bodyTooLarge(bytesMax)
+      buffered.grow(chunk.length)
+      received.push(chunk)
+    } catch (error) {
+      fail(error)
+    }
+  })
+  source.on('end', () => {
+    if (isCutOff(source)) fail(clientWentAway())
+    if (over) return
+    over = true
+    resolve(received.take())
+  })
+  // A client that went away before this was asked for: the events that say so are over.
+  if (source.destroyed && !source.readableEnded) fail(clientWentAway())
+  return { body, fail }
+}
+
+/**
+ * Whether a body that ends was cut off by its client; asked while it ends. HTTP/2 ends the body of a stream that is reset, or whose
+ * connection is gone, as it ends a complete one.
+ */
+function isCutOff(source: Readable): boolean {
+  return source.closed || source.destroyed || source.readableAborted
+}
 
 /**
  * Reads a body as fast as it is taken, and no faster than it comes. A slow client is told by its progress: only the time counts in
@@ -17,6 +77,10 @@ export async function* bodyStream(
   const goOn = () => wake()
   const events = ['readable', 'end', 'error', 'close'] as const
   for (const event of events) source.on(event, goOn)
+  let cutOff = false
+  source.once('end', () => {
+    cutOff = isCutOff(source)
+  })
   let waitedMs = 0
   let bytes = 0
   try {
@@ -27,6 +91,7 @@ export async function* bodyStream(
         yield chunk
         continue
       }
+      if (cutOff) throw clientWentAway()
       if (source.readableEnded) return
       if (source.destroyed) throw clientWentAway()
       const sinceMs = performance.now()

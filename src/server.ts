@@ -9,24 +9,26 @@ import { auditService } from './audit/audit.ts'
 import { AUDIT_EXPORT_PATH, auditExport } from './audit/export.ts'
 import type { Recorder } from './audit/recorder.ts'
 import { authenticator } from './auth/authenticate.ts'
-import { type AccessRule, accessRule, authorize, scopeAsked } from './auth/authorize.ts'
+import { type AccessRule, accessRule, authorize, authorizeHeaders, scopeAsked } from './auth/authorize.ts'
 import { grantsReader } from './auth/grants.ts'
 import type { BlobStore } from './blobs/store.ts'
+import type { BodyBudget } from './body-budget.ts'
 import type { CloudProbes } from './cloud/probe.ts'
 import type { Addresses } from './config.ts'
 import { type Call, type Incoming, implement } from './core/call.ts'
-import { ApiError, Code } from './core/errors.ts'
+import type { ApiError } from './core/errors.ts'
 import { fullNameOf } from './core/method-name.ts'
-import { isWithin } from './core/uid.ts'
+import { useShareOf } from './core/request-context.ts'
+import type { Tracer } from './core/tracer.ts'
+import { isWithin, parseUid } from './core/uid.ts'
 import { contractFiles, healthAndReflection, isVersionOne, versionOneFiles } from './gateway/contract.ts'
 import { withCors } from './gateway/cors.ts'
-import { waist } from './gateway/dispatch.ts'
-import { errorBody } from './gateway/error-body.ts'
+import { requestPipeline } from './gateway/dispatch.ts'
 import { grpcHandler } from './gateway/grpc.ts'
 import { healthService } from './gateway/grpc-health.ts'
 import { reflectionMethods } from './gateway/grpc-reflection.ts'
 import { restHandler } from './gateway/rest.ts'
-import type { AddressOf, HttpHandler, HttpReply } from './http.ts'
+import type { AddressOf, HttpHandler } from './http.ts'
 import { accountAssociationsService } from './iam/account-associations.ts'
 import { externalGroupRoleMappingsService } from './iam/external-group-role-mappings.ts'
 import { groupInvitesService } from './iam/group-invites.ts'
@@ -35,15 +37,18 @@ import { identitiesService } from './iam/identities.ts'
 import { identityProvidersService, type PkceSupport } from './iam/identity-providers.ts'
 import { invitationsService } from './iam/invitations.ts'
 import type { LastSeen } from './iam/last-seen.ts'
+import type { IssSupport } from './iam/provider-callback.ts'
 import { roleBindingsService } from './iam/role-bindings.ts'
 import { rolesService } from './iam/roles.ts'
 import { lookupUser } from './iam/user-lookup.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
+import type { ManifestReader } from './oci/manifest-reader.ts'
 import { registryHandlers } from './oci/registry.ts'
-import { operationsHandlers } from './operations.ts'
+import { operationsHandlers, pathOf, readingOnly } from './operations.ts'
 import type { GrpcHandler } from './port.ts'
+import { databaseCheck, type ReadinessCheck, readiness } from './readiness.ts'
 import { isReferencePath, referenceHandler } from './reference/handler.ts'
 import { imageConfigurations, imagesService } from './registry/images.ts'
 import { repoPoliciesService } from './registry/repo-policies.ts'
@@ -56,6 +61,7 @@ import type { OperatorProvider } from './signin/operator-providers.ts'
 import { organizationProvider, signInProviders } from './signin/providers.ts'
 import { upstream } from './signin/upstream.ts'
 import type { AuditEvent } from './storage/audit-events.ts'
+import type { DiskSpace } from './storage/disk-space.ts'
 import type { Store } from './storage/store.ts'
 import type { AccessTokens } from './sts/access-token.ts'
 import type { AssumeOptions } from './sts/assume/assume.ts'
@@ -65,9 +71,10 @@ import { discoveryHandler, discoveryPaths } from './sts/discovery.ts'
 import { securityTokenService } from './sts/exchange.ts'
 import { refreshTokenService } from './sts/exchange-refresh-token.ts'
 import { explainService } from './sts/explain.ts'
+import type { IssuerKeys } from './sts/issuer-keys.ts'
 import type { Outbound } from './sts/outbound.ts'
 import type { SigningKeys } from './sts/signing-keys.ts'
-import type { KeySource } from './trust/key-set.ts'
+import type { UnreadReplies } from './unread-replies.ts'
 import { type Deprecation, deprecationHeaders } from './v1/deprecation.ts'
 import { registryService, registryTranslation } from './v1/registry.ts'
 import { roleBindingsService as versionOneRoleBindings } from './v1/role-bindings.ts'
@@ -88,8 +95,9 @@ export interface ServerDeps {
   readonly addresses: Addresses
   readonly keys: SigningKeys
   readonly tokens: AccessTokens
-  readonly keysFor: (issuer: string) => KeySource
+  readonly keysFor: IssuerKeys['keysFor']
   readonly pkceSupport: PkceSupport
+  readonly issSupport: (issuer: string, organization: string) => Promise<IssSupport>
   readonly probes: CloudProbes
   /** Says who signed a request with credentials of AWS. */
   readonly aws: AwsSts
@@ -100,6 +108,10 @@ export interface ServerDeps {
   readonly feeds: Feeds
   /** The bytes of images. */
   readonly blobs: BlobStore
+  /** The free space of the disks that this node writes to. */
+  readonly disk: DiskSpace
+  /** Reads manifests and image configurations. */
+  readonly manifests: ManifestReader
   readonly audit: Recorder
   readonly openOrganizations: boolean
   readonly blockedEmailDomains: readonly string[]
@@ -107,21 +119,34 @@ export interface ServerDeps {
   readonly patternIssuers: readonly string[]
   readonly corsOrigins: readonly string[]
   readonly oauthClients: readonly ClientSetting[]
-  /** The OpenID providers that everybody may sign in with. */
-  readonly operatorProviders: readonly OperatorProvider[]
+  /** Returns the OpenID providers that everybody may sign in with, as they are at this moment. */
+  readonly operatorProviders: () => readonly OperatorProvider[]
   /** Asks the providers that people sign in with. */
-  readonly peopleOutbound: Pick<Outbound, 'send'>
+  readonly peopleOutbound: Pick<Outbound, 'share'>
   /** Undefined: nobody is limited. */
   readonly limits: RateLimits | undefined
   readonly addressOf: AddressOf
+  /** Whether an address stands for many clients. */
+  readonly isTrustedProxy: (address: string | undefined) => boolean
+  /** Counts buffered gRPC messages, with the bodies that the port reads. */
+  readonly budget: BodyBudget
+  /** Counts whole replies of gRPC, with those of the port. */
+  readonly unread: UnreadReplies
   /** Undefined: nobody says that version 1 will end. */
   readonly deprecation: Deprecation | undefined
   readonly metrics: Metrics
+  /** What /readyz and gRPC health check besides the database. */
+  readonly readinessChecks?: readonly ReadinessCheck[]
+  readonly tracer: Tracer | undefined
+  /** Whether the public port serves /metrics: without a listener for the operator alone. */
+  readonly publicMetrics: boolean
   readonly log: Log
 }
 
 export interface BerthServer {
   readonly http: HttpHandler
+  /** Health and all metrics, for the operator's own listener. */
+  readonly operator: HttpHandler
   readonly grpc: GrpcHandler
   /** Begins as false; health checks and balancers see it. */
   setServing(serving: boolean): void
@@ -151,11 +176,15 @@ export function createServer(deps: ServerDeps): BerthServer {
   const methods = services.flatMap((service) => service.methods)
   const deprecated = deps.deprecation && deprecationHeaders(deps.deprecation)
   const headersOf = ({ parent }: DescMethod) => (isVersionOne(parent) ? deprecated : undefined)
-  const proven = (identity: string, call: Call) => deps.limits?.byIdentity(call.method, call, identity)
+  const proven = (identity: string, call: Call) => {
+    useShareOf(identity)
+    if (call.record !== undefined) call.record.identity = identity
+    return deps.limits?.byIdentity(call.method, call, identity)
+  }
   const refused = (identity: string, { code, message }: ApiError, call: Call) =>
     audit.refused(event(call, call.called, identity, identity), { code, reason: message })
   const readGrants = grantsReader(store)
-  const providers = signInProviders(store, deps.operatorProviders)
+  const providers = signInProviders(store, deps.operatorProviders, addresses.authUrl)
   const issuerForms = audienceForms(addresses.authUrl)
   const assuming: AssumeOptions = {
     ...store,
@@ -170,7 +199,9 @@ export function createServer(deps: ServerDeps): BerthServer {
       audiences: [...new Set([...issuerForms, addresses.baseUrl])],
     },
     people: {
-      operatorProviders: deps.operatorProviders,
+      get operatorProviders() {
+        return providers.offered
+      },
       organizationProvider: (uid) => organizationProvider(providers, uid),
       uidOf: (issuer, subject) => lookupUser(store.db.kysely, issuer, subject),
     },
@@ -182,16 +213,16 @@ export function createServer(deps: ServerDeps): BerthServer {
     rolesService(store),
     roleBindingsService(store),
     versionOneRoleBindings(store),
-    identityProvidersService(store, deps),
-    externalGroupRoleMappingsService(store),
+    identityProvidersService(store, { ...deps, authUrl: addresses.authUrl }),
+    externalGroupRoleMappingsService(store, addresses.authUrl),
     groupInvitesService(store),
     invitationsService(store),
     accountAssociationsService(store, deps.probes),
     reposService(store, addresses),
     tagsService(store),
-    registryService(store, addresses, imageConfigurations(store, deps.blobs)),
+    registryService(store, addresses, imageConfigurations(store, deps.blobs, deps.manifests)),
     subscriptionsService,
-    imagesService(store, deps.blobs),
+    imagesService(store, deps.blobs, deps.manifests),
     repoPoliciesService(store),
     advisoriesService(store),
     advisoryDocumentsService(store, deps.documents),
@@ -239,7 +270,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     }),
   ]
 
-  const { dispatch, authenticate, admit } = waist<AccessRule>({
+  const pipeline = requestPipeline<AccessRule>({
     methods,
     services: implementations,
     translations: [...versionOne(store), registryTranslation(store)],
@@ -247,43 +278,50 @@ export function createServer(deps: ServerDeps): BerthServer {
     isOpen: (rule) => rule.kind === 'open',
     authenticate: authenticator({ ...tokens, clock: store.clock }, addresses.baseUrl),
     readGrants,
+    authorizeHeaders,
     authorize,
+    scopeOf: scopeAsked,
     limits: deps.limits,
-    denied: ({ method, called, request, incoming, caller: { identity } }, { code, message, about }) => {
-      const uid = deniedAt(scopeAsked(accessRule(method), request), about) || identity
+    denied: ({ called, scope, incoming, caller: { identity } }, { code, message, about }) => {
+      const uid = deniedAt(scope && parseUid(scope), about) || identity
       audit.refused(event(incoming, called, identity, uid), { code, reason: message })
     },
-    observe: (method: DescMethod, { protocol }, code, ms, identity) => {
+    tracer: deps.tracer,
+    observe: (method: DescMethod, { protocol, record }, code, ms, identity) => {
       const name = fullNameOf(method)
+      if (record !== undefined) Object.assign(record, { method: name, code })
       metrics.call(name, protocol, code, ms)
       if (identity !== undefined && isVersionOne(method.parent)) metrics.versionOneCall(name, identity)
     },
   })
 
-  const health = healthService(services.map((service) => service.typeName))
+  const { dispatch } = pipeline
+
+  const ready = readiness([databaseCheck(store.db), ...(deps.readinessChecks ?? [])])
+  const health = healthService(
+    services.map((service) => service.typeName),
+    async () => (await ready()).ready,
+  )
   const everyService = [...services, ...healthAndReflection.flatMap((file) => file.services)]
   const rest = restHandler({
-    dispatch,
+    ...pipeline,
+    scopePathOf,
     services,
     versionOne: versionOneFiles.flatMap((file) => file.services),
     headersOf,
     errorDomain,
     log,
-    precheck: authenticate,
     ...(deps.corsOrigins.length === 0 ? {} : { cors: { origins: deps.corsOrigins } }),
   })
   const discovery = discoveryHandler({ issuer: addresses.authUrl, keys })
-  const operations = operationsHandlers({ db: store.db, metrics, errorDomain, serving: () => serving })
+  const operations = operationsHandlers({ readiness: ready, metrics, errorDomain, serving: () => serving })
   let serving = false
   // Documents that are only read, beside the API.
-  const documents = new Map(Object.entries(operations))
+  const documents = new Map(Object.entries(operations.health))
+  if (deps.publicMetrics) documents.set('/metrics', operations.aggregates)
   for (const path of discoveryPaths) documents.set(path, discovery)
-  const readingOnly =
-    (document: HttpHandler): HttpHandler =>
-    (request) =>
-      request.method === 'GET' || request.method === 'HEAD' ? document(request) : readOnly(errorDomain)
-  const exporting = readingOnly(auditExport({ dispatch, precheck: authenticate, errorDomain, log }))
-  const publishing = readingOnly(feedHandler({ ...deps, ...addresses, dispatch, admit }))
+  const exporting = readingOnly(auditExport({ ...pipeline, errorDomain, log }), errorDomain)
+  const publishing = readingOnly(feedHandler({ ...deps, ...addresses, ...pipeline }), errorDomain)
   const forPages = (handler: HttpHandler) =>
     deps.corsOrigins.length === 0 ? handler : withCors(handler, deps.corsOrigins)
   const auditLog = forPages(exporting)
@@ -328,15 +366,17 @@ export function createServer(deps: ServerDeps): BerthServer {
     http: (request) => {
       const path = pathOf(request.url)
       const document = documents.get(path) ?? (isReferencePath(path) ? reference : undefined)
-      if (document !== undefined) return readingOnly(document)(request)
+      if (request.record !== undefined) request.record.route = fixedRoute(path, documents)
+      if (document !== undefined) return readingOnly(document, errorDomain)(request)
       if (isSignInPath(path)) return signIn(request)
       const distribution = registry(path)
       if (distribution !== undefined) return distribution(request)
       if (path === AUDIT_EXPORT_PATH) return auditLog(request)
       return path.startsWith(FEEDS_PATH) ? feeds(request) : rest(request)
     },
+    operator: operations.operator,
     grpc: grpcHandler({
-      dispatch,
+      ...pipeline,
       services,
       namesOf,
       headersOf,
@@ -350,6 +390,9 @@ export function createServer(deps: ServerDeps): BerthServer {
       errorDomain,
       log,
       addressOf: deps.addressOf,
+      isTrustedProxy: deps.isTrustedProxy,
+      budget: deps.budget,
+      unread: deps.unread,
     }),
     setServing(value) {
       serving = value
@@ -358,21 +401,20 @@ export function createServer(deps: ServerDeps): BerthServer {
   }
 }
 
+/** The route of paths that are not templates of the contract; the others replace it. */
+function fixedRoute(path: string, documents: ReadonlyMap<string, HttpHandler>): string | undefined {
+  if (documents.has(path) || path === AUDIT_EXPORT_PATH || path === '/token') return path
+  if (isReferencePath(path)) return path.startsWith('/docs') ? '/docs/*' : path
+  return path.startsWith(FEEDS_PATH) ? `${FEEDS_PATH}*` : undefined
+}
+
+/** Where the request of a method has its scope, as names of fields; undefined for methods without one. */
+function scopePathOf(method: DescMethod): readonly string[] | undefined {
+  const rule = accessRule(method)
+  return rule.kind === 'scoped' ? rule.path : undefined
+}
+
 /** What a denial is about: where the caller lacks something, or more exactly what lies there and was asked for. */
 function deniedAt(asked: string | undefined, lacking: string | undefined): string | undefined {
   return asked !== undefined && isWithin(asked, lacking ?? '') ? asked : lacking
-}
-
-function readOnly(errorDomain: string): HttpReply {
-  const error = new ApiError(Code.UNIMPLEMENTED, 'Unimplemented: this path answers GET, HEAD')
-  return {
-    status: 405,
-    headers: { 'content-type': 'application/json', allow: 'GET, HEAD' },
-    body: errorBody(error, errorDomain),
-  }
-}
-
-function pathOf(url: string): string {
-  const mark = url.indexOf('?')
-  return mark < 0 ? url : url.slice(0, mark)
 }

@@ -5,7 +5,7 @@ import { readConfig } from '../src/config.ts'
 import { openInstallation } from '../src/installation.ts'
 import { keyRotation } from '../src/sts/signing-keys.ts'
 import type { TestBerth } from './support/berth.ts'
-import { newClientTokens, newPerson } from './support/people.ts'
+import { newClientTokens, newPerson, through } from './support/people.ts'
 import { runBerth, serveBerth, temporaryDirectory } from './support/process.ts'
 import { call } from './support/rest.ts'
 
@@ -74,7 +74,17 @@ test('admin keys and admin sessions work beside the running server, which notice
       .sort(),
     [one, two].map(({ session }) => [session, 'ada@example.com', 'client', 'berth-cli']).sort(),
   )
-  assert.match((await run('sessions', 'list')).stdout, /^SESSION +PERSON +KIND +CLIENT/)
+  const provider = `${first.organization.uid}/0123456789abcdef`
+  for (const voucher of [{ kind: 'account' } as const, through(provider)]) {
+    const { session } = await newClientTokens(beside, { identity: await newPerson(beside), voucher })
+    const { json } = await run('sessions', 'list', '--json')
+    const { vouchedBy, identityProvider } = json.sessions.find(({ id }: { id: string }) => id === session)
+    assert.deepEqual([vouchedBy, identityProvider], [voucher.kind, 'provider' in voucher ? provider : ''])
+  }
+  const shown = (await run('sessions', 'list')).stdout
+  assert.match(shown, /^SESSION +PERSON +KIND +VOUCHED BY +CLIENT/)
+  assert.match(shown, / client +account +berth-cli /)
+  assert.ok(shown.includes(` ${provider} `), shown)
   assert.ok(await accepts(one.accessToken))
   assert.equal((await run('sessions', 'revoke', one.session)).stdout, '1 session revoked\n')
   assert.deepEqual([await accepts(one.accessToken), await accepts(two.accessToken)], [false, true])

@@ -18,9 +18,9 @@ function archive(count: number): Buffer {
   return zipOf(records.map((record, at) => ({ name: `${at}.json`, content: JSON.stringify(record) })))
 }
 
-test('of two nodes one reads a feed', async (t) => {
+test('of two nodes one reads a feed', { skip: withoutPostgres }, async (t) => {
   const server = await startFeedServer(t)
-  const { start, organization, token } = await startNodes(t, 'sqlite', [String(LONG_LEASE_MS)])
+  const { start, organization, token } = await startNodes(t, 'postgres', [String(LONG_LEASE_MS)])
   const [here, there] = (await Promise.all([start(), start()])).map((node) => apiOf(node, token)) as [
     Api,
     Api,

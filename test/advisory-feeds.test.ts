@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { limits } from '../src/core/limits.ts'
 import { zipOf } from './support/archives.ts'
-import { onEveryDatabase } from './support/cast.ts'
+import { newName, onEveryDatabase } from './support/cast.ts'
 import {
   etagOf,
   type FeedServer,
@@ -44,7 +44,7 @@ onEveryDatabase(
       const add = (more: object = {}) => api.made(`${FEEDS}/${group}`, { url: server.url + path, ...more })
       return { api, group, path, add }
     }
-    const metrics = async () => (await fetch(`${cast().berth.url}/metrics`)).text()
+    const metrics = async () => (await fetch(`${cast().berth.berth.metricsUrl}/metrics`)).text()
     const advance = (ms: number) => cast().berth.advance(ms)
     const requestsTo = (path: string) => server.requests.filter((request) => request.path === path)
 
@@ -227,6 +227,28 @@ onEveryDatabase(
       assert.equal(requestsTo(path)[1]?.headers['if-none-match'], undefined)
     })
 
+    test('feeds of one organization whose servers hang leave turns for the feeds of others', async () => {
+      const hanging = await prepare()
+      const other = await prepare()
+      const open = new Set<object>()
+      server.answer = (request, response) => {
+        if (!request.url?.startsWith('/hang')) return sendFile(request, response, archive(some(3)))
+        open.add(response)
+        response.on('close', () => open.delete(response))
+      }
+      const uids: string[] = []
+      for (let n = 0; n < limits.feedsAtOnceMax + 1; n++)
+        uids.push((await hanging.add({ url: `${server.url}/hang/${newName('feed')}` })).uid)
+      const max = limits.feedsAtOncePerOrganizationMax
+      while (open.size < max) await new Promise((resolve) => setTimeout(resolve, 10))
+      server.files.set(other.path, archive(some(3)))
+      const { uid } = await other.add()
+      const { lastRun } = await feedOnce(other.api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+      assert.deepEqual([lastRun.created, open.size], [3, max])
+      for (const feed of uids) await hanging.api.delete(`${FEEDS}/${feed}`)
+      server.answer = undefined
+    })
+
     test('a feed of another format is read anew as what it is now', async () => {
       const { api, path, add } = await prepare()
       server.files.set(path, archive(some(3)))
@@ -238,5 +260,5 @@ onEveryDatabase(
       assert.equal(right.lastRun.created, 3)
     })
   },
-  { feeds: { pollMs: 25 } },
+  { feeds: { pollMs: 25 }, env: { BERTH_METRICS_LISTEN: '127.0.0.1:0' } },
 )

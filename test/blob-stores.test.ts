@@ -148,6 +148,19 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
       assert.ok((await whole(location, bytes)).equals(bytes))
     })
 
+    for (const size of [0, 10, 2 * PART + 10])
+      test(`an upload of ${size} bytes whose keeping is undone can be kept again, and leaves nothing else`, async () => {
+        const bytes = randomBytes(size)
+        const upload = await blobs.append(begun(), inChunks(bytes))
+        const [first, second] = [newLocation(), newLocation()]
+        await blobs.keep(upload, first)
+        await blobs.restore(upload, first)
+        await blobs.keep(upload, second)
+        assert.ok((await whole(second, bytes)).equals(bytes))
+        const stored = (await listed(blobs.blobs())).map(({ location }) => location)
+        assert.deepEqual([stored.includes(first), stored.includes(second)], [false, true])
+      })
+
     test('what was written beyond the size of an upload is forgotten', async () => {
       const bytes = randomBytes(2 * PART + 100)
       const first = await blobs.append(begun(), inChunks(bytes.subarray(0, PART + 50)))

@@ -5,6 +5,7 @@ import { startTestBerth, type TestBerth } from './support/berth.ts'
 import { apiOf } from './support/cast.ts'
 import { databases } from './support/databases.ts'
 import { claimsOf, decide, withQuery } from './support/oauth.ts'
+import { through } from './support/people.ts'
 import { type Fields, signedInBrowser, type WebBrowser, webBrowser } from './support/web.ts'
 
 const REDIRECT = 'http://localhost:49152/callback?token=true&error=true'
@@ -239,7 +240,7 @@ for (const database of databases)
           (await browser.open(opened({ client_id: undefined, idp_id: idp }))).path,
           /^\/sign-in(\/provider)?\?.*request=/,
         )
-      const sso = await signedInBrowser(berth, berth.owner, { method: 'provider', provider: uid })
+      const sso = await signedInBrowser(berth, berth.owner, { method: 'provider', voucher: through(uid) })
       const consent = await sso.open(opened({ client_id: undefined, idp_id: 'default' }))
       assert.equal(await get((await decide(sso, consent)).left?.searchParams.get('token')), 200)
     })

@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { exportJWK, generateKeyPair } from 'jose'
 import { parse } from 'yaml'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
+import { managedRole } from './support/cast.ts'
 import { commandLine } from './support/command-line.ts'
 import { cleanups } from './support/process.ts'
 import { bind, make, makeGroup, makeIdentity, makeOrganization, makeRole } from './support/tenant.ts'
@@ -341,8 +342,21 @@ describe('commands', { concurrency: 3 }, () => {
     const [uid = ''] = /\S+\/\S+/.exec(made) ?? []
     assert.match(
       await ok(...bindings('list', '--role', 'looker')),
-      new RegExp(`^ID +IDENTITY +ROLE +GROUP\n${uid} +worker +looker +five\n$`),
+      new RegExp(`^ID +IDENTITY +ROLE +GROUP +ACCEPTED THROUGH\n${uid} +worker +looker +five *\n$`),
     )
+    const provider = await make(berth, `/iam/v2beta1/identityProviders/${organization}`, {
+      name: 'login',
+      defaultRole: managedRole('viewer'),
+      oidc: { issuer: 'https://login.example', clientId: 'berth', clientSecret: 'x' },
+    })
+    await berth.berth.installation.store.db.kysely
+      .updateTable('role_bindings')
+      .set({ accepted_through: provider.uid })
+      .where('uid', '=', uid)
+      .execute()
+    assert.match(await ok(...bindings('list', '--role', 'looker')), / +five +login\n$/)
+    await ok('iam', 'identity-providers', 'delete', 'five/login', '--yes')
+    assert.match(await ok(...bindings('list', '--role', 'looker')), new RegExp(` +five +${provider.uid}\n$`))
     assert.equal(
       await ok(...bindings('list', '--identity', 'five/worker', '-o', 'tree')),
       'worker: looker in five\n',
@@ -417,6 +431,9 @@ describe('commands', { concurrency: 3 }, () => {
       made,
       /^ISSUER +https:\/\/idp\.example\.com\nCLIENT +berth\nSCOPES +email, groups\nGROUPS CLAIM +groups\n/m,
     )
+    const { uid } = await json(...providers('describe', 'okta'))
+    assert.ok(made.includes(`/oauth/callback/${uid}\n`), made)
+    assert.match(made, /^REDIRECT URI +http\S+\nCALLBACK +own\n/m)
     assert.doesNotMatch(made, /hush/)
     assert.match(
       await ok(...providers('list', '--parent', 'seven')),
@@ -434,6 +451,8 @@ describe('commands', { concurrency: 3 }, () => {
       (await json(...providers('describe', 'seven/okta'))).oidc.correlationRule,
       'CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID',
     )
+    assert.equal((await json(...providers('update', 'okta', '--callback', 'own'))).callback, 'CALLBACK_OWN')
+    await refused(2, /--callback/, ...providers('update', 'okta', '--callback', 'shared'))
     await refused(
       2,
       /--oidc-client-id must be given/,

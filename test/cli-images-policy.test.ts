@@ -28,6 +28,16 @@ describe('policies on the command line', () => {
     return { client, name, image, policy, tags }
   }
 
+  test('an immutable tag is reported as the rule that it is, and not as missing rights', async (t) => {
+    const { name, policy } = await pushed(t, 'fixed')
+    assert.equal((await policy('set', 'fixed', '--immutable', 'v*')).code, 0)
+    const cli = commandLine(t, berth.url, { BERTH_TOKEN: berth.token })
+    const { code, stderr } = await cli.run(['images', 'tags', 'delete', `${name}:v1`, '--yes'])
+    assert.equal(code, 1)
+    assert.match(stderr, /status 403: Precondition failed: tag v1 of repo fixed is immutable/)
+    assert.doesNotMatch(stderr, /credentials|auth status/)
+  })
+
   test('a policy is set piece by piece, tried, enabled and applied', async (t) => {
     const { client, name, policy, tags } = await pushed(t, 'web')
     assert.match((await policy('describe', 'web')).stdout, /RETENTION\s+not enabled/)

@@ -113,7 +113,12 @@ test('a port that is taken is one line', async (t) => {
     `berth: 127.0.0.1:${port} is in use; choose another address with BERTH_LISTEN`,
   )
   const elsewhere = await runBerth(t, ['serve'], { ...env, BERTH_LISTEN: '192.0.2.1:8080' })
-  assertRefused(elsewhere, 'berth: 192.0.2.1 is not an address of this machine')
+  assertRefused(elsewhere, 'berth: BERTH_LISTEN: 192.0.2.1 is not an address of this machine')
+  const metrics = { ...env, BERTH_LISTEN: '127.0.0.1:0', BERTH_METRICS_LISTEN: `127.0.0.1:${port}` }
+  assertRefused(
+    await runBerth(t, ['serve'], metrics),
+    `berth: 127.0.0.1:${port} is in use; choose another address with BERTH_METRICS_LISTEN`,
+  )
   const noFiles = {
     ...env,
     BERTH_LISTEN: '127.0.0.1:0',
@@ -122,7 +127,7 @@ test('a port that is taken is one line', async (t) => {
   }
   assertRefused(
     await runBerth(t, ['serve'], noFiles),
-    /^berth: the TLS files cannot be read: .*\/nowhere\.pem/,
+    /^berth: BERTH_TLS_CERT_FILE cannot be read: .*\/nowhere\.pem/,
   )
 })
 
@@ -168,7 +173,7 @@ test('what is no SQLite database is never taken for a first start', async (t) =>
   writeFileSync(join(dataDir, 'berth.db'), 'damaged')
   assertRefused(
     await runBerth(t, ['migrate'], { BERTH_DATA_DIR: dataDir }),
-    /berth\.db is not a SQLite database$/,
+    /berth\.db is not a SQLite database \(BERTH_DATA_DIR\)$/,
   )
   assert.equal(readFileSync(join(dataDir, 'berth.db'), 'utf8'), 'damaged')
 })
@@ -439,7 +444,11 @@ test('an older Node.js hands over to the own one, which ends when it is told to 
   const older =
     "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })"
   const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(older)}`]
-  const env = { BERTH_DATA_DIR: temporaryDirectory(t), BERTH_LISTEN: '127.0.0.1:0' }
+  const env = {
+    BERTH_DATA_DIR: temporaryDirectory(t),
+    BERTH_LISTEN: '127.0.0.1:0',
+    BERTH_DRAIN_DELAY: '0s',
+  }
   const { child, output, finished } = spawnBerth(t, ['serve'], env, { nodeArgs })
   let address: string | undefined
   for (const untilMs = Date.now() + 30_000; address === undefined; ) {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, constants } from 'node:http2'
 import { describe, type TestContext, test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
@@ -23,6 +25,8 @@ import type { Incoming } from '../src/core/call.ts'
 import { invalidArgument } from '../src/core/errors.ts'
 import { type GrpcOptions, grpcHandler } from '../src/gateway/grpc.ts'
 import { frame } from '../src/gateway/grpc-frame.ts'
+import { unreadReplies } from '../src/unread-replies.ts'
+import { admitted } from './support/admitted.ts'
 import { http2Request, http2Session, startPort } from './support/port.ts'
 
 const path = '/chainguard.platform.iam.v2beta1.GroupsService/GetGroup'
@@ -43,11 +47,11 @@ async function startGrpc(
   const errors: object[] = []
   const log = { error: (fields: object) => errors.push(fields), debug() {} }
   const grpc = grpcHandler({
-    dispatch: async (method, message, incoming) => {
+    authorizeHeaders: admitted(async (method, message, incoming) => {
       assert.equal(method.name, 'GetGroup')
       const { uid } = message as unknown as { uid: string }
       return create(GroupSchema, await answer(uid, incoming))
-    },
+    }),
     services: [GroupsService],
     errorDomain: 'test.example',
     log,
@@ -168,7 +172,7 @@ describe('unary calls', () => {
     const large = 'x'.repeat(900 * 1024)
     assert.equal((await getGroup(client, large)).group.uid, large)
     const error = await failureOf(getGroup(client, 'x'.repeat(1024 * 1024)))
-    assert.equal(error.code, Status.RESOURCE_EXHAUSTED)
+    assert.equal(error.code, Status.INVALID_ARGUMENT)
     assert.equal((await getGroup(client, 'after')).group.uid, 'after')
   })
 
@@ -181,7 +185,7 @@ describe('unary calls', () => {
       stream.on('error', () => undefined)
       stream.write(Buffer.from([0, 0x7f, 0, 0, 0, 1, 2, 3]))
     })
-    assert.equal(reply, Status.RESOURCE_EXHAUSTED)
+    assert.equal(reply, Status.INVALID_ARGUMENT)
   })
 
   test('an alias of a service reaches the same methods', async (t) => {
@@ -398,6 +402,17 @@ describe('deadlines and cancellation', () => {
     assert.equal(((await reason) as { code: number }).code, 1)
   })
 
+  test('a stop that cuts off a call aborts the signal', async (t) => {
+    const { answer, reason, began } = hanging()
+    const server = await startGrpc(t, answer)
+    const failed = failureOf(getGroup(grpcClient(t, server.port), 'u'))
+    await began
+    await server.stop()
+    assert.equal((await failed).code, Status.UNAVAILABLE)
+    const late = new Promise((resolve) => setTimeout(resolve, 1000, 'never'))
+    assert.equal(((await Promise.race([reason, late])) as { code: number }).code, 14)
+  })
+
   test('a client that disconnects aborts the signal', async (t) => {
     const { answer, reason, began } = hanging()
     const server = await startGrpc(t, answer)
@@ -465,7 +480,7 @@ describe('compression', () => {
     const server = await startGrpc(t)
     const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024))
     const reply = await rawCall(t, server.url, { 'grpc-encoding': 'gzip' }, frame(bomb, true))
-    assert.equal(reply.grpcStatus, Status.RESOURCE_EXHAUSTED)
+    assert.equal(reply.grpcStatus, Status.INVALID_ARGUMENT)
   })
 
   test('what is not gzip is a protocol error', async (t) => {
@@ -500,4 +515,22 @@ test('calls that run when the server stops are answered', async (t) => {
   const replies = await Promise.all(calls)
   assert.equal(replies.at(-1)?.group.uid, 'u49')
   await stopped
+})
+
+test('R28: a client that takes nothing of its reply is cut off, and the reply is counted until then (stalledReplyMs)', async (t) => {
+  const unread = unreadReplies()
+  const { url } = await startGrpc(t, () => ({ name: 'a'.repeat(1000) }), {
+    unread,
+    limits: { stalledReplyMs: 200 },
+  })
+  const session = connect(url, { settings: { initialWindowSize: 0 } })
+  t.after(() => session.destroy())
+  const stream = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc' })
+  stream.end(frame(toBinary(GetGroupRequestSchema, create(GetGroupRequestSchema, { uid: 'a' })), false))
+  stream.on('error', () => undefined)
+  await once(stream, 'response')
+  assert.ok(unread.bytes > 1000)
+  await once(stream, 'close')
+  assert.equal(stream.rstCode, constants.NGHTTP2_CANCEL)
+  assert.equal(unread.bytes, 0)
 })

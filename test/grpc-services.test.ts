@@ -35,7 +35,7 @@ const [serving, notServing, serviceUnknown] = [1, 2, 3]
 async function start(t: TestContext) {
   const health = healthService([groups])
   const grpc = grpcHandler({
-    dispatch: () => Promise.reject(new Error('not for dispatch')),
+    authorizeHeaders: () => Promise.reject(new Error('no unary method')),
     services: [],
     streaming: [...health.methods, ...reflectionMethods(contractFiles, [groups])],
     errorDomain: 'test.example',

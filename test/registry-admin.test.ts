@@ -29,6 +29,7 @@ test('berth admin collect and scrub work beside the running server, and tell wha
   assert.deepEqual(dry.json, {
     dryRun: true,
     graceSeconds: 0,
+    orphans: none,
     links: one,
     blobs: one,
     uploads: none,
@@ -37,7 +38,10 @@ test('berth admin collect and scrub work beside the running server, and tell wha
   })
   assert.equal((await client.ask('HEAD', `${name}/blobs/${digest(loose)}`)).status, 200)
   const told = await run('collect', '--grace', '0s')
-  assert.match(told.stdout, /^GONE +NUMBER +BYTES +WHAT\nlinks +1 +2\.9 KiB .*\nblobs +1 +2\.9 KiB /)
+  assert.match(
+    told.stdout,
+    /^GONE +NUMBER +BYTES +WHAT\norphans +0 +0 B .*\nlinks +1 +2\.9 KiB .*\nblobs +1 +2\.9 KiB /,
+  )
   assert.match(told.stdout, new RegExp(`\nacme +${uid} +1 +2\\.9 KiB +0\n$`))
   assert.equal((await client.ask('HEAD', `${name}/blobs/${digest(loose)}`)).status, 404)
   assert.equal((await client.ask('GET', `${name}/manifests/1.0`)).status, 200)

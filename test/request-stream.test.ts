@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
+import { constants } from 'node:http2'
+import type { Socket } from 'node:net'
 import { describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { ApiError, Code } from '../src/core/errors.ts'
 import { limits } from '../src/core/limits.ts'
-import type { HttpHandler } from '../src/http.ts'
+import type { HttpHandler, HttpRequest } from '../src/http.ts'
 import { http2Session, rawConnection, startPort } from './support/port.ts'
+import { END_HEADERS, postRoot, rawFrame, rawHttp2, uint32 } from './support/raw-http2.ts'
 
 /** Answers with how many bytes came, and their hash. */
 const swallowing: HttpHandler = async (request) => {
@@ -161,4 +165,45 @@ describe('bodies that are streamed', () => {
     socket.write('abc')
     assert.match(await until('"bytes":3'), /200 OK/)
   })
+})
+
+describe('bodies over HTTP/2 that are cut off', () => {
+  const reading: Readonly<Record<string, (request: HttpRequest) => Promise<number>>> = {
+    whole: async (request) => (await request.body(1_000_000)).length,
+    streamed: async (request) => {
+      let bytes = 0
+      for await (const chunk of request.stream()) bytes += chunk.length
+      return bytes
+    },
+  }
+  const reset = (code: number) => rawFrame('reset', 0, 1, uint32(code))
+  const cuts: Readonly<Record<string, (socket: Socket) => void>> = {
+    'a reset that says CANCEL': (socket) => socket.write(reset(constants.NGHTTP2_CANCEL)),
+    'a reset that says NO_ERROR': (socket) => socket.write(reset(constants.NGHTTP2_NO_ERROR)),
+    'the end of the connection': (socket) => socket.destroy(),
+  }
+  for (const [how, read] of Object.entries(reading))
+    for (const [what, cut] of Object.entries(cuts))
+      test(`do not pass for complete ones: ${how}, by ${what}`, async (t) => {
+        const started = Promise.withResolvers<void>()
+        const ended = Promise.withResolvers<unknown>()
+        const server = await startPort(t, {
+          http: async (request) => {
+            started.resolve()
+            await read(request).then(ended.resolve, ended.resolve)
+            return { status: 204, headers: {}, body: undefined }
+          },
+        })
+        const { socket } = await rawHttp2(t, server.port)
+        socket.write(
+          Buffer.concat([
+            rawFrame('headers', END_HEADERS, 1, postRoot),
+            rawFrame('data', 0, 1, Buffer.from('half')),
+          ]),
+        )
+        await started.promise
+        cut(socket)
+        const outcome = await ended.promise
+        assert.ok(outcome instanceof ApiError && outcome.code === Code.CANCELLED, String(outcome))
+      })
 })

@@ -17,7 +17,7 @@ import {
   file_chainguard_platform_oidc_sts as sts,
 } from '#gen/chainguard/platform/oidc/sts_pb.js'
 import { file_chainguard_platform_registry_v2beta1_repos as repos } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import type { Incoming } from '../src/core/call.ts'
+import type { Dispatch, Incoming } from '../src/core/call.ts'
 import {
   ApiError,
   Code,
@@ -31,6 +31,7 @@ import { etagOf } from '../src/core/etag.ts'
 import { contractFiles } from '../src/gateway/contract.ts'
 import { type RestOptions, restHandler } from '../src/gateway/rest.ts'
 import type { HttpReply, HttpRequest } from '../src/http.ts'
+import { admitted } from './support/admitted.ts'
 
 interface Seen {
   method: DescMethod
@@ -51,10 +52,10 @@ function gateway(more: Partial<RestOptions> = {}) {
   const seen: Seen[] = []
   const logged: object[] = []
   const handler = restHandler({
-    dispatch: async (method, message, incoming) => {
+    authorizeHeaders: admitted(async (method, message, incoming) => {
       seen.push({ method, message, incoming })
       return replies[method.name] ?? group
-    },
+    }),
     services: [groups, identities, repos, sts].flatMap((file) => file.services),
     errorDomain: 'api.example.com',
     log: { error: (fields) => logged.push(fields) },
@@ -241,20 +242,24 @@ test('a wrong method is 405 with code 12 and the methods that are answered', asy
 
 test('the token is looked at after the route and before anything else', async () => {
   const order: string[] = []
-  const precheck = (method: DescMethod) => {
+  const authorizeHeaders = (method: DescMethod): never => {
     order.push(method.name)
     throw unauthenticated('no token')
   }
-  const { call } = gateway({ precheck })
+  const { call } = gateway({ authorizeHeaders })
   assert.equal((await call('GET /iam/v2beta1/nothing')).status, 404)
   assert.equal((await call('POST /iam/v2beta1/groups', { body: '{' })).status, 401)
   assert.deepEqual(order, ['CreateGroup'])
-  const late = gateway({ precheck: async () => precheck(groups.services[0]!.methods[0]!) })
+  const late = gateway({
+    authorizeHeaders: async () => authorizeHeaders(groups.services[0]!.methods[0]!),
+  })
   assert.equal((await late.call('POST /iam/v2beta1/groups', { body: '{' })).status, 401)
 })
 
 test('a challenge says whether a token was presented', async () => {
-  const { call } = gateway({ dispatch: async () => Promise.reject(unauthenticated('bad token')) })
+  const { call } = gateway({
+    authorizeHeaders: admitted(async () => Promise.reject(unauthenticated('bad token'))),
+  })
   const without = await call('GET /iam/v2beta1/groups')
   assert.deepEqual([without.status, without.json.code], [401, 16])
   assert.equal(without.headers['www-authenticate'], 'Bearer realm="api.example.com"')
@@ -264,18 +269,18 @@ test('a challenge says whether a token was presented', async () => {
 
 test('errors of the services are passed on', async () => {
   const missing = await gateway({
-    dispatch: async () => Promise.reject(notFound('iam.chainguard.dev/Group', 'ab')),
+    authorizeHeaders: admitted(async () => Promise.reject(notFound('iam.chainguard.dev/Group', 'ab'))),
   }).call('GET /iam/v2beta1/groups/ab')
   assert.deepEqual([missing.status, missing.json.details[1].resourceName], [404, 'ab'])
-  const busy = await gateway({ dispatch: async () => Promise.reject(unavailable('busy', 1500)) }).call(
-    'GET /iam/v2beta1/groups/ab',
-  )
+  const busy = await gateway({
+    authorizeHeaders: admitted(async () => Promise.reject(unavailable('busy', 1500))),
+  }).call('GET /iam/v2beta1/groups/ab')
   assert.deepEqual([busy.status, busy.headers['retry-after']], [503, '2'])
 })
 
 test('an error may have an HTTP status of its own', async () => {
   const handler = restHandler({
-    dispatch: async () => group,
+    authorizeHeaders: admitted(async () => group),
     services: groups.services,
     errorDomain: 'x',
     log: { error: () => undefined },
@@ -297,7 +302,7 @@ test('an error may have an HTTP status of its own', async () => {
 
 test('violations name fields as the caller spelled them', async () => {
   const error = invalidArgument('claimMatch.subjectPattern', 'is bad')
-  const { call } = gateway({ dispatch: async () => Promise.reject(error) })
+  const { call } = gateway({ authorizeHeaders: admitted(async () => Promise.reject(error)) })
   const path = 'POST /iam/v2beta1/identities/ab'
   const proto = await call(path, { body: '{"claim_match":{"subject_pattern":"x"}}' })
   assert.equal(violation(proto.json).field, 'claim_match.subject_pattern')
@@ -310,21 +315,21 @@ test('violations name fields as the caller spelled them', async () => {
 
 test('violations of the mask and of lists name the parameter of the specification', async () => {
   const error = invalidArguments([{ field: 'update_mask', description: 'is bad' }])
-  const mask = await gateway({ dispatch: async () => Promise.reject(error) }).call(
+  const mask = await gateway({ authorizeHeaders: admitted(async () => Promise.reject(error)) }).call(
     'PATCH /iam/v2beta1/groups/ab?update_mask=x',
     { body: '{}' },
   )
   assert.equal(violation(mask.json).field, 'updateMask')
   assert.equal(mask.json.message, 'Invalid argument: updateMask: is bad')
   const page = await gateway({
-    dispatch: async () => Promise.reject(invalidArgument('page_size', 'is bad')),
+    authorizeHeaders: admitted(async () => Promise.reject(invalidArgument('page_size', 'is bad'))),
   }).call('GET /iam/v2beta1/groups?pageSize=-1')
   assert.equal(violation(page.json).field, 'page_size')
 })
 
 test('an unexpected failure is logged and tells the caller nothing but the request', async () => {
   const secret = new Error('secret')
-  const failures: RestOptions['dispatch'][] = [
+  const failures: Dispatch[] = [
     async () => Promise.reject(secret),
     () => {
       throw secret
@@ -332,7 +337,7 @@ test('an unexpected failure is logged and tells the caller nothing but the reque
     async () => ({ $typeName: 'x', groups: 5 }) as Message,
   ]
   for (const dispatch of failures) {
-    const { call, logged } = gateway({ dispatch })
+    const { call, logged } = gateway({ authorizeHeaders: admitted(dispatch) })
     const reply = await call('GET /iam/v2beta1/groups')
     assert.deepEqual([reply.status, reply.json.code], [500, 13])
     assert.match(reply.json.message, /request r1/)
@@ -342,7 +347,7 @@ test('an unexpected failure is logged and tells the caller nothing but the reque
 })
 
 test('a handler that takes too long is given up with code 4 (handlerTimeoutMs)', async () => {
-  const { call } = gateway({ dispatch: () => new Promise(() => {}), handlerTimeoutMs: 20 })
+  const { call } = gateway({ authorizeHeaders: admitted(() => new Promise(() => {})), handlerTimeoutMs: 20 })
   const reply = await call('GET /iam/v2beta1/groups')
   assert.deepEqual([reply.status, reply.json.code], [504, 4])
 })

@@ -5,7 +5,7 @@ import { organizationSettings } from '../src/organization-settings.ts'
 import { sessionBySecret } from '../src/sts/sessions.ts'
 import { startTestBerth } from './support/berth.ts'
 import { apiOf, managedRole, newName, onEveryDatabase } from './support/cast.ts'
-import { endSession, newAccount, newPerson, newSession } from './support/people.ts'
+import { endSession, newAccount, newPerson, newSession, through } from './support/people.ts'
 import { call } from './support/rest.ts'
 
 /** Access tokens that came of a session: they end with it, and have the roles of its groups. */
@@ -42,7 +42,7 @@ onEveryDatabase('the access token of a session', (cast) => {
         scope: organization.uid,
       })
     const identity = await newPerson(cast().berth)
-    const session = await newSession(cast().berth, { identity, provider: provider.uid, groups })
+    const session = await newSession(cast().berth, { identity, voucher: through(provider.uid), groups })
     const api = apiOf(cast().berth, await cast().berth.tokenOf(identity, { session: session.id }))
     const group = `iam/groups/${organization.uid}`
     return { organization, owner, provider: provider.uid as string, map, identity, session, api, group }
@@ -143,7 +143,7 @@ onEveryDatabase('the access token of a session', (cast) => {
         [],
       )
     // A sign-in that was under way in that moment.
-    const late = await newSession(cast().berth, { identity, provider })
+    const late = await newSession(cast().berth, { identity, voucher: through(provider) })
     await assertEnded(apiOf(cast().berth, await cast().berth.tokenOf(identity, { session: late.id })), group)
   })
 
@@ -169,7 +169,7 @@ onEveryDatabase('the access token of a session', (cast) => {
     const { identity, provider, api, group, map } = await fromProvider(['devs'])
     await map('devs', 'viewer')
     assert.equal((await api.get(group)).status, 200)
-    const next = await newSession(cast().berth, { identity, provider, groups: ['guests'] })
+    const next = await newSession(cast().berth, { identity, voucher: through(provider), groups: ['guests'] })
     const now = apiOf(cast().berth, await cast().berth.tokenOf(identity, { session: next.id }))
     assert.equal((await now.get(group)).status, 403)
   })
@@ -230,8 +230,10 @@ test('a session costs no statement more than a token without one', async (t) => 
   const berth = await startTestBerth(
     { name: 'sqlite', open: undefined },
     {
-      timer: () => {
-        statements++
+      meter: {
+        statement: () => {
+          statements++
+        },
       },
       // Nothing else asks meanwhile.
       keysIntervalMs: 60_000,

@@ -89,6 +89,8 @@ for (const database of databases) {
         401,
       )
       assert.equal((await send('/account/password', { current: PASSWORD, password: 'short' })).status, 400)
+      const named = await send('/account/password', { current: PASSWORD, password: 'ada-lovelace-ada' })
+      assert.match(`${named.status} ${named.text}`, /^400 .*name or e-mail/s)
       assert.ok(await isSignedIn(other))
       const saved = await send('/account/password', { current: PASSWORD, password: next })
       assert.match(saved.text, /Your password is saved/)

@@ -89,6 +89,27 @@ for (const database of databases) {
       assert.equal((await from(address).open(path())).status, 303)
     })
 
+    test('names of organizations and providers are counted before they are looked up', async () => {
+      const address = newAddress()
+      const { parameters } = codeFlow()
+      const lookups = [
+        withQuery('/sign-in/provider', { organization: 'default' }),
+        withQuery('/sign-in/provider', { organization: 'unknown' }),
+        withQuery('/sign-in/provider', { with: `${'a'.repeat(40)}/${'b'.repeat(16)}` }),
+        withQuery('/orgcheck', { name: 'unknown' }),
+        withQuery('/oauth/authorize', { ...parameters, idp_id: 'unknown' }),
+        withQuery('/oauth', { redirect: 'http://127.0.0.1:49152/callback', idp_id: 'unknown' }),
+        withQuery('/oauth', { headless_code: newClient().code, idp_id: 'unknown' }),
+      ]
+      await useUp('provider', address, lookups.length)
+      for (const path of lookups) assert.notEqual((await from(address).open(path)).status, 429, path)
+      for (const path of lookups) {
+        const page = await from(address).open(path)
+        assert.equal(page.status, 429, path)
+        assert.ok(Number(page.headers.get('retry-after')) > 0)
+      }
+    })
+
     test('questions for a passkey are counted, and of many at once no more are let through than may be', async () => {
       const address = newAddress()
       await useUp('passkey', address, 1)

@@ -129,6 +129,9 @@ for (const database of databases) {
         const { account: hers, browser } = await localAccount(berth, mine)
         const row = await currentRow(berth, hers.id)
         const [path, other] = [await passwordPath(berth, row), await passwordPath(berth, row)]
+        const named = webBrowser(berth.url)
+        const refused = await named.submit(await named.open(path), { password: 'ada-lovelace-ada' })
+        assert.match(`${refused.status} ${refused.text}`, /^400 .*name or e-mail/s)
         const opened = await Promise.all(
           [path, path, path, path].map(async (each) => {
             const one = webBrowser(berth.url)

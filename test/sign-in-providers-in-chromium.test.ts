@@ -1,4 +1,9 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { managedRoleByName } from '../src/core/managed-roles.ts'
@@ -6,8 +11,10 @@ import { startTestBerth, type TestBerth } from './support/berth.ts'
 import { startBrowser, withoutBrowser } from './support/browser.ts'
 import { codeFlow, withQuery } from './support/oauth.ts'
 import { cleanups } from './support/process.ts'
-import { make } from './support/tenant.ts'
+import { make, makeOrganization, verifyOrganization } from './support/tenant.ts'
 import { startUpstreamProvider, UPSTREAM_CLIENT, type UpstreamProvider } from './support/upstream-provider.ts'
+
+const shortcomings = readFileSync(new URL('support/page-shortcomings.js', import.meta.url), 'utf8')
 
 /** The way to a provider in a real browser, which applies the policy of a page to where its forms are sent on as well. */
 
@@ -44,6 +51,7 @@ describe('providers in Chromium', { skip: withoutBrowser }, () => {
     page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))
     await page.goto(`${berth.url}/sign-in`)
     await page.click('summary')
+    await verifyOrganization(berth, berth.organization)
     await page.fill('#organization', 'default')
     await page.click('details button')
     await page.getByRole('link', { name: 'Continue' }).click()
@@ -60,5 +68,45 @@ describe('providers in Chromium', { skip: withoutBrowser }, () => {
     await page.getByText('bob@example.com').waitFor()
     assert.match(page.url(), /\/oauth\/continue\?/)
     assert.deepEqual(problems, [])
+  })
+
+  test('R40: a link of another site leads to a page that asks, readable in light and dark, and only its button continues', async () => {
+    const { uid } = await make(
+      berth,
+      `/iam/v2beta1/identityProviders/${await makeOrganization(berth, 'acme')}`,
+      {
+        name: 'okta',
+        defaultRole: managedRoleByName.get('viewer')?.uid,
+        oidc: { issuer: own.issuer, clientId: UPSTREAM_CLIENT.id, clientSecret: UPSTREAM_CLIENT.secret },
+      },
+    )
+    const link = berth.url + withQuery('/oauth/authorize', { ...codeFlow().parameters, idp_id: uid })
+    const elsewhere = createServer((_request, response) =>
+      response
+        .setHeader('content-type', 'text/html')
+        .end(`<a href="${link.replaceAll('&', '&amp;')}">go</a>`),
+    )
+    elsewhere.listen(0, '127.0.0.1')
+    await once(elsewhere, 'listening')
+    clean.after(() => void elsewhere.close())
+    const { port } = elsewhere.address() as AddressInfo
+
+    own.person = { sub: 'eve', email: 'eve@example.com', email_verified: true }
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const page = await (await chromium.newContext({ colorScheme })).newPage()
+      const problems: string[] = []
+      page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))
+      // A site of another name, as browsers see it.
+      await page.goto(`http://localhost:${port}/`)
+      await page.click('a')
+      await page.getByRole('heading', { name: 'Sign in to acme with okta?' }).waitFor()
+      assert.equal(new URL(page.url()).origin, berth.url)
+      assert.deepEqual(await page.evaluate(shortcomings), [])
+      if (process.env['BERTH_TEST_SCREENSHOTS'])
+        await page.screenshot({ path: join(process.env['BERTH_TEST_SCREENSHOTS'], `ask-${colorScheme}.png`) })
+      await page.getByRole('link', { name: 'Continue' }).click()
+      await page.waitForURL(/\/oauth\/continue\?/)
+      assert.deepEqual(problems, [])
+    }
   })
 })

@@ -3,16 +3,27 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { fromBinary, toBinary } from '@bufbuild/protobuf'
+import { IdentityProviderSchema } from '#gen/chainguard/platform/iam/v2beta1/identity_providers_pb.js'
 import { limits } from '../src/core/limits.ts'
 import { managedRoleByName } from '../src/core/managed-roles.ts'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
 import { databases } from './support/databases.ts'
+import { exchange } from './support/exchange.ts'
 import { codeFlow, codeOf, decide, postForm, redemption, withQuery } from './support/oauth.ts'
+import { newPerson } from './support/people.ts'
 import { cleanups } from './support/process.ts'
 import { call } from './support/rest.ts'
-import { make } from './support/tenant.ts'
+import { make, makeOrganization, verifyOrganization } from './support/tenant.ts'
 import { startUpstreamProvider, UPSTREAM_CLIENT, type UpstreamProvider } from './support/upstream-provider.ts'
-import { signedInBrowser, type WebBrowser, type WebPage, webBrowser } from './support/web.ts'
+import {
+  confirmed,
+  linkOf,
+  signedInBrowser,
+  type WebBrowser,
+  type WebPage,
+  webBrowser,
+} from './support/web.ts'
 
 const role = (name: string) => managedRoleByName.get(name)?.uid ?? ''
 
@@ -59,8 +70,8 @@ for (const database of databases) {
       provider: string,
       request?: string,
     ) => browser.open((await away(upstream, await leave(browser, provider, request))).href)
-    const leave = (browser: WebBrowser, provider: string, request?: string) =>
-      browser.open(withQuery('/sign-in/provider', { with: provider, request }))
+    const leave = async (browser: WebBrowser, provider: string, request?: string) =>
+      confirmed(browser, await browser.open(withQuery('/sign-in/provider', { with: provider, request })))
     const cookieSession = async (browser: WebBrowser) =>
       (await browser.open('/account')).status === 200 && (await browser.open('/account')).path === '/account'
 
@@ -228,7 +239,7 @@ for (const database of databases) {
           invite: (invite as unknown as { code: string }).code,
         }),
       )
-      const came = await browser.open((await away(own, begun)).href)
+      const came = await browser.open((await away(own, await confirmed(browser, begun))).href)
       const { left } = await decide(browser, came)
       assert.ok(left?.searchParams.get('token'), String(left))
       const rows = await berth.berth.installation.store.db.kysely
@@ -242,8 +253,11 @@ for (const database of databases) {
 
     test('a client may say where to sign in: by provider, by connection', async () => {
       const provider = await makeProvider({ name: 'named' })
-      const to = async (parameters: Record<string, string>) =>
-        webBrowser(berth.url).open(withQuery('/oauth/authorize', { ...codeFlow().parameters, ...parameters }))
+      const to = async (parameters: Record<string, string>) => {
+        const browser = webBrowser(berth.url)
+        const path = withQuery('/oauth/authorize', { ...codeFlow().parameters, ...parameters })
+        return confirmed(browser, await browser.open(path))
+      }
       assert.equal((await to({ idp_id: provider.uid })).left?.origin, own.issuer)
       assert.equal((await to({ connection: 'shared' })).left?.origin, shared.issuer)
       const unknown = await to({ idp_id: `${berth.organization}/0123456789abcdef` })
@@ -317,7 +331,9 @@ for (const database of databases) {
       'with an error instead of a code': async (browser) => {
         const left = await away(shared, await leave(browser, 'shared'))
         const state = left.searchParams.get('state') ?? ''
-        return browser.open(withQuery('/oauth/callback', { state, error: '<script>alert(1)</script>' }))
+        return browser.open(
+          withQuery('/oauth/callback/shared', { state, error: '<script>alert(1)</script>' }),
+        )
       },
       'when the provider was turned to another client meanwhile': async (browser) => {
         const provider = await makeProvider({ name: 'turned' })
@@ -396,34 +412,41 @@ for (const database of databases) {
       assert.equal(await cookieSession(victim), false)
     })
 
-    test('a link of another site begins no sign-in where somebody is signed in, and none that no program waits for: it asks', async () => {
-      const crossSite = { headers: { 'sec-fetch-site': 'cross-site' } }
-      const page = await webBrowser(berth.url, crossSite).open('/sign-in/provider?with=shared')
-      assert.equal(page.left, undefined)
-      assert.match(page.text, /Sign in with The shared one\? .*another site/)
-      // Its button is a page of ours.
-      const [, link = ''] = /class="button" href="([^"]+)"/.exec(page.html) ?? []
-      const next = await webBrowser(berth.url).open(link.replaceAll('&amp;', '&'))
-      assert.equal(next.left?.origin, shared.issuer)
+    test('R40: only a link of the sign-in page leads to a provider where someone is signed in, or no client waits', async () => {
+      const sites = [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, {}] as const
+      for (const headers of sites) {
+        const stranger = webBrowser(berth.url, { headers })
+        const page = await stranger.open('/sign-in/provider?with=shared')
+        assert.equal(page.left, undefined, JSON.stringify(headers))
+        assert.match(page.text, /Sign in with The shared one\? /)
+        const link = linkOf(page, /class="button" href="([^"]+)"/) ?? assert.fail(page.html)
+        assert.equal((await webBrowser(berth.url).open(link)).left, undefined, 'another browser')
+        assert.equal((await stranger.open(link)).left?.origin, shared.issuer)
 
-      const browser = await signedInBrowser(berth, berth.owner)
-      const own = webBrowser(berth.url, crossSite)
-      own.cookies.set('berth', browser.cookies.get('berth') ?? '')
-      const asked = await own.open(
-        withQuery('/oauth/authorize', { ...codeFlow().parameters, connection: 'shared' }),
-      )
-      // They are signed in, so nobody is sent anywhere before the consent.
-      assert.match(asked.path, /^\/oauth\/continue/)
-      const request = new URL(asked.path, berth.url).searchParams.get('request') ?? ''
-      const again = await own.open(withQuery('/sign-in/provider', { with: 'shared', request }))
-      assert.equal(again.left, undefined)
-      assert.match(again.text, /You are signed in already/)
+        const own = await signedInBrowser(berth, berth.owner)
+        const asking = webBrowser(berth.url, { headers })
+        asking.cookies.set('berth', own.cookies.get('berth') ?? '')
+        const asked = await asking.open(
+          withQuery('/oauth/authorize', { ...codeFlow().parameters, connection: 'shared' }),
+        )
+        // They are signed in, so nobody is sent anywhere before the consent.
+        assert.match(asked.path, /^\/oauth\/continue/)
+        const request = new URL(asked.path, berth.url).searchParams.get('request') ?? ''
+        for (const query of [{ with: 'shared', request }, { with: 'shared' }]) {
+          const again = await asking.open(withQuery('/sign-in/provider', query))
+          assert.equal(again.left, undefined)
+          assert.match(again.text, /It ends the session that you have in this browser now/)
+        }
 
-      // A program that sends somebody from its own site to sign in gets them there.
-      const fromProgram = await webBrowser(berth.url, crossSite).open(
-        withQuery('/oauth/authorize', { ...codeFlow().parameters, connection: 'shared' }),
-      )
-      assert.equal(fromProgram.left?.origin, shared.issuer)
+        // A client that sends someone from its own site to sign in gets them there.
+        const fromClient = await webBrowser(berth.url, { headers }).open(
+          withQuery('/oauth/authorize', { ...codeFlow().parameters, connection: 'shared' }),
+        )
+        assert.equal(fromClient.left?.origin, shared.issuer)
+      }
+      const browser = webBrowser(berth.url)
+      const offered = linkOf(await browser.open('/sign-in'), /href="([^"]*with=shared[^"]*)"/)
+      assert.equal((await browser.open(offered ?? assert.fail())).left?.origin, shared.issuer)
     })
 
     const faults: Readonly<Record<string, NonNullable<UpstreamProvider['answer']>>> = {
@@ -506,9 +529,69 @@ for (const database of databases) {
       assert.equal((await enter(webBrowser(berth.url), own, provider.uid)).status, 403)
     })
 
-    test('our own tokens make nobody somebody else', async () => {
-      const provider = await makeProvider({ name: 'ourselves' }, { issuer: berth.url })
-      assert.equal((await leave(webBrowser(berth.url), provider.uid)).status, 404)
+    test('the name of an organization says nothing about unverified ones: same answer for unknown, unverified and without a provider', async () => {
+      const named = async (name: string) => {
+        const { status, text, left } = await webBrowser(berth.url).open(
+          withQuery('/sign-in/provider', { organization: name }),
+        )
+        return { status, text, left }
+      }
+      const add = async (name: string) => {
+        const organization = await makeOrganization(berth, name)
+        await make(berth, `/iam/v2beta1/identityProviders/${organization}`, {
+          name: 'own',
+          defaultRole: role('viewer'),
+          oidc: { issuer: own.issuer, clientId: 'x', clientSecret: 'x' },
+        })
+        return organization
+      }
+      await add('unverified')
+      const verified = await add('verified')
+      await verifyOrganization(berth, await makeOrganization(berth, 'without'))
+      await verifyOrganization(berth, verified)
+      const unknown = await named('unknown')
+      assert.equal(unknown.status, 404)
+      assert.match(unknown.text, /No verified organization with this name has an identity provider/)
+      for (const name of ['unverified', 'without', ' unverified ', 'Not A Name!', ''])
+        assert.deepEqual(await named(name), unknown, name)
+      assert.match((await named('verified')).text, /^Sign in to verified with own\? /)
+      for (const name of ['unverified', 'without', 'unknown'])
+        assert.equal(await (await fetch(`${berth.url}/orgcheck?name=${name}`)).json(), false)
+    })
+
+    test('R40: an identity provider whose issuer is Berth is refused', async () => {
+      for (const issuer of [berth.url, `${berth.url}/`])
+        await assert.rejects(makeProvider({ name: 'ourselves' }, { issuer }), /must not be this server/)
+      const { uid } = await makeProvider({ name: 'others' })
+      const path = `${berth.url}/iam/v2beta1/identityProviders/${uid}`
+      for (const query of ['', '?updateMask=oidc.issuer']) {
+        const body = { name: 'others', oidc: { issuer: berth.url, clientId: 'c', clientSecret: 's' } }
+        const reply = await call('PATCH', path + query, { token: berth.token, body })
+        assert.equal(reply.status, 400, reply.text)
+        assert.match(reply.text, /must not be this server/)
+      }
+    })
+
+    test('R40: an identity provider whose issuer is Berth, from an earlier version, vouches for no user', async () => {
+      const { uid: provider } = await makeProvider({ name: 'ourselves' }, { clientId: berth.url })
+      const { kysely } = berth.berth.installation.store.db
+      const found = kysely.selectFrom('identity_providers').selectAll().where('uid', '=', provider)
+      const stored = fromBinary(IdentityProviderSchema, (await found.executeTakeFirstOrThrow()).configuration)
+      assert.ok(stored.configuration.case === 'oidc')
+      stored.configuration.value.issuer = berth.url
+      const configuration = toBinary(IdentityProviderSchema, stored)
+      const changed = kysely.updateTable('identity_providers').set({ issuer: berth.url, configuration })
+      await changed.where('uid', '=', provider).execute()
+
+      assert.equal((await leave(webBrowser(berth.url), provider)).status, 404)
+      const someone = await newPerson(berth)
+      const other = await newPerson(berth, { issuer: berth.url, subject: someone })
+      const token = await berth.tokenOf(someone)
+      for (const identity of [undefined, other]) {
+        const asked = { aud: berth.url, identity_provider: provider, ...(identity && { identity }) }
+        const reply = await exchange(berth.url, token, asked)
+        assert.equal(reply.status, 403, reply.text)
+      }
     })
   })
 }

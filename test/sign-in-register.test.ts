@@ -91,6 +91,22 @@ for (const database of databases) {
       assert.match(answer.text, /There is an account with this e-mail address already/)
     })
 
+    test('a password made of the name of its owner, or of the organization of the invite, is refused', async () => {
+      const browser = webBrowser(berth.url)
+      const path = registerPath(await follow(browser, await invite())) ?? ''
+      const { body } = await call('GET', `${berth.url}/iam/v2beta1/groups/${berth.organization}`, {
+        token: berth.token,
+      })
+      for (const password of ['ada-lovelace-ada', `${body.name}-lovelace-${body.name}`]) {
+        const answer = await sendForm(browser, await browser.open(path), '/sign-in/register', {
+          name: 'Ada Lovelace',
+          email: `${newName('ada')}@example.com`,
+          password,
+        })
+        assert.match(`${answer.status} ${answer.text}`, /^400 .*name or e-mail/s, password)
+      }
+    })
+
     test('somebody with an account signs in on the way of an invite and comes to the consent', async () => {
       const email = `${newName('ada')}@example.com`
       await localAccount(berth, email)

@@ -72,6 +72,11 @@ for (const database of databases) {
         'a short password': [{ password: 'elevenchars' }, /at least 12 characters/],
         'a password of one letter': [{ password: 'aaaaaaaaaaaaaaaa' }, /repeat/],
         'the address as password': [{ password: 'ada@example.com' }, /name or e-mail/],
+        'the name as password': [{ password: 'ada-lovelace-ada' }, /name or e-mail/],
+        'the organization as password': [
+          { organization: 'engines', password: 'engines-ada-2026' },
+          /name of your organization/,
+        ],
         'an organization with capitals': [{ organization: 'ACME' }, /small letters/],
       }
       for (const [what, [fields, problem]] of Object.entries(wrong)) {

@@ -400,7 +400,7 @@ function verifierFor(
   options: Partial<OutboundOptions> = {},
 ) {
   const issuerKeys = createIssuerKeys({ outbound: outboundFor(t, options), clock: issuer.clock })
-  return (token: string) => outcomeOf(token, issuerKeys.keysFor(issuer.name), issuer.clock)
+  return (token: string) => outcomeOf(token, issuerKeys.keysFor(issuer.name, 'acme'), issuer.clock)
 }
 
 /** `ok`; `invalid`: the token will not do; `unavailable`: the issuer could not be asked. */
@@ -444,7 +444,7 @@ test('a real identity provider is verified against', async (t) => {
     .setSubject('someone')
     .setExpirationTime('5m')
     .sign(privateKey)
-  const keys = createIssuerKeys({ outbound: outboundFor(t), clock: Date.now }).keysFor(server.url)
+  const keys = createIssuerKeys({ outbound: outboundFor(t), clock: Date.now }).keysFor(server.url, 'acme')
   assert.equal(await outcomeOf(token, keys, Date.now), 'ok')
 })
 
@@ -584,9 +584,9 @@ test('metadata of another issuer, without keys or with unusable ones is never ac
 })
 
 test('R1: a name that is no issuer URL is not fetched', async () => {
-  const outbound = { getJson: () => assert.fail('fetched'), close: async () => {} }
+  const outbound = { share: () => assert.fail('fetched') }
   const issuerKeys = createIssuerKeys({ outbound, clock: Date.now })
   for (const issuer of ['https://ci.example.com@evil', 'https://ci.example.com?x', 'file:///x', '']) {
-    assert.equal((await issuerKeys.keysFor(issuer).find('ES256', 'k')).kind, 'invalid', issuer)
+    assert.equal((await issuerKeys.keysFor(issuer, 'acme').find('ES256', 'k')).kind, 'invalid', issuer)
   }
 })

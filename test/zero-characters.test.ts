@@ -74,8 +74,8 @@ onEveryDatabase('the character U+0000', (cast) => {
   test('over gRPC is refused, naming the field', async () => {
     const { grpc, berth } = cast()
     const { token, organization: parent } = berth
-    const refusal = async (running: Promise<unknown>) => {
-      const failure: GrpcFailure = await running.then(
+    const refusal = async (run: () => Promise<unknown>) => {
+      const failure: GrpcFailure = await run().then(
         () => assert.fail('was taken'),
         (error) => error,
       )
@@ -89,24 +89,24 @@ onEveryDatabase('the character U+0000', (cast) => {
     const binding = { identityUid: parent, roleUid: parent }
     const requests = [{ roleBinding: binding }, { roleBinding: { ...binding, roleUid: '\u0000' } }]
     const claims = { case: 'claimMatch', value: { claims: { a: '\u0000' } } }
-    for (const [running, field] of [
-      [grpc.call(listGroups, { name: '\u0000' }, { token }), 'name'],
-      [grpc.call(listGroups, { orderBy: '\u0000' }, { token }), 'order_by'],
-      [grpc.call(listGroups, { uidp: { ids: ['a', '\u0000'] } }, { token }), 'uidp.ids[1]'],
-      [grpc.call(createGroup, { parent, group: { name: '\u0000' } }, { token }), 'name'],
-      [grpc.call(createGroup, { parent: '\u0000' }, { token }), 'parent'],
-      [grpc.call(updateGroup, { group: { uid: '\u0000' } }, { token }), 'uid'],
+    for (const [run, field] of [
+      [() => grpc.call(listGroups, { name: '\u0000' }, { token }), 'name'],
+      [() => grpc.call(listGroups, { orderBy: '\u0000' }, { token }), 'order_by'],
+      [() => grpc.call(listGroups, { uidp: { ids: ['a', '\u0000'] } }, { token }), 'uidp.ids[1]'],
+      [() => grpc.call(createGroup, { parent, group: { name: '\u0000' } }, { token }), 'name'],
+      [() => grpc.call(createGroup, { parent: '\u0000' }, { token }), 'parent'],
+      [() => grpc.call(updateGroup, { group: { uid: '\u0000' } }, { token }), 'uid'],
       [
-        made({ case: 'claimMatch', value: { iss: { case: 'issuer', value: '\u0000' } } }),
+        () => made({ case: 'claimMatch', value: { iss: { case: 'issuer', value: '\u0000' } } }),
         'claim_match.issuer',
       ],
-      [made(claims), 'claim_match.claims[a]'],
+      [() => made(claims), 'claim_match.claims[a]'],
       [
-        grpc.call(batchCreateRoleBindings, { parent, requests }, { token }),
+        () => grpc.call(batchCreateRoleBindings, { parent, requests }, { token }),
         'requests[1].role_binding.role_uid',
       ],
     ] as const)
-      assert.deepEqual(await refusal(running), [3, field])
+      assert.deepEqual(await refusal(run), [3, field])
   })
 
   test('is refused in every text of every method', async () => {

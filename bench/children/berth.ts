@@ -37,7 +37,7 @@ const newClient = () =>
       tokens: installation.tokensFor(addresses),
       authUrl: addresses.authUrl,
     },
-    { identity: CALLER, method: 'password', provider: '', groups: [] },
+    { identity: CALLER, method: 'password', voucher: { kind: 'operator' }, groups: [] },
     {
       client: 'bench',
       audiences: [addresses.baseUrl],

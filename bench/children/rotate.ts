@@ -17,7 +17,7 @@ const session = await inTransaction(db, (tx) =>
   beginSession({ clock: Date.now }, tx, {
     identity: CALLER,
     method: 'password',
-    provider: '',
+    voucher: { kind: 'operator' },
     groups: [],
     kind: 'client',
     client: 'bench',

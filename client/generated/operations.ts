@@ -168,10 +168,14 @@ export interface Services {
      * its owner. Creating an organization may be limited to administrators of the platform.
      */
     create(parent: string, group: types.GroupInput, options?: CreateOptions): Reply<types.Group>
-    /** Changes a group and returns it as it is afterwards. A group cannot be moved to another parent. */
+    /**
+     * Changes a group and returns it as it is afterwards. A group cannot be moved to another parent. Renaming
+     * a group that contains repos with policies, at any depth, requires CAP_REPO_POLICIES_UPDATE too.
+     */
     update(uid: string, patch: Partial<types.GroupInput>, options?: UpdateOptions): Reply<types.Group>
     /**
-     * Finds the verified organization that is named after the domain of the caller's e-mail address.
+     * Finds the verified organization that is named after the domain of the caller's e-mail address. An
+     * address that an organization's identity provider verified finds this organization only.
      * Fails with the same NOT_FOUND whether none matches, the domain is blocked, or the caller's sign-in
      * is not trusted for this.
      */
@@ -312,12 +316,13 @@ export interface Services {
     get(uid: string, options?: CallOptions): Reply<types.IdentityProvider>
     /**
      * Creates a provider in an organization. Needs the right to bind roles too, because everyone who
-     * signs in through it is given its default role.
+     * signs in through it is given its default role. Fails with PERMISSION_DENIED when this role, or a person
+     * of the issuer in the organization, holds a capability that the caller does not hold there.
      */
     create(parent: string, identityProvider: types.IdentityProviderInput, options?: CreateOptions): Reply<types.IdentityProvider>
     /**
-     * Changes a provider and returns it as it is afterwards. Needs the right to bind roles too, as
-     * CreateIdentityProvider does.
+     * Changes a provider and returns it as it is afterwards. Needs the right to bind roles too, and fails as
+     * CreateIdentityProvider does. Another issuer or client ends the sessions that came through the provider.
      */
     update(uid: string, patch: Partial<types.IdentityProviderInput>, options?: UpdateOptions): Reply<types.IdentityProvider>
     /**
@@ -355,7 +360,8 @@ export interface Services {
     get(uid: string, options?: CallOptions): Reply<types.ExternalGroupRoleMapping>
     /**
      * Creates a mapping under an identity provider. Needs the right to bind roles too, and fails with
-     * PERMISSION_DENIED when the role holds a capability that the caller does not hold at the scope.
+     * PERMISSION_DENIED when the role, or a person of the provider's issuer in the organization, holds a
+     * capability that the caller does not hold there.
      */
     create(parent: string, externalGroupRoleMapping: types.ExternalGroupRoleMappingInput, options?: CreateOptions): Reply<types.ExternalGroupRoleMapping>
     /**
@@ -436,7 +442,11 @@ export interface Services {
   /** The other side of group invites: what whoever was invited does. */
   readonly invitations: {
     /**
-     * Accepts an invite: the caller's own identity gets the role of the invite at its group. A code that
+     * Accepts an invite: the caller's own identity gets the role of the invite at its group. A caller who
+     * signed in through an organization's identity provider has the role through this provider only, and the
+     * binding shows it in `accepted_through`; a binding that did not count for this provider counts afterwards.
+     * An invite for an e-mail address needs an address that is verified by a local account, by a provider of
+     * the operator, or by an identity provider of the organization of the invite. A code that
      * is wrong, expired, used up or meant for another e-mail address is NOT_FOUND, without saying which,
      * and so is one of another organization than the caller's identity belongs to. A role that the caller
      * holds there already is ALREADY_EXISTS, and a role that is gone FAILED_PRECONDITION, type
@@ -456,12 +466,14 @@ export interface Services {
     create(parent: string, repo: types.RepoInput, options?: CreateOptions): Reply<types.Repo>
     /**
      * Changes a repo and returns it as it is afterwards. Some fields are for the operator alone, and
-     * changing one of them without that right is PERMISSION_DENIED.
+     * changing one of them without that right is PERMISSION_DENIED. Renaming a repo that has a policy requires
+     * CAP_REPO_POLICIES_UPDATE too.
      */
     update(uid: string, patch: Partial<types.RepoInput>, options?: UpdateOptions): Reply<types.Repo>
     /**
      * Removes a repo. Fails with FAILED_PRECONDITION (`RESOURCE_NOT_EMPTY`) while it has tags, and with
-     * NOT_FOUND when it is already gone.
+     * NOT_FOUND when it is already gone. Deleting a repo that has a policy requires CAP_REPO_POLICIES_UPDATE
+     * too, and deletes the tags that the policy makes immutable if no other tags are left.
      */
     delete(uid: string, options?: DeleteOptions): Reply<void>
     /**
@@ -523,9 +535,8 @@ export interface Services {
      */
     getRepoPolicy(uid: string, options?: CallOptions): Reply<types.RepoPolicy>
     /**
-     * Changes the policy of a repo. Rules of retention that are enabled delete tags and manifests, so that
-     * whoever enables or changes them, or changes which tags are immutable while they are enabled, needs
-     * `tag.delete` and `manifest.delete` too.
+     * Changes the policy of a repo. Enabling retention, and changing its rules or the immutable tags while it
+     * is enabled, deletes tags and manifests, and requires `tag.delete` and `manifest.delete` too.
      */
     updateRepoPolicy(uid: string, patch: Partial<types.RepoPolicyInput>, options?: UpdateOptions): Reply<types.RepoPolicy>
     /**
@@ -660,7 +671,8 @@ export interface Services {
     validate(request?: Readonly<Record<string, never>>, options?: CallOptions): Reply<types.WhoAmI>
     /**
      * Makes the identity of somebody who signs in elsewhere. The bearer value is their ID token, of a
-     * provider that people sign in with here; UNAUTHENTICATED for any other. Somebody who is known already
+     * provider that people sign in with here; UNAUTHENTICATED for any other, and where several identity
+     * providers of organizations have its issuer and client. Somebody who is known already
      * stays as they are. With the code of an invite they also join its group; a code that is wrong,
      * expired, used up or meant for another e-mail address is NOT_FOUND, and then nothing is made at all.
      */
@@ -673,7 +685,8 @@ export interface Services {
     /**
      * Deletes the caller's own identity with all its role bindings, its sessions, and the account and
      * passkeys by which they sign in here. PERMISSION_DENIED for anybody else's identity, for one that
-     * belongs to a group, and for a token that is narrowed; FAILED_PRECONDITION, type RESOURCE_IN_USE, for
+     * belongs to a group, for a token that is narrowed, and for a sign-in through an organization's identity
+     * provider that did not register the caller; FAILED_PRECONDITION, type RESOURCE_IN_USE, for
      * an identity that administers this platform.
      */
     delete(request: types.DeletionRequest, options?: CallOptions): Reply<void>

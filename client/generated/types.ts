@@ -507,7 +507,7 @@ export interface AuditEvent {
   readonly code: number
   /** Why it was refused; empty for what was done. */
   readonly reason: string
-  /** The `x-request-id` of the answer; empty for the operator's own commands. */
+  /** The `x-request-id` of the response, which the client may have chosen; empty for the operator's own commands. */
   readonly requestId: string
   /** IP address that the request came from; empty for the operator's own commands. */
   readonly address: string
@@ -557,7 +557,8 @@ export interface BatchDeleteExternalGroupRoleMappingsResponse {
 /**
  * What a role can allow. Each value stands for one right that is checked at a group and holds for all
  * that lies below it. Values marked deprecated guard nothing any more; those marked internal are for
- * the operator. The bits 0, 40, 41, 135, 136 and 143 stay unused.
+ * the operator. The bits 0, 40, 41, 135, 136 and 143 stay unused. Capabilities that the public platform does not
+ * have are numbered from 100000, and their bits from 1000, so that they never meet one of its own.
  */
 export type Capability =
   | 'UNKNOWN'
@@ -777,6 +778,7 @@ export type Capability =
   | 'CAP_LOGGIE_LOGS_WRITE'
   | 'CAP_LOGGIE_LOGS_CREATE'
   | 'CAP_GULFSTREAM'
+  | 'CAP_REPO_POLICIES_UPDATE'
 
 /** Classes of images in the catalog. */
 export type CatalogTier =
@@ -1914,7 +1916,26 @@ export interface IdentityProvider {
    * can be sent back.
    */
   readonly scim?: IdentityProviderSCIM
+  /**
+   * Which redirect URI sign-ins through this provider use. A new provider always has CALLBACK_OWN. An
+   * update can change CALLBACK_SHARED to CALLBACK_OWN; the other direction is refused. Unset keeps the
+   * stored value. A change of the issuer changes it to CALLBACK_OWN.
+   */
+  readonly callback: IdentityProviderCallback
+  /** The provider's own redirect URI, to be registered at the provider exactly as it is here. */
+  readonly redirectUri: string
+  /**
+   * Why sign-in through this provider is refused, and what to do. Empty if it is not refused. Reported
+   * by GetIdentityProvider only.
+   */
+  readonly signInProblem: string
 }
+
+/** Redirect URIs that a provider can use. */
+export type IdentityProviderCallback =
+  | 'CALLBACK_UNSPECIFIED'
+  | 'CALLBACK_OWN'
+  | 'CALLBACK_SHARED'
 
 /** An account system through which the people of an organization sign in. */
 export interface IdentityProviderInput {
@@ -1929,6 +1950,12 @@ export interface IdentityProviderInput {
   readonly defaultRole: string
   /** Through OpenID Connect. */
   readonly oidc: IdentityProviderOIDCInput
+  /**
+   * Which redirect URI sign-ins through this provider use. A new provider always has CALLBACK_OWN. An
+   * update can change CALLBACK_SHARED to CALLBACK_OWN; the other direction is refused. Unset keeps the
+   * stored value. A change of the issuer changes it to CALLBACK_OWN.
+   */
+  readonly callback?: IdentityProviderCallback | undefined
 }
 
 /** Settings of an OpenID Connect provider. It needs a client secret, proof keys, or both. */
@@ -2060,9 +2087,10 @@ export interface IdentityStaticKeysInput {
 }
 
 /**
- * Tags that can be made, and then neither moved nor deleted, whoever asks; nor are manifests deleted that
- * they point at. Deleting the tag or the manifest is FAILED_PRECONDITION, type TAG_IMMUTABLE. Pushing what
- * a tag points at already moves nothing. The repo itself can be deleted with them.
+ * Tags that can be created, and then neither moved nor deleted by any caller. The manifests that they point
+ * at cannot be deleted either. Such an attempt fails with FAILED_PRECONDITION, type TAG_IMMUTABLE. Pushing
+ * the digest that a tag already points at changes nothing. A caller with `repo_policies.update` can change
+ * the policy, and can delete or rename the repo.
  */
 export interface ImmutableTags {
   /** Names of tags: `*` stands for any characters, `?` for one. `*` alone means all tags; nothing, none. */
@@ -2072,9 +2100,10 @@ export interface ImmutableTags {
 }
 
 /**
- * Tags that can be made, and then neither moved nor deleted, whoever asks; nor are manifests deleted that
- * they point at. Deleting the tag or the manifest is FAILED_PRECONDITION, type TAG_IMMUTABLE. Pushing what
- * a tag points at already moves nothing. The repo itself can be deleted with them.
+ * Tags that can be created, and then neither moved nor deleted by any caller. The manifests that they point
+ * at cannot be deleted either. Such an attempt fails with FAILED_PRECONDITION, type TAG_IMMUTABLE. Pushing
+ * the digest that a tag already points at changes nothing. A caller with `repo_policies.update` can change
+ * the policy, and can delete or rename the repo.
  */
 export interface ImmutableTagsInput {
   /** Names of tags: `*` stands for any characters, `?` for one. `*` alone means all tags; nothing, none. */
@@ -3203,6 +3232,13 @@ export interface RoleBinding {
   readonly identityUid: string
   /** UID of the role to bind, managed or custom. Answers carry it, too; what it stands for is in `role`. */
   readonly roleUid: string
+  /**
+   * Identity provider of an organization through which the identity accepted the binding. A sign-in through
+   * an identity provider of another organization has the role only if it is this provider. Unset for
+   * bindings that an administrator created, that were accepted with a local account or through a
+   * provider of the operator, or that are older than version 0.7.
+   */
+  readonly acceptedThrough?: RoleBindingProvider
 }
 
 /** What a binding shows of its group. */
@@ -3237,6 +3273,16 @@ export interface RoleBindingInput {
   readonly identityUid: string
   /** UID of the role to bind, managed or custom. Answers carry it, too; what it stands for is in `role`. */
   readonly roleUid: string
+}
+
+/** What a binding shows of the identity provider through which it was accepted. */
+export interface RoleBindingProvider {
+  /** UID of the identity provider. Its root is the organization of the provider. */
+  readonly uid: string
+  /** Name of the identity provider; empty if the provider was deleted. */
+  readonly name: string
+  /** Issuer of the identity provider; empty if the provider was deleted. */
+  readonly issuer: string
 }
 
 /** What a binding shows of its role. */

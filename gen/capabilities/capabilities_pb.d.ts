@@ -13,7 +13,8 @@ export declare const file_capabilities_capabilities: GenFile;
 /**
  * What a role can allow. Each value stands for one right that is checked at a group and holds for all
  * that lies below it. Values marked deprecated guard nothing any more; those marked internal are for
- * the operator. The bits 0, 40, 41, 135, 136 and 143 stay unused.
+ * the operator. The bits 0, 40, 41, 135, 136 and 143 stay unused. Capabilities that the public platform does not
+ * have are numbered from 100000, and their bits from 1000, so that they never meet one of its own.
  *
  * @generated from enum chainguard.capabilities.Capability
  */
@@ -1557,6 +1558,14 @@ export enum Capability {
    * @generated from enum value: CAP_GULFSTREAM = 10000;
    */
   CAP_GULFSTREAM = 10000,
+
+  /**
+   * Change the policies of repos: immutable tags and retention. Deleting or renaming a repo that has a policy, and
+   * renaming a group above one, requires it too.
+   *
+   * @generated from enum value: CAP_REPO_POLICIES_UPDATE = 100000;
+   */
+  CAP_REPO_POLICIES_UPDATE = 100000,
 }
 
 /**

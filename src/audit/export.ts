@@ -1,4 +1,4 @@
-import { create, type DescMethod } from '@bufbuild/protobuf'
+import { create, type Message } from '@bufbuild/protobuf'
 import {
   AuditEventSchema,
   AuditService,
@@ -6,13 +6,13 @@ import {
   ListAuditEventsRequestSchema,
   type ListAuditEventsResponse,
 } from '#gen/berth/audit/v1/audit_pb.js'
-import type { Dispatch, Incoming } from '../core/call.ts'
 import type { FieldViolation } from '../core/errors.ts'
 import { refuseIfAny } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
+import type { RequestPipeline } from '../gateway/dispatch.ts'
 import { jsonWriter } from '../gateway/json-writer.ts'
 import { queryReader } from '../gateway/query-reader.ts'
-import { commonHeaders, errorReply, inTime, RestCall, told } from '../gateway/rest.ts'
+import { commonHeaders, errorReply, inTime, RestCall, withReplyHeaders } from '../gateway/rest.ts'
 import type { BodyStream, HttpHandler } from '../http.ts'
 import type { Log } from '../log.ts'
 
@@ -22,10 +22,7 @@ import type { Log } from '../log.ts'
  */
 export const AUDIT_EXPORT_PATH = '/audit/v1/events:export'
 
-export interface AuditExportOptions {
-  readonly dispatch: Dispatch
-  /** Rate limits and the token; runs before the query is looked at. */
-  readonly precheck: (method: DescMethod, incoming: Incoming) => void | Promise<void>
+export interface AuditExportOptions extends Pick<RequestPipeline, 'authorizeHeaders' | 'dispatch'> {
   readonly errorDomain: string
   readonly log: Log
 }
@@ -40,19 +37,22 @@ const headers = { 'content-type': 'application/x-ndjson', ...commonHeaders }
  * is answered as an error of REST; later it cuts the answer off. What happens after the beginning is left to the next export.
  */
 export function auditExport(options: AuditExportOptions): HttpHandler {
-  const { dispatch, precheck } = options
+  const { authorizeHeaders, dispatch } = options
   return async (request) => {
     const incoming = new RestCall(request)
-    const page = (asked: ListAuditEventsRequest) =>
-      inTime(dispatch(method, asked, incoming) as Promise<ListAuditEventsResponse>, limits.handlerTimeoutMs)
+    const pageOf = (reply: Promise<Message>) =>
+      inTime(reply as Promise<ListAuditEventsResponse>, limits.handlerTimeoutMs)
     try {
-      await precheck(method, incoming)
+      const call = await authorizeHeaders(method, incoming)
       const asked = requestOf(request.url)
-      const first = await page(asked)
-      const next = (pageToken: string) => page({ ...asked, pageToken })
-      return told({ status: 200, headers, body: linesOf(first, next) }, incoming)
+      const first = await pageOf(call(asked))
+      const next = (pageToken: string) => {
+        const request: ListAuditEventsRequest = { ...asked, pageToken }
+        return pageOf(dispatch(method, request, incoming))
+      }
+      return withReplyHeaders({ status: 200, headers, body: linesOf(first, next) }, incoming)
     } catch (error) {
-      return told(errorReply(error, request, options), incoming)
+      return withReplyHeaders(errorReply(error, request, options), incoming)
     }
   }
 }

@@ -1,5 +1,6 @@
 import { Code } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
+import { runForAll } from '../core/request-context.ts'
 import { rootOf } from '../core/uid.ts'
 import {
   type AuditEvent,
@@ -111,7 +112,7 @@ export function recorder({ db, onError, onWritten, onDropped }: RecorderOptions)
     // Somebody else who waited may have begun to write again.
     while (running !== undefined) await running
     if (exchanges.length === 0 && refusals.size === 0) return
-    running = write().finally(() => {
+    running = runForAll(write).finally(() => {
       running = undefined
     })
     await running

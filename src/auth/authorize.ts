@@ -6,7 +6,14 @@ import {
   type Message,
 } from '@bufbuild/protobuf'
 import { iam, iam_scope } from '#gen/annotations/auth_pb.js'
-import { type Access, type Grants, proveAllowed, proveVisible, requireCapabilities } from '../core/allowed.ts'
+import {
+  type Access,
+  type Grants,
+  proveAllowed,
+  proveVisible,
+  requireAnywhere,
+  requireCapabilities,
+} from '../core/allowed.ts'
 import type { Caller } from '../core/call.ts'
 import { type CapabilitySet, setOf } from '../core/capabilities.ts'
 import { invalidArgument } from '../core/errors.ts'
@@ -47,28 +54,54 @@ function scopePath(message: DescMessage): string[] | undefined {
 }
 
 /**
+ * Decides as far as the headers of a request allow, before its body is read: returns the access that `authorize` would, or undefined
+ * where the scope is in the message. Throws code 7 if the caller holds the capabilities of a scoped method not at `pathScope` or, where
+ * the path has no scope, not anywhere. A path without a well-formed uid in the place of the scope is left to `authorize`.
+ */
+export function authorizeHeaders(
+  rule: AccessRule,
+  pathScope: string | undefined,
+  caller: Caller,
+  grants: Grants,
+): Access | undefined {
+  if (rule.kind !== 'scoped') return authorizeWithoutScope(rule, caller, grants)
+  const scope = pathScope === undefined ? undefined : parseUid(pathScope)
+  if (scope !== undefined) return authorizeAt(rule, scope, caller, grants)
+  requireAnywhere(grants, rule.capabilities)
+  return undefined
+}
+
+/**
  * Decides before anything is looked up (AIP-211): code 7 when the caller holds the capabilities nowhere on the way to the scope,
  * whether or not anything is there. A scope that is no uid at all is code 3, which tells nothing either.
  */
 export function authorize(rule: AccessRule, request: Message, caller: Caller, grants: Grants): Access {
-  switch (rule.kind) {
-    case 'open':
-      return { caller, grants, allowed: undefined, visible: undefined }
-    case 'unscoped': {
-      const scopes = rule.capabilities === 0n ? [] : grants.holding(rule.capabilities)
-      return { caller, grants, allowed: undefined, visible: proveVisible(scopes) }
-    }
-    case 'scoped': {
-      const scope = scopeOf(request, rule.path)
-      requireCapabilities(grants, scope, rule.capabilities)
-      return { caller, grants, allowed: proveAllowed(scope), visible: undefined }
-    }
-    default:
-      return rule satisfies never
-  }
+  return rule.kind === 'scoped'
+    ? authorizeAt(rule, scopeOf(request, rule.path), caller, grants)
+    : authorizeWithoutScope(rule, caller, grants)
 }
 
-/** The uid at which a call is judged, where its request has a well-formed one. */
+function authorizeAt(
+  { capabilities }: AccessRule & { kind: 'scoped' },
+  scope: string,
+  caller: Caller,
+  grants: Grants,
+): Access {
+  requireCapabilities(grants, scope, capabilities)
+  return { caller, grants, allowed: proveAllowed(scope), visible: undefined }
+}
+
+function authorizeWithoutScope(
+  rule: Exclude<AccessRule, { kind: 'scoped' }>,
+  caller: Caller,
+  grants: Grants,
+): Access {
+  if (rule.kind === 'open') return { caller, grants, allowed: undefined, visible: undefined }
+  const scopes = rule.capabilities === 0n ? [] : grants.holding(rule.capabilities)
+  return { caller, grants, allowed: undefined, visible: proveVisible(scopes) }
+}
+
+/** Returns the uid that a call is authorized at, if its request has a well-formed one. */
 export function scopeAsked(rule: AccessRule, request: Message): Uid | undefined {
   return rule.kind === 'scoped' ? parseUid(textAt(request, rule.path)) : undefined
 }

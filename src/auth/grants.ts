@@ -13,8 +13,9 @@ import {
 } from '../core/capabilities.ts'
 import { managedRoleByUid } from '../core/managed-roles.ts'
 import { isWithin, pathOf, rootOf } from '../core/uid.ts'
+import { actsAsPerson, bindingCounts, type Voucher } from '../core/vouching.ts'
 import type { Tx } from '../storage/db.ts'
-import { sessionCounts } from '../storage/live-sessions.ts'
+import { sessionCounts, type VoucherColumns, voucherIn } from '../storage/live-sessions.ts'
 import { runInTransaction, runText, sqlText } from '../storage/sql-text.ts'
 import type { Store } from '../storage/store.ts'
 
@@ -27,14 +28,25 @@ const IDENTITIES_REMEMBERED_MAX = 10_000
 
 type Holdings = Grants['holdings']
 
-interface Fact {
-  /** Null on the row that says that the identity exists. */
-  readonly scope: string | null
-  readonly role_uid: string | null
+type Fact = HeldRole | CallerFact
+
+interface HeldRole {
+  /** uid of the group; '' for the platform. */
+  readonly scope: string
+  readonly role_uid: string
   readonly capabilities: string | null
-  /** On that row, of callers with a session. */
-  readonly expires_ms?: number | string | null
+  readonly accepted_through: string
 }
+
+/** Says that the identity exists, and its session. */
+interface CallerFact extends Nullable<VoucherColumns> {
+  readonly scope: null
+  readonly registered_through: string
+  /** Of callers with a session. */
+  readonly expires_ms: number | string | null
+}
+
+type Nullable<T> = { readonly [K in keyof T]: T[K] | null }
 
 type Reading = Pick<Store, 'db' | 'clock'>
 
@@ -54,22 +66,24 @@ function factsAbout(
 ): Promise<Fact[]> | Fact[] {
   const sql = sqlText(db.engine)
   const role = (uid: string) => `left join roles r on r.root = substr(${uid}, 1, 40) and r.uid = ${uid}`
+  const noRole = 'null as scope, null as role_uid, null as capabilities, null as accepted_through'
+  const noCaller = 'null, null, null, null, null'
   const exists =
     session === undefined
-      ? `select null as scope, null as role_uid, null as capabilities, null as expires_ms
+      ? `select ${noRole}, i.registered_through, null as expires_ms, null as vouched_by, null as provider_uid, null as vouched_email
       from identities i where`
-      : `select null as scope, null as role_uid, null as capabilities, s.expires_ms
+      : `select ${noRole}, i.registered_through, s.expires_ms, s.vouched_by, s.provider_uid, s.vouched_email
       from identities i join sessions s on s.id = ${sql.bind(session)}
         and s.expires_ms > ${sql.bind(clock())} and ${sessionCounts('s')} where`
   const held = `i.root = ${sql.bind(rootOf(identity))} and i.uid = ${sql.bind(identity)}
-    union all select b.parent, b.role_uid, r.capabilities, null
+    union all select b.parent, b.role_uid, r.capabilities, b.accepted_through, ${noCaller}
       from role_bindings b ${role('b.role_uid')}
       where b.identity_uid = ${sql.bind(identity)} and ${isOpen('b.root')}
-    union all select '', role_uid, null, null from platform_bindings where identity_uid = ${sql.bind(identity)}`
+    union all select '', role_uid, null, '', ${noCaller} from platform_bindings where identity_uid = ${sql.bind(identity)}`
   const mapped =
     session === undefined
       ? ''
-      : `union all select m.scope, m.role_uid, r.capabilities, null
+      : `union all select m.scope, m.role_uid, r.capabilities, '', ${noCaller}
       from sessions s
         join session_groups g on g.session_id = s.id
         join external_group_role_mappings m on m.root = substr(s.provider_uid, 1, 40)
@@ -96,10 +110,10 @@ export function grantsReader(store: Reading): ReadGrants {
 
   const read = async (caller: Caller, key: string, version: number | undefined) => {
     const facts: readonly Fact[] = await factsAbout(store, caller)
-    const exists = facts.find((fact) => fact.scope === null)
-    if (exists === undefined) return undefined
-    const grants = grantsOf(holdingsOf(facts))
-    const untilMs = Number(exists.expires_ms ?? Number.POSITIVE_INFINITY)
+    const found = callerIn(facts, caller)
+    if (found === undefined) return undefined
+    const grants = grantsOf(holdingsOf(facts, found.voucher), found)
+    const { untilMs } = found
     if (version !== undefined) remembered.set(key, { version, grants, untilMs })
     return grants
   }
@@ -125,16 +139,44 @@ export function grantsReader(store: Reading): ReadGrants {
 export function grantsIn(store: Reading): Store['grantsIn'] {
   return async (tx, caller) => {
     const facts = await factsAbout(store, caller, tx)
-    return facts.some((fact) => fact.scope === null)
-      ? ofToken(grantsOf(holdingsOf(facts)), caller)
-      : undefined
+    const found = callerIn(facts, caller)
+    return found && ofToken(grantsOf(holdingsOf(facts, found.voucher), found), caller)
   }
 }
 
-function holdingsOf(facts: readonly Fact[]): Holdings {
+interface FoundCaller extends Pick<Grants, 'voucher' | 'actsAsPerson'> {
+  /** When the session expires. */
+  readonly untilMs: number
+}
+
+/** Undefined when the identity does not exist, its session has ended, or it is not on record who vouched. */
+function callerIn(facts: readonly Fact[], { session }: Caller): FoundCaller | undefined {
+  const fact = facts.find((one) => one.scope === null)
+  if (fact === undefined) return undefined
+  const { vouched_by, provider_uid, vouched_email, expires_ms, registered_through } = fact
+  const voucher: Voucher | undefined =
+    session === undefined
+      ? { kind: 'direct' }
+      : voucherIn({
+          vouched_by: vouched_by ?? '',
+          provider_uid: provider_uid ?? '',
+          vouched_email: vouched_email ?? '',
+        })
+  return (
+    voucher && {
+      voucher,
+      actsAsPerson: actsAsPerson(voucher, registered_through),
+      untilMs: Number(expires_ms ?? Number.POSITIVE_INFINITY),
+    }
+  )
+}
+
+function holdingsOf(facts: readonly Fact[], voucher: Voucher): Holdings {
   const holdings = new Map<string, CapabilitySet>()
-  for (const { scope, role_uid, capabilities } of facts) {
-    if (scope === null || role_uid === null) continue
+  for (const fact of facts) {
+    if (fact.scope === null) continue
+    const { scope, role_uid, capabilities, accepted_through: acceptedThrough } = fact
+    if (!bindingCounts(voucher, { scope, acceptedThrough })) continue
     holdings.set(
       scope,
       union(holdings.get(scope) ?? noCapabilities, capabilitiesOf(scope, role_uid, capabilities)),
@@ -156,7 +198,10 @@ function capabilitiesOf(scope: string, roleUid: string, stored: string | null): 
 }
 
 /** Pure: the questions that can be asked of holdings. */
-function grantsOf(holdings: Holdings): Grants {
+function grantsOf(
+  holdings: Holdings,
+  { voucher, actsAsPerson }: Pick<Grants, 'voucher' | 'actsAsPerson'>,
+): Grants {
   const at = (uid: string): CapabilitySet => {
     let held = holdings.get('') ?? noCapabilities
     if (uid === '') return held
@@ -167,6 +212,8 @@ function grantsOf(holdings: Holdings): Grants {
     return held
   }
   return {
+    voucher,
+    actsAsPerson,
     holdings,
     at,
     holding(capabilities) {
@@ -176,22 +223,18 @@ function grantsOf(holdings: Holdings): Grants {
   }
 }
 
-/** What is held in an organization; what is held on the platform as a whole is not. */
-function withinOf({ holdings }: Grants, organization: string): Grants {
-  return grantsOf(new Map([...holdings].filter(([scope]) => isWithin(scope, organization))))
-}
-
 /**
  * What a narrowed token leaves. In each of the token's scopes that is what the identity holds there, inherited or direct,
  * and nothing anywhere else; of that, only the token's capabilities.
  */
 function narrow(grants: Grants, caller: Caller): Grants {
-  const { scopes, capabilities, organization } = caller
-  const { at, holdings } = organization === undefined ? grants : withinOf(grants, organization)
+  const { scopes, capabilities } = caller
+  const { at, holdings } = grants
   const within: Holdings =
     scopes === undefined ? holdings : new Map(scopes.map((scope) => [scope, at(scope)] as const))
-  if (capabilities === undefined) return grantsOf(within)
+  if (capabilities === undefined) return grantsOf(within, grants)
   return grantsOf(
     new Map([...within].map(([scope, held]) => [scope, intersect(held, capabilities)] as const)),
+    grants,
   )
 }

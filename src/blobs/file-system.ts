@@ -1,10 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
-import { copyFile, type FileHandle, open, opendir, rename, rm, stat } from 'node:fs/promises'
+import {
+  copyFile,
+  type FileHandle,
+  open,
+  opendir,
+  readFile as readText,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { isStorageFull } from '../core/storage-faults.ts'
 import { makePrivateDirectory } from '../storage/db.ts'
 import { type ReadBuffers, readBuffers } from './read-buffers.ts'
-import { type BlobStore, type ByteRange, MissingBytes, type Upload } from './store.ts'
+import { type BlobStore, type ByteRange, IDENTITY, MissingBytes, type Upload } from './store.ts'
 
 /**
  * Blobs as files. An upload is a file of its own until it is whole; then it gets its name in one step. Several nodes may share the
@@ -36,10 +47,21 @@ export function fileBlobs(directory: string): BlobStore {
       if (isTakenOver) await leaveBehind(fileOf(upload), upload)
       const file = await openUpload(fileOf(upload), upload)
       try {
+        // The end of the file says how far an upload is.
+        await file.truncate(upload.size)
         return { ...upload, size: await writeFrom(file, upload.size, bytes) }
+      } catch (error) {
+        // A full disk gets back what is of no use.
+        if (isStorageFull(error)) await file.truncate(upload.size)
+        throw error
       } finally {
         await file.close()
       }
+    },
+
+    async progress(upload) {
+      const file = await factsOf(fileOf(upload))
+      return file === undefined || file.size <= upload.size ? upload : { ...upload, size: file.size }
     },
 
     uploaded: (upload) => readFile(buffers, fileOf(upload), { start: 0, end: upload.size }),
@@ -61,6 +83,8 @@ export function fileBlobs(directory: string): BlobStore {
       await syncDirectory(dirname(target))
     },
 
+    restore: (upload, location) => rename(blobAt(location), fileOf(upload)),
+
     discard: (upload) => rm(fileOf(upload), { force: true }),
 
     read: (location, range) => readFile(buffers, blobAt(location), range),
@@ -69,11 +93,29 @@ export function fileBlobs(directory: string): BlobStore {
 
     urlOf: undefined,
 
+    identity: {
+      async read() {
+        try {
+          return (await readText(blobAt(IDENTITY), 'utf8')).trim()
+        } catch (error) {
+          if (isAbsent(error)) return undefined
+          throw error
+        }
+      },
+      async write(id) {
+        await makeDirectory(directory)
+        const draft = blobAt(`${IDENTITY}.${randomBytes(8).toString('hex')}`)
+        await writeFile(draft, `${id}\n`, { mode: 0o600, flush: true })
+        await rename(draft, blobAt(IDENTITY))
+        await syncDirectory(directory)
+      },
+    },
+
     close() {},
 
-    async *blobs() {
+    async *blobs(folder) {
       for await (const algorithm of entriesOf(directory)) {
-        if (join(directory, algorithm) === uploads) continue
+        if (join(directory, algorithm) === uploads || (folder ?? algorithm) !== algorithm) continue
         for await (const prefix of entriesOf(join(directory, algorithm)))
           for await (const name of entriesOf(join(directory, algorithm, prefix))) {
             const location = `${algorithm}/${prefix}/${name}`

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
+import type { Tracer } from '../core/tracer.ts'
 import { fileBlobs } from './file-system.ts'
 import type { BlobStore } from './store.ts'
+import { tracedBlobs } from './traced.ts'
 
 /** Where this installation has its blobs: in its data directory, or in a bucket. */
 export interface BlobSettings {
@@ -21,13 +23,23 @@ export interface BlobLog {
   warn(fields: object, message: string): void
 }
 
+/** Where blobs are that are files. */
+export function blobDirectory(dataDir: string): string {
+  return join(dataDir, 'blobs')
+}
+
 /** Throws UnusableStore for a bucket that cannot be used. */
 export async function openBlobs(
   { dataDir, blobs }: { readonly dataDir: string; readonly blobs: BlobSettings | undefined },
   log: BlobLog,
+  tracer?: Tracer,
 ): Promise<BlobStore> {
-  if (blobs === undefined) return fileBlobs(join(dataDir, 'blobs'))
+  if (blobs === undefined) {
+    const files = fileBlobs(blobDirectory(dataDir))
+    return tracer === undefined ? files : tracedBlobs(files, 'file', tracer)
+  }
   // Takes a second and 30 MB, which nobody pays who has files.
   const { openS3Blobs } = await import('./s3.ts')
-  return openS3Blobs(blobs, log)
+  const store = await openS3Blobs(blobs, log, tracer)
+  return tracer === undefined ? store : tracedBlobs(store, 's3', tracer)
 }

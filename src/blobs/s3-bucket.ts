@@ -17,6 +17,8 @@ import {
 } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { limits } from '../core/limits.ts'
+import { isStorageFull } from '../core/storage-faults.ts'
+import type { Tracer } from '../core/tracer.ts'
 import type { BlobLog, BlobSettings } from './open.ts'
 import type { FilledPart } from './part-buffers.ts'
 import { type Absence, errorOf, readFailure, type S3Failure } from './s3-failures.ts'
@@ -45,6 +47,8 @@ export interface Bucket {
   completeParts(whole: Whole, tags: readonly string[]): Promise<'complete' | 'NoSuchUpload'>
   /** Does nothing where there are none. */
   abortParts(whole: Whole): Promise<void>
+  /** Tags of the parts from the first one up to the first that is missing or has another size. */
+  partTags(whole: Whole, bytes: number): Promise<readonly string[]>
   /** Parts that were neither completed nor aborted, with when the last of them came. */
   listParts(prefix: string): AsyncIterable<Whole & { readonly modifiedMs: number }>
   /** A URL that gives the object to whoever has it, for some time. */
@@ -75,9 +79,10 @@ interface Asking {
 
 const CONTENT_TYPE = 'application/octet-stream'
 
-export function openBucket(settings: BlobSettings, log: BlobLog): Bucket {
+export function openBucket(settings: BlobSettings, log: BlobLog, tracer?: Tracer): Bucket {
   const { bucket, prefix, redirect } = settings
   const client = clientAt(settings, settings.endpoint)
+  if (tracer !== undefined) client.middlewareStack.add(spanOfAttempt(tracer, settings.endpoint), TRACE)
   const publicClient =
     redirect === false || redirect.endpoint === undefined ? undefined : clientAt(settings, redirect.endpoint)
   const at = (key: string) => ({ Bucket: bucket, Key: prefix + key })
@@ -106,8 +111,11 @@ export function openBucket(settings: BlobSettings, log: BlobLog): Bucket {
   }
 
   function toldError(failure: S3Failure, what: string): Error {
-    if (failure.temporary) log.warn({ ...failure, what, bucket }, 'S3 does not answer as it should')
-    return errorOf(failure, what)
+    const error = errorOf(failure, what)
+    const full = isStorageFull(error) && { err: error }
+    if (failure.temporary || full)
+      log.warn({ ...failure, ...full, what, bucket }, 'S3 does not answer as it should')
+    return error
   }
 
   const copying: Asking = { timeoutMs: limits.s3CopyTimeoutMs }
@@ -228,6 +236,27 @@ export function openBucket(settings: BlobSettings, log: BlobLog): Bucket {
       )
     },
 
+    async partTags({ key, uploadId }, bytes) {
+      const tags: string[] = []
+      let after: string | undefined
+      do {
+        const input = { ...atParts({ key, uploadId }), PartNumberMarker: after }
+        const page = await ask(
+          'to list parts',
+          (options) => client.send(new ListPartsCommand(input), options),
+          {},
+          'NoSuchUpload',
+        )
+        if (page === 'NoSuchUpload') return []
+        for (const { PartNumber, Size, ETag = '' } of page.Parts ?? []) {
+          if (PartNumber !== tags.length + 1 || Size !== bytes) return tags
+          tags.push(ETag)
+        }
+        after = page.IsTruncated === true ? page.NextPartNumberMarker : undefined
+      } while (after !== undefined)
+      return tags
+    },
+
     async *listParts(below) {
       let marker: { readonly KeyMarker?: string; readonly UploadIdMarker?: string } | undefined = {}
       while (marker !== undefined) {
@@ -277,6 +306,28 @@ export function openBucket(settings: BlobSettings, log: BlobLog): Bucket {
     } while (after !== undefined)
     return latest
   }
+}
+
+const TRACE = { step: 'deserialize', name: 'berthTrace', priority: 'low' } as const
+
+/** After the signature, which a proxy that adds its own trace headers must not break. */
+function spanOfAttempt(tracer: Tracer, endpoint: string | undefined) {
+  return <Args extends { readonly request: unknown }, Answer>(
+    next: (args: Args) => Promise<Answer>,
+    { commandName = '' }: { readonly commandName?: string },
+  ) =>
+    (args: Args): Promise<Answer> => {
+      const { headers, hostname } = args.request as {
+        readonly headers: Record<string, string>
+        readonly hostname: string
+      }
+      const method = `S3/${commandName.replace(/Command$/, '')}`
+      const attributes = { 'rpc.system.name': 'aws-api', 'rpc.method': method, 'server.address': hostname }
+      return tracer.span(method, { kind: 'client', attributes }, (span) => {
+        Object.assign(headers, span.headersFor(endpoint ?? ''))
+        return next(args)
+      })
+    }
 }
 
 const PAYLOAD_HASH = { step: 'build', name: 'berthPayloadHash' } as const

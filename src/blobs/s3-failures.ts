@@ -1,4 +1,5 @@
 import { unavailable } from '../core/errors.ts'
+import { storageFull } from '../core/storage-faults.ts'
 import { MissingBytes } from './store.ts'
 
 /**
@@ -88,9 +89,14 @@ interface ServiceError {
   readonly $metadata: { readonly httpStatusCode?: number; readonly requestId?: string }
 }
 
-/** What the store says of a failure: code 14 where trying again may help. */
-export function errorOf({ code, message, temporary }: S3Failure, what: string): Error {
+/** As S3 servers name a full disk and a quota of a bucket: MinIO, Ceph, others. */
+const fullCodes = /^(XMinioStorageFull|XMinioAdminBucketQuotaExceeded|InsufficientStorage|QuotaExceeded)$/
+const INSUFFICIENT_STORAGE = 507
+
+/** What the store says of a failure: code 8 where it is full, code 14 where trying again may help. */
+export function errorOf({ code, message, status, temporary }: S3Failure, what: string): Error {
   const cause = new Error(`${code}: ${message}`)
+  if (fullCodes.test(code) || status === INSUFFICIENT_STORAGE) return storageFull('the blob store', cause)
   if (temporary) return unavailable('the store of blobs does not answer as it should', RETRY_MS, cause)
   if (missing.includes(code)) return new MissingBytes(`S3 has not got ${what}: ${code}`, 0)
   const hint = advice[code]

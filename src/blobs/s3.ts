@@ -2,12 +2,20 @@ import { createHash, randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ApiError } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
+import type { Tracer } from '../core/tracer.ts'
 import { FewAtOnce } from './few-at-once.ts'
 import type { BlobLog, BlobSettings } from './open.ts'
 import { type FilledPart, PartBuffers } from './part-buffers.ts'
 import { type Bucket, openBucket, type Whole } from './s3-bucket.ts'
 import { errorOf, readFailure, UnusableStore } from './s3-failures.ts'
-import { type BlobStore, type ByteRange, MissingBytes, type StoredUpload, type Upload } from './store.ts'
+import {
+  type BlobStore,
+  type ByteRange,
+  IDENTITY,
+  MissingBytes,
+  type StoredUpload,
+  type Upload,
+} from './store.ts'
 
 /**
  * Blobs as objects of a bucket, under the keys that files have below their directory. An upload is a multipart upload of the key
@@ -15,8 +23,8 @@ import { type BlobStore, type ByteRange, MissingBytes, type StoredUpload, type U
  * is kept. A blob of one part is an object from the beginning.
  * Rejects with UnusableStore, which says what to do.
  */
-export async function openS3Blobs(settings: BlobSettings, log: BlobLog): Promise<BlobStore> {
-  const bucket = openBucket(settings, log)
+export async function openS3Blobs(settings: BlobSettings, log: BlobLog, tracer?: Tracer): Promise<BlobStore> {
+  const bucket = openBucket(settings, log, tracer)
   try {
     await requireUsable(bucket)
   } catch (error) {
@@ -24,7 +32,9 @@ export async function openS3Blobs(settings: BlobSettings, log: BlobLog): Promise
     if (!(error instanceof ApiError)) throw error
     const { cause } = error
     const why = cause instanceof Error ? cause.message : error.message
-    throw new UnusableStore(`the bucket ${settings.bucket} cannot be reached: ${why}`)
+    throw new UnusableStore(
+      `the bucket ${settings.bucket} cannot be reached: ${why}; is BERTH_BLOBS_S3_ENDPOINT right?`,
+    )
   }
   return s3Blobs(bucket, { redirects: settings.redirect !== false })
 }
@@ -113,6 +123,21 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
       }
     },
 
+    async progress(upload) {
+      const former = readState(upload.state)
+      const key = wholeOf(upload.id)
+      let most = upload
+      for await (const { uploadId } of bucket.listParts(key)) {
+        if (former.uploadId !== undefined && former.uploadId !== uploadId) continue
+        const tags = await bucket.partTags({ key, uploadId }, PART_BYTES)
+        const size = tags.length * PART_BYTES
+        if (size <= most.size) continue
+        const formerTail = former.tail ?? former.formerTail
+        most = { ...upload, size, state: writeState({ uploadId, tags, ...(formerTail && { formerTail }) }) }
+      }
+      return most
+    },
+
     async *uploaded(upload) {
       const part = held.get(upload.id)
       if (part !== undefined) yield part.bytes
@@ -135,6 +160,14 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
       await Promise.allSettled([...remains].map((key) => bucket.remove(key)))
     },
 
+    async restore({ id, size, state }, location) {
+      const { uploadId, tail } = readState(state)
+      // One that was held is over with its request.
+      if (tail !== undefined)
+        await copyWhole(bucket, location, uploadId === undefined ? tail : wholeOf(id), size)
+      await bucket.remove(location)
+    },
+
     async discard({ id, state }) {
       if (held.delete(id)) return
       const { copy, uploadId } = readState(state)
@@ -151,8 +184,26 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
 
     urlOf: redirects ? (location) => bucket.urlOf(location) : undefined,
 
-    async *blobs() {
-      for await (const stored of bucket.list('')) if (!stored.location.startsWith(UPLOADS)) yield stored
+    identity: {
+      async read() {
+        const size = await bucket.sizeOf(IDENTITY)
+        if (size === undefined || size === 0) return undefined
+        const pieces: Uint8Array[] = []
+        for await (const piece of readWhole(bucket, IDENTITY, { start: 0, end: size }))
+          pieces.push(Uint8Array.from(piece))
+        return Buffer.concat(pieces).toString('utf8').trim()
+      },
+      async write(id) {
+        const text = new PartBuffers()
+        text.add(Buffer.from(`${id}\n`))
+        await bucket.put(IDENTITY, text.take())
+      },
+    },
+
+    async *blobs(folder) {
+      const below = folder === undefined ? '' : `${folder}/`
+      for await (const stored of bucket.list(below))
+        if (!stored.location.startsWith(UPLOADS) && stored.location !== IDENTITY) yield stored
     },
 
     async *uploads() {
@@ -188,7 +239,10 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
   /** The bytes behind the parts, to go on with. */
   async function readTail({ id, size }: Upload, { tail, tags = [] }: State, into: PartBuffers) {
     if (size === 0) return
-    if (tail === undefined) throw nothingOf(id)
+    if (tail === undefined) {
+      if (size === tags.length * PART_BYTES) return
+      throw nothingOf(id)
+    }
     const range = { start: 0, end: size - tags.length * PART_BYTES }
     for await (const piece of readWhole(bucket, tail, range)) into.add(piece)
   }
@@ -196,13 +250,17 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
   /** The object with all bytes of an upload. */
   async function completed({ id, size, state }: Upload): Promise<string> {
     const { uploadId, tags = [], tail } = readState(state)
-    if (tail === undefined) throw nothingOf(id)
-    if (uploadId === undefined) return tail
+    if (tail === undefined && size !== tags.length * PART_BYTES) throw nothingOf(id)
+    if (uploadId === undefined) {
+      if (tail === undefined) throw nothingOf(id)
+      return tail
+    }
     const key = wholeOf(id)
     // An earlier attempt may have come so far.
     if ((await bucket.sizeOf(key)) === size) return key
-    const last = await bucket.copyPart({ key, uploadId, number: tags.length + 1 }, tail)
-    const done = await bucket.completeParts({ key, uploadId }, [...tags, last])
+    const last =
+      tail === undefined ? [] : [await bucket.copyPart({ key, uploadId, number: tags.length + 1 }, tail)]
+    const done = await bucket.completeParts({ key, uploadId }, [...tags, ...last])
     if (done !== 'complete' && (await bucket.sizeOf(key)) !== size)
       throw new MissingBytes(`S3 has not got the parts of the upload ${id} any more`, 0)
     return key

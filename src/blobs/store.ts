@@ -14,10 +14,14 @@ export interface BlobStore {
     bytes: AsyncIterable<Uint8Array>,
     options?: { readonly isLast?: boolean; readonly isTakenOver?: boolean },
   ): Promise<Upload>
+  /** The upload with all that is stored of it, also by a writer that never said how far it came; never less than `size`. */
+  progress(upload: Upload): Promise<Upload>
   /** The bytes of an upload that is complete: nothing is appended to it afterwards. A piece holds until the next one is asked for. */
   uploaded(upload: Upload): AsyncIterable<Uint8Array>
   /** Makes an upload the blob at a location that was never used before. */
   keep(upload: Upload, location: string): Promise<void>
+  /** Undoes `keep`: the upload can be kept again, or discarded. Nothing may know the location. */
+  restore(upload: Upload, location: string): Promise<void>
   /** Forgets an upload; does nothing where there is none. */
   discard(upload: Pick<Upload, 'id' | 'state'>): Promise<void>
   /**
@@ -32,12 +36,25 @@ export interface BlobStore {
    * or is not to be.
    */
   readonly urlOf: ((location: string) => Promise<string>) | undefined
-  /** All that is stored, in any order. What comes or goes meanwhile may be among it or not. */
-  blobs(): AsyncIterable<StoredBytes>
+  /** Names the database that the store belongs to; it is not among `blobs`. */
+  readonly identity: StoreIdentity
+  /** All that is stored, in any order. What comes or goes meanwhile may be among it or not. `folder`: only below this first name. */
+  blobs(folder?: string): AsyncIterable<StoredBytes>
   /** All that was appended and neither kept nor discarded, likewise. */
   uploads(): AsyncIterable<StoredUpload>
   close(): void
 }
+
+/** A file or object of the store; a copy of the store has it, too. */
+export interface StoreIdentity {
+  /** Undefined if the store has none. */
+  read(): Promise<string | undefined>
+  /** Replaces the one that the store may have. `id`: hex digits. */
+  write(id: string): Promise<void>
+}
+
+/** Its name in a directory, and below the prefix of a bucket. */
+export const IDENTITY = 'store-identity'
 
 export interface StoredBytes {
   readonly location: string

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { secondsIn } from '../core/durations.ts'
-import { type Installation, SetupError, UsageError } from '../installation.ts'
+import { ballastOf, type Installation, SetupError, UsageError } from '../installation.ts'
 import { collect } from '../oci/collection/collect.ts'
 import {
   type CollectedKind,
@@ -42,9 +42,15 @@ export function addCollectCommand(admin: Command): void {
           mistrust: !force,
           onProgress: ({ step, seen }: { step: CollectedKind; seen: number }) =>
             tell(`${steps[step]}: ${seen} looked at`),
+          onHeld: () =>
+            process.stderr.write(
+              'berth: a backup is running, so stored bytes were not removed; the next collection removes them\n',
+            ),
         }
         const signal = untilInterrupted()
-        const report = await (dryRun ? collect({ ...run, signal }) : collectAlone(run, signal))
+        const report = await (dryRun
+          ? collect({ ...run, signal })
+          : ballastOf(config).run(() => collectAlone(run, signal)))
         tell('')
         const named = await withNames(installation, report)
         print(json, { dryRun, graceSeconds: graceMs / SECOND_MS, ...named }, textOf(named, dryRun))
@@ -79,6 +85,7 @@ Examples:
 `
 
 const steps: Readonly<Record<CollectedKind, string>> = {
+  orphans: 'rows of deleted resources',
   links: 'links of repos',
   blobs: 'blobs',
   uploads: 'uploads',
@@ -124,6 +131,7 @@ async function withNames({ store }: Installation, report: CollectionReport): Pro
 }
 
 const meanings: Readonly<Record<CollectedKind, string>> = {
+  orphans: 'resources that are deleted and left rows in other tables',
   links: 'in repos, without a manifest that needs them',
   blobs: 'stored bytes that no repo has any more',
   uploads: 'that are over',

@@ -4,14 +4,13 @@ import { limits } from '../core/limits.ts'
 import { SetupError, UsageError } from '../installation.ts'
 import { takeWork } from '../oci/run-rows.ts'
 import { type Finding, isWrong } from '../oci/scrub/findings.ts'
-import type { ScrubProgress, ScrubReport } from '../oci/scrub/run.ts'
+import type { ScrubReport } from '../oci/scrub/run.ts'
 import { scrub } from '../oci/scrub/scrub.ts'
 import type { Column } from './client/output.ts'
-import { bar } from './client/progress-bar.ts'
 import { bytesIn, sizeText } from './client/sizes.ts'
-import { configOrExit, withBlobStore } from './operator.ts'
+import { configOrExit, FOUND_DAMAGE, withBlobStore } from './operator.ts'
 import { print, table } from './operator-output.ts'
-import { progressLine, untilInterrupted } from './operator-progress.ts'
+import { bytesProgress, progressLine, untilInterrupted } from './operator-progress.ts'
 
 /** `berth admin scrub`: whether what was pushed can still be pulled as it was. */
 export function addScrubCommand(admin: Command): void {
@@ -35,6 +34,7 @@ export function addScrubCommand(admin: Command): void {
         if (work === undefined) throw new SetupError('another process scrubs at the moment')
         const findings = collected()
         const line = progressLine()
+        const progress = bytesProgress(line, () => `, ${findings.wrong()} wrong`)
         try {
           const report = await scrub({
             store,
@@ -46,7 +46,7 @@ export function addScrubCommand(admin: Command): void {
             position: options.continue ? work.position : '',
             reach: work.reach,
             onFinding: findings.add,
-            onProgress: progressTold(line, findings),
+            onProgress: ({ bytes, bytesInAll }) => progress(bytes, bytesInAll),
             signal: AbortSignal.any([untilInterrupted(), work.signal]),
             orphanAgeMs: limits.strayAgeMsMin,
           })
@@ -59,7 +59,7 @@ export function addScrubCommand(admin: Command): void {
           await work.giveBack()
           throw error
         }
-        if (findings.wrong() > 0) process.exitCode = FOUND
+        if (findings.wrong() > 0) process.exitCode = FOUND_DAMAGE
       })
     })
 }
@@ -73,11 +73,8 @@ interface Options {
   readonly json: boolean
 }
 
-/** Exit code when something is missing or damaged: none that a failure has. */
-const FOUND = 5
-
 const help = `
-It may run beside the server. Exit codes: 0 all is well, ${FOUND} something is missing or damaged, 1 it failed.
+It may run beside the server. Exit codes: 0 all is well, ${FOUND_DAMAGE} something is missing or damaged, 1 it failed.
 
 With --repair the server forgets bytes that are missing or damaged: whoever pushes the image again mends it in all repos that have it.
 Until then pulls of it answer 404. Damaged bytes stay where the report says, until the next collection.
@@ -138,29 +135,6 @@ function collected(): Findings {
     wrong: () => counts.missing + counts.damaged + counts.unreadable,
     report: () => ({ counts, findings }),
   }
-}
-
-function progressTold(line: (sentence: string) => void, { wrong }: Findings) {
-  const startMs = performance.now()
-  let shownMs = 0
-  return ({ bytes, bytesInAll }: ScrubProgress) => {
-    const now = performance.now()
-    if (now - shownMs < 200) return
-    shownMs = now
-    const rate = bytes / Math.max((now - startMs) / 1000, 0.001)
-    const left = timeText((bytesInAll - bytes) / rate)
-    line(
-      `${bar(bytes / bytesInAll)} ${sizeText(bytes)} of ${sizeText(bytesInAll)}, ${sizeText(Math.round(rate))}/s, ${left} left, ${wrong()} wrong`,
-    )
-  }
-}
-
-function timeText(seconds: number): string {
-  const whole = Math.max(0, Math.round(seconds))
-  if (whole < 60) return `${whole} s`
-  return whole < 3600
-    ? `${Math.round(whole / 60)} min`
-    : `${Math.floor(whole / 3600)} h ${Math.round((whole % 3600) / 60)} min`
 }
 
 function textOf({ blobs, bytes, manifests, position }: ScrubReport, findings: Findings): string {

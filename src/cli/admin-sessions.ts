@@ -41,6 +41,10 @@ const columns: readonly Column<OperatorSession>[] = [
   { title: 'SESSION', kind: 'name', value: ({ id }) => id },
   { title: 'PERSON', kind: 'name', value: ({ person }) => person },
   { title: 'KIND', value: ({ kind }) => kind },
+  {
+    title: 'VOUCHED BY',
+    value: ({ vouchedBy, identityProvider }) => identityProvider || vouchedBy || 'unknown',
+  },
   { title: 'CLIENT', value: ({ client }) => client },
   { title: 'ADDRESS', value: ({ address }) => address },
   { title: 'LAST USED', kind: 'time', value: ({ lastUsedTime }) => lastUsedTime },

@@ -5,8 +5,12 @@ import { parseUid, rootOf } from '../core/uid.ts'
 import { type Installation, SetupError, UsageError } from '../installation.ts'
 import { organizationSettings, type StatusName, statusNames } from '../organization-settings.ts'
 import { addAccountCommands } from './admin-accounts.ts'
+import { addAdoptStoreCommand } from './admin-adopt-store.ts'
+import { addBackupCommands } from './admin-backup.ts'
+import { addCheckCommand } from './admin-check.ts'
 import { addCollectCommand } from './admin-collect.ts'
 import { addKeyCommands } from './admin-keys.ts'
+import { addRestoreCommand } from './admin-restore.ts'
 import { addScrubCommand } from './admin-scrub.ts'
 import { addSessionCommands } from './admin-sessions.ts'
 import { configOrExit, withExistingInstallation, withInstallation } from './operator.ts'
@@ -102,11 +106,15 @@ export function addAdminCommands(program: Command): void {
         }),
     )
 
+  addAdoptStoreCommand(admin)
+  addCheckCommand(admin)
   addKeyCommands(admin)
   addSessionCommands(admin)
   addAccountCommands(admin)
   addCollectCommand(admin)
   addScrubCommand(admin)
+  addBackupCommands(admin)
+  addRestoreCommand(admin)
 }
 
 const organizationHelp = `

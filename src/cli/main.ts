@@ -1,8 +1,8 @@
 import { Command, CommanderError } from 'commander'
+import { version } from '../version.ts'
 import { addCommand, type CommandDeclaration, type CommandGroup } from './client/command.ts'
 import { addGlobalFlags, exitCodes, explain, invoker } from './client/run.ts'
 import { printable } from './client/text-width.ts'
-import { version } from './client/version.ts'
 
 /**
  * The command line. Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 could not connect, 4 not signed in. Only what a

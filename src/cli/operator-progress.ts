@@ -1,4 +1,6 @@
 import { createOutput, terminalWidth } from './client/output.ts'
+import { bar } from './client/progress-bar.ts'
+import { sizeText } from './client/sizes.ts'
 
 /** How far long work is, on standard error; '' when it is done. One line that changes, elsewhere a line now and then. */
 export function progressLine(): (sentence: string) => void {
@@ -20,4 +22,33 @@ export function untilInterrupted(): AbortSignal {
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => end.abort(new Error(`ended by ${signal}; what was done stays done`)))
   return end.signal
+}
+
+const SHOWN_EVERY_MS = 200
+
+/** Shows how many bytes of all are read or copied, how fast, and how long the rest takes. `more`: what else there is to say. */
+export function bytesProgress(
+  line: (sentence: string) => void,
+  more: () => string = () => '',
+): (bytes: number, bytesInAll: number) => void {
+  let [startMs, shownMs] = [0, 0]
+  return (bytes, bytesInAll) => {
+    const now = performance.now()
+    if (startMs === 0) startMs = now
+    if (now - shownMs < SHOWN_EVERY_MS) return
+    shownMs = now
+    const rate = bytes / Math.max((now - startMs) / 1000, 0.001)
+    const left = timeText((bytesInAll - bytes) / rate)
+    line(
+      `${bar(bytes / bytesInAll)} ${sizeText(bytes)} of ${sizeText(bytesInAll)}, ${sizeText(Math.round(rate))}/s, ${left} left${more()}`,
+    )
+  }
+}
+
+function timeText(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds))
+  if (whole < 60) return `${whole} s`
+  return whole < 3600
+    ? `${Math.round(whole / 60)} min`
+    : `${Math.floor(whole / 3600)} h ${Math.round((whole % 3600) / 60)} min`
 }

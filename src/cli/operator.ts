@@ -1,20 +1,23 @@
 import { existsSync } from 'node:fs'
 import type { BlobStore } from '../blobs/store.ts'
-import { type Config, readConfig } from '../config.ts'
+import type { Config } from '../config.ts'
 import {
   type Installation,
+  NewerDatabaseError,
   openBlobStore,
   openInstallation,
   SetupError,
+  UnreachableError,
   UsageError,
 } from '../installation.ts'
 import { createLog } from '../log.ts'
+import { readEnvironment } from './environment.ts'
 
 /** What the commands share that work on the installation itself instead of through its API. */
 
 /** The configuration, or one line per mistake and an exit. */
 export function configOrExit(): Config {
-  const read = readConfig(process.env)
+  const read = readEnvironment()
   if ('config' in read) return read.config
   for (const problem of read.problems) fail(problem)
   process.exit(1)
@@ -28,7 +31,8 @@ export async function withInstallation(
   await orFail(async () => {
     const installation = await openInstallation(config, createLog(config.logLevel))
     try {
-      await work(installation)
+      const { store } = installation
+      await work({ ...installation, store: { ...store, db: store.db.background } })
     } finally {
       await installation.close()
     }
@@ -51,9 +55,10 @@ export async function withExistingInstallation(
 export async function withBlobStore(
   config: Config,
   work: (installation: Installation, blobs: BlobStore) => Promise<void>,
+  options?: { readonly adopt?: boolean },
 ): Promise<void> {
   await withExistingInstallation(config, async (installation) => {
-    const blobs = await openBlobStore(config, createLog(config.logLevel))
+    const blobs = await openBlobStore(config, installation.store.db, createLog(config.logLevel), options)
     try {
       await work(installation, blobs)
     } finally {
@@ -62,8 +67,11 @@ export async function withBlobStore(
   })
 }
 
-/** Exit codes: 1 it failed, 2 wrong usage, 3 the database could not be reached. */
-const exitCode = { failed: 1, usage: 2, unreachable: 3 } as const
+/** Exit code when stored bytes are missing or damaged: none that a failure has. */
+export const FOUND_DAMAGE = 5
+
+/** Exit codes: 1 it failed, 2 wrong usage, 3 the database could not be reached, 6 a newer version migrated the database. */
+const exitCode = { failed: 1, usage: 2, unreachable: 3, newer: 6 } as const
 
 /** Runs `work`; a failure is one line on standard error and an exit code. */
 export async function orFail(work: () => Promise<void>): Promise<void> {
@@ -72,8 +80,9 @@ export async function orFail(work: () => Promise<void>): Promise<void> {
   } catch (error) {
     const problem = explain(error)
     fail(problem)
+    if (error instanceof NewerDatabaseError) process.exitCode = exitCode.newer
     if (error instanceof UsageError) process.exitCode = exitCode.usage
-    if (problem === NO_DATABASE) process.exitCode = exitCode.unreachable
+    if (problem === NO_DATABASE || error instanceof UnreachableError) process.exitCode = exitCode.unreachable
   }
 }
 
@@ -83,7 +92,8 @@ function explain(error: unknown): string {
   if (error instanceof SetupError) return error.message
   if (!(error instanceof Error)) return String(error)
   const { code } = error as NodeJS.ErrnoException
-  if (code === 'ECONNREFUSED') return NO_DATABASE
+  if (/^(ECONNREFUSED|ETIMEDOUT|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN)$/.test(code ?? '')) return NO_DATABASE
+  if (error.message === 'timeout expired') return NO_DATABASE
   if (code === 'EACCES') return `no permission: ${error.message}`
   const cause = error.cause instanceof Error ? explain(error.cause) : undefined
   if (cause === NO_DATABASE) return cause

@@ -20,6 +20,7 @@ export function amazonProbe({
     async check({ account }, { group, signal }) {
       const asked = await exchange(outbound, {
         provider: PROVIDER,
+        group,
         url: `${endpoint}/`,
         form: {
           Action: 'AssumeRoleWithWebIdentity',

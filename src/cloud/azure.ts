@@ -33,6 +33,7 @@ export function azureProbe({ outbound, tokens, endpoint }: ProbeDeps): CloudProb
       async function one(clientId: string): Promise<ProbeResult> {
         const asked = await exchange(outbound, {
           provider: PROVIDER,
+          group,
           url: `${endpoint}/${tenantId}/oauth2/v2.0/token`,
           form: {
             grant_type: 'client_credentials',

@@ -1,3 +1,5 @@
+import { parseForeignJson } from '../core/foreign-json.ts'
+import { rootOf } from '../core/uid.ts'
 import type { AccountTokens } from '../sts/account-token.ts'
 import { type Outbound, type OutboundAnswer, OutboundError } from '../sts/outbound.ts'
 import { notReady, type ProbeResult } from './probe.ts'
@@ -6,7 +8,7 @@ import { notReady, type ProbeResult } from './probe.ts'
 
 /** What every probe works with. */
 export interface ProbeDeps {
-  readonly outbound: Pick<Outbound, 'postForm'>
+  readonly outbound: Pick<Outbound, 'share'>
   readonly tokens: AccountTokens
   /** Address of the token service, without a slash at the end. */
   readonly endpoint: string
@@ -15,6 +17,8 @@ export interface ProbeDeps {
 export interface ExchangeRequest {
   /** As messages call it. */
   readonly provider: string
+  /** uid of the group on whose behalf it is made. */
+  readonly group: string
   readonly url: string
   readonly form: Readonly<Record<string, string>>
   readonly accept: string
@@ -24,10 +28,10 @@ export interface ExchangeRequest {
 /** The provider's answer, as long as it is one: the outcome, where nothing can be learned from it. */
 export async function exchange(
   outbound: ProbeDeps['outbound'],
-  { provider, url, form, accept, signal }: ExchangeRequest,
+  { provider, group, url, form, accept, signal }: ExchangeRequest,
 ): Promise<{ readonly answer: OutboundAnswer } | { readonly outcome: ProbeResult }> {
   try {
-    const answer = await outbound.postForm(url, form, { accept, signal })
+    const answer = await outbound.share(rootOf(group)).postForm(url, form, { accept, signal })
     return answer.status === 429 || answer.status >= 500 ? { outcome: busy(provider) } : { answer }
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
@@ -69,7 +73,7 @@ function failed(provider: string, { kind }: OutboundError): ProbeResult {
 /** The members of a JSON object; undefined for any other text. */
 export function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = parseForeignJson(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : undefined

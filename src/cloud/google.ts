@@ -25,6 +25,7 @@ export function googleProbe({
       const resource = `//iam.googleapis.com/projects/${projectNumber}/locations/global/workloadIdentityPools/${pool}/providers/${provider}`
       const asked = await exchange(outbound, {
         provider: PROVIDER,
+        group,
         url: `${endpoint}/v1/token`,
         form: {
           grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',

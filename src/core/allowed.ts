@@ -2,6 +2,7 @@ import type { Capability } from '#gen/capabilities/capabilities_pb.js'
 import type { Call, Caller } from './call.ts'
 import { type CapabilitySet, everyCapability, includesAll, listOf, nameOf, setOf } from './capabilities.ts'
 import { permissionDenied } from './errors.ts'
+import type { Voucher } from './vouching.ts'
 
 /**
  * What a caller may do, as values that only auth/authorize.ts can make. A handler that needs a permission takes one as an
@@ -22,8 +23,11 @@ export interface Visible {
   readonly [proof]: true
 }
 
-/** Capabilities of one caller, after the token's own narrowing. */
+/** Capabilities of one caller, as far as who vouched for it counts, after the token's own narrowing. */
 export interface Grants {
+  readonly voucher: Voucher
+  /** Whether the caller may act on the person as a whole (core/vouching.ts). */
+  readonly actsAsPerson: boolean
   /** What is held directly, by group; '' is the platform. */
   readonly holdings: ReadonlyMap<string, CapabilitySet>
   /** Everything held at the uid: bindings there and at every group above. */
@@ -71,8 +75,16 @@ export function isPlatformAdministrator(grants: Grants): boolean {
 }
 
 /** Whether a token holds for less than all that its identity may do. */
-export function isNarrowed({ scopes, capabilities, organization }: Caller): boolean {
-  return scopes !== undefined || capabilities !== undefined || organization !== undefined
+export function isNarrowed({ scopes, capabilities }: Caller): boolean {
+  return scopes !== undefined || capabilities !== undefined
+}
+
+/** Throws code 7 for a caller who may not act on the person as a whole. `to` completes "Permission denied: to". */
+export function requirePerson({ actsAsPerson }: Pick<Grants, 'actsAsPerson'>, to: string): void {
+  if (actsAsPerson) return
+  throw permissionDenied(
+    `to ${to}, sign in with an account of this server, with a provider of its operator, or with the identity provider that registered you; this sign-in came through another one`,
+  )
 }
 
 /** What an error calls a resource: its uid, for a caller who may see it, or else what every caller knows. */
@@ -94,9 +106,23 @@ export function requireCapabilities(
 ): void {
   const held = grants.at(scope)
   if (includesAll(held, needed)) return
-  const lacking = listOf((needed & ~held) as CapabilitySet).map(nameOf)
-  const named = lacking.slice(0, LACKING_NAMED_MAX).join(', ')
-  const more = lacking.length > LACKING_NAMED_MAX ? ` and ${lacking.length - LACKING_NAMED_MAX} more` : ''
   const where = scope === '' ? 'the platform' : scope
-  throw permissionDenied(`to ${to} at ${where} you need ${named}${more}`, scope)
+  throw permissionDenied(`to ${to} at ${where} you need ${named((needed & ~held) as CapabilitySet)}`, scope)
+}
+
+/**
+ * Throws code 7 unless there is a group at which the caller holds every one of `needed`. A caller who holds them at any uid holds them
+ * at a group of the holdings.
+ */
+export function requireAnywhere(grants: Grants, needed: CapabilitySet): void {
+  for (const group of grants.holdings.keys()) if (includesAll(grants.at(group), needed)) return
+  throw permissionDenied(
+    `this requires ${named(needed)}, which you do not hold in any group. Ask an owner of your organization for a role that includes it.`,
+  )
+}
+
+function named(lacking: CapabilitySet): string {
+  const names = listOf(lacking).map(nameOf)
+  const more = names.length > LACKING_NAMED_MAX ? ` and ${names.length - LACKING_NAMED_MAX} more` : ''
+  return `${names.slice(0, LACKING_NAMED_MAX).join(', ')}${more}`
 }

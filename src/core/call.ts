@@ -9,6 +9,7 @@ import type {
 } from '@bufbuild/protobuf'
 import type { Access } from './allowed.ts'
 import type { CapabilitySet } from './capabilities.ts'
+import type { RequestRecord } from './request-record.ts'
 
 /** What a codec knows of a request before anybody looked into it. */
 export interface Incoming {
@@ -24,6 +25,8 @@ export interface Incoming {
   readonly idempotencyKey: string | undefined
   /** Aborted when the caller went away or its deadline passed; absent where a codec cannot tell. */
   readonly signal?: AbortSignal | undefined
+  /** What is recorded of the request; undefined if nothing is. */
+  readonly record?: RequestRecord | undefined
   /** The codec sends answers in parts (parts.ts), each as soon as it is there; others are given them joined. */
   readonly takesParts?: boolean
   /** Headers or metadata that the answer is to have, an error too; lower-case names. */
@@ -38,8 +41,6 @@ export interface Caller {
   readonly scopes: readonly string[] | undefined
   /** The token carries at most these capabilities; undefined: all the identity has. */
   readonly capabilities: CapabilitySet | undefined
-  /** The token holds in this organization only (uid); undefined: in every one. */
-  readonly organization?: string | undefined
   /** Id of the client's session that the token came of and ends with; undefined for workloads. */
   readonly session: string | undefined
   /** What a token of the registry's token endpoint holds for, and nothing else; undefined for all other tokens. */
@@ -63,7 +64,7 @@ export interface Call extends Incoming {
   readonly access: Access | undefined
 }
 
-/** The waist: every protocol calls this and nothing else. Rejects with an ApiError; anything else is a bug. */
+/** Calls a method for a request of any protocol (gateway/dispatch.ts). Rejects with an ApiError; anything else is a bug. */
 export type Dispatch = (method: DescMethod, request: Message, incoming: Incoming) => Promise<Message>
 
 /** The handlers of one service; a method left out answers UNIMPLEMENTED. */

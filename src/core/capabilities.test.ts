@@ -19,6 +19,7 @@ import {
 } from './capabilities.ts'
 
 const all = CapabilitySchema.values.map((value): Capability => value.number)
+const isOwn = (capability: Capability) => capability >= 100_000
 const anyCapabilities = fc.uniqueArray(fc.constantFrom(...all.slice(1)))
 
 /** The set with these short names, separated by spaces. */
@@ -28,12 +29,19 @@ const named = (names: string) =>
   )
 
 describe('the enumeration', () => {
-  test('has 216 capabilities with a name and a bit of their own', () => {
-    const live = all.filter((capability) => capability !== Capability.UNKNOWN)
+  test('has the 216 capabilities of the public platform, with a name and a bit of their own', () => {
+    const live = all.filter((capability) => capability !== Capability.UNKNOWN && !isOwn(capability))
     assert.equal(live.length, 216)
     assert.equal(new Set(live.map(nameOf)).size, 216)
-    assert.equal(everyCapability.toString(2).replaceAll('0', '').length, 216)
-    assert.equal(everyCapability.toString(2).length, 222)
+    assert.equal(setOf(live).toString(2).replaceAll('0', '').length, 216)
+    assert.equal(setOf(live).toString(2).length, 222)
+  })
+
+  test('numbers its own capabilities from 100000, and their bits from 1000', () => {
+    const own = all.filter(isOwn)
+    assert.deepEqual(own.map(nameOf), ['repo_policies.update'])
+    assert.equal(setOf(own) & ((1n << 1000n) - 1n), 0n)
+    assert.equal(everyCapability.toString(2).replaceAll('0', '').length, 216 + own.length)
   })
 
   test('never uses the bits that are set aside', () => {

@@ -69,7 +69,10 @@ export class ApiError extends Error {
   readonly details: readonly Detail[]
   /** Only where HTTP is more exact than the code's own status: 405, 413. */
   readonly httpStatus: number | undefined
-  /** Of a denial: the uid at which the caller lacks something, '' for the platform. */
+  /**
+   * What the audit log records the error about: the uid at which the caller lacks a capability ('' for the platform), or the resource that
+   * a policy protects.
+   */
   readonly about: string | undefined
 
   constructor(
@@ -135,6 +138,17 @@ export function failedPrecondition(type: string, description: string, subject?: 
   })
 }
 
+/** Code 9: a policy protects the resource `uid`. The audit log records the attempt, as it records denials. */
+export function forbiddenByPolicy(type: string, description: string, uid: string): ApiError {
+  const { code, message, details } = failedPrecondition(type, description, uid)
+  return new ApiError(code, message, { details, about: uid })
+}
+
+/** Returns whether the audit log records an error: the caller lacks a capability, or a policy forbids the change. */
+export function isAudited({ code, about }: ApiError): boolean {
+  return code === Code.PERMISSION_DENIED || about !== undefined
+}
+
 /** Code 5, for a caller who may know that it is missing. `resourceType` is the schema's, e.g. `iam.chainguard.dev/Group`. */
 export function notFound(
   resourceType: string,
@@ -183,9 +197,10 @@ export function tooSoon(description: string, retryDelayMs: number): ApiError {
   })
 }
 
-/** Code 10: a concurrent change won; the caller may try again. */
-export function aborted(description: string, cause?: unknown): ApiError {
-  return new ApiError(Code.ABORTED, `Aborted: ${description}`, { cause })
+/** Code 10: a concurrent change won; the caller may try again, after `retryDelayMs` where that is given. */
+export function aborted(description: string, cause?: unknown, retryDelayMs?: number): ApiError {
+  const details: Detail[] = retryDelayMs === undefined ? [] : [{ kind: 'RetryInfo', retryDelayMs }]
+  return new ApiError(Code.ABORTED, `Aborted: ${description}`, { details, cause })
 }
 
 /** Code 14: try again after `retryDelayMs`. */
@@ -194,6 +209,13 @@ export function unavailable(description: string, retryDelayMs: number, cause?: u
     details: [{ kind: 'RetryInfo', retryDelayMs }],
     cause,
   })
+}
+
+/** `reason` of a change that may have been made: the database did not confirm its commit. */
+export const OUTCOME_UNKNOWN = 'OUTCOME_UNKNOWN'
+
+export function isOutcomeUnknown(error: unknown): boolean {
+  return error instanceof ApiError && error.reason === OUTCOME_UNKNOWN
 }
 
 /** Code 13: a bug. The caller learns the request id and nothing else; the cause is for the log. */

@@ -4,16 +4,20 @@ export interface Rounds {
   stop(): Promise<void>
 }
 
-/** Does work again and again, never twice at once: a round that is due while one runs is left out. It keeps no process alive. */
+/**
+ * Repeats work, never two rounds at the same time: a round that is due while one runs is left out. It keeps no process alive. `onDone`
+ * follows each round that did not fail.
+ */
 export function every(
   intervalMs: number,
   work: () => Promise<unknown>,
   onError: (error: unknown) => void,
+  onDone: () => void = () => undefined,
 ): Rounds {
   let running: Promise<unknown> | undefined
   const timer = setInterval(() => {
     running ??= work()
-      .catch(onError)
+      .then(onDone, onError)
       .finally(() => {
         running = undefined
       })

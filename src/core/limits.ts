@@ -30,8 +30,25 @@ export const limits = {
   feedMakingMsMax: 15 * MINUTE_MS,
   feedMakingMemoryMib: 512,
   feedsWaitingMax: 100,
+  /** How long a start waits for the lock on a SQLite database that another process has. */
+  serverLockWaitMs: 5 * SECOND_MS,
+  /** Until a process without work ends that reads advisory documents or makes feeds, and a thread that runs long reads of SQLite. */
+  workerProcessIdleMs: MINUTE_MS,
+  readerThreadIdleMs: MINUTE_MS,
+  /** Between two reads of the TLS files, besides those after a change that the system reports. */
+  tlsPollMs: 10 * SECOND_MS,
+  /** A certificate that expires within this time, or within a fifth of its lifetime, is warned of, so often. */
+  tlsExpiryWarningMs: 14 * DAY_MS,
+  tlsExpiryNoticeMs: DAY_MS,
+  /** Free space and inodes of the data directory: less than the first is low, fewer inodes fail `berth admin check`. */
+  diskFreeBytesLow: 2 * GIB,
+  diskFreeFilesMin: 1000,
   /** How long caches may give out a published feed without asking for it again. */
   feedMaxAgeMs: MINUTE_MS,
+  /** A text that a list filters by: a longer one is longer than anything that is stored, and matches nothing. */
+  filterCharsMax: 4 * KIB,
+  /** Characters of the database queries whose results are cached. */
+  cachedQueriesCharsMax: 8 * MIB,
   /** Values of `uidp.ids` in one request. */
   filterIdsMax: 1000,
   /** Results of a list of version 1, which knows no pages. */
@@ -45,6 +62,46 @@ export const limits = {
   /** Helm charts that deploy a repo, and each part of what names one. */
   deploymentChartsMax: 100,
   chartFieldCharsMax: 1024,
+
+  // Connections to PostgreSQL (storage/postgres-connection.ts).
+  /** Connections of requests and background work that a node opens, unless BERTH_DATABASE_POOL_MAX says otherwise; and its bounds. */
+  databasePoolDefault: 16,
+  databasePoolMin: 2,
+  databasePoolMax: 1000,
+  /** One attempt to connect to one server, with TLS, authentication and the look at what kind of server it is. */
+  databaseConnectMs: 3 * SECOND_MS,
+  /** A request waits this long for a connection: for one that becomes free, or for new ones to one server after the other. */
+  databaseAcquireMs: 5 * SECOND_MS,
+  /**
+   * One statement of a request, by the server's `statement_timeout`. With the waits before it and the grace after it shorter than
+   * `handlerTimeoutMs`, so that a caller reads that the database is slow.
+   */
+  databaseStatementMs: 15 * SECOND_MS,
+  /** One statement of background work and of `berth admin`: migrations, garbage collection, imports. */
+  databaseLongStatementMs: HOUR_MS,
+  /** A statement of a request waits this long for a lock (`lock_timeout`; PostgreSQL may wait twice for one row), and one of background work. */
+  databaseLockMsMax: 3 * SECOND_MS,
+  databaseLongLockMsMax: 10 * SECOND_MS,
+  /** The server rolls back a transaction without statements (`idle_in_transaction_session_timeout`). */
+  databaseIdleInTransactionMs: 10 * SECOND_MS,
+  /** The same for background work and `berth admin`. */
+  databaseLongIdleInTransactionMs: MINUTE_MS,
+  /** What this node waits longer than the server's own bound, before it gives up a statement itself. */
+  databaseGraceMs: 2 * SECOND_MS,
+  /** A statement without a response for so long, and whose session does nothing, is on a connection that died without a sign. */
+  databaseSilenceMs: 1500,
+  /** Between two looks for such statements. */
+  databaseLookMs: 500,
+  /** A connection that was idle for so long is tried before it is used, within databaseTryMs. */
+  databaseTrustMs: SECOND_MS,
+  databaseTryMs: SECOND_MS,
+  /** An idle connection is closed after so long, and each one when it is so old. */
+  databaseIdleMs: 10 * SECOND_MS,
+  databaseLifetimeMs: 30 * MINUTE_MS,
+  /** TCP asks a silent database after this long whether it is still there. */
+  databaseKeepAliveMs: 5 * SECOND_MS,
+  /** Connections that are closed get so long to say goodbye. */
+  databaseCloseMs: 2 * SECOND_MS,
 
   // Fields.
   descriptionCharsMax: 512,
@@ -100,12 +157,20 @@ export const limits = {
   /** A whole overlay, and each list and map in it. */
   overlayBytesMax: 128 * KIB,
   overlayEntriesMax: 500,
-  /** A README, in UTF-8: the worst of this length takes a second to check. */
+  /** A README, in UTF-8: the worst of this length takes half a second to check. */
   readmeBytesMax: 64 * KIB,
   /** Addresses and titles of the links in a README, once for each reference to them. */
   readmeLinkCharsMax: 256 * KIB,
   /** Cells of all tables in a README, as many in each row as in the widest. */
   readmeTableCellsMax: 10_000,
+  /** READMEs are checked in worker threads: their number and heap, the longest check, and how long one without work stays. */
+  readmeThreadsMax: 1,
+  readmeThreadHeapMib: 256,
+  readmeCheckMsMax: 10 * SECOND_MS,
+  readmeThreadIdleMs: MINUTE_MS,
+  /** READMEs that wait for their check, and `Retry-After` of those that are refused. */
+  readmesWaitingMax: 50,
+  readmeRetryMs: SECOND_MS,
   /** Sources that are gone through, one copying the next, for a README to show. */
   readmeSourcesMax: 8,
 
@@ -113,6 +178,31 @@ export const limits = {
   /** Name of a repo below the host: `<organization>/<folders>/<repo>`. */
   repoPathCharsMax: 255,
   manifestBytesMax: 4 * MIB,
+  /** Nested objects and lists of a manifest; those of the image specification have four. */
+  manifestDepthMax: 32,
+  /** Values in all objects and lists of a manifest together: twenty for each entry of the largest index. */
+  manifestElementsMax: 100_000,
+  /** Layers of an image, or entries of an index. Runtimes mount some 125 layers (moby); artifacts and build caches have thousands. */
+  manifestDescriptorsMax: 5000,
+  /** Annotations of a manifest: their number, and bytes of their names and values in UTF-8 (as many as Kubernetes takes). */
+  manifestAnnotationsMax: 1000,
+  manifestAnnotationsBytesMax: 256 * KIB,
+  /** A media type or artifact type (RFC 6838, section 4.2: type and subtype of 127 each). */
+  mediaTypeCharsMax: 255,
+  /** Tags that one push of a manifest sets. */
+  manifestTagsMax: 100,
+  /** Larger manifests and image configurations are read in worker threads (ADR 15): their number and heap. */
+  manifestInlineBytesMax: 64 * KIB,
+  manifestThreadsMax: 2,
+  manifestThreadHeapMib: 256,
+  /** Reading one takes no longer, and a thread without work ends after so long. */
+  manifestReadingMsMax: 10 * SECOND_MS,
+  manifestThreadIdleMs: MINUTE_MS,
+  /** Large manifests that are being pushed or read, from before the body is read; of one identity or organization. */
+  largeManifestsMax: 64,
+  largeManifestsPerCallerMax: 16,
+  /** `Retry-After` of a push that is refused because of these two. */
+  largeManifestRetryMs: SECOND_MS,
   /** Tags, repos and referrers in one answer, and bytes of one that lists referrers. */
   registryListMax: 10_000,
   referrersBytesMax: 4 * MIB,
@@ -148,8 +238,10 @@ export const limits = {
   registryWarningCharsMax: 500,
   /** An upload that nobody goes on with for so long is over. */
   uploadIdleMsMax: DAY_MS,
-  /** Whoever writes an upload says so now and then, or else another request may go on with it. */
-  uploadLeaseMs: 30 * SECOND_MS,
+  /** A request that writes an upload renews its claim while bytes come; otherwise another request may continue the upload. */
+  uploadLeaseMs: 5 * SECOND_MS,
+  /** A request that continues an upload waits so long for the one that writes it: at least the lease of one whose node died. */
+  uploadTurnMsMax: 5 * SECOND_MS,
   /** Uploads whose hash is remembered between two requests; of others the bytes are read again at their end. */
   uploadHashesMax: 10_000,
   /** Collection takes what nobody needs after this time, by default and at least. Pushes count on it. */
@@ -174,6 +266,8 @@ export const limits = {
   /** Repos that a scrub names for each blob, and what it lists of each kind. */
   scrubReposMax: 100,
   scrubFindingsMax: 10_000,
+  /** Blobs that a backup or a restore copies at a time. */
+  backupBlobsAtOnce: 4,
   /** How long a client may begin to fetch a blob from the bucket that it was sent to. */
   blobUrlLifetimeMs: 5 * MINUTE_MS,
   /** Parts in which blobs go to S3: all but the last of one size, and as many as one object may have. */
@@ -189,10 +283,31 @@ export const limits = {
   s3ConnectTimeoutMs: 5 * SECOND_MS,
   s3TimeoutMs: 20 * SECOND_MS,
   s3CopyTimeoutMs: 5 * MINUTE_MS,
+  /** `Retry-After` of what a full or failing disk refuses. */
+  storageRetryMs: 30 * SECOND_MS,
+  /** Blobs leave this much of their disk free, or this share of a small one, unless BERTH_DISK_RESERVE says otherwise. */
+  diskReserveBytes: 256 * MIB,
+  diskReservePercent: 5,
+  /** A disk with less free space is full, whatever the reserve. */
+  diskFullBytes: MIB,
+  /** The file that is deleted for garbage collection on a full disk; at most `diskReservePercent` of the disk. */
+  diskBallastBytes: 8 * MIB,
+  /** The free space of a disk is read again after this time, and after so many bytes of one upload. */
+  diskReadingMaxAgeMs: SECOND_MS,
+  diskReadingBytes: 8 * MIB,
+  /** How often a node looks whether a disk is full, or no longer. */
+  diskPollMs: 10 * SECOND_MS,
+  /** Failures of a disk are logged once, until none came for this time. */
+  storageEpisodeMs: MINUTE_MS,
   /** How often a request is made to S3 that fails in a way that may go away; and a read that breaks is taken up again. */
   s3AttemptsMax: 4,
   /** Configuration of an image: it is read for its architecture. */
   imageConfigBytesMax: 4 * MIB,
+  /** Values in all objects and lists of a configuration; one with more is read as none. */
+  imageConfigElementsMax: 20_000,
+  /** Manifests and configurations that one request for an image's size or architectures reads: their number and bytes. */
+  imageManifestsMax: 10_000,
+  imageBytesMax: 64 * MIB,
 
   /** An architecture that the size of an image is asked for. */
   architectureCharsMax: 64,
@@ -205,7 +320,7 @@ export const limits = {
   // Advisory documents: the largest that are published stay below, and reading the worst takes a few seconds.
   advisoryDocumentBytesMax: 64 * MIB,
   /** Of one request: its bytes, and how many documents. */
-  documentsRequestBytesMax: 16 * MIB,
+  documentsRequestBytesMax: 8 * MIB,
   advisoryDocumentsMax: 1000,
   /** Reading one document takes no longer, and no more memory. */
   documentReadingMsMax: 30 * SECOND_MS,
@@ -238,14 +353,21 @@ export const limits = {
   feedBackoffMsMax: 6 * HOUR_MS,
   /** The longest that the server of a feed may ask to be left alone. */
   feedRetryAfterMsMax: DAY_MS,
-  /** Feeds that one node reads at a time, how often it looks for others, and when those of a node that died are free. */
-  feedsAtOnceMax: 2,
+  /**
+   * Feeds that one node reads at a time, and of one organization; how often it looks for others, and when those of a node that died
+   * are free.
+   */
+  feedsAtOnceMax: 3,
+  feedsAtOncePerOrganizationMax: 2,
   feedPollMs: 5 * SECOND_MS,
   feedLeaseMs: MINUTE_MS,
   /** Documents that were not taken whose reasons a feed keeps. */
   feedRejectionsMax: 20,
   /** Feeds whose last success is among the metrics. */
   feedsMeasuredMax: 1000,
+  /** A gauge of /metrics that the database has: time to read it, and how long its last value stands in for one that cannot be read. */
+  metricReadMsMax: 2 * SECOND_MS,
+  metricKeptMsMax: 10 * MINUTE_MS,
   advisoryDepthMax: 64,
   /** Scalars, lists and maps of one document. */
   advisoryValuesMax: 2_000_000,
@@ -290,6 +412,23 @@ export const limits = {
   rateLimitKeysMax: 100_000,
   /** Somebody may ask to be let into an organization again after so long. */
   accessRequestIntervalMs: DAY_MS,
+
+  // Shares of the database connections of a node (ADR 18), in percent of its pool.
+  /** Connections of one organization, of one person without an organization, or of callers that are not known yet. */
+  databaseOrganizationPercentMax: 50,
+  /** Connections in transactions: all of them together wait for locks, and leave the rest to reads. */
+  databaseTransactionsPercentMax: 75,
+  databaseOrganizationTransactionsPercentMax: 25,
+  /** Connections of background jobs: garbage collection, retention, feeds, expiry. */
+  databaseJobsPercentMax: 40,
+  databaseJobTransactionsPercentMax: 25,
+  /** Database operations that wait for a connection, and those of one share. */
+  databaseWaitingMax: 4000,
+  databaseWaitingPerOrganizationMax: 1000,
+  /** How long a request waits for its turn to use a connection. */
+  databaseWaitMsMax: 5 * SECOND_MS,
+  /** A connection whose statement cannot be cancelled within this time is closed. */
+  databaseCancelMsMax: 2 * SECOND_MS,
 
   /** A change that waited longer for others asks again what its caller may do. */
   grantsMaxAgeMs: SECOND_MS,
@@ -341,6 +480,8 @@ export const limits = {
   passkeysMax: 20,
   /** How long the link is good that makes the first account, and one to choose a password. */
   setupLinkMs: DAY_MS,
+  /** Nodes that start within this time of each other print the same setup link. */
+  setupLinkSharedMs: 10 * MINUTE_MS,
   /** Adding and removing ways to sign in asks for a sign-in that is no older. */
   recentSignInMs: 15 * MINUTE_MS,
   /** Between a page that asks for a passkey and its answer, and between a password and the passkey that goes with it. */
@@ -367,7 +508,9 @@ export const limits = {
   outboundBodyBytesMax: 100 * KIB,
   outboundTimeoutMs: 5 * SECOND_MS,
   outboundRedirectsMax: 3,
-  outboundConcurrencyMax: 32,
+  outboundConcurrencyMax: 64,
+  // Servers of one organization that hang leave the rest to others.
+  outboundConcurrencyPerOrganizationMax: 16,
   issuerKeysMaxAgeMs: HOUR_MS,
   /** An unknown `kid` makes us ask the issuer again, at most this often per issuer. */
   issuerKeysRefetchIntervalMs: 30 * SECOND_MS,
@@ -378,9 +521,33 @@ export const limits = {
   headerBytesMax: 32 * KIB,
   /** A body of the REST API and one gRPC message. */
   apiBodyBytesMax: MIB,
+  /**
+   * Request bodies that wait in memory, of one connection and of all of them, until their requests are answered. One client address
+   * never holds more than what it leaves free.
+   */
+  bufferedBytesPerConnectionMax: 40 * MIB,
+  bufferedBytesMax: 128 * MIB,
+  /** A body or message of a method that needs no token: a token of another issuer is the longest. */
+  openBodyBytesMax: 64 * KIB,
   /** A message after decompression. */
   grpcMessageBytesMax: MIB,
+  /** Longer JSON is parsed in steps, between which other requests run. */
+  parsedAtOnceBytesMax: MIB,
+  /** Between two warnings of a proxy that is not trusted. */
+  untrustedProxyNoticeMs: HOUR_MS,
   jsonDepthMax: 32,
+  // The header or payload of a JWT.
+  jwtDepthMax: 16,
+  jwtElementsMax: 4096,
+  /** Values in a JSON body, in all its objects and lists together. */
+  jsonElementsMax: 10_000,
+  /** Paths in one update mask, where it comes as one text. */
+  fieldMaskPathsMax: 500,
+  /** Parameters of a query and a form body together. */
+  queryParametersMax: 2000,
+  /** Nested messages of a gRPC message; its fields in all messages together, values of packed fields included. */
+  protobufDepthMax: 32,
+  protobufElementsMax: 10_000,
   /** Headers must have arrived by then (slow senders). */
   headersTimeoutMs: 10 * SECOND_MS,
   /** A whole request, its body included, must have arrived by then. */
@@ -392,13 +559,52 @@ export const limits = {
   /** A handler that has not answered by then is given up with DEADLINE_EXCEEDED. */
   handlerTimeoutMs: 30 * SECOND_MS,
   concurrentStreamsMax: 250,
-  /** A client that takes nothing of a streamed answer for so long is cut off. */
+  /** Bytes of one HTTP/2 stream that a client may send ahead of their reader. */
+  streamWindowBytes: 64 * KIB - 1,
+  /** Header fields of one request; HTTP/1.1 and HTTP/2. */
+  headerFieldsMax: 128,
+  /** What the HTTP/2 library holds for one connection: streams, header tables, unsent frames. New streams are refused beyond it. */
+  http2SessionMib: 10,
+  /** Entries of one SETTINGS frame. */
+  http2SettingsMax: 32,
+  /** Frames of one connection that break the protocol, and streams that it opens beyond its limits: more end the connection. */
+  http2InvalidFramesMax: 100,
+  http2RejectedStreamsMax: 100,
+  /** Streams that a client of one connection resets: in one go, and each second. More end the connection (CVE-2023-44487). */
+  http2ResetsBurst: 300,
+  http2ResetsPerSecond: 30,
+  /** PING and SETTINGS frames of one connection in a window; more end the connection. */
+  http2ControlFramesMax: 5000,
+  http2ControlWindowMs: 10 * SECOND_MS,
+  /** Open connections, and those of one address. Trusted proxies count for the first only. */
+  connectionsMax: 10_000,
+  connectionsPerAddressMax: 2000,
+  /** Connections that have not sent enough to know their protocol, or not shaken hands: the oldest is closed for a new one. */
+  undecidedConnectionsMax: 1000,
+  /** Connections of one address that are ended for breaking or flooding HTTP/2: after so many in a window it gets no new ones. */
+  abusiveConnectionsPerAddressMax: 20,
+  abuseWindowMs: 10 * SECOND_MS,
+  /** Requests that one HTTP/1.1 connection sends ahead of their replies. */
+  pipelinedRequestsMax: 100,
+  /** A client that reads nothing of its response for so long is disconnected. */
   stalledReplyMs: MINUTE_MS,
+  /** Whole replies that their clients have not taken: beyond it those that wait the longest are cut off. */
+  unreadReplyBytesMax: 64 * MIB,
   /** A body that is streamed ends when its client sends less than so many bytes in so long while it is waited for. */
   streamedBodyWindowMs: 30 * SECOND_MS,
   streamedBodyWindowBytesMin: 16 * KIB,
-  /** Streaming calls (health watches, reflection) need no token and may stay open for ever. */
+  /**
+   * Open calls that may stay open forever and need no token: `Health/Watch` and reflection. Of the server, of one client address, and
+   * of one connection.
+   */
   streamingCallsMax: 1000,
+  streamingCallsPerAddressMax: 100,
+  streamingCallsPerConnectionMax: 20,
+  /** A request message of `Health/Watch` and reflection, and of `Health/Check`, which no budget counts. */
+  streamingMessageBytesMax: 16 * KIB,
+  healthMessageBytesMax: KIB,
+  /** Requests on one reflection stream. */
+  reflectionRequestsMax: 1000,
   /**
    * A connection whose request was refused half-way keeps swallowing what the client still sends for so long: closing at once
    * would reset it, and a reset can overtake the reply that says why.
@@ -406,6 +612,30 @@ export const limits = {
   lingerMs: SECOND_MS,
   /** TCP asks a silent peer after this long whether it is still there. */
   tcpKeepAliveDelayMs: MINUTE_MS,
+  /** A check of /readyz and gRPC health that takes longer has failed. */
+  readinessCheckMs: 3 * SECOND_MS,
+  /** Between two looks at readiness while `Health/Watch` calls are open. */
+  healthWatchMs: 5 * SECOND_MS,
+  /** Spans that wait for export when the server stops get this long. */
+  traceFlushMs: 2 * SECOND_MS,
+  /** Longer values of span attributes are cut. */
+  spanAttributeCharsMax: 256,
+  /** Lines of the access log that wait to be written; more are dropped. */
+  accessLogBufferBytesMax: 4 * MIB,
+  /** Waiting lines of the access log get this long to be written when the server stops. */
+  accessLogFlushMs: SECOND_MS,
+  /** Characters of a `user-agent` in the access log. */
+  loggedUserAgentCharsMax: 120,
+  /** A longer `x-request-id` of a client is replaced. */
+  requestIdCharsMax: 128,
   /** Running requests get this long to finish when the server stops. */
   stopGraceMs: 10 * SECOND_MS,
+  /** After SIGTERM: how long the port serves while `/readyz` is false, until it stops accepting connections (default). */
+  drainDelayMs: 5 * SECOND_MS,
+  /** A connection that has sent nothing when the port stops accepting may still send its request. */
+  undecidedGraceMs: SECOND_MS / 2,
+  /** A shutdown ends so long after the grace of running requests, whatever has not finished. */
+  stopClosingMs: 10 * SECOND_MS,
+  /** Requests that the log names when a shutdown does not finish. */
+  unfinishedNamesMax: 20,
 } as const satisfies Record<string, number>

@@ -87,7 +87,7 @@ const owner = union(
     account_associations.create account_associations.update account_associations.delete
     identity.create identity.update identity.delete
     identity_providers.create identity_providers.update identity_providers.delete identity_providers.scim.manage
-    manifest.create manifest.update manifest.delete tag.create tag.update tag.delete
+    manifest.create manifest.update manifest.delete tag.create tag.update tag.delete repo_policies.update
     apk.create apk.delete vuln_report.create vuln.create
     registry.entitlements.images.add registry.entitlements.images.remove registry.entitlements.images.swap
     libraries.entitlements.create libraries.entitlements.delete

@@ -29,11 +29,11 @@ export function parseOrderBy(
 ): readonly OrderKey[] | { readonly problem: string } {
   const keys: OrderKey[] = []
   if (text.trim() !== '') {
-    const parts = text.split(',')
+    const parts = text.split(',', limits.orderByKeysMax + 1)
     if (parts.length > limits.orderByKeysMax)
       return { problem: `must have at most ${limits.orderByKeysMax} keys` }
     for (const part of parts) {
-      const [field, direction, ...rest] = part.trim().split(/\s+/)
+      const [field, direction, ...rest] = part.trim().split(/\s+/, 3)
       const column = field !== undefined && Object.hasOwn(fields, field) ? fields[field] : undefined
       if (column === undefined) {
         return {

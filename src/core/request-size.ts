@@ -1,4 +1,5 @@
-import type { DescMethod } from '@bufbuild/protobuf'
+import { type DescMethod, getOption } from '@bufbuild/protobuf'
+import { iam } from '#gen/annotations/auth_pb.js'
 import { AdvisoryDocumentsService } from '#gen/berth/vulnerabilities/v1/documents_pb.js'
 import { limits } from './limits.ts'
 
@@ -7,7 +8,9 @@ const takesDocuments: ReadonlySet<DescMethod> = new Set([
   AdvisoryDocumentsService.method.importAdvisoryDocuments,
 ])
 
-/** The bytes that a request of a method may have; `usual` for most. */
+/** Returns the bytes that a request of a method may have; `usual` for most. Methods that anyone may call read less (R28). */
 export function requestBytesMax(method: DescMethod, usual: number): number {
-  return takesDocuments.has(method) ? Math.max(usual, limits.documentsRequestBytesMax) : usual
+  if (takesDocuments.has(method)) return Math.max(usual, limits.documentsRequestBytesMax)
+  const isOpen = getOption(method, iam).mode.case === 'disabled'
+  return isOpen ? Math.min(usual, limits.openBodyBytesMax) : usual
 }

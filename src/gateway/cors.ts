@@ -31,7 +31,8 @@ function preflightReply(origin: string): HttpReply {
     headers: {
       'access-control-allow-origin': origin,
       'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
-      'access-control-allow-headers': 'authorization, content-type, idempotency-key, if-match, if-none-match',
+      'access-control-allow-headers':
+        'authorization, content-type, idempotency-key, if-match, if-none-match, traceparent, tracestate, x-request-id',
       'access-control-max-age': String(PREFLIGHT_SECONDS),
       vary: 'origin',
     },

@@ -12,15 +12,19 @@ import type {
   ServiceTranslation,
   Translator,
 } from '../core/call.ts'
-import { ApiError, aborted, Code, unauthenticated, unimplemented } from '../core/errors.ts'
+import { ApiError, aborted, Code, isAudited, unauthenticated, unimplemented } from '../core/errors.ts'
+import { limits as sharedLimits } from '../core/limits.ts'
 import { joined } from '../core/parts.ts'
+import { useShareOf } from '../core/request-context.ts'
+import { asApiError } from '../core/storage-faults.ts'
+import type { Tracer } from '../core/tracer.ts'
 
 /**
- * The waist. REST and gRPC turn bytes into a message and call `dispatch`; it authenticates, authorizes and calls the handler,
- * in that order (AIP-211), for every protocol the same.
+ * The request pipeline of every protocol: rate limits, authentication, authorization, handler, in this order (AIP-211). What the headers
+ * decide is decided before a codec reads or decodes the body (R28).
  */
 
-export interface WaistOptions<Rule> {
+export interface PipelineOptions<Rule> {
   /** Every method of the contract; one without a handler among `services` answers UNIMPLEMENTED to callers who may call it. */
   readonly methods: readonly DescMethod[]
   readonly services: readonly ServiceImplementation[]
@@ -31,7 +35,19 @@ export interface WaistOptions<Rule> {
   readonly isOpen: (rule: Rule) => boolean
   readonly authenticate: (authorization: string | undefined) => Caller | Promise<Caller>
   readonly readGrants: (caller: Caller) => Grants | undefined | Promise<Grants | undefined>
+  /**
+   * Decides without the message: returns the access where the path or the rule alone decides it, undefined where the message has to.
+   * Throws code 7 if no message could be allowed. `pathScope`: what the path has in the place of the scope.
+   */
+  readonly authorizeHeaders: (
+    rule: Rule,
+    pathScope: string | undefined,
+    caller: Caller,
+    grants: Grants,
+  ) => Access | undefined
   readonly authorize: (rule: Rule, request: Message, caller: Caller, grants: Grants) => Access
+  /** Returns the scope that a request names, undefined if it names none. */
+  readonly scopeOf: (rule: Rule, request: Message) => string | undefined
   /** Asked once per request: before its token is looked at, and when the caller is known. Each rejects with code 8. */
   readonly limits?:
     | {
@@ -39,6 +55,7 @@ export interface WaistOptions<Rule> {
         byIdentity(method: DescMethod, incoming: Incoming, identity: string): Promise<void> | undefined
       }
     | undefined
+  readonly tracer?: Tracer | undefined
   /** Told of each call that a known caller was denied (code 7). */
   readonly denied?: (call: DeniedCall, why: ApiError) => void
   /** Told of each call that ended, with its RPC code, how long it took and, where it is known, the identity that called. */
@@ -52,23 +69,36 @@ export interface WaistOptions<Rule> {
 }
 
 export interface DeniedCall {
-  /** What was asked, and the method as it was called: another one where version 1 asked. */
-  readonly method: DescMethod
+  /** The method as it was called; in version 1 a newer method may decide. */
   readonly called: DescMethod
-  readonly request: Message
+  /** The scope that the request names; undefined where it names none, or its message was not decoded. */
+  readonly scope: string | undefined
   readonly incoming: Incoming
   readonly caller: Caller
 }
 
-export interface Waist {
+/** Runs a call that its headers do not refuse, with its decoded message. */
+export type AdmittedCall = (request: Message) => Promise<Message>
+
+export interface RequestPipeline {
+  /**
+   * Decides on the headers of a call, before its body is read: rate limits, authentication, and whether the caller may call the method
+   * at `pathScope` or, where the path has no scope, anywhere. Throws code 7, 8 or 16. Synchronous if nothing has to be waited for.
+   */
+  readonly authorizeHeaders: AuthorizeHeaders
+  /** `authorizeHeaders` and the call, for callers that have a message already. */
   readonly dispatch: Dispatch
-  /** Rate limits and the token alone, for codecs that look at them before they read the rest of a request. Throws code 8 or 16. */
-  readonly authenticate: (method: DescMethod, incoming: Incoming) => void | Promise<void>
-  /** Counts a call for its address alone, once, before anybody knows whether it needs a token. Throws code 8. */
+  /** Counts a call for its address alone, once, before anything shows whether it needs a token. Throws code 8. */
   readonly admit: (method: DescMethod, incoming: Incoming) => Promise<void> | undefined
 }
 
-export function waist<Rule>(options: WaistOptions<Rule>): Waist {
+export type AuthorizeHeaders = (
+  method: DescMethod,
+  incoming: Incoming,
+  pathScope?: string,
+) => AdmittedCall | Promise<AdmittedCall>
+
+export function requestPipeline<Rule>(options: PipelineOptions<Rule>): RequestPipeline {
   const handlers = new Map<DescMethod, Handler>()
   for (const { service, handlers: byName } of options.services) {
     for (const method of service.methods) {
@@ -117,36 +147,105 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
   const admitOpen = (method: DescMethod, incoming: Incoming) =>
     limits !== undefined && isFirstLook(incoming) ? limits.byAddress(method, incoming) : undefined
 
-  const call = async (
-    method: DescMethod,
-    request: Message,
-    incoming: Incoming,
-    who: { identity: string | undefined },
-  ): Promise<Message> => {
+  /** Reports the end of a step that fails, and fails with it. */
+  const failed = (call: StartedCall, failure: unknown, startMs: number): never => {
+    // Anything but an ApiError or the fault of a disk is a bug: the codec logs it and answers with code 13.
+    const { code } = asApiError(failure, call.incoming.requestId)
+    options.observe(call.method, call.incoming, code, performance.now() - startMs, call.identity)
+    throw failure
+  }
+  const reportDenied = (denied: Omit<DeniedCall, 'incoming'>, incoming: Incoming, failure: unknown) => {
+    if (failure instanceof ApiError && isAudited(failure)) options.denied?.({ ...denied, incoming }, failure)
+  }
+
+  const authorizeCall = (
+    call: StartedCall,
+    pathScope: string | undefined,
+    caller: Caller,
+    grants: Grants | undefined,
+  ): AdmittedCall => {
+    if (grants === undefined) throw goneWith(caller)
+    const { method, incoming } = call
+    const { rule, translate } = entries.get(method)!
+    try {
+      const access = options.authorizeHeaders(rule, pathScope, caller, grants)
+      useShareOf(access?.allowed?.scope ?? '')
+      const known: Known = { called: method, caller, grants }
+      call.access = translate === undefined ? access : undefined
+      return admittedCall(call, known)
+    } catch (failure) {
+      reportDenied({ called: method, scope: pathScope, caller }, incoming, failure)
+      throw failure
+    }
+  }
+
+  const open = (call: StartedCall, pathScope: string | undefined): AdmittedCall | Promise<AdmittedCall> => {
+    const { method, incoming } = call
     const entry = entries.get(method)
     if (entry === undefined) throw unimplemented(`${method.name} is not a method of this server`)
-    const { rule, handler, translate } = entry
-    if (options.isOpen(rule)) {
+    if (options.isOpen(entry.rule)) {
       const admitting = admitOpen(method, incoming)
-      if (admitting !== undefined) await admitting
+      const admitted = admittedCall(call, undefined)
+      return admitting === undefined ? admitted : admitting.then(() => admitted)
+    }
+    const withCaller = (caller: Caller): AdmittedCall | Promise<AdmittedCall> => {
+      call.identity = caller.identity
+      useShareOf(caller.identity)
+      if (call.incoming.record !== undefined) call.incoming.record.identity = caller.identity
+      const grants = options.readGrants(caller)
+      return grants instanceof Promise
+        ? grants.then((found) => authorizeCall(call, pathScope, caller, found))
+        : authorizeCall(call, pathScope, caller, grants)
+    }
+    const caller = identify(method, incoming)
+    return caller instanceof Promise ? caller.then(withCaller) : withCaller(caller)
+  }
+
+  /** `known`: undefined for open methods. */
+  const admittedCall = (call: StartedCall, known: Known | undefined): AdmittedCall => {
+    const decidedMs = performance.now()
+    return async (request) => {
+      const { method, incoming } = call
+      // Waiting for the body is the client's time.
+      const startMs = performance.now() - (decidedMs - call.startMs)
+      try {
+        const isStale = performance.now() - decidedMs > sharedLimits.grantsMaxAgeMs
+        const reply = await run(call, request, known, isStale)
+        options.observe(method, incoming, Code.OK, performance.now() - startMs, call.identity)
+        return reply
+      } catch (failure) {
+        return failed(call, failure, startMs)
+      }
+    }
+  }
+
+  const run = async (
+    { method, incoming, access }: StartedCall,
+    request: Message,
+    decided: Known | undefined,
+    isStale: boolean,
+  ): Promise<Message> => {
+    const { handler, translate } = entries.get(method)!
+    if (decided === undefined)
       return (handler ?? notOffered(method))(
         request,
         new HandledCall(incoming, { method, called: method, request, access: undefined }),
       )
-    }
-    const identified = identify(method, incoming)
-    const caller = identified instanceof Promise ? await identified : identified
-    who.identity = caller.identity
-    const found = options.readGrants(caller)
-    const grants = found instanceof Promise ? await found : found
-    if (grants === undefined) throw goneWith(caller)
-    const known: Known = { called: method, caller, grants }
-    if (translate === undefined) return judged(method, request, incoming, known)
+    // A body that came late counts for what its caller may do now (R12).
+    const known = isStale ? await knownAgain(incoming, method) : decided
+    if (translate === undefined)
+      return callHandler(method, request, incoming, known, isStale ? undefined : access)
     let answered = false
     const ask: Ask = async (asked, init) => {
       // A client may take its time over the parts of an answer, and lose what it may read meanwhile.
-      const asking = answered ? await knownAgain(incoming, known) : known
-      return judged(asked, create(asked.input, init), incoming, asking) as ReturnType<Ask> as never
+      const asking = answered ? await knownUnchanged(incoming, known) : known
+      return callHandler(
+        asked,
+        create(asked.input, init),
+        incoming,
+        asking,
+        undefined,
+      ) as ReturnType<Ask> as never
     }
     const answer = await translate(request, ask, known)
     if (incoming.takesParts !== true) return joined(answer, () => incoming.signal)
@@ -154,62 +253,80 @@ export function waist<Rule>(options: WaistOptions<Rule>): Waist {
     return answer
   }
 
-  /** Parts that were read with different rights would be a list of something that nobody may see, and look whole. */
-  const knownAgain = async ({ authorization }: Incoming, before: Known): Promise<Known> => {
+  const knownAgain = async ({ authorization }: Incoming, called: DescMethod): Promise<Known> => {
     const caller = await options.authenticate(authorization)
     const grants = await options.readGrants(caller)
     if (grants === undefined) throw goneWith(caller)
-    if (!isDeepStrictEqual(grants.holdings, before.grants.holdings))
-      throw aborted('what the caller may do has changed since the answer began')
-    return { called: before.called, caller, grants }
+    return { called, caller, grants }
   }
 
-  /** Authorizes a known caller and calls the handler. */
-  const judged = async (method: DescMethod, request: Message, incoming: Incoming, known: Known) => {
+  /** Throws if the rights of the caller changed: parts read with different rights would look like one list that no caller may see. */
+  const knownUnchanged = async (incoming: Incoming, before: Known): Promise<Known> => {
+    const known = await knownAgain(incoming, before.called)
+    if (!isDeepStrictEqual(known.grants.holdings, before.grants.holdings))
+      throw aborted('what the caller may do has changed since the answer began')
+    return known
+  }
+
+  /** Authorizes a known caller, unless its `decided` access is known as well, and calls the handler. */
+  const callHandler = async (
+    method: DescMethod,
+    request: Message,
+    incoming: Incoming,
+    { called, caller, grants }: Known,
+    decided: Access | undefined,
+  ) => {
     const { rule, handler } = entries.get(method)!
-    const { called, caller, grants } = known
     try {
-      const access = options.authorize(rule, request, caller, grants)
+      const access = decided ?? options.authorize(rule, request, caller, grants)
+      useShareOf(access.allowed?.scope ?? '')
       return await (handler ?? notOffered(method))(
         request,
         new HandledCall(incoming, { method, called, request, access }),
       )
     } catch (failure) {
-      if (failure instanceof ApiError && failure.code === Code.PERMISSION_DENIED)
-        options.denied?.({ method, called, request, incoming, caller }, failure)
+      reportDenied({ called, scope: options.scopeOf(rule, request), caller }, incoming, failure)
       throw failure
     }
   }
 
+  const decide: AuthorizeHeaders = (method, incoming, pathScope) => {
+    const startMs = performance.now()
+    const call: StartedCall = { method, incoming, startMs, identity: undefined, access: undefined }
+    try {
+      const opened = open(call, pathScope)
+      return opened instanceof Promise
+        ? opened.catch((failure: unknown) => failed(call, failure, startMs))
+        : opened
+    } catch (failure) {
+      return failed(call, failure, startMs)
+    }
+  }
+
+  const { tracer } = options
+  const authorizeHeaders: AuthorizeHeaders =
+    tracer === undefined ? decide : (...call) => tracer.span('authorize', {}, () => decide(...call))
+
   return {
+    authorizeHeaders,
     async dispatch(method, request, incoming) {
-      const startMs = performance.now()
-      const who = { identity: undefined }
-      try {
-        const reply = await call(method, request, incoming, who)
-        options.observe(method, incoming, Code.OK, performance.now() - startMs, who.identity)
-        return reply
-      } catch (failure) {
-        // What is no ApiError is a bug: the codec logs it and answers with code 13.
-        const code = failure instanceof ApiError ? failure.code : Code.INTERNAL
-        options.observe(method, incoming, code, performance.now() - startMs, who.identity)
-        throw failure
-      }
+      return (await authorizeHeaders(method, incoming))(request)
     },
-
-    authenticate(method, incoming) {
-      const entry = entries.get(method)
-      if (entry === undefined) return undefined
-      if (options.isOpen(entry.rule)) return admitOpen(method, incoming)
-      const known = identify(method, incoming)
-      return known instanceof Promise ? known.then(() => undefined) : undefined
-    },
-
     admit(method, incoming) {
       admitted.add(incoming)
       return limits?.byAddress(method, incoming)
     },
   }
+}
+
+interface StartedCall {
+  readonly method: DescMethod
+  readonly incoming: Incoming
+  readonly startMs: number
+  /** uid of the caller, once it is known. */
+  identity: string | undefined
+  /** What the headers decided. */
+  access: Access | undefined
 }
 
 /** Who calls what, and what they hold. */
@@ -271,6 +388,10 @@ class HandledCall implements Call {
 
   get idempotencyKey(): string | undefined {
     return this.#incoming.idempotencyKey
+  }
+
+  get record(): Incoming['record'] {
+    return this.#incoming.record
   }
 
   get signal(): AbortSignal | undefined {

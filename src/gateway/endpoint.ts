@@ -1,7 +1,7 @@
 import { create, type DescField, type DescMessage, type DescMethod, type Message } from '@bufbuild/protobuf'
 import { answersVersion, standardMethod } from '../core/standard-method.ts'
 import { type ListWriter, listWriter } from './json-list.ts'
-import { jsonListReader, jsonReader, presentPaths } from './json-reader.ts'
+import { type JsonBody, jsonListReader, jsonReader, type ParsedJson, presentPaths } from './json-reader.ts'
 import { type Dialect, type JsonWriter, jsonWriter } from './json-writer.ts'
 import { assign, queryReader, readValue } from './query-reader.ts'
 import type { Route } from './routes.ts'
@@ -12,8 +12,8 @@ export interface RequestParts {
   readonly values: readonly string[]
   /** Without the `?`; empty when there is none. */
   readonly query: string
-  /** Absent where it was not to be read. */
-  readonly body: Uint8Array | undefined
+  /** Absent where it was not to be read. Long JSON is parsed already. */
+  readonly body: Uint8Array | ParsedJson | undefined
 }
 
 export interface DecodedRequest {
@@ -25,6 +25,8 @@ export interface DecodedRequest {
 /** A route made ready: from the parts of a request to its message, and from the reply to text. */
 export interface Endpoint {
   readonly method: DescMethod
+  /** Index of the path's variable that is the scope; undefined if none is. */
+  readonly scopeIndex: number | undefined
   readonly wantsBody: (contentType: string | undefined) => boolean
   /** Path over body over query. Throws an ApiError with code 3. */
   readonly decode: (parts: RequestParts) => DecodedRequest
@@ -47,8 +49,15 @@ interface BodyRead {
 
 const nothing: BodyRead = { value: undefined, json: undefined }
 
-/** Throws an Error when the route does not fit its request type: a mistake in a schema, found at start. */
-export function compileEndpoint(route: Route, dialect: Dialect = 'current'): Endpoint {
+/**
+ * `scopePath`: where the request has its scope, as names of fields. Throws an Error when the route does not fit its request type: a
+ * mistake in a schema, found at start.
+ */
+export function compileEndpoint(
+  route: Route,
+  dialect: Dialect = 'current',
+  scopePath: readonly string[] = [],
+): Endpoint {
   const { method, template } = route
   const input = method.input
   const bodyField = route.body === '' || route.body === '*' ? undefined : fieldAt(input, route.body)
@@ -77,7 +86,8 @@ export function compileEndpoint(route: Route, dialect: Dialect = 'current'): End
       assign(message, fields, readValue(last, values[index] ?? '', last.jsonName), last.jsonName)
     }
     if (readQuery !== undefined) {
-      if (readsForm && bytes !== undefined) readQuery(message, [query, Buffer.from(bytes).toString('utf8')])
+      if (readsForm && bytes instanceof Uint8Array)
+        readQuery(message, [query, Buffer.from(bytes).toString('utf8')])
       else if (query !== '') readQuery(message, [query])
     }
     if (maskField !== undefined && (message as Fields)[maskField.localName] === undefined) {
@@ -91,8 +101,12 @@ export function compileEndpoint(route: Route, dialect: Dialect = 'current'): End
     return { message, json: given.json }
   }
 
+  const scope = variables.findIndex(
+    (fields) => fields.map(({ localName }) => localName).join('.') === scopePath.join('.'),
+  )
   return {
     method,
+    scopeIndex: scope < 0 ? undefined : scope,
     wantsBody: (contentType) => body !== undefined || (readsForm && isForm(contentType)),
     decode,
     body,
@@ -112,7 +126,7 @@ function bodyReader(
   body: DescMessage,
   field: DescField | undefined,
   dialect: Dialect,
-): (bytes: string | Uint8Array) => BodyRead {
+): (bytes: JsonBody) => BodyRead {
   const unknown = dialect === 'version 1' ? 'ignored' : 'refused'
   if (field?.fieldKind === 'list') {
     const readList = jsonListReader(field, unknown)

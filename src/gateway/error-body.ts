@@ -42,6 +42,14 @@ export function httpStatusOfError(error: ApiError): number {
   return error.httpStatus ?? httpStatusOf(error.code)
 }
 
+/** `retry-after` of an error that says when to try again (RFC 9110, section 10.2.3); otherwise no header. */
+export function retryAfter({ details }: Pick<ApiError, 'details'>): { 'retry-after'?: string } {
+  const retry = details.find((detail) => detail.kind === 'RetryInfo')
+  return retry === undefined
+    ? {}
+    : { 'retry-after': String(Math.max(0, Math.ceil(retry.retryDelayMs / 1000))) }
+}
+
 /**
  * The body of a failed REST call: the status object itself (the spec, "Errors"; AIP-193), ErrorInfo first and then the
  * error's own details. Members of a detail that hold nothing are left out.

@@ -3,6 +3,8 @@
  * Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  */
 
+import { ByteCollector } from '../core/byte-collector.ts'
+
 const prefixBytes = 5
 
 export interface Frame {
@@ -25,23 +27,14 @@ export interface FrameReader {
  * as its prefix is there; nothing of it is kept.
  */
 export function frameReader(payloadBytesMax: number): FrameReader {
-  let pending: Buffer[] = []
-  let pendingBytes = 0
+  const pending = new ByteCollector()
   /** Bytes without which there is nothing new to learn. */
   let wanted = prefixBytes
   return {
     push(chunk) {
-      pendingBytes += chunk.length
-      if (pendingBytes < wanted) {
-        pending.push(chunk)
-        return []
-      }
-      let rest = chunk
-      if (pending.length > 0) {
-        pending.push(chunk)
-        rest = Buffer.concat(pending)
-        pending = []
-      }
+      pending.push(chunk)
+      if (pending.length < wanted) return []
+      let rest = pending.take()
       const frames: Frame[] = []
       wanted = prefixBytes
       while (rest.length >= prefixBytes) {
@@ -57,11 +50,10 @@ export function frameReader(payloadBytesMax: number): FrameReader {
         frames.push({ compressed: flag === 1, payload: rest.subarray(prefixBytes, end) })
         rest = rest.subarray(end)
       }
-      pendingBytes = rest.length
       if (rest.length > 0) pending.push(rest)
       return frames
     },
-    isMidFrame: () => pendingBytes > 0,
+    isMidFrame: () => pending.length > 0,
   }
 }
 

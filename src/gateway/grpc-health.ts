@@ -7,6 +7,8 @@ import {
   HealthListResponseSchema,
 } from '#gen/grpc/health/v1/health_pb.js'
 import { ApiError, Code } from '../core/errors.ts'
+import { every, type Rounds } from '../core/every.ts'
+import { limits } from '../core/limits.ts'
 import type { StreamingCall, StreamingMethod } from './grpc-streaming.ts'
 
 /** https://github.com/grpc/grpc/blob/master/doc/health-checking.md */
@@ -18,27 +20,51 @@ export interface HealthService {
 
 /**
  * The service grpc.health.v1.Health. It begins as NOT_SERVING. It knows `''`, the server as a whole, and the services
- * named; for any other name Check is NOT_FOUND and Watch says SERVICE_UNKNOWN.
+ * named; for any other name Check is NOT_FOUND and Watch says SERVICE_UNKNOWN. `isReady` must not reject: Check and List ask it for each
+ * call, and Watch every `limits.healthWatchMs` while calls are open.
  */
-export function healthService(serviceNames: readonly string[]): HealthService {
+export function healthService(
+  serviceNames: readonly string[],
+  isReady: () => Promise<boolean> = async () => true,
+): HealthService {
   const known = new Set(['', ...serviceNames])
   const watchers = new Set<() => void>()
+  let isStarted = false
   let serving = false
+  let asking: Rounds | undefined
+  const update = async () => {
+    const now = isStarted && (await isReady()) && isStarted
+    if (serving === now) return
+    serving = now
+    for (const notify of watchers) notify()
+  }
+  const watchOn = (notify: () => void) => {
+    watchers.add(notify)
+    asking ??= every(limits.healthWatchMs, update, () => undefined)
+  }
+  const watchOff = (notify: () => void) => {
+    watchers.delete(notify)
+    if (watchers.size > 0) return
+    void asking?.stop()
+    asking = undefined
+  }
   const statusOf = (name: string) => {
     if (!known.has(name)) return HealthCheckResponse_ServingStatus.SERVICE_UNKNOWN
     return serving ? HealthCheckResponse_ServingStatus.SERVING : HealthCheckResponse_ServingStatus.NOT_SERVING
   }
   const answer = (name: string) => create(HealthCheckResponseSchema, { status: statusOf(name) })
 
-  const check = once<HealthCheckRequest>((call, { service }) => {
+  const check = once<HealthCheckRequest>(async (call, { service }) => {
     if (!known.has(service)) {
       call.fail(new ApiError(Code.NOT_FOUND, 'Not found: the server has no such service'))
       return
     }
+    await update()
     call.send(answer(service))
     call.end()
   })
-  const list = once((call) => {
+  const list = once(async (call) => {
+    await update()
     const statuses = Object.fromEntries([...known].map((name) => [name, answer(name)]))
     call.send(create(HealthListResponseSchema, { statuses }))
     call.end()
@@ -49,27 +75,27 @@ export function healthService(serviceNames: readonly string[]): HealthService {
       notify = () => call.send(answer(service))
       notify()
       // What is not known now never will be: the services of a server do not change.
-      if (known.has(service)) watchers.add(notify)
+      if (known.has(service)) watchOn(notify)
+      void update()
     })(call)
-    return { ...receiver, closed: () => void (notify !== undefined && watchers.delete(notify)) }
+    return { ...receiver, closed: () => void (notify !== undefined && watchOff(notify)) }
   }
 
   return {
     methods: [
-      { method: Health.method.check, open: check },
-      { method: Health.method.list, open: list },
-      { method: Health.method.watch, open: watch },
+      { method: Health.method.check, endless: false, open: check },
+      { method: Health.method.list, endless: false, open: list },
+      { method: Health.method.watch, endless: true, open: watch },
     ],
     setServing(value) {
-      if (serving === value) return
-      serving = value
-      for (const notify of watchers) notify()
+      isStarted = value
+      void update()
     },
   }
 }
 
 /** A method that takes exactly one message, and acts on it when the client has ended its side. */
-function once<Request>(act: (call: StreamingCall, request: Request) => void) {
+function once<Request>(act: (call: StreamingCall, request: Request) => void | Promise<void>) {
   return (call: StreamingCall) => {
     const received: Request[] = []
     return {
@@ -80,7 +106,7 @@ function once<Request>(act: (call: StreamingCall, request: Request) => void) {
       halfClosed() {
         const [request] = received
         if (request === undefined) call.fail(notOneMessage())
-        else act(call, request)
+        else void act(call, request)
       },
     }
   }

@@ -1,5 +1,5 @@
 import { promisify } from 'node:util'
-import { gunzip, gzip } from 'node:zlib'
+import { createGunzip, gzip } from 'node:zlib'
 import {
   type DescMessage,
   type DescMethod,
@@ -9,13 +9,16 @@ import {
   toBinary,
 } from '@bufbuild/protobuf'
 import { http } from '#gen/google/api/annotations_pb.js'
+import type { BufferedBody } from '../body-budget.ts'
 import { ApiError, Code, invalidArgument, unimplemented } from '../core/errors.ts'
+import { limits } from '../core/limits.ts'
 import { NUL_REFUSAL, nulIn } from '../core/nul.ts'
 import { type Frame, type FrameFault, frame } from './grpc-frame.ts'
+import { messageTooLarge } from './status.ts'
+import { scanWire } from './wire-scan.ts'
 
 /** From frames to messages and back, with what can be wrong about them. */
 
-const unzip = promisify(gunzip)
 const zip = promisify(gzip)
 
 /** How the messages of one request are encoded. Throws UNIMPLEMENTED for an encoding that is not understood. */
@@ -42,18 +45,12 @@ export function protocolError(description: string): ApiError {
 }
 
 function tooLarge(bytesMax: number): ApiError {
-  return new ApiError(
-    Code.RESOURCE_EXHAUSTED,
-    `Resource exhausted: the message is larger than ${bytesMax} bytes`,
-    {
-      reason: 'MESSAGE_TOO_LARGE',
-    },
-  )
+  return messageTooLarge(`the message is larger than ${bytesMax} bytes`)
 }
 
 /**
- * The message in a frame that is not compressed. Throws INTERNAL when it cannot be decoded, and code 3 when a text in it has
- * U+0000.
+ * Decodes the message in a frame that is not compressed. Throws INTERNAL if it is malformed, and code 3 if it has too many levels or
+ * values, or a text with U+0000.
  */
 export function decode(method: DescMethod, bytes: Uint8Array): Message {
   const message = decodeAny(method.input, bytes)
@@ -62,12 +59,27 @@ export function decode(method: DescMethod, bytes: Uint8Array): Message {
   return message
 }
 
+const wireLimits = { depthMax: limits.protobufDepthMax, elementsMax: limits.protobufElementsMax }
+
 function decodeAny(desc: DescMessage, bytes: Uint8Array): Message {
+  switch (scanWire(desc, bytes, wireLimits)) {
+    case 'depthMax':
+      throw messageTooLarge(`the message is nested more than ${wireLimits.depthMax} levels deep`)
+    case 'elementsMax':
+      throw messageTooLarge(`the message has more than ${wireLimits.elementsMax} fields and values`)
+    case 'malformed':
+      throw malformed(desc)
+  }
   try {
     return fromBinary(desc, bytes)
   } catch {
-    throw protocolError(`the message is no ${desc.typeName}`)
+    // Texts that are not UTF-8.
+    throw malformed(desc)
   }
+}
+
+function malformed({ typeName }: DescMessage): ApiError {
+  return protocolError(`the message is no ${typeName}`)
 }
 
 /** What is wrong with a resource is named from the resource on, as handlers do; it is the body of REST. */
@@ -79,24 +91,37 @@ function refuseNul(method: DescMethod, message: Message): void {
 }
 
 /**
- * The message in a compressed frame, as above. Rejects also with INTERNAL when the call did not name an encoding or the bytes are not
- * gzip, and with RESOURCE_EXHAUSTED when they unpack to more than `bytesMax`.
+ * Decodes the message in a compressed frame, as above. Unpacking stops at `bytesMax`. Rejects also with INTERNAL if the call did not name
+ * an encoding or the bytes are not gzip, with code 3 if they unpack to more, and as `buffered.grow`, which counts what they unpack to.
  */
 export async function decodeCompressed(
   method: DescMethod,
   { payload }: Frame,
   encoding: 'identity' | 'gzip',
   bytesMax: number,
+  buffered?: BufferedBody,
 ): Promise<Message> {
   if (encoding === 'identity') throw protocolError('a compressed message without grpc-encoding')
-  const bytes = await unzip(payload, { maxOutputLength: bytesMax }).catch(
-    (failure: NodeJS.ErrnoException) => {
-      throw failure.code === 'ERR_BUFFER_TOO_LARGE'
-        ? tooLarge(bytesMax)
-        : protocolError('the message is not gzip')
-    },
-  )
+  const bytes = await unpacked(payload, bytesMax, buffered)
   return decode(method, bytes)
+}
+
+async function unpacked(payload: Uint8Array, bytesMax: number, buffered: BufferedBody | undefined) {
+  const unpacking = createGunzip()
+  const pieces: Buffer[] = []
+  let size = 0
+  try {
+    unpacking.end(payload)
+    for await (const piece of unpacking as AsyncIterable<Buffer>) {
+      size += piece.length
+      if (size > bytesMax) throw tooLarge(bytesMax)
+      buffered?.grow(piece.length)
+      pieces.push(piece)
+    }
+  } catch (failure) {
+    throw failure instanceof ApiError ? failure : protocolError('the message is not gzip')
+  }
+  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
 }
 
 /** A frame that is not compressed. */

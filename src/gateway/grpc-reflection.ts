@@ -15,7 +15,8 @@ import {
   type ServerReflectionResponseSchema,
 } from '#gen/grpc/reflection/v1/reflection_pb.js'
 import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.js'
-import { Code } from '../core/errors.ts'
+import { ApiError, Code } from '../core/errors.ts'
+import { limits } from '../core/limits.ts'
 import type { StreamingMethod } from './grpc-streaming.ts'
 
 /** https://github.com/grpc/grpc/blob/master/doc/server-reflection.md */
@@ -29,43 +30,71 @@ export function reflectionMethods(
   serviceNames: readonly string[],
 ): readonly StreamingMethod[] {
   let index: Index | undefined
-  const respond = (request: ServerReflectionRequest) => {
-    // Most servers are never asked, and those that are started long ago.
-    index ??= indexOf(files)
-    return answer(index, serviceNames, request)
-  }
+  const encoded = encodedFiles()
   return [ServerReflection.method, ServerReflectionAlpha.method].map(
     ({ serverReflectionInfo: method }: { serverReflectionInfo: DescMethod }): StreamingMethod => ({
       method,
-      open: (call) => ({
-        message(message) {
-          const request = message as ServerReflectionRequest
-          const output = method.output as typeof ServerReflectionResponseSchema
-          const { host: validHost } = request
-          call.send(
-            create(output, { validHost, originalRequest: request, messageResponse: respond(request) }),
-          )
-        },
-        halfClosed: () => call.end(),
-      }),
+      endless: true,
+      open(call) {
+        const sent = new Set<DescFile>()
+        let requests = 0
+        return {
+          message(message) {
+            requests += 1
+            if (requests > limits.reflectionRequestsMax) return call.fail(tooManyRequests())
+            // Most servers are never asked, and those that are started long ago.
+            index ??= indexOf(files)
+            const request = message as ServerReflectionRequest
+            const output = method.output as typeof ServerReflectionResponseSchema
+            const { host: validHost } = request
+            const messageResponse = answer({ index, serviceNames, encoded, sent }, request)
+            call.send(create(output, { validHost, originalRequest: request, messageResponse }))
+          },
+          halfClosed: () => call.end(),
+        }
+      },
     }),
   )
 }
 
+/** The bytes of each file, made once. */
+function encodedFiles(): (file: DescFile) => Uint8Array {
+  const known = new Map<DescFile, Uint8Array>()
+  return (file) => {
+    const bytes = known.get(file) ?? toBinary(FileDescriptorProtoSchema, file.proto)
+    known.set(file, bytes)
+    return bytes
+  }
+}
+
+function tooManyRequests(): ApiError {
+  const description = `a reflection stream takes at most ${limits.reflectionRequestsMax} requests; open another one`
+  return new ApiError(Code.RESOURCE_EXHAUSTED, `Resource exhausted: ${description}`)
+}
+
+interface Known {
+  readonly index: Index
+  readonly serviceNames: readonly string[]
+  readonly encoded: (file: DescFile) => Uint8Array
+  /** Files that the client of this stream has already: imports are sent once. */
+  readonly sent: Set<DescFile>
+}
+
 type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>['messageResponse']>
 
-function answer(index: Index, serviceNames: readonly string[], request: ServerReflectionRequest): Answer {
+function answer(known: Known, request: ServerReflectionRequest): Answer {
+  const { index, serviceNames } = known
   const { case: kind, value } = request.messageRequest
   switch (kind) {
     case 'listServices':
       return { case: 'listServicesResponse', value: { service: serviceNames.map((name) => ({ name })) } }
     case 'fileByFilename':
-      return fileAnswer(index.files.get(value), value)
+      return fileAnswer(known, index.files.get(value), value)
     case 'fileContainingSymbol':
-      return fileAnswer(index.symbols.get(value), value)
+      return fileAnswer(known, index.symbols.get(value), value)
     case 'fileContainingExtension': {
       const file = index.extensions.get(value.containingType)?.get(value.extensionNumber)
-      return fileAnswer(file, `${value.containingType} extension ${value.extensionNumber}`)
+      return fileAnswer(known, file, `${value.containingType} extension ${value.extensionNumber}`)
     }
     case 'allExtensionNumbersOfType': {
       if (!index.messages.has(value)) return notFound(value)
@@ -80,12 +109,12 @@ function answer(index: Index, serviceNames: readonly string[], request: ServerRe
   }
 }
 
-function fileAnswer(file: DescFile | undefined, asked: string): Answer {
+/** The file, and what it imports as far as the client does not have it. */
+function fileAnswer({ encoded, sent }: Known, file: DescFile | undefined, asked: string): Answer {
   if (file === undefined) return notFound(asked)
-  const fileDescriptorProto = [...withImports([file])].map(({ proto }) =>
-    toBinary(FileDescriptorProtoSchema, proto),
-  )
-  return { case: 'fileDescriptorResponse', value: { fileDescriptorProto } }
+  const files = [...withImports([file])].filter((one) => one === file || !sent.has(one))
+  for (const one of files) sent.add(one)
+  return { case: 'fileDescriptorResponse', value: { fileDescriptorProto: files.map(encoded) } }
 }
 
 function notFound(asked: string): Answer {

@@ -1,7 +1,10 @@
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import type { DescMethod, Message } from '@bufbuild/protobuf'
+import type { BufferedBody } from '../body-budget.ts'
 import { ApiError, Code, unavailable } from '../core/errors.ts'
-import { limits } from '../core/limits.ts'
+import { toApiError } from '../core/storage-faults.ts'
+import { countedAddress } from '../limits/client-address.ts'
+import { OpenCounts } from '../limits/open-counts.ts'
 import { refuseRest } from '../port.ts'
 import type { GrpcContext } from './grpc.ts'
 import { type Frame, frameReader } from './grpc-frame.ts'
@@ -15,7 +18,9 @@ import {
 } from './grpc-message.ts'
 import { errorTrailers, grpcContentType, sendTrailersOnly } from './grpc-reply.ts'
 import { deadlineOf } from './grpc-unary.ts'
-import { deadlineExceeded, toApiError } from './status.ts'
+import { deadlineExceeded } from './status.ts'
+
+const RETRY_DELAY_MS = 5000
 
 /** A call of a method that is answered in the codec. Whatever is sent after its end is dropped. */
 export interface StreamingCall {
@@ -36,6 +41,11 @@ export interface StreamingReceiver {
 
 export interface StreamingMethod {
   readonly method: DescMethod
+  /**
+   * Whether a call may stay open as long as its client likes. Such calls are limited in number; the others must send their request in
+   * time, and are never refused: a balancer that gets no answer to `Health/Check` restarts the server.
+   */
+  readonly endless: boolean
   readonly open: (call: StreamingCall) => StreamingReceiver
 }
 
@@ -54,11 +64,15 @@ export interface StreamingCalls {
 /** Open calls of all streaming methods of one server. */
 export function streamingCalls(context: GrpcContext): StreamingCalls {
   const open = new Set<(failure: unknown) => void>()
+  const admission = endlessCalls(context)
   let stopped = false
   return {
     serve(entry, stream, headers, endOfStream, requestId) {
-      if (stopped || open.size >= limits.streamingCallsMax) {
-        const error = stopped ? stopping() : tooMany()
+      try {
+        if (stopped) throw stopping()
+        if (entry.endless) admission.admit(stream, headers)
+      } catch (refusal) {
+        const error = toApiError(refusal, requestId, context.log)
         sendTrailersOnly(stream, error, context.errorDomain, requestId)
         return
       }
@@ -71,10 +85,47 @@ export function streamingCalls(context: GrpcContext): StreamingCalls {
   }
 }
 
+/** Counts the endless calls of the server, of each client address and of each connection, except that of a trusted proxy. */
+function endlessCalls({ limits, addressOf, isTrustedProxy }: GrpcContext) {
+  const all = new OpenCounts<'all'>(limits.streamingCallsMax)
+  const addresses = new OpenCounts<string>(limits.streamingCallsPerAddressMax)
+  const connections = new OpenCounts<object>(limits.streamingCallsPerConnectionMax)
+  return {
+    /** Counts a call until its stream closes. Fails with RESOURCE_EXHAUSTED if there are too many. */
+    admit(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+      const { session } = stream
+      const peer = session?.socket.remoteAddress
+      const address = addressOf(peer, headers['x-forwarded-for'])
+      const counted: (() => void)[] = []
+      const add = <Key>(counts: OpenCounts<Key>, key: Key) => {
+        if (!counts.add(key)) return false
+        counted.push(() => counts.remove(key))
+        return true
+      }
+      const remove = () => {
+        for (const undo of counted.splice(0)) undo()
+      }
+      const refusal =
+        session !== undefined && !isTrustedProxy(peer) && !add(connections, session)
+          ? tooMany(`one connection may have ${limits.streamingCallsPerConnectionMax} of them`)
+          : !isTrustedProxy(address) && !add(addresses, countedAddress(address))
+            ? tooMany(`one address may have ${limits.streamingCallsPerAddressMax} of them`)
+            : !add(all, 'all')
+              ? tooMany(`the server has ${limits.streamingCallsMax} of them`)
+              : undefined
+      if (refusal !== undefined) {
+        remove()
+        throw refusal
+      }
+      stream.on('close', remove)
+    },
+  }
+}
+
 function serveStreaming(
   context: GrpcContext,
   open: Set<(failure: unknown) => void>,
-  { method, open: openReceiver }: StreamingMethod,
+  { method, endless, open: openReceiver }: StreamingMethod,
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
   endOfStream: boolean,
@@ -116,10 +167,7 @@ function serveStreaming(
     send(message) {
       if (over || stream.destroyed || stream.closed) return
       respond(stream, requestId)
-      if (stream.write(encode(method.output, message))) return
-      // A client that asks without reading the answers has to wait.
-      stream.pause()
-      stream.once('drain', () => stream.resume())
+      stream.write(encode(method.output, message))
     },
     end: () => finish(undefined),
     fail,
@@ -131,10 +179,19 @@ function serveStreaming(
     const encoding = requestEncoding(headers['grpc-encoding'])
     const deadlineMs = deadlineOf(headers)
     // setTimeout cannot wait longer than this; such a deadline is as good as none.
-    if (deadlineMs < 2 ** 31) timer = setTimeout(() => fail(deadlineExceeded()), deadlineMs)
+    const leftMs = endless ? deadlineMs : Math.min(deadlineMs, context.limits.requestTimeoutMs)
+    if (leftMs < 2 ** 31) timer = setTimeout(() => fail(deadlineExceeded()), leftMs)
     receiver = openReceiver(call)
     if (endOfStream) receiver.halfClosed?.()
-    else receive(context, method, stream, encoding, receiver, fail)
+    else {
+      const bounds = endless
+        ? {
+            bytesMax: context.limits.streamingMessageBytesMax,
+            buffered: bufferedBody(context, stream, headers),
+          }
+        : { bytesMax: context.limits.healthMessageBytesMax, buffered: undefined }
+      receive(context, method, stream, encoding, receiver, { ...bounds, fail, isOver: () => over })
+    }
   } catch (failure) {
     fail(failure)
   }
@@ -148,54 +205,98 @@ function respond(stream: ServerHttp2Stream, requestId: string): void {
   )
 }
 
+/** Counts the messages of an endless call. The others are never refused, and so small that nothing needs to count them. */
+function bufferedBody(
+  { addressOf, budget }: GrpcContext,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+): BufferedBody {
+  const { session } = stream
+  const address = addressOf(session?.socket.remoteAddress, headers['x-forwarded-for'])
+  const buffered = budget.open(session ?? stream, address)
+  stream.on('close', () => buffered.release())
+  return buffered
+}
+
+interface Receiving {
+  /** Of one message. */
+  readonly bytesMax: number
+  readonly buffered: BufferedBody | undefined
+  readonly fail: (failure: unknown) => void
+  readonly isOver: () => boolean
+}
+
 function receive(
   { limits }: GrpcContext,
   method: DescMethod,
   stream: ServerHttp2Stream,
   encoding: 'identity' | 'gzip',
   receiver: StreamingReceiver,
-  fail: (failure: unknown) => void,
+  { bytesMax, buffered, fail, isOver }: Receiving,
 ): void {
-  const reader = frameReader(limits.apiBodyBytesMax)
-  // Unpacking takes a while; what comes after has to wait its turn.
-  let turn: Promise<void> | undefined
-  const inTurn = (work: () => void | Promise<void>) => {
-    if (turn !== undefined) {
-      turn = turn.then(work).catch(fail)
-      return
+  const reader = frameReader(bytesMax)
+  let working = Promise.resolve()
+  const take = async (frames: readonly Frame[]) => {
+    for (const [index, one] of frames.entries()) {
+      // One message of a chunk at a time, and none before its client has read the replies to those before.
+      if (index > 0) await new Promise((resolve) => setImmediate(resolve))
+      if (stream.writableNeedDrain) await drained(stream, limits.stalledReplyMs)
+      if (isOver()) return
+      const message = one.compressed
+        ? await decodeCompressed(method, one, encoding, bytesMax)
+        : decode(method, one.payload)
+      receiver.message(message)
     }
+  }
+  stream.on('data', (chunk: Buffer) => {
+    if (isOver()) return
     try {
-      const later = work()
-      if (later !== undefined) turn = later.catch(fail)
+      const frames = reader.push(chunk)
+      if (typeof frames === 'string') throw faultError(frames, bytesMax)
+      buffered?.grow(chunk.length)
+      if (frames.length === 0) return
+      stream.pause()
+      working = take(frames).then(() => {
+        // What is left is the start of a message that is shorter than the limit.
+        buffered?.release()
+        stream.resume()
+      }, fail)
     } catch (failure) {
       fail(failure)
     }
-  }
-  const take = (one: Frame): void | Promise<void> => {
-    if (!one.compressed) return receiver.message(decode(method, one.payload))
-    return decodeCompressed(method, one, encoding, limits.grpcMessageBytesMax).then((message) =>
-      receiver.message(message),
-    )
-  }
-  stream.on('data', (chunk: Buffer) => {
-    const frames = reader.push(chunk)
-    if (typeof frames === 'string') {
-      stream.removeAllListeners('data')
-      fail(faultError(frames, limits.apiBodyBytesMax))
-      return
-    }
-    for (const one of frames) inTurn(() => take(one))
   })
-  stream.on('end', () => {
-    if (reader.isMidFrame()) fail(protocolError('the message is cut off'))
-    else inTurn(() => receiver.halfClosed?.())
+  // The end of an HTTP/2 stream is reported while the stream is paused, too.
+  stream.on('end', () =>
+    working.then(() => {
+      if (reader.isMidFrame()) fail(protocolError('the message is cut off'))
+      else if (!isOver()) receiver.halfClosed?.()
+    }),
+  )
+}
+
+/** Resolves when the client has read what was written, or is gone. One that reads nothing for `timeoutMs` is cut off. */
+function drained(stream: ServerHttp2Stream, timeoutMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), timeoutMs)
+    const done = () => {
+      clearTimeout(timer)
+      stream.off('drain', done)
+      stream.off('close', done)
+      resolve()
+    }
+    stream.on('drain', done)
+    stream.on('close', done)
   })
 }
 
-function stopping(): ApiError {
+export function stopping(): ApiError {
   return unavailable('the server is stopping', 1000)
 }
 
-function tooMany(): ApiError {
-  return new ApiError(Code.RESOURCE_EXHAUSTED, 'Resource exhausted: too many open streams')
+function tooMany(description: string): ApiError {
+  return new ApiError(
+    Code.RESOURCE_EXHAUSTED,
+    `Resource exhausted: too many open streams: ${description}; close some, or try again later`,
+    { reason: 'TOO_MANY_STREAMS', details: [{ kind: 'RetryInfo', retryDelayMs: RETRY_DELAY_MS }] },
+  )
 }

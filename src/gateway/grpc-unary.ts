@@ -1,11 +1,23 @@
-import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import {
+  constants,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2'
 import { type DescMethod, type Message, toBinary } from '@bufbuild/protobuf'
 import type { Incoming } from '../core/call.ts'
 import { type ApiError, invalidArgument, unimplemented } from '../core/errors.ts'
 import { etagOf } from '../core/etag.ts'
+import { fullNameOf } from '../core/method-name.ts'
+import { RequestContext, runInContext } from '../core/request-context.ts'
+import type { RequestRecord } from '../core/request-record.ts'
 import { requestBytesMax } from '../core/request-size.ts'
 import { answersVersion } from '../core/standard-method.ts'
+import { toApiError } from '../core/storage-faults.ts'
+import { countedBody } from '../counted-bytes.ts'
 import type { AddressOf } from '../http.ts'
+import { endWhole } from '../reply-stream.ts'
+import type { AdmittedCall } from './dispatch.ts'
 import type { GrpcContext } from './grpc.ts'
 import { type Frame, frame, frameReader, timeoutMsOf } from './grpc-frame.ts'
 import {
@@ -18,34 +30,35 @@ import {
   requestEncoding,
 } from './grpc-message.ts'
 import { grpcContentType, sendTrailersOnly } from './grpc-reply.ts'
-import { clientWentAway, deadlineExceeded, toApiError } from './status.ts'
+import { clientWentAway, deadlineExceeded } from './status.ts'
 
 /** How far a call has come. */
 type Phase = 'reading' | 'running' | 'answered'
 
 /**
- * What `dispatch` learns of a call. The signal is made when a handler asks for it: a controller costs as much as the
- * rest of a small call's bookkeeping. A class, because an accessor in an object literal gives every object a hidden
+ * What the pipeline reads of a call. A class, because an accessor in an object literal gives every object a hidden
  * class of its own; spreading the object does not copy the signal.
  */
 class UnaryCall implements Incoming {
   readonly protocol = 'grpc'
   readonly requestId: string
   readonly authorization: string | undefined
+  readonly record: RequestRecord | undefined
   replyHeaders: Incoming['replyHeaders'] = undefined
   readonly #addressOf: AddressOf
   readonly #stream: ServerHttp2Stream
   readonly #headers: IncomingHttpHeaders
-  #controller: AbortController | undefined = undefined
-  #aborted: ApiError | undefined = undefined
+  readonly context = new RequestContext()
 
   constructor(
     requestId: string,
     addressOf: AddressOf,
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
+    record: RequestRecord | undefined,
   ) {
     this.requestId = requestId
+    this.record = record
     this.authorization = headers.authorization
     this.#addressOf = addressOf
     this.#stream = stream
@@ -65,20 +78,14 @@ class UnaryCall implements Incoming {
   }
 
   get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController()
-      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted)
-    }
-    return this.#controller.signal
-  }
-
-  abort(reason: ApiError): void {
-    this.#aborted = reason
-    this.#controller?.abort(reason)
+    return this.context.signal
   }
 }
 
-/** Answers one unary call: one frame in, `dispatch`, one frame and trailers out, or an error as trailers only. */
+/**
+ * Answers one unary call: the headers are authorized, then one frame is read and decoded, then one frame and trailers are sent, or an
+ * error as trailers only.
+ */
 export function serveUnary(
   context: GrpcContext,
   method: DescMethod,
@@ -86,30 +93,39 @@ export function serveUnary(
   headers: IncomingHttpHeaders,
   endOfStream: boolean,
   requestId: string,
+  record?: RequestRecord,
 ): void {
   const { limits } = context
-  const incoming = new UnaryCall(requestId, context.addressOf, stream, headers)
+  if (record !== undefined) record.method = fullNameOf(method)
+  const incoming = new UnaryCall(requestId, context.addressOf, stream, headers, record)
   incoming.replyHeaders = context.headersOf(method)
+  const buffered = countedBody(context.budget.open(stream.session ?? stream, incoming.address), record)
   let phase: Phase = 'reading'
   let timer: NodeJS.Timeout | undefined
 
   const fail = (failure: unknown) => {
+    // Unpacking goes on, and counts, for a moment after the call has ended.
+    buffered.release()
     if (phase === 'answered') return
     phase = 'answered'
     clearTimeout(timer)
     const error = toApiError(failure, requestId, context.log)
     sendTrailersOnly(stream, error, context.errorDomain, requestId, incoming.replyHeaders)
   }
-  const expire = () => {
-    const exceeded = deadlineExceeded()
-    fail(exceeded)
-    incoming.abort(exceeded)
+  /** Fails the call, and cancels what its handler waits for. */
+  const cancel = (reason: ApiError) => {
+    fail(reason)
+    incoming.context.abort(reason)
   }
+  const expire = () => cancel(deadlineExceeded())
+  context.openCalls.add(cancel)
   stream.on('close', () => {
+    context.openCalls.delete(cancel)
     if (phase === 'answered') return
     phase = 'answered'
     clearTimeout(timer)
-    incoming.abort(clientWentAway())
+    buffered.release()
+    incoming.context.abort(clientWentAway())
   })
 
   let encoding: 'identity' | 'gzip'
@@ -143,39 +159,43 @@ export function serveUnary(
       if (bytes.length <= context.gzipAboveBytes || !acceptsGzip(headers['grpc-accept-encoding'])) {
         phase = 'answered'
         clearTimeout(timer)
-        sendReply(stream, frame(bytes, false), replyHeaders(method, reply, incoming))
+        sendReply(context, stream, frame(bytes, false), replyHeaders(method, reply, incoming), record)
         return
       }
       gzipFrame(bytes).then((packed) => {
         if (phase === 'answered') return
         phase = 'answered'
         clearTimeout(timer)
-        sendReply(stream, packed, { ...replyHeaders(method, reply, incoming), 'grpc-encoding': 'gzip' })
+        const headers = { ...replyHeaders(method, reply, incoming), 'grpc-encoding': 'gzip' }
+        sendReply(context, stream, packed, headers, record)
       }, fail)
     } catch (failure) {
       fail(failure)
     }
   }
-  const run = (message: Message) => {
+  const run = (call: AdmittedCall, message: Message) => {
+    buffered.release()
     if (phase === 'answered') return
+    // The timer is late when the event loop was busy.
+    if (performance.now() - started >= totalMs) return expire()
     phase = 'running'
-    try {
-      context.dispatch(method, message, incoming).then(succeed, fail)
-    } catch (failure) {
-      fail(failure)
-    }
+    // Events of the stream are not part of the trace.
+    const answer = () => void runInContext(incoming.context, () => call(message)).then(succeed, fail)
+    if (record === undefined) answer()
+    else record.run(answer)
   }
 
   let received: Frame | undefined
   const bytesMax = requestBytesMax(method, limits.apiBodyBytesMax)
   const reader = frameReader(bytesMax)
-  const finish = () => {
+  const finish = (call: AdmittedCall) => {
     if (phase === 'answered') return
     if (reader.isMidFrame()) return fail(protocolError('the message is cut off'))
     if (received === undefined) return fail(notOneMessage())
     if (received.compressed) {
-      decodeCompressed(method, received, encoding, requestBytesMax(method, limits.grpcMessageBytesMax)).then(
-        run,
+      const unpackedMax = requestBytesMax(method, limits.grpcMessageBytesMax)
+      decodeCompressed(method, received, encoding, unpackedMax, buffered).then(
+        (message) => run(call, message),
         fail,
       )
       return
@@ -186,29 +206,50 @@ export function serveUnary(
     } catch (failure) {
       return fail(failure)
     }
-    run(message)
+    run(call, message)
   }
-  if (endOfStream) {
-    finish()
-    return
-  }
-  stream.on('data', (chunk: Buffer) => {
+  const take = (chunk: Buffer) => {
     if (phase === 'answered') return
+    try {
+      buffered.grow(chunk.length)
+    } catch (failure) {
+      return fail(failure)
+    }
     const frames = reader.push(chunk)
     if (typeof frames === 'string') return fail(faultError(frames, bytesMax))
     for (const one of frames) {
       if (received !== undefined) return fail(notOneMessage())
       received = one
     }
-  })
-  stream.on('end', finish)
+  }
+  const read = (call: AdmittedCall) => {
+    if (phase === 'answered') return
+    if (endOfStream) return finish(call)
+    stream.on('data', take)
+    stream.on('end', () => finish(call))
+  }
+  // Until the headers are authorized, what the client sends stays in the flow-control window of its stream.
+  try {
+    const call = runInContext(incoming.context, () => context.authorizeHeaders(method, incoming))
+    if (call instanceof Promise) call.then(read, fail)
+    else read(call)
+  } catch (failure) {
+    fail(failure)
+  }
 }
 
-function sendReply(stream: ServerHttp2Stream, packed: Buffer, headers: OutgoingHttpHeaders): void {
+function sendReply(
+  context: GrpcContext,
+  stream: ServerHttp2Stream,
+  packed: Buffer,
+  headers: OutgoingHttpHeaders,
+  record: RequestRecord | undefined,
+): void {
   if (stream.destroyed || stream.closed) return
+  if (record !== undefined) record.bytesOut = packed.length
   stream.respond(headers, { waitForTrailers: true })
   stream.on('wantTrailers', sendOk)
-  stream.end(packed)
+  endWhole(stream, packed, context, () => stream.close(constants.NGHTTP2_CANCEL))
 }
 
 function replyHeaders(method: DescMethod, reply: Message, incoming: Incoming): OutgoingHttpHeaders {

@@ -1,12 +1,15 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
-import type { Dispatch } from '../core/call.ts'
-import { unimplemented } from '../core/errors.ts'
+import { type BodyBudget, productBudget } from '../body-budget.ts'
+import { type ApiError, unimplemented } from '../core/errors.ts'
 import { limits as productLimits } from '../core/limits.ts'
+import type { RequestRecord } from '../core/request-record.ts'
 import type { AddressOf } from '../http.ts'
 import type { GrpcHandler } from '../port.ts'
+import { type UnreadReplies, unreadReplies } from '../unread-replies.ts'
+import type { AuthorizeHeaders } from './dispatch.ts'
 import { sendHttpError, sendTrailersOnly } from './grpc-reply.ts'
-import { type StreamingMethod, streamingCalls } from './grpc-streaming.ts'
+import { type StreamingMethod, stopping, streamingCalls } from './grpc-streaming.ts'
 import { serveUnary } from './grpc-unary.ts'
 import type { HeadersOf } from './rest.ts'
 import { grpcNeedsPost, type TransportLog, unsupportedGrpcFormat } from './status.ts'
@@ -15,12 +18,24 @@ const GZIP_ABOVE_BYTES = 32 * 1024
 
 /** The limits of core/limits.ts that the codec enforces. */
 export type GrpcLimits = Readonly<
-  Record<'apiBodyBytesMax' | 'grpcMessageBytesMax' | 'requestTimeoutMs' | 'handlerTimeoutMs', number>
+  Record<
+    | 'apiBodyBytesMax'
+    | 'grpcMessageBytesMax'
+    | 'requestTimeoutMs'
+    | 'handlerTimeoutMs'
+    | 'stalledReplyMs'
+    | 'streamingCallsMax'
+    | 'streamingCallsPerAddressMax'
+    | 'streamingCallsPerConnectionMax'
+    | 'streamingMessageBytesMax'
+    | 'healthMessageBytesMax',
+    number
+  >
 >
 
 export interface GrpcOptions {
-  readonly dispatch: Dispatch
-  /** Services whose unary methods go to `dispatch`. */
+  readonly authorizeHeaders: AuthorizeHeaders
+  /** Services whose unary methods go through the request pipeline. */
   readonly services: readonly DescService[]
   /** All names under which a service is called; default: its own. Aliases are routing only. */
   readonly namesOf?: ((service: DescService) => readonly string[]) | undefined
@@ -28,8 +43,14 @@ export interface GrpcOptions {
   readonly streaming?: readonly StreamingMethod[] | undefined
   readonly errorDomain: string
   readonly log: TransportLog
+  /** Counts buffered messages; default: a budget of its own. */
+  readonly budget?: BodyBudget | undefined
+  /** Counts replies until their clients have taken them; default: a count of its own. */
+  readonly unread?: UnreadReplies | undefined
   /** Default: the socket's address as it is. */
   readonly addressOf?: AddressOf | undefined
+  /** Whether an address stands for many clients; default: none does. */
+  readonly isTrustedProxy?: ((address: string | undefined) => boolean) | undefined
   /**
    * Replies longer than this are packed for clients that take gzip; default 32 KiB. Packing a few KiB costs more CPU
    * than the rest of the call.
@@ -43,29 +64,38 @@ export interface GrpcOptions {
 
 /** What every call needs to know of the handler it belongs to. */
 export interface GrpcContext {
-  readonly dispatch: Dispatch
+  readonly authorizeHeaders: AuthorizeHeaders
   readonly errorDomain: string
   readonly log: TransportLog
   readonly addressOf: AddressOf
+  readonly isTrustedProxy: (address: string | undefined) => boolean
   readonly gzipAboveBytes: number
+  readonly budget: BodyBudget
+  readonly unread: UnreadReplies
   readonly limits: GrpcLimits
   readonly headersOf: HeadersOf
+  /** Fail the unary calls that are open. */
+  readonly openCalls: Set<(failure: ApiError) => void>
 }
 
 /**
- * The gRPC codec: puts HTTP/2 streams in front of `dispatch`. Errors arrive as `grpc-status`, `grpc-message` and
+ * The gRPC codec: puts HTTP/2 streams in front of the request pipeline. Errors arrive as `grpc-status`, `grpc-message` and
  * `grpc-status-details-bin`; a path that names no method is UNIMPLEMENTED. A content type other than
  * `application/grpc` and `application/grpc+proto` gets 415, a method other than POST 405.
  */
 export function grpcHandler(options: GrpcOptions): GrpcHandler {
   const context: GrpcContext = {
-    dispatch: options.dispatch,
+    authorizeHeaders: options.authorizeHeaders,
     errorDomain: options.errorDomain,
     log: options.log,
     addressOf: options.addressOf ?? ((socketAddress = '') => socketAddress),
+    isTrustedProxy: options.isTrustedProxy ?? (() => false),
     gzipAboveBytes: options.gzipAboveBytes ?? GZIP_ABOVE_BYTES,
+    budget: options.budget ?? productBudget(),
+    unread: options.unread ?? unreadReplies(),
     limits: { ...productLimits, ...options.limits },
     headersOf: options.headersOf ?? (() => undefined),
+    openCalls: new Set(),
   }
   const unary = new Map<string, DescMethod>()
   for (const service of options.services) {
@@ -81,7 +111,13 @@ export function grpcHandler(options: GrpcOptions): GrpcHandler {
   const calls = streamingCalls(context)
 
   return {
-    handle(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, endOfStream: boolean, requestId: string) {
+    handle(
+      stream: ServerHttp2Stream,
+      headers: IncomingHttpHeaders,
+      endOfStream: boolean,
+      requestId: string,
+      record?: RequestRecord,
+    ) {
       if (!isProtobuf(headers['content-type'] ?? '')) {
         sendHttpError(stream, unsupportedGrpcFormat(), options.errorDomain, requestId)
         return
@@ -93,17 +129,21 @@ export function grpcHandler(options: GrpcOptions): GrpcHandler {
       const path = headers[':path'] ?? ''
       const method = unary.get(path)
       if (method !== undefined) {
-        serveUnary(context, method, stream, headers, endOfStream, requestId)
+        serveUnary(context, method, stream, headers, endOfStream, requestId, record)
         return
       }
       const streamed = streaming.get(path)
       if (streamed !== undefined) {
+        if (record !== undefined) record.method = path.slice(1)
         calls.serve(streamed, stream, headers, endOfStream, requestId)
         return
       }
       sendTrailersOnly(stream, unimplemented('there is no such method'), options.errorDomain, requestId)
     },
     stop: () => calls.stop(),
+    cut() {
+      for (const fail of context.openCalls) fail(stopping())
+    },
   }
 }
 

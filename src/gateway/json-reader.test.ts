@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { allKinds } from '../../test/support/all-kinds.ts'
 import { ApiError } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
-import { jsonReader, presentPaths, spelledPath } from './json-reader.ts'
+import { jsonReader, parseInSteps, presentPaths, spelledPath } from './json-reader.ts'
 
 const read = jsonReader(allKinds)
 
@@ -214,3 +214,34 @@ for (const [body, path, spelled] of spellings) {
     assert.equal(spelledPath(allKinds, JSON.parse(body), path), spelled)
   })
 }
+
+test('a body that is parsed in steps is read or refused as one that is not', async () => {
+  const read = jsonReader(allKinds)
+  for (const body of [
+    '{"text":"a","tagList":["b"]}',
+    '',
+    ' ',
+    '{',
+    '{"text":1}',
+    '{"flag":true,"flag":true}',
+    '\ufeff{}',
+  ]) {
+    const bytes = Buffer.from(body)
+    const outcome = async (work: () => unknown) => {
+      try {
+        return await work()
+      } catch (error) {
+        return String(error)
+      }
+    }
+    assert.deepEqual(
+      await outcome(async () => read(await parseInSteps(bytes))),
+      await outcome(() => read(bytes)),
+      body,
+    )
+  }
+})
+
+test('R28: the place of a mistake behind many lines is named without a list of lines', () => {
+  assert.throws(() => jsonReader(allKinds)(`{${'\n'.repeat(1_000_000)}  x}`), /line 1000001, column 3/)
+})

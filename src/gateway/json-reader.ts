@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { setImmediate } from 'node:timers/promises'
 import {
   create,
   type DescEnum,
@@ -10,11 +11,18 @@ import {
 } from '@bufbuild/protobuf'
 import { invalidArgument } from '../core/errors.ts'
 import { fieldNamed, isLeafMessage } from '../core/field-mask.ts'
+import { hasRepeatedMember, type JsonScan, repeatedMember, scanJson } from '../core/json-scan.ts'
 import { limits } from '../core/limits.ts'
 import { hasNul, NUL_REFUSAL } from '../core/nul.ts'
 import { strictMessages } from '../core/strict-messages.ts'
-import { countMembers, repeatedMember, scanJson } from './json-scan.ts'
-import { inFloatRange, integerRange, parseBytes, parseFloatText, parseInteger } from './scalar-text.ts'
+import {
+  inFloatRange,
+  integerRange,
+  parseBytes,
+  parseFloatText,
+  parseInteger,
+  splitMask,
+} from './scalar-text.ts'
 import { parseDuration, parseTimestamp } from './timestamp.ts'
 
 /** A body that was read. */
@@ -26,10 +34,17 @@ export interface JsonRead<T extends Message = Message> {
 
 /**
  * Reads the JSON of a message, or an empty body as an empty message. Throws an ApiError with code 3, whose violation names
- * the member as the caller wrote it: malformed or too deeply nested JSON, text that is not Unicode or has U+0000, an unknown member, a
+ * the member as the caller wrote it: malformed JSON, too many levels or values, text that is not Unicode or has U+0000, an unknown member, a
  * member given twice, a value of the wrong type or out of range.
  */
-export type JsonReader<T extends Message = Message> = (body: string | Uint8Array) => JsonRead<T>
+export type JsonReader<T extends Message = Message> = (body: JsonBody) => JsonRead<T>
+
+/** A body as it came, or parsed by `parseInSteps`. */
+export type JsonBody = string | Uint8Array | ParsedJson
+
+export interface ParsedJson {
+  readonly json: unknown
+}
 
 /** What becomes of members that a message does not have; in `strictMessages` they are always refused. */
 export type Unknown = 'refused' | 'ignored'
@@ -50,18 +65,29 @@ export function jsonReader<D extends DescMessage>(
 export function jsonListReader(
   field: DescField & { fieldKind: 'list' },
   unknown: Unknown,
-): (body: string | Uint8Array) => { readonly messages: Message[]; readonly json: unknown } {
+): (body: JsonBody) => { readonly messages: Message[]; readonly json: unknown } {
   const read = fieldReader(field, unknown)
   return (body) => {
-    const json = body.length === 0 ? [] : parseBody(body)
+    const isEmpty = (typeof body === 'string' || body instanceof Uint8Array) && body.length === 0
+    const json = isEmpty ? [] : parseBody(body)
     return { messages: read(json, '') as Message[], json }
   }
 }
 
-function parseBody(body: string | Uint8Array): unknown {
-  const text = typeof body === 'string' ? body : utf8(body)
-  // A byte order mark is not part of the text.
-  return parse(text.startsWith('\ufeff') ? text.slice(1) : text)
+function parseBody(body: JsonBody): unknown {
+  if (typeof body === 'object' && 'json' in body) return body.json
+  const scan = scanBody(body)
+  const { text, json } = parseText(body)
+  return refuseRepeated(scan, text, json)
+}
+
+/** Parses a long body as the readers do, in steps between which other requests run. Rejects as a JsonReader throws. */
+export async function parseInSteps(body: Uint8Array): Promise<ParsedJson> {
+  const scan = scanBody(body)
+  await setImmediate()
+  const { text, json } = parseText(body)
+  await setImmediate()
+  return { json: refuseRepeated(scan, text, json) }
 }
 
 /**
@@ -108,20 +134,30 @@ function utf8(body: Uint8Array): string {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
 }
 
-function parse(text: string): unknown {
-  const { depth, members } = scanJson(text)
-  // Before anything recurses.
-  if (depth > limits.jsonDepthMax) {
+/** Before anything is built or recurses. */
+function scanBody(body: string | Uint8Array): JsonScan {
+  const scan = scanJson(body, { depthMax: limits.jsonDepthMax, elementsMax: limits.jsonElementsMax })
+  if (scan.exceeded === 'depthMax')
     throw invalidArgument('', `the body is nested more than ${limits.jsonDepthMax} levels deep`)
-  }
-  let json: unknown
+  if (scan.exceeded === 'elementsMax')
+    throw invalidArgument('', `the body has more than ${limits.jsonElementsMax} values`)
+  return scan
+}
+
+function parseText(body: string | Uint8Array): { readonly text: string; readonly json: unknown } {
+  const whole = typeof body === 'string' ? body : utf8(body)
+  // A byte order mark is not part of the text.
+  const text = whole.startsWith('\ufeff') ? whole.slice(1) : whole
   try {
-    json = JSON.parse(text)
+    return { text, json: JSON.parse(text) }
   } catch (error) {
-    if (text.trim() === '') return {}
+    if (text.trim() === '') return { text, json: {} }
     throw invalidArgument('', `the body is not valid JSON${position(text, error)}`)
   }
-  if (countMembers(json) !== members) throw invalidArgument(repeatedMember(text) ?? '', 'is given twice')
+}
+
+function refuseRepeated(scan: JsonScan, text: string, json: unknown): unknown {
+  if (hasRepeatedMember(scan, json)) throw invalidArgument(repeatedMember(text) ?? '', 'is given twice')
   return json
 }
 
@@ -129,8 +165,14 @@ function parse(text: string): unknown {
 function position(text: string, error: unknown): string {
   const match = /at position (\d+)/.exec(error instanceof Error ? error.message : '')
   if (match === null) return ''
-  const before = text.slice(0, Number(match[1])).split('\n')
-  return ` (line ${before.length}, column ${before.at(-1)!.length + 1})`
+  const at = Number(match[1])
+  let line = 1
+  let lineStart = 0
+  for (let end = text.indexOf('\n'); end >= 0 && end < at; end = text.indexOf('\n', lineStart)) {
+    line++
+    lineStart = end + 1
+  }
+  return ` (line ${line}, column ${at - lineStart + 1})`
 }
 
 /** Reads one JSON value; `at` is its path as the caller spelled it. */
@@ -370,7 +412,7 @@ function wellKnownReader(desc: DescMessage): ValueReader | undefined {
         return Object.assign(create(desc), duration)
       }
     case 'google.protobuf.FieldMask':
-      return (json, at) => Object.assign(create(desc), { paths: maskPaths(text(json, at)) })
+      return (json, at) => Object.assign(create(desc), { paths: maskPaths(text(json, at), at) })
     case 'google.protobuf.Empty':
       return undefined
     default:
@@ -380,9 +422,10 @@ function wellKnownReader(desc: DescMessage): ValueReader | undefined {
 }
 
 /** The paths of a field mask in JSON, as proto names; an empty text has none. */
-function maskPaths(mask: string): string[] {
-  if (mask === '') return []
-  return mask.split(',').map((path) => path.trim().replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
+function maskPaths(mask: string, at: string): string[] {
+  const paths = splitMask(mask)
+  if (paths === undefined) throw wrong(at, `must have at most ${limits.fieldMaskPathsMax} paths`)
+  return paths.map((path) => path.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
 }
 
 function join(at: string, name: string): string {

@@ -8,8 +8,9 @@ import {
 } from '@bufbuild/protobuf'
 import { invalidArgument } from '../core/errors.ts'
 import { fieldNamed } from '../core/field-mask.ts'
+import { limits } from '../core/limits.ts'
 import { hasNul, NUL_REFUSAL } from '../core/nul.ts'
-import { integerRange, parseBytes, parseFloatText, parseInteger } from './scalar-text.ts'
+import { integerRange, parseBytes, parseFloatText, parseInteger, splitMask } from './scalar-text.ts'
 import { parseDuration, parseTimestamp } from './timestamp.ts'
 
 /**
@@ -29,11 +30,14 @@ export function queryReader(desc: DescMessage, bound: readonly string[]): QueryR
   return (message, texts) => {
     // Two spellings of one field are the same field.
     const seen = new Set<string>()
+    let parameters = 0
     for (const text of texts) {
       let start = 0
       while (start < text.length) {
         let end = text.indexOf('&', start)
         if (end < 0) end = text.length
+        if (end > start && ++parameters > limits.queryParametersMax)
+          throw invalidArgument('', `the query has more than ${limits.queryParametersMax} parameters`)
         if (end > start) readPair(desc, message, text.slice(start, end), isBound, seen)
         start = end + 1
       }
@@ -177,7 +181,9 @@ function readMessage(desc: DescMessage, text: string, shown: string): unknown {
       // As they were written, for what is told of them: either spelling of a field is known where they are looked at.
       return text === ''
         ? undefined
-        : Object.assign(create(desc), { paths: text.split(',').map((path) => path.trim()) })
+        : Object.assign(create(desc), {
+            paths: orRefuse(splitMask(text), shown, `must have at most ${limits.fieldMaskPathsMax} paths`),
+          })
     default:
       throw invalidArgument(shown, 'has fields of its own and takes no value')
   }

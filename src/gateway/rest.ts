@@ -1,20 +1,27 @@
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf'
-import type { Dispatch, Incoming } from '../core/call.ts'
-import { ApiError, Code, internal, invalidArgument, withFields } from '../core/errors.ts'
+import type { Incoming } from '../core/call.ts'
+import { ApiError, Code, invalidArgument, withFields } from '../core/errors.ts'
 import { etagOf, lists } from '../core/etag.ts'
 import { limits } from '../core/limits.ts'
+import { fullNameOf } from '../core/method-name.ts'
 import { nextPart } from '../core/parts.ts'
+import { currentContext } from '../core/request-context.ts'
+import type { RequestRecord } from '../core/request-record.ts'
 import { requestBytesMax } from '../core/request-size.ts'
+import { toApiError } from '../core/storage-faults.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { withCors } from './cors.ts'
+import type { AdmittedCall, AuthorizeHeaders } from './dispatch.ts'
 import { compileEndpoint, type DecodedRequest, type Endpoint, isForm } from './endpoint.ts'
-import { errorBody, httpStatusOfError } from './error-body.ts'
-import { spelledPath } from './json-reader.ts'
+import { errorBody, httpStatusOfError, retryAfter } from './error-body.ts'
+import { type ParsedJson, parseInSteps, spelledPath } from './json-reader.ts'
 import { type Route, routeLookup, routesOf } from './routes.ts'
 import { deadlineExceeded } from './status.ts'
 
 export interface RestOptions {
-  readonly dispatch: Dispatch
+  readonly authorizeHeaders: AuthorizeHeaders
+  /** Where the request of a method has its scope, as names of fields; undefined for methods without one. */
+  readonly scopePathOf?: (method: DescMethod) => readonly string[] | undefined
   /** Their google.api.http options are the routes. */
   readonly services: readonly DescService[]
   /** What every answer of a method has in its headers, an error too; lower-case names. */
@@ -24,31 +31,35 @@ export interface RestOptions {
   /** `domain` of the ErrorInfo in every error, and the realm of the challenge. */
   readonly errorDomain: string
   readonly log: { error(fields: object, message: string): void }
-  /** Runs before anything of the request is decoded, so that a bad token is refused first; throws an ApiError. */
-  readonly precheck?: (method: DescMethod, incoming: Incoming) => void | Promise<void>
   /** Origins whose pages may call the API from a browser, exactly as browsers send them; none by default. */
   readonly cors?: { readonly origins: readonly string[] }
   /** How long a handler may take, in milliseconds; default `limits.handlerTimeoutMs`. Afterwards the answer is code 4. */
   readonly handlerTimeoutMs?: number
 }
 
-/** What `dispatch` learns of a request. A class, because accessors in object literals are slow. */
+/** What the pipeline reads of a request. A class, because accessors in object literals are slow. */
 export class RestCall implements Incoming {
   readonly protocol = 'rest'
   readonly takesParts = true
   readonly requestId: string
   readonly authorization: string | undefined
+  readonly record: RequestRecord | undefined
   replyHeaders: Incoming['replyHeaders'] = undefined
   readonly #request: HttpRequest
 
   constructor(request: HttpRequest) {
     this.requestId = request.id
     this.authorization = request.headers.authorization
+    this.record = request.record
     this.#request = request
   }
 
   get address(): string {
     return this.#request.address
+  }
+
+  get signal(): AbortSignal | undefined {
+    return currentContext()?.signal
   }
 
   get ifMatch(): string | undefined {
@@ -76,19 +87,22 @@ const emptyReply: HttpReply = Object.freeze({
 })
 
 /**
- * The REST API of the services: transcodes between HTTP and `dispatch` (google.api.http, AIP-127) and knows no resource.
+ * The REST API of the services: transcodes between HTTP and the request pipeline (google.api.http, AIP-127) and knows no resource.
  * Every answer, errors included, is a reply: the handler does not throw and its promise does not reject. A HEAD is answered
  * like the GET; leaving out the body is left to the server. Throws an Error here when the schemas' routes are ambiguous or
  * do not fit their messages.
  */
 export function restHandler(options: RestOptions): HttpHandler {
-  const { dispatch, services, versionOne = [], precheck, cors } = options
+  const { authorizeHeaders, services, versionOne = [], cors } = options
   const { handlerTimeoutMs = limits.handlerTimeoutMs } = options
   const routes = routesOf(services)
   const lookup = routeLookup(routes, versionAliases)
   const isOld = ({ method }: Route) => versionOne.includes(method.parent)
   const endpoints = new Map<Route, Endpoint>(
-    routes.map((route) => [route, compileEndpoint(route, isOld(route) ? 'version 1' : 'current')]),
+    routes.map((route) => [
+      route,
+      compileEndpoint(route, isOld(route) ? 'version 1' : 'current', options.scopePathOf?.(route.method)),
+    ]),
   )
 
   const handler: HttpHandler = (request) => {
@@ -101,27 +115,35 @@ export function restHandler(options: RestOptions): HttpHandler {
     if (found.kind !== 'route') return refuseRoute(found, request, options)
 
     const endpoint = endpoints.get(found.route)!
+    if (request.record !== undefined) {
+      request.record.method = fullNameOf(endpoint.method)
+      request.record.route = found.route.template.text
+    }
     const incoming = new RestCall(request)
     incoming.replyHeaders = options.headersOf?.(endpoint.method)
     let decoded: DecodedRequest | undefined
     const fail = (error: unknown): HttpReply =>
-      told(errorReply(inCallersWords(error, endpoint, decoded), request, options), incoming)
-    const finish = (body: Uint8Array | undefined): Promise<HttpReply> => {
+      withReplyHeaders(errorReply(inCallersWords(error, endpoint, decoded), request, options), incoming)
+    const finish = (call: AdmittedCall, body: Uint8Array | ParsedJson | undefined): Promise<HttpReply> => {
       decoded = endpoint.decode({ values: found.values, query: mark < 0 ? '' : url.slice(mark + 1), body })
-      const reply = dispatch(endpoint.method, decoded.message, incoming)
-      return inTime(reply, handlerTimeoutMs).then((message) =>
-        told(render(endpoint, message, request, handlerTimeoutMs), incoming),
+      return inTime(call(decoded.message), handlerTimeoutMs).then((message) =>
+        withReplyHeaders(render(endpoint, message, request, handlerTimeoutMs), incoming),
       )
     }
-    const run = (): Promise<HttpReply> =>
-      endpoint.wantsBody(request.headers['content-type'])
-        ? request.body(requestBytesMax(endpoint.method, limits.apiBodyBytesMax)).then(finish)
-        : finish(undefined)
+    const readBody = async (call: AdmittedCall): Promise<HttpReply> => {
+      const body = await request.body(requestBytesMax(endpoint.method, limits.apiBodyBytesMax))
+      const isLong = body.length > limits.parsedAtOnceBytesMax && endpoint.body !== undefined
+      return finish(call, isLong ? await parseInSteps(body) : body)
+    }
+    const run = (call: AdmittedCall): Promise<HttpReply> =>
+      endpoint.wantsBody(request.headers['content-type']) ? readBody(call) : finish(call, undefined)
 
     // No `async`: a GET gets from here to its handler without waiting.
     try {
-      const checking = precheck?.(endpoint.method, incoming)
-      return (checking === undefined ? run() : checking.then(run)).catch(fail)
+      const { scopeIndex } = endpoint
+      const pathScope = scopeIndex === undefined ? undefined : found.values[scopeIndex]
+      const call = authorizeHeaders(endpoint.method, incoming, pathScope)
+      return (call instanceof Promise ? call.then(run) : run(call)).catch(fail)
     } catch (error) {
       return fail(error)
     }
@@ -129,10 +151,14 @@ export function restHandler(options: RestOptions): HttpHandler {
   return cors === undefined ? handler : withCors(handler, cors.origins)
 }
 
-/** The reply, or code 4 when it takes too long. What the handler does afterwards nobody hears of. */
+/** Returns the reply, or fails with code 4 when it takes too long, which cancels what the handler waits for. */
 export function inTime<T extends Message>(reply: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(deadlineExceeded()), ms)
+    const timer = setTimeout(() => {
+      const exceeded = deadlineExceeded()
+      reject(exceeded)
+      currentContext()?.abort(exceeded)
+    }, ms)
     reply.then(
       (message) => {
         clearTimeout(timer)
@@ -146,7 +172,7 @@ export function inTime<T extends Message>(reply: Promise<T>, ms: number): Promis
   })
 }
 
-export function told(reply: HttpReply, { replyHeaders }: Incoming): HttpReply {
+export function withReplyHeaders(reply: HttpReply, { replyHeaders }: Incoming): HttpReply {
   return replyHeaders === undefined ? reply : { ...reply, headers: { ...reply.headers, ...replyHeaders } }
 }
 
@@ -204,20 +230,11 @@ export function errorReply(
   request: HttpRequest,
   options: Pick<RestOptions, 'errorDomain' | 'log'>,
 ): HttpReply {
-  let answer: ApiError
-  if (error instanceof ApiError) {
-    answer = error
-  } else {
-    options.log.error({ requestId: request.id, err: error }, 'a request failed unexpectedly')
-    answer = internal(request.id, error)
-  }
-  const headers: Record<string, string> = { ...jsonHeaders }
+  const answer = toApiError(error, request.id, options.log)
+  if (request.record !== undefined) request.record.code = answer.code
+  const headers: Record<string, string> = { ...jsonHeaders, ...retryAfter(answer) }
   if (answer.code === Code.UNAUTHENTICATED) {
     headers['www-authenticate'] = challenge(options.errorDomain, request.headers.authorization !== undefined)
-  }
-  for (const detail of answer.details) {
-    if (detail.kind === 'RetryInfo')
-      headers['retry-after'] = String(Math.max(0, Math.ceil(detail.retryDelayMs / 1000)))
   }
   return {
     status: httpStatusOfError(answer),

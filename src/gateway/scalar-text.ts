@@ -1,4 +1,5 @@
 import { ScalarType } from '@bufbuild/protobuf'
+import { limits } from '../core/limits.ts'
 
 /** What a scalar of 32 or 64 bits may hold, inclusive, and how its type is called in an error. */
 interface IntegerRange {
@@ -65,12 +66,20 @@ export function inFloatRange(scalar: ScalarType, value: number): number | undefi
   return Number.isFinite(single) ? single : undefined
 }
 
-const base64Text = /^[A-Za-z0-9+/_-]*={0,2}$/
-
 /** Base64, standard or URL-safe, with or without padding; undefined when the text is none. */
 export function parseBytes(text: string): Uint8Array | undefined {
-  if (!base64Text.test(text)) return undefined
-  const digits = text.replace(/=+$/, '').length
-  if (digits % 4 === 1 || (digits !== text.length && text.length % 4 !== 0)) return undefined
-  return new Uint8Array(Buffer.from(text, 'base64'))
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
+  const digits = text.length - padding
+  if (digits % 4 === 1 || (padding > 0 && text.length % 4 !== 0)) return undefined
+  // The decoder skips what is no digit, and takes other characters for their last byte: either shows in the lengths.
+  if (Buffer.byteLength(text) !== text.length) return undefined
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.length === Math.floor((digits * 3) / 4) ? new Uint8Array(bytes) : undefined
+}
+
+/** The paths of a field mask that comes as one text; undefined if they are too many. */
+export function splitMask(mask: string): string[] | undefined {
+  if (mask === '') return []
+  const paths = mask.split(',', limits.fieldMaskPathsMax + 1)
+  return paths.length > limits.fieldMaskPathsMax ? undefined : paths.map((path) => path.trim())
 }

@@ -1,4 +1,4 @@
-import { ApiError, Code, internal } from '../core/errors.ts'
+import { ApiError, Code } from '../core/errors.ts'
 
 /**
  * Errors of the transport: what goes wrong before a request is a request. Their RPC code alone does not say the HTTP status, so
@@ -19,9 +19,32 @@ export function bodyTooLarge(bytesMax: number): ApiError {
   return invalid(`the body is larger than ${bytesMax} bytes`, 'BODY_TOO_LARGE', 413)
 }
 
+/** A gRPC message that passes a limit. Not RESOURCE_EXHAUSTED, which asks clients to try the same again later. */
+export function messageTooLarge(description: string): ApiError {
+  return invalid(description, 'MESSAGE_TOO_LARGE', 413)
+}
+
 /** 431: all headers together are larger than the server reads. */
 export function headersTooLarge(bytesMax: number): ApiError {
   return invalid(`the headers are larger than ${bytesMax} bytes`, 'HEADERS_TOO_LARGE', 431)
+}
+
+/** 431: the request has more header fields than the server reads. */
+export function tooManyHeaders(fieldsMax: number): ApiError {
+  return invalid(`the request has more than ${fieldsMax} header fields`, 'HEADERS_TOO_LARGE', 431)
+}
+
+/** 503: the client sends requests faster than it takes their replies. */
+export function tooManyPipelined(requestsMax: number): ApiError {
+  return new ApiError(
+    Code.RESOURCE_EXHAUSTED,
+    `Resource exhausted: more than ${requestsMax} requests of this connection wait for their replies; send fewer at a time`,
+    {
+      reason: 'TOO_MANY_REQUESTS_AHEAD',
+      httpStatus: 503,
+      details: [{ kind: 'RetryInfo', retryDelayMs: 1000 }],
+    },
+  )
 }
 
 /** 408: the request did not arrive in time. */
@@ -80,16 +103,4 @@ export function isGrpcContentType(contentType: string | undefined): boolean {
 export interface TransportLog {
   error(fields: object, message: string): void
   debug(fields: object, message: string): void
-}
-
-/**
- * What the caller learns of a failure: an ApiError as it is, anything else as code 13 with the request id. The cause
- * of a code 13 goes to the log.
- */
-export function toApiError(failure: unknown, requestId: string, log: TransportLog): ApiError {
-  const error = failure instanceof ApiError ? failure : internal(requestId, failure)
-  if (error.code === Code.INTERNAL && error.cause !== undefined) {
-    log.error({ requestId, err: error.cause }, 'request failed')
-  }
-  return error
 }

@@ -36,6 +36,7 @@ export async function storeAnonymous({ db, clock }: Pick<Store, 'db' | 'clock'>)
       relationship_data: new Uint8Array(0),
       issuer: '',
       subject: '',
+      registered_through: '',
       last_seen_ms: now,
       created_ms: now,
       updated_ms: now,

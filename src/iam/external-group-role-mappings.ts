@@ -30,6 +30,7 @@ import type { ExternalGroupRoleMappingRow, IdentityProviderRow } from '../storag
 import { holdRole } from './hold-role.ts'
 import { IDENTITY_PROVIDER_TYPE } from './identity-providers.ts'
 import { checkText } from './oidc-configuration.ts'
+import { requireWhatPersonsHold } from './persons-of-issuer.ts'
 
 /**
  * Mappings of external groups: whoever an identity provider reports as a member of one of its groups gets a role in the
@@ -45,7 +46,8 @@ const KIND: Kind<'external_group_role_mappings', typeof ExternalGroupRoleMapping
   toMessage: toMapping,
 }
 
-export function externalGroupRoleMappingsService(store: Store) {
+/** `ownIssuer`: the address of the token service. */
+export function externalGroupRoleMappingsService(store: Store, ownIssuer: string) {
   const { db, clock, uids } = store
 
   /** The provider that mappings are made or deleted in, kept from being deleted meanwhile. Throws code 5. */
@@ -94,9 +96,10 @@ export function externalGroupRoleMappingsService(store: Store) {
         store,
         call,
         async (tx) => {
-          const { parent: organization } = await holdProvider(tx, provider)
+          const { parent: organization, issuer } = await holdProvider(tx, provider)
           refuseIfAny(...checkMapping(mapping, organization))
           await holdRole(store, tx, call, organization as Uid, mapping.roleUid)
+          await requireWhatPersonsHold(store, tx, call, organization as Uid, { issuer, ownIssuer })
           const now = clock()
           const row: ExternalGroupRoleMappingRow = {
             root: rootOf(provider),

@@ -4,6 +4,7 @@ import type { Call } from '../core/call.ts'
 import { invalidArgument, notFound, tooSoon } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { parseUid } from '../core/uid.ts'
+import { type VerifiedEmail, verifiedEmailOf } from '../core/vouching.ts'
 import type { Tx } from '../storage/db.ts'
 import { mutate } from '../storage/mutation.ts'
 import { organizationNamed } from '../storage/roots.ts'
@@ -21,16 +22,19 @@ import { GROUP_TYPE } from './parent-group.ts'
 export function groupAccess(store: Store, blockedDomains: readonly string[]) {
   const { db } = store
 
-  const domainOf = async (call: Call): Promise<string | undefined> => {
-    const identity = await readResource(db, 'identities', accessOf(call).caller.identity)
-    return employerDomain(identity?.email ?? '', blockedDomains)
+  const emailOf = async (call: Call): Promise<VerifiedEmail> => {
+    const { caller, grants } = accessOf(call)
+    const identity = await readResource(db, 'identities', caller.identity)
+    return verifiedEmailOf(grants.voucher, identity?.email ?? '')
   }
 
   /** The caller's organization. Throws code 5. */
   const employer = async (call: Call): Promise<GroupRow> => {
-    const domain = await domainOf(call)
+    const email = await emailOf(call)
+    const domain = employerDomain(email.address, blockedDomains)
     const named = domain === undefined ? undefined : await organizationNamed(db.kysely, domain)
-    const row = named === undefined ? undefined : await readResource(db, 'groups', named)
+    const row =
+      named !== undefined && email.countsIn(named) ? await readResource(db, 'groups', named) : undefined
     if (row?.verified !== 1 || row.status === OrgStatus.SUSPENDED) throw none()
     return row
   }
@@ -46,7 +50,7 @@ export function groupAccess(store: Store, blockedDomains: readonly string[]) {
     async checkEligibility(_request: object, call: Call) {
       return {
         $typeName: 'chainguard.platform.iam.v2beta1.CheckEligibilityResponse' as const,
-        eligible: (await domainOf(call)) !== undefined,
+        eligible: employerDomain((await emailOf(call)).address, blockedDomains) !== undefined,
       }
     },
 

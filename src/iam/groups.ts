@@ -8,7 +8,14 @@ import {
   OrgKind,
   OrgStatus,
 } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { accessOf, allowed, isNarrowed, isPlatformAdministrator, nameFor } from '../core/allowed.ts'
+import {
+  accessOf,
+  allowed,
+  isNarrowed,
+  isPlatformAdministrator,
+  nameFor,
+  requirePerson,
+} from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
 import {
   alreadyExists,
@@ -22,11 +29,13 @@ import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
 import { updated } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { parentOf, rootOf, type Uid } from '../core/uid.ts'
+import { type RecordedProvider, recordOf } from '../core/vouching.ts'
 import { deleteAdvisoryRemains } from '../storage/advisory-remains.ts'
 import type { Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import { deleteRegistrySettings } from '../storage/registry-remains.ts'
+import { requireMayFreePath } from '../storage/repo-policies.ts'
 import { deleteLimits } from '../storage/resource-limits.ts'
 import { organizationNamed } from '../storage/roots.ts'
 import {
@@ -112,7 +121,7 @@ export function groupsService(store: Store, { openOrganizations, blockedEmailDom
           refuseIfAny(checkName(group.name), checkDescription(group.description), checkKind(group.kind))
           const row =
             held === undefined
-              ? await foundOrganization(store, tx, group, accessOf(call).caller.identity)
+              ? await foundOrganization(store, tx, group, founderOf(call))
               : await addGroup(store, tx, held, group)
           return { uid: row.uid, answer: await groupMessage(db, row, tx) }
         },
@@ -136,6 +145,8 @@ export function groupsService(store: Store, { openOrganizations, blockedEmailDom
           refuseIfAny(checkName(next.name), checkDescription(next.description), checkKind(next.kind))
           refuseOperatorFields(call, current, next, row.parent === '')
           name = next.name
+          if (name !== row.name)
+            await requireMayFreePath(tx, accessOf(call).grants, scope, 'renaming a group above')
           const changed = {
             name: next.name,
             description: next.description,
@@ -184,17 +195,28 @@ export function groupsService(store: Store, { openOrganizations, blockedEmailDom
 
 type NewGroup = Pick<Group, 'name' | 'description' | 'verified' | 'kind'>
 
+interface Founder {
+  /** uid. */
+  readonly identity: string
+  readonly acceptedThrough: RecordedProvider
+}
+
+function founderOf(call: Call): Founder {
+  const { caller, grants } = accessOf(call)
+  return { identity: caller.identity, acceptedThrough: recordOf(grants.voucher) }
+}
+
 /** Makes an organization, with its founder as its owner. A name that is taken is a unique violation. */
 export async function foundOrganization(
   store: Store,
   tx: Tx,
   group: NewGroup,
-  founder: string,
+  { identity, acceptedThrough }: Founder,
 ): Promise<GroupRow> {
   const row = rowFor(store, store.uids.root(), group)
   await insertResource(store.db, tx, 'groups', row)
   await claimOrganizationName(tx, row.uid, group.name)
-  await bindCreator(store, tx, row.uid as Uid, founder)
+  await bindCreator(store, tx, row.uid as Uid, identity, acceptedThrough)
   return row
 }
 
@@ -238,8 +260,10 @@ async function claimOrganizationName(tx: Tx, uid: string, name: string): Promise
 /** A narrowed token founds nothing: an organization lies outside every scope, and its founder gets more than any `cap`. */
 function requireMayFound(call: Call, openOrganizations: boolean): void {
   const { caller, grants } = accessOf(call)
-  if (isPlatformAdministrator(grants) || (openOrganizations && !isNarrowed(caller))) return
-  throw permissionDenied('only the administrators of this platform may create organizations')
+  if (isPlatformAdministrator(grants)) return
+  if (!openOrganizations || isNarrowed(caller))
+    throw permissionDenied('only the administrators of this platform may create organizations')
+  requirePerson(grants, 'create an organization')
 }
 
 /**

@@ -100,6 +100,7 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
           email: '',
           email_unverified: '',
           ...relationshipColumns(identity),
+          registered_through: '',
           last_seen_ms: now,
           created_ms: now,
           updated_ms: now,

@@ -4,7 +4,7 @@ import {
   IdentityMetadataSchema,
   type UpdateIdentityMetadataRequest,
 } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
-import { accessOf } from '../core/allowed.ts'
+import { accessOf, requirePerson } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
 import { type FieldViolation, unauthenticated } from '../core/errors.ts'
 import { checkDescription, refuseIfAny } from '../core/fields.ts'
@@ -27,7 +27,9 @@ export async function updateMetadata(
   { identityMetadata: patch = create(IdentityMetadataSchema), updateMask }: UpdateIdentityMetadataRequest,
 ): Promise<IdentityMetadata> {
   const { db } = store
-  const uid = accessOf(call).caller.identity
+  const { caller, grants } = accessOf(call)
+  const uid = caller.identity
+  requirePerson(grants, 'change the profile')
   return mutate(store, call, async (tx) => {
     const row = await lockResource(db, tx, 'identities', uid, 'update')
     if (row === undefined) throw unauthenticated('the identity of this token does not exist any more')

@@ -1,6 +1,7 @@
 import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import {
+  IdentityProvider_Callback as Callback,
   IdentityProvider_SCIM_CredentialState as CredentialState,
   type IdentityProvider,
   IdentityProvider_OIDCSchema,
@@ -42,33 +43,46 @@ import {
   withoutSecret,
 } from './oidc-configuration.ts'
 import { holdGroup } from './parent-group.ts'
+import { requireWhatPersonsHold } from './persons-of-issuer.ts'
+import { type IssSupport, ownCallbackPath, sharedCallbackProblem } from './provider-callback.ts'
 
 /**
  * Identity providers: the account systems through which the people of an organization sign in. Whoever decides who can sign in
- * decides who gets what a sign-in gives, the default role and the roles of mapped groups, so that counts as granting it (R19).
+ * decides who gets what a sign-in gives: the default role, the roles of mapped groups, and what persons of the issuer hold in the
+ * organization. So that counts as granting it (R19).
  */
 
 /** What identity providers are called in errors. */
 export const IDENTITY_PROVIDER_TYPE = 'iam.chainguard.dev/IdentityProvider'
 
-const KIND: Kind<'identity_providers', typeof IdentityProviderSchema> = {
-  collection: 'identity_providers',
-  schema: IdentityProviderSchema,
-  type: IDENTITY_PROVIDER_TYPE,
-  toMessage: toProvider,
-}
-
-/** Whether an issuer says that it takes proof keys. May take seconds; `unknown` when it cannot be asked or does not say. */
-export type PkceSupport = (issuer: string) => Promise<'supported' | 'unsupported' | 'unknown'>
+/**
+ * Whether an issuer says that it takes proof keys, asked on behalf of an organization. May take seconds; `unknown` when it cannot be
+ * asked or does not say.
+ */
+export type PkceSupport = (
+  issuer: string,
+  organization: string,
+) => Promise<'supported' | 'unsupported' | 'unknown'>
 
 export interface IdentityProviderRules extends RelationshipRules {
   readonly pkceSupport: PkceSupport
+  /** May take seconds. */
+  issSupport(issuer: string, organization: string): Promise<IssSupport>
+  /** Address of the token service, without a slash at its end. */
+  readonly authUrl: string
 }
 
 const noOidc = create(IdentityProvider_OIDCSchema)
 
 export function identityProvidersService(store: Store, rules: IdentityProviderRules) {
   const { db, clock, uids, secretsKey } = store
+  const toProvider = (row: IdentityProviderRow) => providerMessage(row, rules.authUrl)
+  const kind: Kind<'identity_providers', typeof IdentityProviderSchema> = {
+    collection: 'identity_providers',
+    schema: IdentityProviderSchema,
+    type: IDENTITY_PROVIDER_TYPE,
+    toMessage: toProvider,
+  }
 
   const sealed = (uid: string, secret: string) =>
     secret === '' ? new Uint8Array() : seal(secretsKey, secret, secretContext(uid))
@@ -77,10 +91,10 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
    * The check for proof keys, to be used in the transaction. It is made before, because an issuer may take seconds to answer; should
    * the provider have got another issuer meanwhile, that one has not been asked.
    */
-  const pkceCheck = async (before = noOidc, after = noOidc) => {
+  const pkceCheck = async (organization: string, before = noOidc, after = noOidc) => {
     const { issuer } = after
     const ask = enablesPkce(before, after) && checkIssuerUrl('oidc.issuer', issuer, rules) === undefined
-    const lacking = ask && (await rules.pkceSupport(issuer)) === 'unsupported'
+    const lacking = ask && (await rules.pkceSupport(issuer, organization)) === 'unsupported'
     return (now: typeof before, next: typeof after): FieldViolation | undefined =>
       lacking && next.issuer === issuer && enablesPkce(now, next)
         ? { field: 'oidc.pkceEnabled', description: 'the issuer says that it does not take S256 proof keys' }
@@ -106,14 +120,17 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
       const { scope } = allowed(call)
       const row = await readResource(db, 'identity_providers', scope)
       if (row === undefined) throw notFound(IDENTITY_PROVIDER_TYPE, scope)
-      return toProvider(row)
+      const provider = toProvider(row)
+      if (row.shared_callback === 0) return provider
+      const support = await rules.issSupport(row.issuer, row.root)
+      return { ...provider, signInProblem: sharedCallbackProblem(row, support, rules.authUrl) }
     },
 
     async createIdentityProvider({ identityProvider = create(IdentityProviderSchema) }, call) {
       const organization = allowed(call).scope as Uid
       if (depthOf(organization) > 0) throw invalidArgument('parent', 'must be the uid of an organization')
       const { clientSecret } = oidcOf(identityProvider)
-      const checkPkce = await pkceCheck(noOidc, oidcOf(identityProvider))
+      const checkPkce = await pkceCheck(organization, noOidc, oidcOf(identityProvider))
       return mutate(store, call, async (tx) => {
         await holdGroup(db, tx, organization)
         refuseIfAny(
@@ -124,8 +141,13 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
             rules,
           ),
           checkPkce(noOidc, oidcOf(identityProvider)),
+          checkCallback(identityProvider.callback, Callback.OWN),
         )
         await holdRole(store, tx, call, organization, identityProvider.defaultRole)
+        await requireWhatPersonsHold(store, tx, call, organization, {
+          issuer: oidcOf(identityProvider).issuer,
+          ownIssuer: rules.authUrl,
+        })
         const now = clock()
         const uid = uids.below(organization)
         const row: IdentityProviderRow = {
@@ -138,6 +160,7 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
           ...namesOf(identityProvider),
           configuration: configurationOf(identityProvider),
           client_secret: sealed(uid, clientSecret),
+          shared_callback: 0,
           created_ms: now,
           updated_ms: now,
         }
@@ -154,10 +177,14 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
       const changeOf = (current: IdentityProvider) => providerChange(current, patch, updateMask?.paths)
       const found = await readResource(db, 'identity_providers', scope)
       const seen = found && toProvider(found)
-      const checkPkce = await pkceCheck(seen && oidcOf(seen), seen && oidcOf(changeOf(seen).next))
+      const checkPkce = await pkceCheck(
+        rootOf(scope),
+        seen && oidcOf(seen),
+        seen && oidcOf(changeOf(seen).next),
+      )
 
       return mutate(store, call, async (tx) => {
-        const { row, current } = await holdForChange(db, tx, call, KIND, scope)
+        const { row, current } = await holdForChange(db, tx, call, kind, scope)
         const { next, secret } = changeOf(current)
         const [before, after] = [oidcOf(current), oidcOf(next)]
         const hadSecret = row.client_secret.length > 0
@@ -173,11 +200,17 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
             ? checkConfiguration(next, { before, secret: secret ?? '', hasSecret }, rules)
             : []),
           checkPkce(before, after),
+          checkCallback(next.callback, current.callback),
         )
         const granted = new Set<string>()
         if (reconfigured || next.defaultRole !== current.defaultRole) granted.add(next.defaultRole)
         if (reconfigured) for (const role of await mappedRoles(tx, scope)) granted.add(role)
         for (const role of granted) await holdRole(store, tx, call, row.parent as Uid, role)
+        if (granted.size > 0 || !secretStays)
+          await requireWhatPersonsHold(store, tx, call, row.parent as Uid, {
+            issuer: after.issuer,
+            ownIssuer: rules.authUrl,
+          })
         const changed = {
           name: next.name,
           description: next.description,
@@ -185,9 +218,13 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
           ...namesOf(next),
           configuration: configurationOf(next),
           client_secret: secretStays ? row.client_secret : sealed(scope, secret),
+          shared_callback: Number(next.callback === Callback.SHARED && before.issuer === after.issuer),
           updated_ms: nextUpdate(store, row),
         }
         await updateResource(tx, 'identity_providers', scope, changed)
+        // Whom the provider vouched for before, it has not vouched for as it is now.
+        if (changed.issuer !== row.issuer || changed.client_id !== row.client_id)
+          await endSessions(tx, 'provider_uid', scope)
         return { uid: scope, answer: toProvider({ ...row, ...changed }) }
       })
     },
@@ -195,7 +232,7 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
     async deleteIdentityProvider(_request, call) {
       const { scope } = allowed(call)
       return mutate(store, call, async (tx) => {
-        await holdForChange(db, tx, call, KIND, scope)
+        await holdForChange(db, tx, call, kind, scope)
         if ((await mappedRoles(tx, scope)).length > 0) {
           throw failedPrecondition(
             'RESOURCE_NOT_EMPTY',
@@ -224,7 +261,7 @@ export function openClientSecret(
 }
 
 /** A provider as everything but lists shows it. */
-function toProvider(row: IdentityProviderRow): IdentityProvider {
+function providerMessage(row: IdentityProviderRow, authUrl: string): IdentityProvider {
   return {
     ...fromBinary(IdentityProviderSchema, row.configuration),
     uid: row.uid,
@@ -234,6 +271,8 @@ function toProvider(row: IdentityProviderRow): IdentityProvider {
     updateTime: timestampOf(row.updated_ms),
     defaultRole: row.default_role,
     scim: scimOf(CredentialState.NOT_ISSUED),
+    callback: row.shared_callback === 0 ? Callback.OWN : Callback.SHARED,
+    redirectUri: authUrl + ownCallbackPath(row.uid),
   }
 }
 
@@ -264,6 +303,12 @@ async function mappedRoles(tx: Tx, provider: string): Promise<string[]> {
     .where('parent', '=', provider)
     .execute()
   return rows.map((row) => row.role_uid)
+}
+
+/** Providers move from the shared redirect URI to their own, and not back. */
+function checkCallback(callback: Callback, before: Callback): FieldViolation | undefined {
+  if (callback === Callback.UNSPECIFIED || callback === Callback.OWN || callback === before) return undefined
+  return { field: 'callback', description: 'must be CALLBACK_OWN' }
 }
 
 function checkProvider({ name, description, defaultRole }: IdentityProvider): (FieldViolation | undefined)[] {

@@ -7,12 +7,13 @@ import { isSameEmail } from '../core/fields.ts'
 import { isInviteCode, readInviteCode } from '../core/invite-code.ts'
 import { fullNameOf } from '../core/method-name.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
+import { bindingCounts, recordOf, type Voucher, verifiedEmailOf } from '../core/vouching.ts'
 import { type AuditEvent, recordEvent } from '../storage/audit-events.ts'
 import type { Reader, Tx } from '../storage/db.ts'
 import { mutate } from '../storage/mutation.ts'
-import { deleteResource, lockResource, readResource } from '../storage/rows.ts'
+import { deleteResource, lockResource, nextUpdate, readResource, updateResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
-import type { GroupInviteRow, IdentityRow, RoleBindingRow } from '../storage/tables.ts'
+import type { GroupInviteRow, RoleBindingRow } from '../storage/tables.ts'
 import { GROUP_INVITE_TYPE } from './group-invites.ts'
 import { hydrated, insertBinding, isBindable, onlyOne, taken } from './role-bindings.ts'
 
@@ -21,13 +22,14 @@ import { hydrated, insertBinding, isBindable, onlyOne, taken } from './role-bind
 export function invitationsService(store: Store) {
   return implement(InvitationsService, {
     async acceptGroupInvite({ code }, call) {
-      const { caller } = accessOf(call)
+      const { caller, grants } = accessOf(call)
       // The binding is the identity's own, so it would reach further than such a token.
       if (isNarrowed(caller))
         throw permissionDenied('a token that is narrowed to scopes or capabilities accepts no invites')
       if (code === '') throw invalidArgument('code', 'must be given')
       const acceptor = {
         actor: caller.identity,
+        voucher: grants.voucher,
         method: fullNameOf(call.called),
         requestId: call.requestId,
         address: call.address,
@@ -45,10 +47,13 @@ export function invitationsService(store: Store) {
 }
 
 /** Who accepts, and on which request. `actor` is the uid of an identity. */
-export type Acceptor = Pick<AuditEvent, 'actor' | 'method' | 'requestId' | 'address'>
+export interface Acceptor extends Pick<AuditEvent, 'actor' | 'method' | 'requestId' | 'address'> {
+  readonly voucher: Voucher
+}
 
 /**
- * Gives an identity what the code of an invite promises; a single-use invite goes, with an audit record about it. The record about
+ * Gives an identity what the code of an invite promises, and records which organization's provider vouched for it; a binding that is
+ * there and does not count for that provider is recorded anew. A single-use invite goes, with an audit record about it. The record about
  * the binding is the caller's to make. Nothing is written before all is checked, so a caller may catch what is thrown and go on in
  * the same transaction.
  *
@@ -67,37 +72,34 @@ export async function acceptInvite(
 
   const { uid, parent, role_uid: roleUid } = invite
   const group = parent as Uid
-  const { actor: identityUid } = acceptor
+  const { voucher, ...event } = acceptor
+  const { actor: identityUid } = event
   // Whoever else binds this identity waits, so looking whether it holds the role is enough.
   const identity = await lockResource(db, tx, 'identities', identityUid, 'update')
   if (identity === undefined || !isBindable(identityUid, group)) throw noSuchInvite()
+  const email = verifiedEmailOf(voucher, identity.email)
   const isMeant =
-    invite.email === '' ||
-    isSameEmail(invite.email, identity.email) ||
-    (isSameEmail(invite.email, identity.email_unverified) && (await isOfOwnProvider(tx, group, identity)))
+    invite.email === '' || (email.countsIn(rootOf(group)) && isSameEmail(invite.email, email.address))
   if (!isMeant) throw noSuchInvite()
 
   const role = await lockResource(db, tx, 'roles', roleUid, 'share')
   if (role === undefined)
     throw failedPrecondition('ROLE_MISSING', 'the role of this invite does not exist any more', uid)
-  if (await isBound(tx, group, identityUid, roleUid)) throw taken(group, { identityUid, roleUid })
+  const bound = await holdBinding(store, tx, group, identityUid, roleUid)
+  const counts =
+    bound !== undefined && bindingCounts(voucher, { scope: group, acceptedThrough: bound.accepted_through })
+  if (counts) throw taken(group, { identityUid, roleUid })
 
   if (invite.single_use === 1) {
     await deleteResource(db, tx, 'group_invites', uid)
-    await recordEvent(tx, { ...acceptor, timeMs: clock(), uid })
+    await recordEvent(tx, { ...event, timeMs: clock(), uid })
   }
-  return insertBinding(store, tx, group, { identityUid, roleUid })
-}
-
-/** Whether an organization has set up the provider that somebody signs in with: it speaks for their address there, and nowhere else. */
-async function isOfOwnProvider(tx: Tx, group: Uid, { issuer }: IdentityRow): Promise<boolean> {
-  const one = tx
-    .selectFrom('identity_providers')
-    .select('uid')
-    .where('root', '=', rootOf(group))
-    .where('issuer', '=', issuer)
-    .limit(1)
-  return issuer !== '' && (await one.execute()).length > 0
+  const acceptedThrough = recordOf(voucher)
+  if (bound === undefined)
+    return insertBinding(store, tx, group, { identityUid, roleUid }, { acceptedThrough })
+  const changed = { accepted_through: acceptedThrough, updated_ms: nextUpdate(store, bound) }
+  await updateResource(tx, 'role_bindings', bound.uid, changed)
+  return { ...bound, ...changed }
 }
 
 /** What the code of an invite offers, for whoever has it to see before they accept. */
@@ -151,16 +153,23 @@ async function holdInvite({ db }: Store, tx: Tx, code: string): Promise<GroupInv
   return lockResource(db, tx, 'group_invites', found.uid, 'update')
 }
 
-async function isBound(tx: Tx, group: string, identity: string, role: string): Promise<boolean> {
-  const rows = await tx
+/** The binding that is there already, this transaction's alone until it ends. */
+async function holdBinding(
+  { db }: Pick<Store, 'db'>,
+  tx: Tx,
+  group: string,
+  identity: string,
+  role: string,
+): Promise<RoleBindingRow | undefined> {
+  const row = await tx
     .selectFrom('role_bindings')
     .select('uid')
     .where('root', '=', rootOf(group))
     .where('parent', '=', group)
     .where('identity_uid', '=', identity)
     .where('role_uid', '=', role)
-    .execute()
-  return rows.length > 0
+    .executeTakeFirst()
+  return row && lockResource(db, tx, 'role_bindings', row.uid, 'update')
 }
 
 /** One answer whatever is wrong with a code, so that nobody learns anything from trying; it does not repeat the code. */

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { runForAll } from '../core/request-context.ts'
 import { rootOf } from '../core/uid.ts'
 import { type Db, inTransaction } from '../storage/db.ts'
 
@@ -51,7 +52,7 @@ export function lastSeen({
   const flush = async () => {
     await running
     if (waiting.size === 0) return
-    running = write().finally(() => {
+    running = runForAll(write).finally(() => {
       running = undefined
     })
     await running

@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import {
+  IdentityProvider_Callback as Callback,
   IdentityProvider_OIDC_CorrelationRule as CorrelationRule,
   type IdentityProvider,
   type IdentityProvider_OIDC,
@@ -10,6 +11,7 @@ import type { FieldViolation } from '../core/errors.ts'
 import { resolveMask } from '../core/field-mask.ts'
 import { limits } from '../core/limits.ts'
 import { updated } from '../core/message.ts'
+import { isOwnIssuer } from '../trust/issuer-url.ts'
 import { checkIssuerUrl, type RelationshipRules } from '../trust/relationship.ts'
 
 /** How people sign in through an identity provider: what its settings must look like, and what an update makes of them. Pure. */
@@ -57,8 +59,12 @@ export function providerChange(
   const ruleStays =
     ruleMeant(correlationRule) === ruleMeant(stored) ||
     (correlationRule === CorrelationRule.UNSPECIFIED && !names('oidc.correlation_rule'))
+  const callback = next.callback === Callback.UNSPECIFIED ? current.callback : next.callback
   return {
-    next: withOidc(next, { clientSecret: '', ...(ruleStays ? { correlationRule: stored } : {}) }),
+    next: {
+      ...withOidc(next, { clientSecret: '', ...(ruleStays ? { correlationRule: stored } : {}) }),
+      callback,
+    },
     secret: clientSecret !== '' || names('oidc.client_secret') ? clientSecret : undefined,
   }
 }
@@ -86,13 +92,13 @@ interface Circumstances {
 export function checkConfiguration(
   provider: IdentityProvider,
   { before, secret, hasSecret }: Circumstances,
-  rules: RelationshipRules,
+  rules: RelationshipRules & { readonly authUrl: string },
 ): Violation[] {
   if (provider.configuration.case === undefined) return [{ field: 'oidc', description: 'must be given' }]
   const { issuer, clientId, additionalScopes, groupsClaim, correlationRule, pkceEnabled } =
     provider.configuration.value
   return [
-    checkIssuerUrl('oidc.issuer', issuer, rules),
+    checkIssuerUrl('oidc.issuer', issuer, rules) ?? checkOtherIssuer(issuer, rules.authUrl),
     clientId.trim() === ''
       ? { field: 'oidc.clientId', description: 'must be given' }
       : checkPrintable('oidc.clientId', clientId, limits.oidcClientIdCharsMax),
@@ -103,6 +109,13 @@ export function checkConfiguration(
     checkText('oidc.groupsClaim', groupsClaim, limits.claimNameCharsMax),
     checkRule(correlationRule, before?.correlationRule),
   ]
+}
+
+/** Tokens of this server show who their bearer is already; as those of a provider they would vouch for local accounts. */
+function checkOtherIssuer(issuer: string, authUrl: string): Violation {
+  return isOwnIssuer(issuer, authUrl)
+    ? { field: 'oidc.issuer', description: 'must not be this server' }
+    : undefined
 }
 
 /** The rule by which sign-ins find their accounts is fixed with the first of them. */

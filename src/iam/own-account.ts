@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
-import { accessOf, isNarrowed } from '../core/allowed.ts'
+import { accessOf, isNarrowed, requirePerson } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
 import { permissionDenied } from '../core/errors.ts'
 import { fullNameOf } from '../core/method-name.ts'
@@ -17,13 +17,14 @@ import { removeIdentity } from './identities.ts'
  */
 export async function deleteOwnAccount(store: Store, call: Call, id: string) {
   const { db, clock } = store
-  const { caller } = accessOf(call)
+  const { caller, grants } = accessOf(call)
   const { identity } = caller
   if (id !== identity) throw permissionDenied('nobody deletes another account than their own')
   if (depthOf(identity) > 0)
     throw permissionDenied('this identity belongs to a group; delete it as an identity of that group')
   if (isNarrowed(caller))
     throw permissionDenied('a token that is narrowed to scopes or capabilities deletes no account')
+  requirePerson(grants, 'delete the account')
   return mutate(store, call, async (tx) => {
     // Whoever binds it waits here, and then finds it gone.
     await lockResource(db, tx, 'identities', identity, 'update')

@@ -1,7 +1,8 @@
 import { RelationshipType } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import { limits } from '../core/limits.ts'
 import type { Uid } from '../core/uid.ts'
-import type { Tx } from '../storage/db.ts'
+import { actsAsPerson, countsEverywhere, recordOf, type Voucher } from '../core/vouching.ts'
+import type { Reader, Tx } from '../storage/db.ts'
 import { insertResource, lockResource, nextUpdate, updateResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import { endSessions } from '../sts/sessions.ts'
@@ -29,29 +30,39 @@ export async function findPerson(
 }
 
 /**
- * Makes the identity of somebody who comes for the first time, or brings the e-mail address of one who is known up to date. The
- * audit record is the caller's to make. Throws code 3 for what cannot be an issuer or a subject.
+ * Creates the identity of a person at their first sign-in, or updates the e-mail address of a known one. An address is verified only by a
+ * voucher that counts everywhere, and changes only for a voucher that acts on the person as a whole. After a sign-in with a voucher that
+ * counts everywhere, no organization's provider does that. The caller writes the audit record. Throws code 3 for an invalid issuer or
+ * subject.
  */
 export async function registerPerson(
   store: Store,
   tx: Tx,
   person: Person,
+  voucher: Voucher,
 ): Promise<{ readonly uid: Uid; readonly isNew: boolean }> {
   const { db, clock } = store
   const uid = await lookupUser(tx, person.issuer, person.subject)
   const { email } = person
-  const addresses = {
-    email: person.emailVerified ? email : '',
-    email_unverified: person.emailVerified ? '' : email,
-  }
+  const isVerified = person.emailVerified && countsEverywhere(voucher)
+  const addresses = { email: isVerified ? email : '', email_unverified: isVerified ? '' : email }
   const known = await lockResource(db, tx, 'identities', uid, 'update')
   if (known !== undefined) {
     const isSame =
+      !actsAsPerson(voucher, known.registered_through) ||
       (known.email === addresses.email && known.email_unverified === addresses.email_unverified) ||
       // Somebody else has vouched for it before.
       (email !== '' && known.email === email)
     if (!isSame)
       await updateResource(tx, 'identities', uid, { ...addresses, updated_ms: nextUpdate(store, known) })
+    // A statement of its own: the cache of grants tells by its text that it changes what callers may do.
+    if (countsEverywhere(voucher) && known.registered_through !== '')
+      await tx
+        .updateTable('identities')
+        .set({ registered_through: '' })
+        .where('root', '=', uid)
+        .where('uid', '=', uid)
+        .execute()
     return { uid, isNew: false }
   }
   const now = clock()
@@ -67,11 +78,23 @@ export async function registerPerson(
     relationship_data: new Uint8Array(0),
     issuer: person.issuer,
     subject: person.subject,
+    registered_through: recordOf(voucher),
     last_seen_ms: now,
     created_ms: now,
     updated_ms: now,
   })
   return { uid, isNew: true }
+}
+
+/** uid of the organization's identity provider through which a person was registered; '' for none on record. */
+export async function registrationOf(db: Reader, identity: string): Promise<string> {
+  const row = await db
+    .selectFrom('identities')
+    .select('registered_through')
+    .where('root', '=', identity)
+    .where('uid', '=', identity)
+    .executeTakeFirst()
+  return row?.registered_through ?? ''
 }
 
 /** Deletes all by which somebody signs in here and is signed in: sessions, passkeys and the account. */

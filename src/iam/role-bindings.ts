@@ -15,6 +15,7 @@ import { managedRoleByName } from '../core/managed-roles.ts'
 import { timestampOf, updated } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { depthOf, parentOf, parseUid, rootOf, type Uid } from '../core/uid.ts'
+import type { RecordedProvider } from '../core/vouching.ts'
 import type { Reader, Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
@@ -129,6 +130,8 @@ export function roleBindingsService(store: Store) {
             role_uid: next.roleUid,
             // From here on it is somebody's deliberate binding, which keeps its group from being deleted.
             automatic: 0,
+            // Another identity has accepted nothing.
+            accepted_through: next.identityUid === row.identity_uid ? row.accepted_through : '',
             updated_ms: nextUpdate(store, row),
           }
           await updateResource(tx, 'role_bindings', scope, changed)
@@ -164,6 +167,8 @@ export function createBatch<T extends Message>(
 ): Promise<T> {
   const { db } = store
   const group = allowed(call).scope as Uid
+  // Before each entry is looked at: a request may have thousands.
+  if (bindings.length > max) refuseIfAny(checkBatchSize(bindings.length, max))
   return mutate(
     store,
     call,
@@ -191,7 +196,7 @@ async function insertAll(store: Store, tx: Tx, call: Call, group: Uid, bindings:
   const rows: RoleBindingRow[] = []
   for (const { binding } of keyed) await holdBound(store, tx, call, group, binding)
   for (const [n, { binding, at }] of keyed.entries())
-    rows[at] = await insertBinding(store, tx, group, binding, uids[n])
+    rows[at] = await insertBinding(store, tx, group, binding, { uid: uids[n] })
   return rows
 }
 
@@ -207,7 +212,10 @@ export async function insertBinding(
   tx: Tx,
   group: Uid,
   { identityUid, roleUid }: Bound,
-  uid = uids.below(group),
+  {
+    uid = uids.below(group),
+    acceptedThrough = '',
+  }: { readonly uid?: string | undefined; readonly acceptedThrough?: RecordedProvider } = {},
 ): Promise<RoleBindingRow> {
   const now = clock()
   const row: RoleBindingRow = {
@@ -217,6 +225,7 @@ export async function insertBinding(
     identity_uid: identityUid,
     role_uid: roleUid,
     automatic: 0,
+    accepted_through: acceptedThrough,
     created_ms: now,
     updated_ms: now,
   }
@@ -230,6 +239,7 @@ export async function bindCreator(
   tx: Tx,
   organization: Uid,
   identity: string,
+  acceptedThrough: RecordedProvider,
 ): Promise<void> {
   const owner = managedRoleByName.get('owner')
   if (owner === undefined) throw new Error('there is no owner role')
@@ -241,6 +251,7 @@ export async function bindCreator(
     identity_uid: identity,
     role_uid: owner.uid,
     automatic: 1,
+    accepted_through: acceptedThrough,
     created_ms: now,
     updated_ms: now,
   }
@@ -270,9 +281,9 @@ export function toRoleBinding(row: RoleBindingRow): RoleBinding {
   }
 }
 
-/** The bindings with what they point at: three statements, however many they are. */
+/** The bindings with what they point at: four statements, however many they are. */
 export async function hydrated(db: Reader, rows: readonly RoleBindingRow[]): Promise<RoleBinding[]> {
-  const [identities, groups, roles] = await Promise.all([
+  const [identities, groups, roles, providers] = await Promise.all([
     rowsByUid(
       db,
       'identities',
@@ -290,6 +301,12 @@ export async function hydrated(db: Reader, rows: readonly RoleBindingRow[]): Pro
       'roles',
       ['name', 'description'],
       rows.map((row) => row.role_uid),
+    ),
+    rowsByUid(
+      db,
+      'identity_providers',
+      ['name', 'issuer'],
+      rows.map((row) => row.accepted_through).filter((uid) => uid !== ''),
     ),
   ])
   return rows.map((row) => {
@@ -319,8 +336,19 @@ export async function hydrated(db: Reader, rows: readonly RoleBindingRow[]): Pro
         name: role?.name ?? '',
         description: role?.description ?? '',
       },
+      ...acceptedThrough(row, providers),
     }
   })
+}
+
+function acceptedThrough(
+  { accepted_through: uid }: RoleBindingRow,
+  providers: ReadonlyMap<string, { readonly name: string; readonly issuer: string }>,
+): Pick<RoleBinding, 'acceptedThrough'> {
+  if (uid === '') return {}
+  const { name = '', issuer = '' } = providers.get(uid) ?? {}
+  const $typeName = 'chainguard.platform.iam.v2beta1.RoleBindingProvider'
+  return { acceptedThrough: { $typeName, uid, name, issuer } }
 }
 
 export function onlyOne(bindings: readonly RoleBinding[], uid: string): RoleBinding {

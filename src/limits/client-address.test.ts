@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clientAddresses, countedAddress } from './client-address.ts'
+import { clientAddresses, countedAddress, trustedProxyTest } from './client-address.ts'
 
 const trusted = ['10.0.0.0/8', 'fd00::/8']
 
@@ -50,4 +50,13 @@ test('a /64 of IPv6 is one client, and so is each IPv4 address', () => {
   assert.notEqual(countedAddress('2001:db8:1:2::1'), countedAddress('2001:db8:1:3::1'))
   assert.equal(countedAddress('fe80::1%eth0'), 'fe80::/64')
   assert.equal(countedAddress(''), '')
+})
+
+test('tells trusted proxies, in whichever spelling', () => {
+  const isTrustedProxy = trustedProxyTest(trusted)
+  for (const address of ['10.1.2.3', '::ffff:10.1.2.3', 'fd00::1'])
+    assert.ok(isTrustedProxy(address), address)
+  for (const address of ['192.0.2.1', '2001:db8::1', 'text', '', undefined])
+    assert.ok(!isTrustedProxy(address), address)
+  assert.ok(!trustedProxyTest([])('10.1.2.3'))
 })

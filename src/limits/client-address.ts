@@ -11,8 +11,7 @@ type Address = ReturnType<typeof ipaddr.process>
  */
 export function clientAddresses(trustedProxies: readonly string[]): AddressOf {
   const networks = trustedProxies.map((cidr) => ipaddr.parseCIDR(cidr))
-  const isTrusted = (address: Address) =>
-    networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits))
+  const isTrusted = (address: Address) => liesIn(networks, address)
 
   return (socketAddress = '', forwardedFor) => {
     const isDirect = forwardedFor === undefined || networks.length === 0
@@ -31,6 +30,23 @@ export function clientAddresses(trustedProxies: readonly string[]): AddressOf {
     }
     return client.toString()
   }
+}
+
+/** Whether an address is one of `trustedProxies` (CIDRs): it stands for many clients. Throws if a network cannot be read. */
+export function trustedProxyTest(
+  trustedProxies: readonly string[],
+): (address: string | undefined) => boolean {
+  const networks = trustedProxies.map((cidr) => ipaddr.parseCIDR(cidr))
+  return (address = '') => {
+    const known = networks.length === 0 ? undefined : read(address)
+    return known !== undefined && liesIn(networks, known)
+  }
+}
+
+type Network = ReturnType<typeof ipaddr.parseCIDR>
+
+function liesIn(networks: readonly Network[], address: Address): boolean {
+  return networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits))
 }
 
 /**

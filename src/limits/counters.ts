@@ -4,6 +4,7 @@ import { CompiledQuery } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
 import { limits } from '../core/limits.ts'
+import { runToEnd } from '../core/request-context.ts'
 import { type Db, makePrivateDirectory } from '../storage/db.ts'
 import type { Rate } from './limit-table.ts'
 
@@ -99,7 +100,7 @@ export async function sharedCounters(
       return {
         async count(key) {
           try {
-            return await counted(limiter, key, library.RateLimiterRes)
+            return await runToEnd(() => counted(limiter, key, library.RateLimiterRes))
           } catch (error) {
             onError(error)
             return alone.count(key)

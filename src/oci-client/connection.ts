@@ -278,8 +278,11 @@ export class Connection {
   async #failure(reply: RegistryReply, { method = 'GET' }: RegistryRequest): Promise<unknown> {
     const { status, url } = reply
     const text = await boundedText(reply, ERROR_BYTES_MAX).catch(() => '')
-    if (status === 401 || status === 403) return this.#denied(status, await this.#known(), reasonIn(text))
     const reason = reasonIn(text)
+    // A rule of the repo, such as an immutable tag, which no other credentials change.
+    const isRule = status === 403 && reason.startsWith('Precondition failed: ')
+    if (status === 401 || (status === 403 && !isRule))
+      return this.#denied(status, await this.#known(), reason)
     const told = new TransferError(
       status === 404 ? 'missing' : status >= 500 || status === 429 ? 'unreachable' : 'refused',
       this.host,

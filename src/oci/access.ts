@@ -6,6 +6,7 @@ import { ANONYMOUS } from '../core/anonymous.ts'
 import type { Caller } from '../core/call.ts'
 import { type CapabilitySet, includesAll, listOf, nameOf, setOf } from '../core/capabilities.ts'
 import { unauthenticated } from '../core/errors.ts'
+import { useShareOf } from '../core/request-context.ts'
 import { ociError } from './errors.ts'
 import { type Place, scopeOf } from './names.ts'
 
@@ -75,6 +76,7 @@ export async function anonymous(
 }
 
 export async function visitorFor(readGrants: ReadGrants, caller: Caller): Promise<Visitor> {
+  if (caller.identity !== ANONYMOUS) useShareOf(caller.identity)
   const grants = await readGrants(caller)
   if (grants === undefined)
     throw unauthenticated('the identity of this token does not exist any more, or its session has ended')

@@ -169,7 +169,7 @@ export async function deleteBlob({ store }: Registry, visit: Visit, reference: s
       throw ociError('DENIED', `the manifest ${first.manifest} needs the blob ${digest}; delete that first`, {
         status: 409,
       })
-    if ((await unlinkBlobs(store.db, tx, repo, [digest])) === 0) throw blobUnknown(digest)
+    if ((await unlinkBlobs(store.db, tx, repo, [digest])).length === 0) throw blobUnknown(digest)
     return { uid: repo, answer: undefined }
   })
   return { status: 202, headers: {}, body: undefined }

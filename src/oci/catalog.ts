@@ -1,4 +1,5 @@
 import { includesAll } from '../core/capabilities.ts'
+import { giveTurn } from '../core/turns.ts'
 import { parentOf, pathOf, rangeBelow, rootOf, type Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
 import type { Db } from '../storage/db.ts'
@@ -31,7 +32,14 @@ export async function listCatalog(
   const found: RepoNamed[] = []
   for (const scope of scopes) {
     if (found.length > n || n === 0) break
-    found.push(...(await reposIn(db, scope, after, n + 1 - found.length)))
+    for (let last = after; found.length <= n; ) {
+      await giveTurn()
+      const max = Math.min(ROWS_AT_ONCE, n + 1 - found.length)
+      const some = await reposIn(db, scope, last, max)
+      found.push(...some)
+      if (some.length < max) break
+      last = some.at(-1)?.uid ?? last
+    }
   }
   const page = found.slice(0, n)
   const names = await namesOf(db, page)
@@ -73,6 +81,7 @@ async function namesOf(db: Db, repos: readonly RepoNamed[]): Promise<string[]> {
   const groups = new Map<string, string>()
   const uids = [...new Set(repos.flatMap(({ uid }) => pathOf(parentOf(uid))))]
   for (let at = 0; at < uids.length; at += GROUPS_AT_ONCE) {
+    await giveTurn()
     const some = uids.slice(at, at + GROUPS_AT_ONCE)
     const roots = [...new Set(some.map(rootOf))]
     const rows = await db.kysely
@@ -84,7 +93,14 @@ async function namesOf(db: Db, repos: readonly RepoNamed[]): Promise<string[]> {
     for (const { uid, name } of rows) groups.set(uid, name)
   }
   const nameOf = (uid: string) => (uid === rootOf(uid) ? uid : (groups.get(uid) ?? uid))
-  return repos.map(({ uid, name }) => [...pathOf(parentOf(uid)).map(nameOf), name].join('/'))
+  const names: string[] = []
+  for (const [at, { uid, name }] of repos.entries()) {
+    if (at % ROWS_AT_ONCE === 0) await giveTurn()
+    names.push([...pathOf(parentOf(uid)).map(nameOf), name].join('/'))
+  }
+  return names
 }
 
 const GROUPS_AT_ONCE = 200
+/** Repos that one statement reads: others have their turn in between. */
+const ROWS_AT_ONCE = 1000

@@ -1,4 +1,5 @@
 import { ApiError, Code } from '../core/errors.ts'
+import { isStorageError, isStorageFull } from '../core/storage-faults.ts'
 import { httpStatusOfError } from '../gateway/error-body.ts'
 
 /**
@@ -35,9 +36,13 @@ const codes: Readonly<Record<number, Code>> = {
   405: Code.UNIMPLEMENTED,
   409: Code.FAILED_PRECONDITION,
   413: Code.INVALID_ARGUMENT,
+  414: Code.INVALID_ARGUMENT,
   416: Code.OUT_OF_RANGE,
   429: Code.RESOURCE_EXHAUSTED,
 }
+
+/** RFC 4918, section 11.5. A 429 would read as a rate limit, and clients would come back too soon. */
+const INSUFFICIENT_STORAGE = 507
 
 /** `status`: where it is another than the code's own. */
 export function ociError(
@@ -64,7 +69,13 @@ const names: Partial<Record<Code, OciCode>> = {
 export function ociErrorBody(error: ApiError): string {
   const { reason, message, httpStatus } = error
   const own = Object.hasOwn(statuses, reason) ? reason : undefined
-  const code = own ?? (httpStatus === 413 ? 'SIZE_INVALID' : (names[error.code] ?? fallback(error)))
+  const code =
+    own ??
+    (isStorageError(error)
+      ? 'UNKNOWN'
+      : httpStatus === 413
+        ? 'SIZE_INVALID'
+        : (names[error.code] ?? fallback(error)))
   return JSON.stringify({ errors: [{ code, message }] })
 }
 
@@ -75,6 +86,7 @@ function fallback(error: ApiError): OciCode | 'UNKNOWN' {
 }
 
 export function ociStatus(error: ApiError): number {
+  if (isStorageFull(error)) return INSUFFICIENT_STORAGE
   const isForbidden = error.code === Code.FAILED_PRECONDITION && error.httpStatus === undefined
   return isForbidden || fallback(error) === 'DENIED' ? statuses.DENIED : httpStatusOfError(error)
 }

@@ -1,5 +1,9 @@
 import { ANONYMOUS } from '../core/anonymous.ts'
-import { ApiError, Code, internal } from '../core/errors.ts'
+import { type ApiError, Code, isAudited } from '../core/errors.ts'
+import { runToEnd, useShareOf } from '../core/request-context.ts'
+import { toApiError } from '../core/storage-faults.ts'
+import type { Tracer } from '../core/tracer.ts'
+import { retryAfter } from '../gateway/error-body.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { type Action, needs, requireAt, type Visiting, type Visitor, visitorOf } from './access.ts'
 import { deleteBlob, getBlob, mountBlob, parametersOf } from './blobs.ts'
@@ -7,12 +11,12 @@ import { listCatalog } from './catalog.ts'
 import { ociError, ociErrorBody, ociStatus } from './errors.ts'
 import { putManifest } from './manifest-push.ts'
 import { deleteManifest, getManifest } from './manifests.ts'
-import { findPlace, readName } from './names.ts'
+import { findPlace, readName, scopeOf } from './names.ts'
 import { listReferrers } from './referrers.ts'
-import { type RepoRoute, readRoute } from './routes.ts'
+import { type RepoRoute, readRoute, routeTemplates } from './routes.ts'
 import { listTags } from './tags.ts'
 import { beginUpload, cancelUpload, continueUpload, finishUpload, uploadStatus } from './uploads.ts'
-import type { Registry, Visit } from './visit.ts'
+import { operationName, type Registry, type Visit } from './visit.ts'
 
 /** The distribution protocol, below /v2/: who asks is known and allowed before anything is told or read. */
 
@@ -33,6 +37,7 @@ export interface OciOptions extends Visiting {
   readonly denied: (request: HttpRequest, visitor: Visitor, operation: string, error: ApiError) => void
   /** Told of each request that was answered. */
   readonly observe: (operation: string, code: Code, ms: number) => void
+  readonly tracer: Tracer | undefined
   readonly log: { error(fields: object, message: string): void }
 }
 
@@ -40,6 +45,8 @@ interface Operation {
   readonly name: string
   readonly needed: (typeof needs)[keyof typeof needs]
   readonly action: Action
+  /** The bytes of an upload that have arrived are kept even if the client goes away. */
+  readonly runsToEnd?: true
   run(registry: Registry, visit: Visit): Promise<HttpReply>
 }
 
@@ -57,6 +64,7 @@ function operationsOf(route: RepoRoute): Record<string, Operation> {
     action: 'push',
     run,
   })
+  const upload = (name: string, run: Operation['run']): Operation => ({ ...push(name, run), runsToEnd: true })
   switch (route.kind) {
     case 'tags':
       return { GET: pull('ListTags', needs.listTags, listTags) }
@@ -67,14 +75,14 @@ function operationsOf(route: RepoRoute): Record<string, Operation> {
         ),
       }
     case 'uploads':
-      return { POST: push('BeginUpload', beginOrMount) }
+      return { POST: upload('BeginUpload', beginOrMount) }
     case 'upload': {
       const { reference: id } = route
       return {
         GET: push('GetUpload', (registry, visit) => uploadStatus(registry, visit, id)),
-        PATCH: push('ContinueUpload', (registry, visit) => continueUpload(registry, visit, id)),
-        PUT: push('FinishUpload', (registry, visit) => finishUpload(registry, visit, id)),
-        DELETE: push('CancelUpload', (registry, visit) => cancelUpload(registry, visit, id)),
+        PATCH: upload('ContinueUpload', (registry, visit) => continueUpload(registry, visit, id)),
+        PUT: upload('FinishUpload', (registry, visit) => finishUpload(registry, visit, id)),
+        DELETE: upload('CancelUpload', (registry, visit) => cancelUpload(registry, visit, id)),
       }
     }
     case 'blob': {
@@ -129,17 +137,13 @@ export function ociHandler(options: OciOptions): HttpHandler {
     try {
       reply = await answer(options, request, seen)
     } catch (failure) {
-      const error = failure instanceof ApiError ? failure : internal(request.id, failure)
+      const error = toApiError(failure, request.id, options.log)
       code = error.code
-      if (code === Code.INTERNAL)
-        options.log.error(
-          { requestId: request.id, err: error.cause ?? error },
-          'a request failed unexpectedly',
-        )
-      if (code === Code.PERMISSION_DENIED && seen.visitor !== undefined)
+      if (isAudited(error) && seen.visitor !== undefined)
         options.denied(request, seen.visitor, seen.operation, error)
       reply = errorReply(options, request, seen, error)
     }
+    if (request.record !== undefined) request.record.code = code
     options.observe(seen.operation, code, performance.now() - startMs)
     return { ...reply, headers: { ...commonHeaders, ...reply.headers } }
   }
@@ -165,12 +169,13 @@ async function answer(options: OciOptions, request: HttpRequest, seen: Seen): Pr
   const [path = '', search = ''] = request.url.split('?', 2)
   const route = readRoute(path)
   const query = new URLSearchParams(search)
+  if (request.record !== undefined) request.record.route = routeTemplates[route.kind]
   if (!('name' in route)) return answerAtAll(options, request, seen, query, route.kind)
   const name = readName(route.name)
   const operations = operationsOf(route)
   const operation = operations[request.method]
   if (operation === undefined) throw wrongMethod(seen, Object.keys(operations))
-  seen.operation = operation.name
+  nameOperation(request, seen, operation.name)
   const { from } = route.kind === 'uploads' ? parametersOf(query) : {}
   seen.scope = `repository:${name.text}:${scopeActions[operation.action]}`
   if (from !== undefined) seen.scope += ` repository:${readName(from).text}:pull`
@@ -180,7 +185,14 @@ async function answer(options: OciOptions, request: HttpRequest, seen: Seen): Pr
   const visitor = await visitorFrom(options, request, seen)
   const place = await findPlace(registry.store.db, name)
   requireAt(visitor, place, operation.needed, operation.action)
-  return operation.run(registry, { request, query, visitor, judgedMs, place })
+  useShareOf(scopeOf(place))
+  const visit: Visit = { request, query, visitor, judgedMs, place }
+  return operation.runsToEnd ? runToEnd(() => operation.run(registry, visit)) : operation.run(registry, visit)
+}
+
+function nameOperation(request: HttpRequest, seen: Seen, operation: string): void {
+  seen.operation = operation
+  if (request.record !== undefined) request.record.method = operationName(operation)
 }
 
 /** What no repo is asked for. */
@@ -192,7 +204,7 @@ async function answerAtAll(
   kind: 'base' | 'catalog',
 ): Promise<HttpReply> {
   if (request.method !== 'GET') throw wrongMethod(seen, ['GET'])
-  seen.operation = kind === 'base' ? 'CheckVersion' : 'ListCatalog'
+  nameOperation(request, seen, kind === 'base' ? 'CheckVersion' : 'ListCatalog')
   if (kind === 'catalog') seen.scope = 'registry:catalog:*'
   await options.admit(request, seen.reads, undefined)
   const judgedMs = performance.now()
@@ -213,9 +225,11 @@ const scopeActions: Readonly<Record<Action, string>> = {
 async function visitorFrom(options: OciOptions, request: HttpRequest, seen: Seen): Promise<Visitor> {
   const { authorization } = request.headers
   const isBasic = /^basic /i.test(authorization ?? '')
-  const visitor = isBasic ? await options.basicVisitor(request) : await visitorOf(options, authorization)
+  const identify = () => (isBasic ? options.basicVisitor(request) : visitorOf(options, authorization))
+  const visitor = await (options.tracer?.span('authorize', {}, identify) ?? identify())
   seen.visitor = visitor
   const { identity } = visitor.caller
+  if (request.record !== undefined) request.record.identity = identity
   if (identity !== ANONYMOUS) await options.admit(request, seen.reads, identity)
   return visitor
 }
@@ -228,12 +242,14 @@ function wrongMethod(seen: Seen, methods: readonly string[]): ApiError {
 
 function errorReply(options: OciOptions, request: HttpRequest, seen: Seen, error: ApiError): HttpReply {
   const status = ociStatus(error)
-  const retry = error.details.find(({ kind }) => kind === 'RetryInfo')
-  const headers: Record<string, string> = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+    ...retryAfter(error),
+  }
   if (status === 401) headers['www-authenticate'] = challenge(options, request, seen)
   // RFC 9110, section 15.5.6.
   if (seen.allowed !== undefined) headers['allow'] = seen.allowed.join(', ')
-  if (retry?.kind === 'RetryInfo') headers['retry-after'] = String(Math.ceil(retry.retryDelayMs / 1000))
   return { status, headers, body: ociErrorBody(error) }
 }
 

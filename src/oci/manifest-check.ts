@@ -1,7 +1,8 @@
 import { isDistributable, isIndex, isManifest, manifestTypes } from '../core/image-types.ts'
+import { hasRepeatedMember, scanJson } from '../core/json-scan.ts'
+import { limits } from '../core/limits.ts'
 import { checkDigest } from '../registry/tag-name.ts'
 import { ociError } from './errors.ts'
-import { hasRepeatedMember } from './repeated-members.ts'
 
 /** What a manifest is and needs, read from its bytes. Pure. */
 
@@ -25,12 +26,43 @@ export interface CheckedManifest {
   readonly manifests: readonly Descriptor[]
 }
 
+/** What a manifest may have; see core/limits.ts. */
+export type ManifestBounds = Readonly<
+  Record<
+    keyof typeof limits &
+      (
+        | 'manifestDepthMax'
+        | 'manifestElementsMax'
+        | 'manifestDescriptorsMax'
+        | 'manifestAnnotationsMax'
+        | 'manifestAnnotationsBytesMax'
+        | 'mediaTypeCharsMax'
+      ),
+    number
+  >
+>
+
+/** For manifests that are stored: an earlier release may have accepted more. */
+export const unbounded: ManifestBounds = {
+  manifestDepthMax: Number.POSITIVE_INFINITY,
+  manifestElementsMax: Number.POSITIVE_INFINITY,
+  manifestDescriptorsMax: Number.POSITIVE_INFINITY,
+  manifestAnnotationsMax: Number.POSITIVE_INFINITY,
+  manifestAnnotationsBytesMax: Number.POSITIVE_INFINITY,
+  mediaTypeCharsMax: Number.POSITIVE_INFINITY,
+}
+
 /**
- * Reads a manifest. Throws MANIFEST_INVALID for what is none, for one that says another media type than its request, and for one that
- * two readers could take for two things (R32).
+ * Reads a manifest. Throws MANIFEST_INVALID for what is none, for one that says another media type than its request, for one that
+ * two readers could take for two things (R32), and for one beyond a limit. Nothing is built from the bytes before they are counted.
  */
-export function checkManifest(bytes: Uint8Array, contentType: string | undefined): CheckedManifest {
-  const manifest = readObject(bytes)
+export function checkManifest(
+  bytes: Uint8Array,
+  contentType: string | undefined,
+  bounds: ManifestBounds = limits,
+): CheckedManifest {
+  const { annotations, descriptor, descriptors, typeText } = boundedReaders(bounds)
+  const manifest = readObject(bytes, bounds)
   const inside = manifest['mediaType']
   const mediaType = contentType?.split(';')[0]?.trim().toLowerCase() ?? inside
   if (inside !== undefined && inside !== mediaType)
@@ -85,16 +117,22 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 type Members = Readonly<Record<string, unknown>>
 
-function readObject(bytes: Uint8Array): Members {
+function readObject(
+  bytes: Uint8Array,
+  { manifestDepthMax: depthMax, manifestElementsMax: elementsMax }: ManifestBounds,
+): Members {
+  const scan = scanJson(bytes, { depthMax, elementsMax })
+  if (scan.exceeded === 'depthMax')
+    throw invalid(`it nests more than ${depthMax} objects and lists (manifestDepthMax)`)
+  if (scan.exceeded === 'elementsMax')
+    throw invalid(`it has more than ${elementsMax} values (manifestElementsMax)`)
   let value: unknown
-  let text: string
   try {
-    text = utf8.decode(bytes)
-    value = JSON.parse(text)
+    value = JSON.parse(utf8.decode(bytes))
   } catch {
     throw invalid('it is not JSON')
   }
-  if (hasRepeatedMember(text, value)) throw invalid('an object in it has two members of one name')
+  if (hasRepeatedMember(scan, value)) throw invalid('an object in it has two members of one name')
   const manifest = members(value) ?? fail('it is not a JSON object')
   requireWritten(manifest, manifestNames, 'it')
   return manifest
@@ -138,37 +176,63 @@ function members(value: unknown): Members | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined
 }
 
-function descriptors(value: unknown, field: string): Descriptor[] {
-  if (!Array.isArray(value)) throw invalid(`${field} must be a list`)
-  return value.map((entry, at) => descriptor(entry, `${field}[${at}]`))
-}
+function boundedReaders(bounds: ManifestBounds) {
+  function descriptors(value: unknown, field: string): Descriptor[] {
+    if (!Array.isArray(value)) throw invalid(`${field} must be a list`)
+    const max = bounds.manifestDescriptorsMax
+    if (value.length > max)
+      throw invalid(
+        `${field} has ${value.length} entries, at most ${max} are allowed (manifestDescriptorsMax)`,
+      )
+    return value.map((entry, at) => descriptor(entry, `${field}[${at}]`))
+  }
 
-function descriptor(value: unknown, field: string): Descriptor {
-  const object = members(value) ?? fail(`${field} must be a descriptor`)
-  requireWritten(object, descriptorNames, field)
-  const { mediaType, digest, size } = object
-  if (mediaType === undefined || mediaType === '') throw invalid(`${field} has no mediaType`)
-  if (typeof digest !== 'string') throw invalid(`${field} has no digest`)
-  const wrong = checkDigest(digest)
-  if (wrong !== undefined) throw invalid(`the digest of ${field} ${wrong.description}`)
-  if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0)
-    throw invalid(`the size of ${field} must be a number of bytes`)
-  return { mediaType: typeText(mediaType, `${field}.mediaType`), digest, size }
-}
+  function descriptor(value: unknown, field: string): Descriptor {
+    const object = members(value) ?? fail(`${field} must be a descriptor`)
+    requireWritten(object, descriptorNames, field)
+    const { mediaType, digest, size } = object
+    if (mediaType === undefined || mediaType === '') throw invalid(`${field} has no mediaType`)
+    if (typeof digest !== 'string') throw invalid(`${field} has no digest`)
+    const wrong = checkDigest(digest)
+    if (wrong !== undefined) throw invalid(`the digest of ${field} ${wrong.description}`)
+    if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0)
+      throw invalid(`the size of ${field} must be a number of bytes`)
+    return { mediaType: typeText(mediaType, `${field}.mediaType`), digest, size }
+  }
 
-/** A media type, whatever it is. */
-function typeText(value: unknown, field: string): string {
-  return typeof value === 'string' && /^\P{Cc}*$/u.test(value)
-    ? value
-    : fail(`${field} must be text without control characters`)
-}
+  /** A media type, whatever it is. */
+  function typeText(value: unknown, field: string): string {
+    if (typeof value !== 'string' || !/^\P{Cc}*$/u.test(value))
+      throw invalid(`${field} must be text without control characters`)
+    const max = bounds.mediaTypeCharsMax
+    if (value.length > max)
+      throw invalid(`${field} has ${value.length} characters, at most ${max} are allowed (mediaTypeCharsMax)`)
+    return value
+  }
 
-function annotations(value: unknown): string {
-  if (value === undefined || value === null) return ''
-  const map = members(value) ?? fail('annotations must be an object')
-  if (!Object.values(map).every((text) => typeof text === 'string'))
-    throw invalid('annotations must be strings')
-  return JSON.stringify(map)
+  /** JSON of an object. */
+  function annotations(value: unknown): string {
+    if (value === undefined || value === null) return ''
+    const map = members(value) ?? fail('annotations must be an object')
+    const entries = Object.entries(map)
+    const { manifestAnnotationsMax: max, manifestAnnotationsBytesMax: bytesMax } = bounds
+    if (entries.length > max)
+      throw invalid(
+        `it has ${entries.length} annotations, at most ${max} are allowed (manifestAnnotationsMax)`,
+      )
+    let bytes = 0
+    for (const [name, text] of entries) {
+      if (typeof text !== 'string') throw invalid('annotations must be strings')
+      bytes += Buffer.byteLength(name) + Buffer.byteLength(text)
+    }
+    if (bytes > bytesMax)
+      throw invalid(
+        `its annotations have ${bytes} bytes, at most ${bytesMax} are allowed (manifestAnnotationsBytesMax)`,
+      )
+    return JSON.stringify(map)
+  }
+
+  return { annotations, descriptor, descriptors, typeText }
 }
 
 function fail(why: string): never {

@@ -1,4 +1,5 @@
 import { limits } from '../core/limits.ts'
+import { giveTurn } from '../core/turns.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
 import { touchManifest } from '../registry/image-rows.ts'
@@ -8,14 +9,16 @@ import { holdTagNamed, requireMayMove, writeTag } from '../registry/tags.ts'
 import type { Db, Tx } from '../storage/db.ts'
 import { type Changed, mutateBy } from '../storage/mutation.ts'
 import { countManifest, nearlyFull } from '../storage/registry-usage.ts'
+import { insertRows } from '../storage/rows-at-once.ts'
 import { runInTransaction, sqlText } from '../storage/sql-text.ts'
 import type { ManifestRow } from '../storage/tables.ts'
 import { needs, requireAt } from './access.ts'
-import { CANONICAL, digestOf, requireSame } from './digests.ts'
+import { CANONICAL, requireSame } from './digests.ts'
 import { ociError } from './errors.ts'
-import { type CheckedManifest, checkManifest, type Descriptor, needsOf } from './manifest-check.ts'
-import { readReference } from './manifests.ts'
-import { keepRepo, repoToPush } from './repos.ts'
+import { type CheckedManifest, type Descriptor, needsOf } from './manifest-check.ts'
+import { isLarge } from './manifest-reader.ts'
+import { type Reference, readReference } from './manifests.ts'
+import { keepRepo, repoToPush, requireMayCreate } from './repos.ts'
 import { mutatorOf, type Registry, type Visit } from './visit.ts'
 import { warned, warnOfRetention } from './warnings.ts'
 
@@ -31,14 +34,47 @@ export async function putManifest(registry: Registry, visit: Visit, text: string
     const wrong = checkTagName(tag)
     if (wrong !== undefined) throw ociError('MANIFEST_INVALID', `the tag ${wrong.description}`)
   }
+  if (tags.length > limits.manifestTagsMax)
+    throw ociError(
+      'MANIFEST_INVALID',
+      `the request sets ${tags.length} tags, at most ${limits.manifestTagsMax} are allowed (manifestTagsMax)`,
+      { status: 414 },
+    )
   if (tags.length > 0) requireAt(visitor, place, needs.pushTag, 'push')
-  const content = await request.body(limits.manifestBytesMax)
-  const algorithm = 'digest' in reference ? reference.digest.algorithm : CANONICAL
-  const digest = digestOf(algorithm, content)
-  if ('digest' in reference) requireSame(reference.digest, digest)
-  const checked = checkManifest(content, request.headers['content-type'])
-  const repo = await repoToPush(registry, visit)
-  await storeManifest(registry, visit, { repo, digest, tags, content, checked })
+  requireMayCreate(visit)
+  const { algorithm } = 'digest' in reference ? reference.digest : { algorithm: CANONICAL }
+  // A body of unknown length may be a large one.
+  const isSmall = !isLarge(Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY))
+  const release = isSmall ? undefined : registry.manifests.reserve(ownersOf(visit))
+  try {
+    const body = await request.body(isSmall ? limits.manifestInlineBytesMax : limits.manifestBytesMax)
+    const { content, digest, checked } = await registry.manifests.push(body, {
+      contentType: request.headers['content-type'],
+      algorithm,
+      require: (actual) => {
+        if ('digest' in reference) requireSame(reference.digest, actual)
+      },
+    })
+    const repo = await repoToPush(registry, visit)
+    await storeManifest(registry, visit, { repo, digest, tags, content, checked })
+    return await pushedReply(registry, visit, { reference, repo, digest, tags, checked })
+  } finally {
+    release?.()
+  }
+}
+
+/** Who has a large manifest in the making: the identity, and the organization that it pushes to. */
+function ownersOf({ visitor, place }: Visit): string[] {
+  const { repo, group } = place
+  const scope = repo ?? group
+  return [visitor.caller.identity, ...(scope === undefined ? [] : [rootOf(scope)])]
+}
+
+async function pushedReply(
+  registry: Registry,
+  { place }: Visit,
+  { reference, repo, digest, tags, checked }: Omit<Pushed, 'content'> & { readonly reference: Reference },
+): Promise<HttpReply> {
   return {
     status: 201,
     ...warned([
@@ -91,11 +127,24 @@ function storeManifest({ store }: Registry, visit: Visit, pushed: Pushed): Promi
     }
     const isNew = await insertManifest(tx, row)
     // One that is there may name layers that came after it.
-    await insertReferences(tx, row, references)
+    await insertRows(
+      db,
+      tx,
+      'manifest_references',
+      [...references].map(([needed, kind]) => ({
+        root: row.root,
+        repo,
+        digest: needed,
+        manifest: digest,
+        kind,
+      })),
+      { ifAbsent: true },
+    )
     if (isNew) await countManifest(db, tx, repo, digest)
     let uid: string = repo
     let unchanged = !isNew
     for (const name of tags) {
+      await giveTurn()
       const current = await holdTagNamed(db, tx, repo, name)
       const { deprecated = 0, bundles = '[]' } = current ?? {}
       const wanted = { digest, deprecated, bundles }
@@ -131,20 +180,6 @@ async function insertManifest(tx: Tx, row: ManifestRow): Promise<boolean> {
 
 const ROWS_AT_ONCE = 200
 
-async function insertReferences(
-  tx: Tx,
-  { root, repo, digest: manifest }: ManifestRow,
-  references: ReadonlyMap<string, Kind>,
-): Promise<void> {
-  const rows = [...references].map(([digest, kind]) => ({ root, repo, digest, manifest, kind }))
-  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
-    await tx
-      .insertInto('manifest_references')
-      .values(rows.slice(at, at + ROWS_AT_ONCE))
-      .onConflict((conflict) => conflict.doNothing())
-      .execute()
-}
-
 /**
  * What a manifest needs, all of which the repo has, kept until the transaction ends; and of the layers that need not be here those that
  * are. Throws MANIFEST_BLOB_UNKNOWN for what it has not, and MANIFEST_INVALID for what is of another size than the manifest says.
@@ -173,6 +208,7 @@ async function presentIn(
   const stored =
     table === 'repo_blobs' ? ' and exists (select 1 from blobs where blobs.digest = repo_blobs.digest)' : ''
   for (let at = 0; at < digests.length; at += ROWS_AT_ONCE) {
+    await giveTurn()
     const sql = sqlText(db.engine)
     const text = `select digest, size from ${table} where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)}
       and digest in (${sql.bindAll(digests.slice(at, at + ROWS_AT_ONCE))})${stored} order by digest${db.rules.lockForShare}`

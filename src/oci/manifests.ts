@@ -1,3 +1,4 @@
+import { giveTurn } from '../core/turns.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
 import { requireNotImmutable } from '../registry/immutable-tags.ts'
@@ -109,6 +110,7 @@ function deleteByDigest({ store }: Registry, visit: Visit, repo: Uid, digest: st
     const tags = await tagsOf(tx, repo, digest)
     if (tags.length > 0) requireAt(visit.visitor, visit.place, needs.deleteTag, 'delete')
     for (const { uid } of tags) {
+      await giveTurn()
       const tag = await lockTag(store.db, tx, uid)
       if (tag !== undefined) await removeTag(store, tx, tag)
     }

@@ -1,5 +1,6 @@
 import { mediaTypes } from '../core/image-types.ts'
 import { limits } from '../core/limits.ts'
+import { giveTurn } from '../core/turns.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
 import type { Db } from '../storage/db.ts'
@@ -18,6 +19,8 @@ interface Referrer extends Pick<ManifestRow, 'digest' | 'media_type' | 'size' | 
 const ANNOTATION_BYTES_AT_ONCE = 4096
 /** Of an entry without its annotations. */
 const ENTRY_BYTES = 400
+/** Rows that one statement reads: others have their turn in between. */
+const ROWS_AT_ONCE = 1000
 
 /** Manifests of the repo that refer to another one, whether that is there or not: an index of them, a page at a time. */
 export async function listReferrers(
@@ -47,7 +50,27 @@ export async function listReferrers(
   }
 }
 
-function referrersOf(db: Db, repo: Uid, subject: string, artifactType: string, after: string) {
+/** As many as one answer lists and one more, read some at a time. */
+async function referrersOf(
+  db: Db,
+  repo: Uid,
+  subject: string,
+  artifactType: string,
+  after: string,
+): Promise<Referrer[]> {
+  const found: Referrer[] = []
+  for (let last = after; found.length <= limits.registryListMax; ) {
+    await giveTurn()
+    const some = await someReferrers(db, repo, subject, artifactType, last)
+    found.push(...some)
+    const end = some.at(-1)
+    if (end === undefined || some.length < ROWS_AT_ONCE) break
+    last = end.digest
+  }
+  return found
+}
+
+function someReferrers(db: Db, repo: Uid, subject: string, artifactType: string, after: string) {
   const sql = sqlText(db.engine)
   const max = sql.bind(ANNOTATION_BYTES_AT_ONCE)
   const text = `select digest, media_type, size, artifact_type, octet_length(annotations) as annotation_bytes,
@@ -55,7 +78,7 @@ function referrersOf(db: Db, repo: Uid, subject: string, artifactType: string, a
     from manifests
     where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)} and subject = ${sql.bind(subject)}
       and subject <> '' and digest > ${sql.bind(after)} ${ofType(sql, artifactType)}
-    order by digest limit ${sql.bind(limits.registryListMax + 1)}`
+    order by digest limit ${sql.bind(ROWS_AT_ONCE)}`
   return runText<Referrer>(db, text, sql)
 }
 
@@ -73,7 +96,8 @@ function fitting(found: readonly Referrer[]): readonly Referrer[] {
 async function entriesOf(db: Db, repo: Uid, listed: readonly Referrer[]): Promise<string[]> {
   const long = listed.filter(({ annotations }) => annotations === null).map(({ digest }) => digest)
   const read = new Map<string, string>()
-  for (let at = 0; at < long.length; at += LONG_AT_ONCE)
+  for (let at = 0; at < long.length; at += LONG_AT_ONCE) {
+    await giveTurn()
     for (const row of await db.kysely
       .selectFrom('manifests')
       .select(['digest', 'annotations'])
@@ -82,14 +106,18 @@ async function entriesOf(db: Db, repo: Uid, listed: readonly Referrer[]): Promis
       .where('digest', 'in', long.slice(at, at + LONG_AT_ONCE))
       .execute())
       read.set(row.digest, row.annotations)
-  return listed.map((row) => {
+  }
+  const entries: string[] = []
+  for (const [at, row] of listed.entries()) {
+    if (at % ROWS_AT_ONCE === 0) await giveTurn()
     const entry = JSON.stringify(descriptorOf(row))
     const annotations = row.annotations ?? read.get(row.digest) ?? ''
-    return annotations === '' ? entry : `${entry.slice(0, -1)},"annotations":${annotations}}`
-  })
+    entries.push(annotations === '' ? entry : `${entry.slice(0, -1)},"annotations":${annotations}}`)
+  }
+  return entries
 }
 
-const LONG_AT_ONCE = 200
+const LONG_AT_ONCE = 50
 
 function ofType(sql: SqlText, artifactType: string): string {
   return artifactType === '' ? '' : `and artifact_type = ${sql.bind(artifactType)}`

@@ -5,24 +5,29 @@ import type { ReadGrants } from '../auth/grants.ts'
 import type { BlobStore } from '../blobs/store.ts'
 import type { Addresses } from '../config.ts'
 import { ANONYMOUS } from '../core/anonymous.ts'
+import type { Tracer } from '../core/tracer.ts'
 import type { Uid } from '../core/uid.ts'
 import { RestCall } from '../gateway/rest.ts'
 import type { HttpHandler, HttpRequest } from '../http.ts'
 import type { RateLimits } from '../limits/rate-limits.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import type { DiskSpace } from '../storage/disk-space.ts'
 import type { Store } from '../storage/store.ts'
 import type { AccessTokens } from '../sts/access-token.ts'
 import { type OciOptions, ociHandler } from './handler.ts'
+import type { ManifestReader } from './manifest-reader.ts'
 import { basicVisitor, type TokenOptions, tokenHandler } from './token.ts'
 import { uploadHashes } from './upload-hashes.ts'
-import { mutatorOf } from './visit.ts'
+import { mutatorOf, operationName } from './visit.ts'
 
 /** The registry as the server sees it: which paths are its own, and what it shares with the API. */
 
 export interface RegistryOptions extends Pick<Addresses, 'baseUrl' | 'registryHost'> {
   readonly store: Store
   readonly blobs: BlobStore
+  readonly disk: DiskSpace
+  readonly manifests: ManifestReader
   readonly tokens: AccessTokens
   readonly readGrants: ReadGrants
   /** The addresses of the token service: a token for it may be exchanged for one of the registry. */
@@ -31,6 +36,7 @@ export interface RegistryOptions extends Pick<Addresses, 'baseUrl' | 'registryHo
   readonly audit: Pick<Recorder, 'refused'>
   readonly limits: RateLimits | undefined
   readonly metrics: Pick<Metrics, 'call'>
+  readonly tracer: Tracer | undefined
   readonly log: Log
 }
 
@@ -38,7 +44,8 @@ const TOKEN_PATH = '/token'
 
 /** The handler of a path; undefined where it is not the registry's. */
 export function registryHandlers(options: RegistryOptions): (path: string) => HttpHandler | undefined {
-  const { store, blobs, tokens, readGrants, baseUrl, registryHost, limits, metrics, log } = options
+  const { store, blobs, disk, manifests, tokens, readGrants, baseUrl, registryHost, limits, metrics, log } =
+    options
   const token: TokenOptions = {
     ...store,
     tokens,
@@ -58,7 +65,7 @@ export function registryHandlers(options: RegistryOptions): (path: string) => Ht
       : limits?.byIdentity(method, incoming, identity)
   }
   const oci: OciOptions = {
-    registry: { store, blobs, hashes: uploadHashes() },
+    registry: { store, blobs, disk, manifests, hashes: uploadHashes() },
     authenticate: authenticator(
       { verify: tokens.verifyRegistry, isKeyPublished: tokens.isKeyPublished, clock: store.clock },
       registryHost,
@@ -78,8 +85,8 @@ export function registryHandlers(options: RegistryOptions): (path: string) => Ht
       const event = { timeMs: store.clock(), actor: identity, method, requestId, address }
       options.audit.refused({ ...event, uid: (about || identity) as Uid }, { code, reason: message })
     },
-    observe: (operation, code, ms) =>
-      metrics.call(`berth.registry.v1.Distribution/${operation}`, 'rest', code, ms),
+    observe: (operation, code, ms) => metrics.call(operationName(operation), 'rest', code, ms),
+    tracer: options.tracer,
     log,
   }
   const distribution = ociHandler(oci)

@@ -14,17 +14,24 @@ import { needs, requireAt } from './access.ts'
 import { findPlace, type Place } from './names.ts'
 import { mutatorOf, nameUnknown, type Registry, type Visit } from './visit.ts'
 
+/** Throws DENIED where the repo that is pushed to, or a folder above it, does not exist and the caller may not create it. */
+export function requireMayCreate({ place, visitor }: Pick<Visit, 'place' | 'visitor'>): void {
+  const { name, group, missing, repo } = place
+  if (repo !== undefined) return
+  const needed = missing.length === 0 ? needs.createRepo : union(needs.createRepo, needs.createFolder)
+  requireAt(visitor, place, needed, 'push')
+  if (group === undefined) throw nameUnknown(name)
+}
+
 /**
  * The repo that is pushed to; made where it is not there, with the folders above it. Throws DENIED for who may push, but not make what
  * is missing.
  */
 export async function repoToPush(registry: Registry, visit: Visit): Promise<Uid> {
   const { store } = registry
-  const { place, visitor } = visit
-  const { name, group, missing, repo } = place
+  const { name, group, missing, repo } = visit.place
   if (repo !== undefined) return repo
-  const needed = missing.length === 0 ? needs.createRepo : union(needs.createRepo, needs.createFolder)
-  requireAt(visitor, place, needed, 'push')
+  requireMayCreate(visit)
   if (group === undefined) throw nameUnknown(name)
   const by = mutatorOf(visit, '')
   try {

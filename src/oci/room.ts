@@ -16,11 +16,26 @@ export interface Room {
 
 const endless: Room = { require() {}, within: (bytes) => bytes }
 
-/** `digest`: where it is known. What the organization has already takes no room. */
+/**
+ * `digest`: where it is known. What the organization has already takes no room. Rejects with code 8 where the disk has no space for what
+ * the request says it brings.
+ */
 export async function roomFor(
+  registry: Pick<Registry, 'store' | 'disk'>,
+  visit: Pick<Visit, 'place' | 'request'>,
+  digest?: string,
+): Promise<Room> {
+  const { disk } = registry
+  const declared = declaredLength(visit)
+  if (declared > 0) await disk.requireSpaceForBlobs(declared)
+  const { require, within } = await roomInOrganization(registry, visit, digest)
+  return { require, within: (bytes, before) => within(disk.withinSpace(bytes), before) }
+}
+
+async function roomInOrganization(
   { store: { db } }: Pick<Registry, 'store'>,
   { place }: Pick<Visit, 'place'>,
-  digest?: string,
+  digest: string | undefined,
 ): Promise<Room> {
   const scope = place.repo ?? place.group
   if (scope === undefined) return endless

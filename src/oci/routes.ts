@@ -12,6 +12,18 @@ export type RepoRoute =
       readonly reference: string
     }
 
+/** What the access log and traces name a path. */
+export const routeTemplates: Readonly<Record<Route['kind'], string>> = {
+  base: '/v2/',
+  catalog: '/v2/_catalog',
+  tags: '/v2/{name}/tags/list',
+  uploads: '/v2/{name}/blobs/uploads/',
+  upload: '/v2/{name}/blobs/uploads/{reference}',
+  manifest: '/v2/{name}/manifests/{reference}',
+  blob: '/v2/{name}/blobs/{digest}',
+  referrers: '/v2/{name}/referrers/{digest}',
+}
+
 /** `path` begins with `/v2`. A name may have parts that are words of the protocol, so the end of the path says what it is. */
 export function readRoute(path: string): Route {
   if (path === '/v2' || path === '/v2/') return { kind: 'base' }

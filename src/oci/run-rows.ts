@@ -9,7 +9,7 @@ import type { RegistryRunRow } from '../storage/tables.ts'
  * while ends and another one may begin.
  */
 
-export type WorkName = 'collection' | 'scrub'
+export type WorkName = 'collection' | 'scrub' | 'backup'
 
 export interface TakenWork {
   readonly name: WorkName

@@ -1,6 +1,7 @@
 import type { Upload } from '../blobs/store.ts'
-import { aborted } from '../core/errors.ts'
+import { aborted, isOutcomeUnknown } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
+import { storageFaultOf, unlessStorageFails } from '../core/storage-faults.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import { type Db, inTransaction, type Tx } from '../storage/db.ts'
 import { preparedRead } from '../storage/prepared.ts'
@@ -74,7 +75,11 @@ export async function linkBlob(db: Db, tx: Tx, repo: Uid, blob: BlobRow, nowMs: 
 
 /** Who is shown a blob and is about to push a manifest may count on it from now on. False when the link is gone. */
 export function refreshLink(db: Db, repo: Uid, digest: string, nowMs: number): Promise<boolean> {
-  return inTransaction(db, (tx) => touchLink(tx, repo, digest, nowMs))
+  // The manifest is refused if the blob is gone by then, so the read need not fail.
+  return unlessStorageFails(
+    inTransaction(db, (tx) => touchLink(tx, repo, digest, nowMs)),
+    true,
+  )
 }
 
 async function touchLink(tx: Tx, repo: Uid, digest: string, nowMs: number): Promise<boolean> {
@@ -116,6 +121,7 @@ export async function keepUpload(
   let kept = ''
   try {
     await inTransaction(db, async (tx) => {
+      kept = ''
       // Holds the row, whoever has made it: collection takes it before, and it is made anew, or not at all.
       const blob = await tx
         .insertInto('blobs')
@@ -131,8 +137,20 @@ export async function keepUpload(
       await link(tx, blob)
       kept = blob.location
     })
-  } finally {
-    // Somebody else has stored the same bytes meanwhile, or nothing came of it.
-    if (kept !== location) await blobs.remove(location)
+  } catch (error) {
+    // The upload can be finished later. After a commit of unknown outcome the row may be there, and needs the bytes.
+    const isRolledBack = storageFaultOf(error) !== undefined && !isOutcomeUnknown(error)
+    if (kept !== location || isRolledBack) await restoreUpload()
+    throw error
+  }
+  // Another request has stored the same bytes meanwhile.
+  if (kept !== location) await blobs.remove(location)
+
+  async function restoreUpload() {
+    try {
+      await blobs.restore(upload, location)
+    } catch {
+      // The first error counts; garbage collection finds the bytes.
+    }
   }
 }

@@ -2,9 +2,12 @@ import type { VerifyAccessToken } from '../auth/authenticate.ts'
 import type { ReadGrants } from '../auth/grants.ts'
 import type { Caller, RegistryScope } from '../core/call.ts'
 import { type CapabilitySet, intersect, noCapabilities, union } from '../core/capabilities.ts'
-import { ApiError, Code, internal, invalidArgument, unauthenticated } from '../core/errors.ts'
+import { ApiError, Code, invalidArgument, unauthenticated } from '../core/errors.ts'
+import { formFields } from '../core/form-fields.ts'
 import { limits } from '../core/limits.ts'
+import { toApiError } from '../core/storage-faults.ts'
 import { parseUid, type Uid } from '../core/uid.ts'
+import { retryAfter } from '../gateway/error-body.ts'
 import type { HttpHandler, HttpRequest } from '../http.ts'
 import type { Db } from '../storage/db.ts'
 import type { AccessTokens } from '../sts/access-token.ts'
@@ -49,12 +52,11 @@ export function tokenHandler(options: TokenOptions): HttpHandler {
       await options.admit(request)
       return { status: 200, headers: jsonHeaders, body: JSON.stringify(await answer(options, request)) }
     } catch (failure) {
-      const error = failure instanceof ApiError ? refusal(failure) : internal(request.id, failure)
-      if (error.code === Code.INTERNAL)
-        options.log.error({ requestId: request.id, err: error.cause }, 'a request failed unexpectedly')
+      const error = refusal(toApiError(failure, request.id, options.log))
       const status = ociStatus(error)
       const headers = {
         ...jsonHeaders,
+        ...retryAfter(error),
         ...(status === 401 && { 'www-authenticate': `Basic realm="${options.service}"` }),
       }
       return { status, headers, body: ociErrorBody(error) }
@@ -72,15 +74,18 @@ function refusal(error: ApiError): ApiError {
 }
 
 async function answer(options: TokenOptions, request: HttpRequest) {
+  requireReadable(request)
+  // Credentials in the header are verified before the form is read, which may have others.
+  const known = await applicantInHeader(options, request)
   const parameters = await parametersOf(request)
-  const applicant = await applicantFor(options, request, parameters)
+  const applicant = known ?? (await applicantInForm(options, request, parameters))
   const asked = scopesAsked(parameters)
   const registryScopes: RegistryScope[] = []
   for (const scope of asked) {
     const granted = await grantedOf(options.db, applicant, scope)
     if (granted.actions.length > 0) registryScopes.push(granted)
   }
-  const { scopes, capabilities, session, organization, identity } = applicant.caller
+  const { scopes, capabilities, session, identity } = applicant.caller
   const issuedMs = Math.floor(options.clock() / SECOND_MS) * SECOND_MS
   const { token, expiresAtMs } = await options.tokens.issue({
     identity,
@@ -90,7 +95,6 @@ async function answer(options: TokenOptions, request: HttpRequest) {
     ...(scopes && { scopes }),
     ...(capabilities !== undefined && { capabilities }),
     ...(session !== undefined && { session }),
-    ...(organization !== undefined && { organization }),
   })
   refuseTooLong(token)
   return {
@@ -107,28 +111,39 @@ function textOf({ type, name, actions }: RegistryScope): string {
   return `${type}:${name}:${actions.join(',')}`
 }
 
-async function parametersOf(request: HttpRequest): Promise<URLSearchParams> {
-  if (request.method === 'GET') return new URLSearchParams(request.url.split('?', 2)[1] ?? '')
-  if (request.method !== 'POST')
+/** Throws code 3 or 12 for what is neither a GET nor a form. */
+function requireReadable({ method, headers }: HttpRequest): void {
+  if (method === 'GET') return
+  if (method !== 'POST')
     throw new ApiError(Code.UNIMPLEMENTED, 'the token endpoint answers GET and POST', { httpStatus: 405 })
-  const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase()
+  const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
   if (type !== FORM) throw invalidArgument('', `a form must be sent as ${FORM}`)
-  const body = await request.body(limits.registryTokenBodyBytesMax)
-  return new URLSearchParams(Buffer.from(body).toString('utf8'))
 }
 
-/** A request may show its credentials as Basic, or in the form of the OAuth way. */
-function applicantFor(
+async function parametersOf(request: HttpRequest): Promise<URLSearchParams> {
+  if (request.method === 'GET') return new URLSearchParams(request.url.split('?', 2)[1] ?? '')
+  const body = await request.body(limits.registryTokenBodyBytesMax)
+  return formFields(Buffer.from(body).toString('utf8'), limits.formFieldsMax + limits.registryTokenScopesMax)
+}
+
+/** Undefined for a request without credentials in its header. */
+async function applicantInHeader(
+  options: TokenOptions,
+  request: HttpRequest,
+): Promise<Applicant | undefined> {
+  const { authorization } = request.headers
+  if (authorization === undefined) return undefined
+  const basic = readBasic(authorization)
+  if (basic === undefined) throw unauthenticated('the Authorization header must be: Basic <credentials>')
+  return applicantWith(options, basic, request)
+}
+
+/** Credentials in the form of the OAuth way, or none. */
+function applicantInForm(
   options: TokenOptions,
   request: HttpRequest,
   parameters: URLSearchParams,
 ): Promise<Applicant> {
-  const { authorization } = request.headers
-  if (authorization !== undefined) {
-    const basic = readBasic(authorization)
-    if (basic === undefined) throw unauthenticated('the Authorization header must be: Basic <credentials>')
-    return applicantWith(options, basic, request)
-  }
   if (request.method === 'GET') return applicantWith(options, undefined, request)
   switch (parameters.get('grant_type')) {
     case 'password': {
@@ -190,6 +205,7 @@ async function applicantWith(
     throw unauthenticated(`the user name must be ${TOKEN_USER}, or the uid of an identity`)
   const token = identity === undefined ? password : await exchange(password, identity, request)
   const { caller, endsMs } = await verified(tokens.verify, audiences, token)
+  if (request.record !== undefined) request.record.identity = caller.identity
   return { ...(await visitorFor(readGrants, caller)), endsMs }
 }
 

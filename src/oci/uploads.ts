@@ -1,7 +1,9 @@
 import { type Hash, randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { MissingBytes, type Upload } from '../blobs/store.ts'
-import { ApiError, aborted, Code } from '../core/errors.ts'
+import { ApiError, Code } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
+import { isStorageFull } from '../core/storage-faults.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
 import { type Db, inTransaction, type Tx } from '../storage/db.ts'
@@ -85,22 +87,44 @@ async function pushAtOnce(registry: Registry, visit: Visit, digest: Digest): Pro
 
 /** PATCH: more of the blob. */
 export async function continueUpload(registry: Registry, visit: Visit, id: string): Promise<HttpReply> {
-  const row = await readUpload(registry, visit, id)
-  const refused = outOfTurn(visit, row)
+  const current = await awaitTurn(registry, visit, id)
+  const refused = outOfTurn(visit, current)
   if (refused !== undefined) return refused
   const room = await roomFor(registry, visit)
-  return progress(202, visit, await write(registry, visit, row, { room }))
+  const claim = await claimUpload(registry, current)
+  try {
+    const { upload, confirmed } = await write(registry, visit, claim, { room })
+    return progress(202, visit, { ...upload, size: confirmed })
+  } finally {
+    claim.end()
+  }
 }
 
 /** PUT: the rest of the blob, if there is any, and what it was meant to be. */
 export async function finishUpload(registry: Registry, visit: Visit, id: string): Promise<HttpReply> {
-  const { store, blobs } = registry
-  const row = await readUpload(registry, visit, id)
   const digest = readDigest(visit.query.get('digest'))
-  const refused = outOfTurn(visit, row)
+  const current = await awaitTurn(registry, visit, id)
+  const refused = outOfTurn(visit, current)
   if (refused !== undefined) return refused
   const room = await roomFor(registry, visit, digest.text)
-  const written = await write(registry, visit, row, { room, holdOn: true })
+  const claim = await claimUpload(registry, current)
+  try {
+    return await finish(registry, visit, claim, { digest, room })
+  } finally {
+    claim.end()
+  }
+}
+
+async function finish(
+  registry: Registry,
+  visit: Visit,
+  claim: Claim,
+  { digest, room }: { readonly digest: Digest; readonly room: Room },
+): Promise<HttpReply> {
+  const { store, blobs } = registry
+  const { upload: written } = await write(registry, visit, claim, { room, holdOn: true })
+  const { row } = claim
+  const { id } = row
   const repo = row.repo as Uid
   const hash = registry.hashes.take(id, written.size)
   const forget = (tx: Tx) => deleteUpload(tx, written)
@@ -120,14 +144,15 @@ export async function finishUpload(registry: Registry, visit: Visit, id: string)
       await requireRightsStill(store, tx, { ...visit.visitor, judgedMs: visit.judgedMs })
     })
   } catch (error) {
-    if (error instanceof ApiError && error.code === Code.RESOURCE_EXHAUSTED) {
+    if (error instanceof ApiError && error.code === Code.RESOURCE_EXHAUSTED && !isStorageFull(error)) {
       // Too many, or others have filled the room meanwhile.
       await giveUp()
       throw error
     }
     // Another request may finish it, where there is still something to finish.
     const expiresMs = store.clock() + limits.uploadIdleMsMax
-    if ((await save(store.db, written, { expiresMs, writer: '' })) && hash !== undefined)
+    const released = { expiresMs, writer: '', confirmed: written.size }
+    if ((await save(store.db, written, released)) && hash !== undefined)
       registry.hashes.put(id, written.size, hash)
     throw unlessLost(error)
   }
@@ -136,7 +161,8 @@ export async function finishUpload(registry: Registry, visit: Visit, id: string)
 
 /** GET: how much of it is there. */
 export async function uploadStatus(registry: Registry, visit: Visit, id: string): Promise<HttpReply> {
-  return progress(204, visit, await readUpload(registry, visit, id))
+  const row = await readUpload(registry, visit, id)
+  return progress(204, visit, row.writer === '' ? row : await registry.blobs.progress(row))
 }
 
 /** DELETE. */
@@ -165,7 +191,7 @@ async function readUpload({ store }: Registry, { place, visitor }: Visit, id: st
     .executeTakeFirst()
   if (row === undefined || row.identity !== visitor.caller.identity || Number(row.expires_ms) <= clock())
     throw unknownUpload()
-  return { ...row, size: Number(row.size) }
+  return { ...row, size: Number(row.size), lease_ms: Number(row.lease_ms) }
 }
 
 function unknownUpload() {
@@ -177,10 +203,42 @@ function unlessLost(error: unknown): unknown {
   return error instanceof MissingBytes ? unknownUpload() : error
 }
 
-/** 416 for a chunk that does not begin where the upload ends. */
-function outOfTurn(visit: Visit, row: UploadRow): HttpReply | undefined {
+/** An upload that no other request writes. */
+interface Current {
+  readonly row: UploadRow
+  /** With what is stored of it, which may be more than the row knows after a writer died. */
+  readonly stored: Upload
+  /** Bytes that a response has confirmed. The client of a request that was cut off knows of any number up to `stored.size`. */
+  readonly confirmed: number
+}
+
+/**
+ * Waits for the request that writes an upload: its connection may be gone, and what it has received is about to be stored.
+ * @throws BLOB_UPLOAD_INVALID (409) if that still goes on after `uploadTurnMsMax`
+ */
+async function awaitTurn(registry: Registry, visit: Visit, id: string): Promise<Current> {
+  const { clock } = registry.store
+  const endMs = clock() + limits.uploadTurnMsMax
+  for (let waitMs = 10; ; waitMs = Math.min(2 * waitMs, TURN_POLL_MS_MAX)) {
+    const row = await readUpload(registry, visit, id)
+    if (row.writer === '') return { row, stored: row, confirmed: Math.min(row.lease_ms, row.size) }
+    if (row.lease_ms <= clock())
+      return { row, stored: { ...row, ...(await registry.blobs.progress(row)) }, confirmed: row.size }
+    if (clock() >= endMs) throw busy()
+    await pause(Math.max(1, Math.min(waitMs, endMs - clock(), row.lease_ms - clock())))
+  }
+}
+
+const TURN_POLL_MS_MAX = 250
+
+/**
+ * 416 for a chunk that does not begin where the upload ends. One that begins between what was confirmed and the end repeats bytes that a
+ * request brought which was cut off.
+ */
+function outOfTurn(visit: Visit, { stored, confirmed }: Current): HttpReply | undefined {
   const chunk = chunkOf(visit)
-  return chunk === undefined || chunk.start === row.size ? undefined : progress(416, visit, row)
+  if (chunk === undefined || (chunk.start >= confirmed && chunk.start <= stored.size)) return undefined
+  return progress(416, visit, stored)
 }
 
 /** Where a chunk lies in its upload, if it says so. Throws BLOB_UPLOAD_INVALID for what is no range. */
@@ -211,51 +269,138 @@ function made({ place }: Visit, { text }: Digest): HttpReply {
   return { status: 201, headers: { location, 'docker-content-digest': text }, body: undefined }
 }
 
+/** An upload that a request writes. */
+interface Claim extends Current {
+  readonly writer: string
+  /** Whether another request wrote it before and may not know that it lost it. */
+  readonly isTakenOver: boolean
+  /** Bytes of the client, as long as the upload is this request's. A client that sends nothing lets its lease expire. */
+  bytes(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>
+  /** Stops renewing the lease. */
+  end(): void
+}
+
+/** @throws BLOB_UPLOAD_INVALID (409) if another request was faster */
+async function claimUpload(registry: Registry, { row, confirmed }: Current): Promise<Claim> {
+  const { store, blobs } = registry
+  const writer = newId()
+  await claim(registry, row, writer)
+  let [isWaiting, isLost, leasedMs, bytesCame] = [false, false, performance.now(), false]
+  const renew = async () => {
+    const nowMs = performance.now()
+    const changed = { lease_ms: store.clock() + limits.uploadLeaseMs }
+    if (await update(store.db, { ...row, writer }, changed)) leasedMs = nowMs
+    else isLost = true
+  }
+  const timer = setInterval(() => {
+    const isAlive = !isWaiting || bytesCame
+    bytesCame = false
+    // Where this fails the lease expires, and is asked for before the next bytes are taken.
+    if (isAlive && !isLost) renew().catch(() => undefined)
+  }, limits.uploadLeaseMs / 3)
+  const isTakenOver = row.writer !== ''
+  try {
+    return {
+      row,
+      // Anew: its writer may have lived until now.
+      stored: isTakenOver ? await blobs.progress(row) : row,
+      confirmed,
+      writer,
+      isTakenOver,
+      async *bytes(source) {
+        const iterator = source[Symbol.asyncIterator]()
+        try {
+          for (;;) {
+            isWaiting = true
+            const next = await iterator.next()
+            isWaiting = false
+            if (next.done === true) return
+            bytesCame = true
+            if (performance.now() - leasedMs > limits.uploadLeaseMs) await renew()
+            if (isLost) throw busy()
+            yield next.value
+          }
+        } finally {
+          isWaiting = false
+          await iterator.return?.()
+        }
+      },
+      end: () => clearInterval(timer),
+    }
+  } catch (error) {
+    clearInterval(timer)
+    throw error
+  }
+}
+
 /**
  * Adds the body of a request to an upload, which is this request's alone meanwhile. What came before a connection broke is kept.
- * `holdOn`: it stays this request's, which is going to finish it.
+ * `holdOn`: it stays this request's, which is going to finish it. `confirmed`: where the client's bytes end.
  */
 async function write(
   registry: Registry,
   visit: Visit,
-  row: UploadRow,
+  claim: Claim,
   { room, holdOn = false }: { readonly room: Room; readonly holdOn?: boolean },
-): Promise<UploadRow> {
+): Promise<{ readonly upload: UploadRow; readonly confirmed: number }> {
   const { store, blobs, hashes } = registry
-  room.require(row.size + declaredLength(visit))
-  const writer = newId()
-  await claim(registry, row, writer)
-  const hash = hashes.take(row.id, row.size)
-  const body = untilItBreaks(room.within(leased(registry, row, writer, visit.request.stream()), row.size))
+  const { row, stored, writer, isTakenOver } = claim
+  const start = chunkOf(visit)?.start ?? stored.size
+  const received = { bytes: 0 }
+  const fresh = skipping(counted(visit.request.stream(), received), stored.size - start)
+  const hash = hashes.take(row.id, stored.size)
+  const body = untilItBreaks(room.within(claim.bytes(fresh), stored.size))
   let broken: unknown
-  let end: Upload = row
+  let end: Upload = stored
   try {
-    end = await blobs.append(row, hash === undefined ? body.bytes : hashed(body.bytes, hash), {
-      isTakenOver: row.writer !== '',
-    })
+    room.require(start + declaredLength(visit))
+    const bytes = hash === undefined ? body.bytes : hashed(body.bytes, hash)
+    end = await blobs.append(stored, bytes, { isTakenOver })
     broken = body.broken()
-    if (broken === undefined) requireLength(visit, end.size - row.size)
+    if (broken === undefined) requireLength(visit, received.bytes)
   } catch (error) {
     broken = error
-    end = row
+    end = stored
   }
-  const written = { ...row, size: end.size, state: end.state, writer }
+  const upload = { ...row, size: end.size, state: end.state, writer }
+  const confirmed = start + received.bytes
   const keepsClaim = holdOn && broken === undefined
   // The request that finishes an upload seldom brings more of it.
   if (keepsClaim && end.size === row.size) return remembered()
-  const isOurs = await save(store.db, written, {
+  const isOurs = await save(store.db, upload, {
     expiresMs: store.clock() + limits.uploadIdleMsMax,
     writer: keepsClaim ? writer : '',
+    confirmed: broken === undefined ? confirmed : claim.confirmed,
   })
   if (isOurs && broken instanceof MissingBytes)
-    await inTransaction(store.db, (tx) => deleteUpload(tx, { ...written, writer: '' }))
+    await inTransaction(store.db, (tx) => deleteUpload(tx, { ...upload, writer: '' }))
   if (broken !== undefined) throw unlessLost(broken)
   if (!isOurs) throw busy()
   return remembered()
 
   function remembered() {
     if (hash !== undefined) hashes.put(row.id, end.size, hash)
-    return written
+    return { upload, confirmed }
+  }
+}
+
+async function* counted(
+  bytes: AsyncIterable<Uint8Array>,
+  count: { bytes: number },
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of bytes) {
+    count.bytes += chunk.length
+    yield chunk
+  }
+}
+
+/** The bytes behind the first `skip`: those are stored, and the digest of the whole shows whether they are the same. */
+async function* skipping(bytes: AsyncIterable<Uint8Array>, skip: number): AsyncGenerator<Uint8Array> {
+  let left = skip
+  for await (const chunk of bytes) {
+    const rest = chunk.subarray(left)
+    left = Math.max(0, left - chunk.length)
+    if (rest.length > 0) yield rest
   }
 }
 
@@ -286,10 +431,11 @@ function busy(): ApiError {
 function save(
   db: Db,
   upload: UploadRow,
-  next: { readonly expiresMs: number; readonly writer: string },
+  next: { readonly expiresMs: number; readonly writer: string; readonly confirmed: number },
 ): Promise<boolean> {
   const { size, state } = upload
-  return update(db, upload, { size, state, writer: next.writer, expires_ms: next.expiresMs })
+  const row = { size, state, writer: next.writer, expires_ms: next.expiresMs }
+  return update(db, upload, next.writer === '' ? { ...row, lease_ms: next.confirmed } : row)
 }
 
 /** False when the upload is gone, or another request's. */
@@ -324,27 +470,6 @@ async function deleteUpload(tx: Tx, { root, repo, id, writer }: UploadRow): Prom
     .where('writer', '=', writer)
     .executeTakeFirst()
   return numDeletedRows > 0n
-}
-
-/** Says now and then that the request lives, and ends where it could not. */
-async function* leased(
-  { store }: Registry,
-  row: UploadRow,
-  writer: string,
-  bytes: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  let leasedMs = performance.now()
-  for await (const chunk of bytes) {
-    const now = performance.now()
-    if (now - leasedMs > limits.uploadLeaseMs)
-      throw aborted('the upload was left alone for too long; try again')
-    if (now - leasedMs > limits.uploadLeaseMs / 3) {
-      const changed = { lease_ms: store.clock() + limits.uploadLeaseMs }
-      if (!(await update(store.db, { ...row, writer }, changed))) throw busy()
-      leasedMs = now
-    }
-    yield chunk
-  }
 }
 
 /** Bytes that end where they fail, and why they did: what came before is worth keeping. */

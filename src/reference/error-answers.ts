@@ -108,7 +108,7 @@ const kinds = {
   },
   413: {
     name: 'BodyTooLarge',
-    description: 'The body is larger than 1 MiB.',
+    description: 'The body is larger than the method takes: 1 MiB for most.',
     example: [
       Code.INVALID_ARGUMENT,
       'Invalid argument: the body is larger than 1048576 bytes',
@@ -126,7 +126,8 @@ const kinds = {
   },
   429: {
     name: 'ResourceExhausted',
-    description: 'A rate limit or another ceiling is reached. `Retry-After` is there when waiting helps.',
+    description:
+      'A rate limit or another ceiling is reached, or a disk of the server is full (reason `STORAGE_FULL`). `Retry-After` is there when waiting helps.',
     headers: ['Retry-After', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'],
     example: [
       Code.RESOURCE_EXHAUSTED,

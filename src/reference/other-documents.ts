@@ -50,7 +50,11 @@ export const otherDocuments: Readonly<Record<string, Operation>> = {
   '/readyz': document(
     'GetReadiness',
     'Tells whether requests may be sent here: the server is not stopping, and its database answers',
-    { description: 'They may.', content: { 'text/plain': { schema: text, example: 'ok\n' } } },
+    {
+      description:
+        'They may. A line after `ok` names each disk that is full and each store that refuses writes.',
+      content: { 'text/plain': { schema: text, example: 'ok\n' } },
+    },
     { 503: errorAnswer(503) },
   ),
   '/metrics': document('GetMetrics', 'Measurements in the text format of Prometheus', {

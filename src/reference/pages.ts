@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { gunzip, gzip } from 'node:zlib'
+import { gzip } from 'node:zlib'
 import { ApiError, Code } from '../core/errors.ts'
 import { lists } from '../core/etag.ts'
 import { errorBody } from '../gateway/error-body.ts'
@@ -13,7 +13,6 @@ import { describeApi } from './openapi.ts'
 /** The description and its pages, ready to be sent. */
 
 const zip = promisify(gzip)
-const unzip = promisify(gunzip)
 
 /** Programs may keep the description this long before they ask again. */
 const DESCRIPTION_SECONDS = 300
@@ -34,8 +33,9 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** A file as it is kept: compressed, because nearly every client takes it so. */
+/** A file as it is kept, made once: no request compresses or unpacks anything. */
 interface Kept {
+  readonly plain: Uint8Array
   readonly zipped: Uint8Array
   readonly headers: Readonly<Record<string, string>>
   readonly etag: string
@@ -117,6 +117,7 @@ function text(file: URL): Promise<string> {
 async function keep(content: string, headers: Readonly<Record<string, string>>): Promise<Kept> {
   const etag = `W/"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
   return {
+    plain: Buffer.from(content),
     zipped: await zip(content),
     headers: {
       ...headers,
@@ -129,12 +130,12 @@ async function keep(content: string, headers: Readonly<Record<string, string>>):
   }
 }
 
-async function send({ zipped, headers, etag }: Kept, request: HttpRequest): Promise<HttpReply> {
+function send({ plain, zipped, headers, etag }: Kept, request: HttpRequest): HttpReply {
   const seen = request.headers['if-none-match']
   if (seen !== undefined && lists(seen, etag)) return { status: 304, headers, body: undefined }
   if (takesGzip(request.headers['accept-encoding']))
     return { status: 200, headers: { ...headers, 'content-encoding': 'gzip' }, body: zipped }
-  return { status: 200, headers, body: await unzip(zipped) }
+  return { status: 200, headers, body: plain }
 }
 
 /** RFC 9110, section 12.5.3: a coding with the weight 0 is refused. */

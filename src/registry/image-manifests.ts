@@ -1,33 +1,64 @@
 import type { BlobStore } from '../blobs/store.ts'
+import { failedPrecondition } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
+import { giveTurn } from '../core/turns.ts'
 import { rootOf } from '../core/uid.ts'
 import type { Db } from '../storage/db.ts'
+import type { ImageConfiguration, ImageManifest, ManifestDescriptor, Platform } from './image-json.ts'
 
 /** What the manifests of a repo say of images. They were checked when they were pushed. */
 
-export interface ImageManifest {
-  readonly config?: ManifestDescriptor
-  readonly layers?: readonly ManifestDescriptor[]
-  /** Of an index. */
-  readonly manifests?: readonly ManifestDescriptor[]
+/** Reads manifests and configurations; large ones away from the event loop. Undefined as in image-json.ts. */
+export interface ImageReader {
+  image(root: string, bytes: Uint8Array): Promise<ImageManifest | undefined>
+  config(root: string, bytes: Uint8Array): Promise<ImageConfiguration | undefined>
 }
 
-export interface ManifestDescriptor {
-  readonly digest: string
-  readonly size: number
-  readonly platform?: Platform
+/** One question about an image: where it is asked, and what it may still read. */
+export interface ImageQuestion {
+  readonly repo: string
+  manifest(digest: string): Promise<ImageManifest | undefined>
+  config(descriptor: ManifestDescriptor): Promise<ImageConfiguration | undefined>
 }
 
-interface Platform {
-  readonly architecture?: unknown
-  readonly variant?: unknown
+/** Throws code 9 while it is read, for what is spread over more manifests or bytes than one question reads. */
+export function askOfImages(db: Db, blobs: BlobStore, reader: ImageReader, repo: string): ImageQuestion {
+  const root = rootOf(repo)
+  let [count, bytes] = [0, 0]
+  const spend = (size: number) => {
+    count += 1
+    bytes += size
+    if (count <= limits.imageManifestsMax && bytes <= limits.imageBytesMax) return
+    throw failedPrecondition(
+      'IMAGE_TOO_LARGE',
+      `the image has more than ${limits.imageManifestsMax} manifests and configurations, or they have more than ${limits.imageBytesMax} bytes; ask about one of its manifests`,
+      repo,
+    )
+  }
+  return {
+    repo,
+    async manifest(digest) {
+      await giveTurn()
+      const content = await manifestContent(db, repo, digest)
+      if (content === undefined) return undefined
+      spend(content.length)
+      return reader.image(root, content)
+    },
+    async config({ digest, size }) {
+      if (size > limits.imageConfigBytesMax) return undefined
+      spend(size)
+      await giveTurn()
+      const content = await blobContent(db, blobs, repo, { digest, size })
+      return content && reader.config(root, content)
+    },
+  }
 }
 
-export async function readManifest(
+async function manifestContent(
   { kysely }: Db,
   repo: string,
   digest: string,
-): Promise<ImageManifest | undefined> {
+): Promise<Uint8Array | undefined> {
   const row = await kysely
     .selectFrom('manifests')
     .select('content')
@@ -35,34 +66,16 @@ export async function readManifest(
     .where('repo', '=', repo)
     .where('digest', '=', digest)
     .executeTakeFirst()
-  return row && (JSON.parse(Buffer.from(row.content).toString('utf8')) as ImageManifest)
+  return row?.content
 }
 
-/** `amd64`, or `arm/v7`; undefined for what has none, such as an attestation. */
-function architectureOf({ architecture, variant }: Platform): string | undefined {
-  if (typeof architecture !== 'string' || architecture === '' || architecture === 'unknown') return undefined
-  return typeof variant === 'string' && variant !== '' ? `${architecture}/${variant}` : architecture
-}
-
-/** Of an image, as its configuration has it. */
-async function configuredArchitecture(
-  db: Db,
-  blobs: BlobStore,
-  repo: string,
-  config: ManifestDescriptor,
-): Promise<string | undefined> {
-  const read = await readConfiguration(db, blobs, repo, config)
-  return read && architectureOf(read)
-}
-
-/** A JSON object; undefined for what is none, or not in the repo, as that of an artifact may be. */
-export async function readConfiguration(
+/** Undefined for what is not in the repo. */
+async function blobContent(
   { kysely }: Db,
   blobs: BlobStore,
   repo: string,
   { digest, size }: ManifestDescriptor,
-): Promise<Readonly<Record<string, unknown>> | undefined> {
-  if (size > limits.imageConfigBytesMax) return undefined
+): Promise<Uint8Array | undefined> {
   const blob = await kysely
     .selectFrom('repo_blobs as link')
     .innerJoin('blobs', 'blobs.digest', 'link.digest')
@@ -75,16 +88,10 @@ export async function readConfiguration(
   const pieces: Uint8Array[] = []
   for await (const piece of blobs.read(blob.location, { start: 0, end: size }))
     pieces.push(Buffer.from(piece))
-  try {
-    const value: unknown = JSON.parse(Buffer.concat(pieces).toString('utf8'))
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
+  return Buffer.concat(pieces)
 }
 
-export interface Image {
-  readonly architecture: string | undefined
+export interface Image extends Platform {
   readonly manifest: ImageManifest
 }
 
@@ -93,29 +100,25 @@ export interface Image {
  * does not have any more is left out.
  */
 export async function* imagesOf(
-  db: Db,
-  blobs: BlobStore,
-  repo: string,
+  question: ImageQuestion,
   digest: string,
   seen = new Set<string>(),
   platform?: Platform,
 ): AsyncGenerator<Image> {
   if (seen.has(digest)) return
   seen.add(digest)
-  const manifest = await readManifest(db, repo, digest)
+  const manifest = await question.manifest(digest)
   if (manifest === undefined) return
   if (manifest.manifests === undefined) {
-    const architecture =
-      platform === undefined
-        ? manifest.config && (await configuredArchitecture(db, blobs, repo, manifest.config))
-        : architectureOf(platform)
-    yield { architecture, manifest }
+    const { config } = manifest
+    const known = platform ?? (config && (await question.config(config)))
+    yield { architecture: known?.architecture, manifest }
     return
   }
-  for (const child of manifest.manifests) yield* imagesOf(db, blobs, repo, child.digest, seen, child.platform)
+  for (const child of manifest.manifests) yield* imagesOf(question, child.digest, seen, child.platform)
 }
 
 /** Bytes of the configuration and the layers, as they are transferred. */
-export function sizeOf({ config, layers = [] }: ImageManifest): number {
-  return layers.reduce((sum, { size }) => sum + size, config?.size ?? 0)
+export function sizeOf({ config, layersSize }: ImageManifest): number {
+  return layersSize + (config?.size ?? 0)
 }

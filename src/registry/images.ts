@@ -8,12 +8,13 @@ import { limits } from '../core/limits.ts'
 import type { Db } from '../storage/db.ts'
 import { readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
+import type { ImageManifest } from './image-json.ts'
 import {
+  askOfImages,
   type Image,
-  type ImageManifest,
+  type ImageQuestion,
+  type ImageReader,
   imagesOf,
-  readConfiguration,
-  readManifest,
   sizeOf,
 } from './image-manifests.ts'
 import { REPO_TYPE } from './parent-repo.ts'
@@ -24,58 +25,65 @@ import { checkDigest } from './tag-name.ts'
 const MANIFEST_TYPE = 'registry.chainguard.dev/Manifest'
 const DEFAULT_ARCHITECTURE = 'amd64'
 
+interface Images {
+  readonly db: Db
+  readonly blobs: BlobStore
+  readonly reader: ImageReader
+}
+
 /** Throws code 5, for the repo when there is none, else for the manifest; and code 3 for a bad field. */
 async function requireManifest(
-  db: Db,
+  { db, blobs, reader }: Images,
   call: Call,
   digest: string,
   ...checks: (FieldViolation | undefined)[]
-): Promise<ImageManifest> {
+): Promise<{ readonly question: ImageQuestion; readonly manifest: ImageManifest }> {
   const { scope } = allowed(call)
   if ((await readResource(db, 'repos', scope)) === undefined) throw notFound(REPO_TYPE, scope)
   refuseIfAny(checkDigest(digest), ...checks)
-  const manifest = await readManifest(db, scope, digest)
+  const manifest = await askOfImages(db, blobs, reader, scope).manifest(digest)
   if (manifest === undefined) throw notFound(MANIFEST_TYPE, digest)
-  return manifest
+  return { question: askOfImages(db, blobs, reader, scope), manifest }
 }
 
-/** The configuration of an image for an architecture, whatever is in it. Throws code 5 where there is no such image. */
+/** The `config` of the configuration of an image for an architecture, whatever is in it. Throws code 5 where there is no such image. */
 export type ReadImageConfiguration = (
   call: Call,
   digest: string,
   architecture: string,
 ) => Promise<Readonly<Record<string, unknown>> | undefined>
 
-export function imageConfigurations({ db }: Pick<Store, 'db'>, blobs: BlobStore): ReadImageConfiguration {
+export function imageConfigurations(
+  { db }: Pick<Store, 'db'>,
+  blobs: BlobStore,
+  reader: ImageReader,
+): ReadImageConfiguration {
+  const images = { db, blobs, reader }
   return async (call, digest, architecture) => {
-    const { config } = (await requireImage(db, blobs, call, digest, architecture)).manifest
-    return config && readConfiguration(db, blobs, allowed(call).scope, config)
+    const { config } = (await requireImage(images, call, digest, architecture)).manifest
+    const read = config && (await askOfImages(db, blobs, reader, allowed(call).scope).config(config))
+    return read?.config
   }
 }
 
 /** The image of a digest for an architecture. Throws code 5 where there is none. */
-async function requireImage(
-  db: Db,
-  blobs: BlobStore,
-  call: Call,
-  digest: string,
-  asked: string,
-): Promise<Image> {
-  const { manifests } = await requireManifest(db, call, digest, checkArchitecture(asked))
+async function requireImage(images: Images, call: Call, digest: string, asked: string): Promise<Image> {
+  const { question, manifest } = await requireManifest(images, call, digest, checkArchitecture(asked))
   // An image that is no index is what it is, whatever it runs on.
-  const isAny = asked === '' && manifests === undefined
+  const isAny = asked === '' && manifest.manifests === undefined
   const wanted = asked === '' ? DEFAULT_ARCHITECTURE : asked
-  for await (const image of imagesOf(db, blobs, allowed(call).scope, digest))
+  for await (const image of imagesOf(question, digest))
     if (isAny || image.architecture === wanted) return image
   throw notFound(MANIFEST_TYPE, digest, `Manifest ${digest} has no image for ${wanted}`)
 }
 
-export function imagesService({ db }: Pick<Store, 'db'>, blobs: BlobStore) {
+export function imagesService({ db }: Pick<Store, 'db'>, blobs: BlobStore, reader: ImageReader) {
+  const images = { db, blobs, reader }
   return implement(ImagesService, {
     async getArchitectures({ digest }, call) {
-      await requireManifest(db, call, digest)
+      const { question } = await requireManifest(images, call, digest)
       const architectures = new Set<string>()
-      for await (const { architecture } of imagesOf(db, blobs, allowed(call).scope, digest))
+      for await (const { architecture } of imagesOf(question, digest))
         if (architecture !== undefined) architectures.add(architecture)
       return {
         $typeName: 'chainguard.platform.registry.v2beta1.Architectures' as const,
@@ -84,7 +92,7 @@ export function imagesService({ db }: Pick<Store, 'db'>, blobs: BlobStore) {
     },
 
     async getSize({ digest, architecture: asked }, call) {
-      const { architecture, manifest } = await requireImage(db, blobs, call, digest, asked)
+      const { architecture, manifest } = await requireImage(images, call, digest, asked)
       return {
         $typeName: 'chainguard.platform.registry.v2beta1.Size' as const,
         size: BigInt(sizeOf(manifest)),

@@ -1,5 +1,5 @@
 import type { RepoPolicy } from '#gen/berth/registry/v1/repo_policies_pb.js'
-import { failedPrecondition } from '../core/errors.ts'
+import { type ApiError, forbiddenByPolicy } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { rootOf } from '../core/uid.ts'
 import type { Tx } from '../storage/db.ts'
@@ -20,13 +20,22 @@ export function isImmutable({ immutableTags }: ImmutabilityOf, name: string): bo
 /** Throws code 9 for a tag that may neither be moved nor deleted. Its repo is held. */
 export async function requireMutable(tx: Tx, { uid, parent, name }: TagRow): Promise<void> {
   const policy = await policyIn(tx, parent)
-  if (policy !== undefined && isImmutable(policy, name)) throw tagImmutable(name, uid)
+  if (policy !== undefined && isImmutable(policy, name)) throw await tagImmutable(tx, { uid, parent, name })
 }
 
-function tagImmutable(name: string, uid: string) {
-  return failedPrecondition(
+async function tagImmutable(
+  tx: Tx,
+  { uid, parent, name }: Pick<TagRow, 'uid' | 'parent' | 'name'>,
+): Promise<ApiError> {
+  const repo = await tx
+    .selectFrom('repos')
+    .select('name')
+    .where('root', '=', rootOf(parent))
+    .where('uid', '=', parent)
+    .executeTakeFirst()
+  return forbiddenByPolicy(
     'TAG_IMMUTABLE',
-    `tag ${name} is immutable by the policy of its repo: it is neither moved nor deleted`,
+    `tag ${name} of repo ${repo?.name ?? parent} is immutable by the policy of the repo. Moving or deleting it requires a policy that excludes it; changing the policy requires repo_policies.update.`,
     uid,
   )
 }
@@ -50,7 +59,7 @@ export async function requireNotImmutable(tx: Tx, repo: string, digest: string):
       .where('digest', 'in', some)
       .execute()
     const tag = tags.find(({ name }) => policy !== undefined && isImmutable(policy, name))
-    if (tag !== undefined) throw tagImmutable(tag.name, tag.uid)
+    if (tag !== undefined) throw await tagImmutable(tx, { ...tag, parent: repo })
     const needing = await tx
       .selectFrom('manifest_references')
       .select('manifest')

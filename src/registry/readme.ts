@@ -1,7 +1,5 @@
 import { create, equals } from '@bufbuild/protobuf'
 import type { ExpressionBuilder } from 'kysely'
-import type { Token } from 'markdown-it'
-import type { IOptions } from 'sanitize-html'
 import {
   type RepoReadme,
   RepoReadmeSchema,
@@ -21,6 +19,7 @@ import { lockResource, readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { RepoRow, Tables } from '../storage/tables.ts'
 import { REPO_TYPE } from './parent-repo.ts'
+import { checkInThread } from './readme-threads.ts'
 
 /**
  * The page that introduces a repo: Markdown, which whoever shows it turns into HTML. It has the repo's uid and goes with it. A repo
@@ -123,75 +122,6 @@ function isOneOf(uids: readonly string[]) {
     row.and([row('root', 'in', [...new Set(uids.map(rootOf))]), row('uid', 'in', [...new Set(uids)])])
 }
 
-/** What a README may be made of; anything else in its HTML makes it unsafe. */
-const safeHtml: IOptions = {
-  allowedTags: [
-    ...'h1 h2 h3 h4 h5 h6 p div span blockquote pre hr br ul ol li dl dt dd figure figcaption'.split(' '),
-    ...'a img b i u s strong em small sub sup code kbd samp var mark q cite abbr del ins'.split(' '),
-    ...'table caption colgroup col thead tbody tfoot tr th td details summary'.split(' '),
-  ],
-  allowedAttributes: {
-    '*': ['id', 'title', 'lang', 'dir', 'align'],
-    a: ['href', 'name'],
-    img: ['src', 'alt', 'width', 'height'],
-    code: ['class'],
-    ol: ['start'],
-    details: ['open'],
-    th: ['style', 'colspan', 'rowspan', 'scope'],
-    td: ['style', 'colspan', 'rowspan'],
-  },
-  allowedClasses: { code: ['language-*'] },
-  // How the columns of a Markdown table are aligned.
-  allowedStyles: { '*': { 'text-align': [/^(?:left|center|right)$/] } },
-  allowedSchemes: ['http', 'https', 'mailto'],
-}
-
-/** Parses and writes as above but keeps everything, so that only what is unsafe makes a difference. */
-const anyHtml: IOptions = {
-  allowedTags: false,
-  allowedAttributes: false,
-  allowVulnerableTags: true,
-  allowedSchemesAppliedToAttributes: [],
-  parseStyleAttributes: false,
-  // What is dropped nevertheless.
-  disallowedTagsMode: 'escape',
-}
-
-/**
- * What browsers may read in another way than the sanitizer, which leaves it out: declarations, processing instructions, end tags
- * without a name, and comments but those that the HTML standard calls valid.
- */
-const oddMarkup = /<!(?!--(?!-?>)(?:(?!<!--|--!>)[\s\S])*?(?<!<!-)-->)|<\?|<\/(?![a-z])/i
-
-/** Follows the page: a tag or comment that is left open would swallow it. */
-const END = '<hr />'
-
-/**
- * Cells that the tables of a page have at most. Each row has as many as the table has columns, whatever it says itself: few bytes
- * would become many. Counted before the page is parsed, which is what takes long.
- */
-function tableCells(content: string): number {
-  let [cells, columns] = [0, 0]
-  for (const line of content.split(/\r\n?|\n/)) {
-    const text = line.replace(/^[\s>]+/, '')
-    if (text === '') columns = 0
-    // The row below the names of the columns, or at least it could be.
-    else if (/^[-:|][-:|\s]*$/.test(text)) columns = Math.max(columns, text.split('|').length)
-    cells += columns
-  }
-  return cells
-}
-
-/** Characters of all addresses and titles of links, which are defined once and may be referred to often. */
-function linkChars(tokens: readonly Token[]): number {
-  let chars = 0
-  for (const { attrs, children } of tokens) {
-    for (const [, value] of attrs ?? []) chars += String(value).length
-    chars += linkChars(children ?? [])
-  }
-  return chars
-}
-
 /**
  * What is unsafe in the page that a repo is to have. For callers who may write it: it takes long. What the repo shows already is
  * not read again. Not in the transaction, which is for the database alone.
@@ -202,30 +132,5 @@ export async function checkNewReadme(
   content: string,
 ): Promise<FieldViolation | undefined> {
   const [current] = repo === undefined ? [] : await readmesOf(reader, [repo])
-  return content === current?.content ? undefined : checkReadme(content)
-}
-
-/** A README is safe when its HTML stays as it is when it is sanitized; comments change nothing. The parsers are loaded at first use. */
-export async function checkReadme(content: string): Promise<FieldViolation | undefined> {
-  if (content === '') return undefined
-  const refused = (description: string) => ({ field: 'content', description })
-  if (Buffer.byteLength(content) > limits.readmeBytesMax)
-    return refused(`must have at most ${limits.readmeBytesMax} bytes`)
-  if (tableCells(content) > limits.readmeTableCellsMax)
-    return refused(`must have at most ${limits.readmeTableCellsMax} cells in tables`)
-  const [{ default: MarkdownIt }, { default: sanitize }] = await Promise.all([
-    import('markdown-it'),
-    import('sanitize-html'),
-  ])
-  const markdown = new MarkdownIt({ html: true, xhtmlOut: true })
-  // Bad links are for the sanitizer to find, not to be shown as text.
-  markdown.validateLink = () => true
-  const tokens = markdown.parse(content, {})
-  if (linkChars(tokens) > limits.readmeLinkCharsMax)
-    return refused('must not refer so often to links as long as these')
-  const html = `${markdown.renderer.render(tokens, markdown.options, {})}\n${END}`
-  const sanitized = sanitize(html, safeHtml)
-  if (sanitized.endsWith(END) && sanitized === sanitize(html, anyHtml) && !oddMarkup.test(html))
-    return undefined
-  return refused('must be Markdown without unsafe HTML: no scripts, styles, frames, forms or event handlers')
+  return content === current?.content ? undefined : checkInThread(content)
 }

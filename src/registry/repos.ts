@@ -23,6 +23,7 @@ import type { Reader, Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { type Changed, mutate } from '../storage/mutation.ts'
 import { deleteRepoRemains } from '../storage/registry-remains.ts'
+import { requireMayFreePath } from '../storage/repo-policies.ts'
 import {
   deleteResource,
   findUid,
@@ -143,6 +144,7 @@ export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoCh
       requireOperator(call, uid, current, violations.length === 0 ? next : asked)
       refuseIfAny(...checkRepo(current, asked), ...violations)
       requireCustomAssembly(current, next)
+      if (next.name !== row.name) await requireMayFreePath(tx, accessOf(call).grants, uid, 'renaming')
       const changed = {
         name: next.name,
         description: next.description,
@@ -216,6 +218,7 @@ export function reposService(store: Store, options: RepoOptions) {
       const { scope } = allowed(call)
       return mutate(store, call, async (tx) => {
         await holdForChange(db, tx, call, KIND, scope)
+        await requireMayFreePath(tx, accessOf(call).grants, scope, 'deleting')
         if (!(await removeLastTags(db, tx, scope)))
           throw failedPrecondition('RESOURCE_NOT_EMPTY', `repo ${scope} still contains tags`)
         await deleteRepoRemains(tx, scope)
@@ -422,7 +425,7 @@ function overlayDiffers({ customOverlay: a }: Repo, { customOverlay: b }: Repo):
   return a === undefined || b === undefined ? a !== b : !equals(CustomOverlaySchema, a, b)
 }
 
-/** Throws code 9 for an overlay of a repo that copies nothing: there is no image that could be built anew with it (decision 6). */
+/** Throws code 9 for an overlay of a repo that copies nothing: there is no image that could be built anew with it (ADR 6). */
 function requireCustomAssembly(current: Repo, next: Repo): void {
   if (next.customOverlay === undefined || next.syncConfig !== undefined) return
   if (current.syncConfig === undefined && !overlayDiffers(current, next)) return

@@ -3,6 +3,7 @@ import { RetentionRunSchema } from '#gen/berth/registry/v1/repo_policies_pb.js'
 import { every } from '../core/every.ts'
 import { limits } from '../core/limits.ts'
 import { timestampOf } from '../core/message.ts'
+import { type Tracer, traceJob } from '../core/tracer.ts'
 import type { Store } from '../storage/store.ts'
 import { duePolicies, givePolicyBack, takePolicy } from './retention-rows.ts'
 import { type RetentionCounts, RetentionEnded, runRetention } from './retention-run.ts'
@@ -18,6 +19,7 @@ export interface RetentionOptions {
   readonly store: Store
   readonly pollMs?: number | undefined
   readonly leaseMs?: number | undefined
+  readonly tracer?: Tracer | undefined
   /** Hears what every run came to that was not stopped. */
   readonly onRun: (run: {
     readonly repo: string
@@ -56,13 +58,15 @@ export function retentionScheduler(options: RetentionOptions): RetentionSchedule
         error,
       })
     try {
-      await runRetention(policy, {
-        store,
-        leaseMs,
-        requestId: crypto.randomUUID(),
-        signal: stopping.signal,
-        counts,
-      })
+      await traceJob(options.tracer, 'job retention', () =>
+        runRetention(policy, {
+          store,
+          leaseMs,
+          requestId: crypto.randomUUID(),
+          signal: stopping.signal,
+          counts,
+        }),
+      )
       await givePolicyBack(db, policy, { dueMs: clock() + limits.retentionIntervalMs, run: ended('') })
       onRun({ repo, outcome: 'succeeded', counts })
     } catch (error) {

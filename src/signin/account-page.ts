@@ -34,6 +34,8 @@ export interface AccountPage {
   readonly passkeys: readonly PasskeyRow[]
   /** Why none can be added here; undefined when they can. */
   readonly passkeyObstacle: string | undefined
+  /** Whether the session may act on the person as a whole; one that may not is the only one in `sessions`. */
+  readonly actsAsPerson: boolean
   readonly sessions: readonly Session[]
   readonly nowMs: number
 }
@@ -162,12 +164,16 @@ ${formToken(browser)}<p>${on ? 'After your password you are asked for a passkey 
 </form>`
 }
 
-function sessionSection({ browser, session, sessions, nowMs }: AccountPage): Html {
+function sessionSection({ browser, session, sessions, actsAsPerson, nowMs }: AccountPage): Html {
   return html`<section aria-labelledby="sessions">
 <h2 id="sessions">Where you are signed in</h2>
 <ul class="list">
 ${sessions.map((each) => sessionItem(browser, each, each.id === session.id, nowMs))}</ul>
 ${
+  actsAsPerson
+    ? ''
+    : html`<p class="muted">You see this session only, because you signed in with an identity provider that did not register you. To see and end the others, sign in as you did the first time.</p>`
+}${
   sessions.length < 2
     ? ''
     : html`<form method="post" action="/account/sessions/end-others">

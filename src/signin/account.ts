@@ -1,8 +1,10 @@
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import { ApiError, Code, invalidArgument } from '../core/errors.ts'
+import { ApiError, Code, invalidArgument, permissionDenied } from '../core/errors.ts'
 import { foldedEmail } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
+import { actsAsPerson } from '../core/vouching.ts'
+import { registrationOf } from '../iam/people.ts'
 import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
 import { endOtherSessions, endOwnSession, type Session, sessionsOf } from '../sts/sessions.ts'
@@ -20,6 +22,7 @@ import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { type Form, readForm } from './form.ts'
 import { byAccount, guess } from './guesses.ts'
 import { personOf } from './identification.ts'
+import { organizationNamesOf } from './organization-names.ts'
 import { addPasskey, askForNewPasskey, passkeyObstacle, passkeysOf, readNewPasskey } from './passkeys.ts'
 import { hashPassword, passwordProblem, verifyPassword } from './password.ts'
 import { flowEvent } from './sign-in-events.ts'
@@ -31,6 +34,8 @@ interface Visitor {
   readonly session: Session
   /** Undefined for somebody whom a provider vouches for. */
   readonly account: Account | undefined
+  /** Whether this session may act on the person as a whole (core/vouching.ts). */
+  readonly actsAsPerson: boolean
 }
 
 interface Owner extends Visitor {
@@ -54,7 +59,7 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
   const done = (c: Context<SignInEnv>, what: News) => c.redirect(`/account?done=${what}`, 303)
   const show = async (
     c: Context<SignInEnv>,
-    { browser, session, account }: Visitor,
+    { browser, session, account, actsAsPerson }: Visitor,
     problem?: string,
     status: 200 | 400 | 401 = 200,
   ) => {
@@ -70,7 +75,8 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
       news: problem === undefined && Object.hasOwn(news, done) ? news[done as News] : undefined,
       passkeys: account === undefined ? [] : await passkeysOf(store.db.kysely, account.id),
       passkeyObstacle: passkeyObstacle(context.authUrl),
-      sessions: await sessionsOf(store, session.identity),
+      actsAsPerson,
+      sessions: actsAsPerson ? await sessionsOf(store, session.identity) : [session],
       nowMs: store.clock(),
     })
     return c.html(body, status)
@@ -102,7 +108,8 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
     )
     if (right === undefined) return show(c, owner, 'The current password is wrong.', 401)
     const password = form.text('password')
-    const problem = await passwordProblem(password, account)
+    const organizations = await organizationNamesOf(store.db, account.identity_uid)
+    const problem = await passwordProblem(password, { ...account, organizations })
     if (problem !== undefined) return show(c, owner, problem, 400)
     const password_hash = await hashPassword(password)
     await change(c, owner, 'ChangePassword', async (tx) => {
@@ -201,6 +208,7 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
       await signOut(c, context, browser)
       return c.redirect('/sign-in?done=signed-out', 303)
     }
+    if (!visitor.actsAsPerson) throw cannotActAsPerson()
     await change(c, visitor, 'EndSession', async (tx) => {
       if (!(await endOwnSession(tx, session.identity, id))) throw noSuch('session')
     })
@@ -209,13 +217,14 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
 
   app.post('/account/sessions/end-others', async (c) => {
     const { visitor } = await formOf(c, context)
+    if (!visitor.actsAsPerson) throw cannotActAsPerson()
     await change(c, visitor, 'EndSession', (tx) => endOtherSessions(tx, visitor.session))
     return done(c, 'sessions-ended')
   })
 
   app.get('/account/delete', async (c) => {
     const visitor = await visitorOf(c, context)
-    if (visitor?.account === undefined)
+    if (visitor?.account === undefined || !visitor.actsAsPerson)
       return c.redirect(visitor === undefined ? '/sign-in' : '/account', 303)
     return c.html(deletePage(visitor.browser, visitor.account))
   })
@@ -243,7 +252,13 @@ async function visitorOf(c: Context<SignInEnv>, context: SignInContext): Promise
   const browser = await browserOf(c, context)
   const { session } = browser
   if (session === undefined) return undefined
-  return { browser, session, account: await accountOfIdentity(context.store.db.kysely, session.identity) }
+  const { db } = context.store
+  return {
+    browser,
+    session,
+    account: await accountOfIdentity(db.kysely, session.identity),
+    actsAsPerson: actsAsPerson(session.voucher, await registrationOf(db.kysely, session.identity)),
+  }
 }
 
 /** A form of somebody who is signed in. Throws code 16 for anybody else. */
@@ -268,6 +283,7 @@ async function ownerOf(
   const { visitor, form } = await formOf(c, context)
   const { account } = visitor
   if (account === undefined) throw invalidArgument('', 'you sign in somewhere else; change it there')
+  if (!visitor.actsAsPerson) throw cannotActAsPerson()
   return { owner: { ...visitor, account }, form }
 }
 
@@ -293,4 +309,10 @@ function tooManyPasskeys(): ApiError {
 
 function gone(): ApiError {
   return new ApiError(Code.UNAUTHENTICATED, 'Unauthenticated: this identity does not exist any more')
+}
+
+function cannotActAsPerson(): ApiError {
+  return permissionDenied(
+    'this sign-in came through an identity provider that did not register you, so it can end only its own session. To end others, sign in as you did the first time',
+  )
 }

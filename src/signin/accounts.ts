@@ -72,7 +72,7 @@ export async function createAccount(
   const now = store.clock()
   const address = foldedEmail(email)
   const person = { issuer: authUrl, subject: id, email: address, emailVerified }
-  const identity = adopted ?? (await registerPerson(store, tx, person)).uid
+  const identity = adopted ?? (await registerPerson(store, tx, person, { kind: 'account' })).uid
   if (adopted !== undefined) await writeEmail(store, tx, adopted, address)
   const account: Account = {
     id,

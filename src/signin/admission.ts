@@ -1,10 +1,11 @@
 import type { Uid } from '../core/uid.ts'
+import { recordOf } from '../core/vouching.ts'
 import { findPerson, type Person, registerPerson } from '../iam/people.ts'
 import { insertBinding } from '../iam/role-bindings.ts'
 import type { Tx } from '../storage/db.ts'
 import { lockResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
-import { type Provider, providerOf } from './providers.ts'
+import { type Provider, providerOf, voucherOf } from './providers.ts'
 
 /** Somebody, and the provider that vouches for them. */
 export interface Admission {
@@ -27,21 +28,22 @@ export async function admit(
 ): Promise<Admitted> {
   if (!(await holdProvider(store, tx, provider))) return 'gone'
   if (!strangers && (await findPerson(store, tx, person)) === undefined) return 'stranger'
-  const { organization, defaultRole } = provider
-  // What an organization's own provider says of an address holds in that organization; anybody may found one (iam/invitations.ts).
-  const emailVerified = organization === '' && person.emailVerified
-  const { uid, isNew } = await registerPerson(store, tx, { ...person, emailVerified })
-  if (isNew && organization !== '' && defaultRole !== '') {
-    const role = await lockResource(store.db, tx, 'roles', defaultRole, 'share')
+  const voucher = voucherOf(provider, person)
+  const { uid, isNew } = await registerPerson(store, tx, person, voucher)
+  if (isNew && provider.kind === 'organization') {
+    const { organization, defaultRole } = provider
+    const role =
+      defaultRole === '' ? undefined : await lockResource(store.db, tx, 'roles', defaultRole, 'share')
+    const bound = { identityUid: uid, roleUid: defaultRole }
     if (role !== undefined)
-      await insertBinding(store, tx, organization as Uid, { identityUid: uid, roleUid: defaultRole })
+      await insertBinding(store, tx, organization, bound, { acceptedThrough: recordOf(voucher) })
   }
   return { uid, isNew }
 }
 
 /** Held until the session is there: deleting the provider ends every session that began with it (R12). */
 async function holdProvider(store: Store, tx: Tx, provider: Provider): Promise<boolean> {
-  if (provider.organization === '') return true
+  if (provider.kind === 'operator') return true
   const row = await lockResource(store.db, tx, 'identity_providers', provider.id, 'share')
   const now = row && providerOf(store, row)
   return now?.issuer === provider.issuer && now.clientId === provider.clientId

@@ -1,4 +1,5 @@
 import { Hono } from 'hono'
+import { routePath } from 'hono/route'
 import type { HttpHandler, HttpRequest } from '../http.ts'
 import { accountRoutes } from './account.ts'
 import { assetRoutes } from './assets.ts'
@@ -38,6 +39,7 @@ export function signInPages(options: SignInOptions): HttpHandler {
     const response = await app.fetch(webRequest(request, options.authUrl), {
       address: request.address,
       requestId: request.id,
+      record: request.record,
     })
     return {
       status: response.status,
@@ -51,6 +53,10 @@ export function signInPages(options: SignInOptions): HttpHandler {
 function signInApp(context: SignInContext): Hono<SignInEnv> {
   const app = new Hono<SignInEnv>()
   app.use(pageHeaders)
+  app.use(async (c, next) => {
+    await next()
+    if (c.env.record !== undefined) c.env.record.route = routePath(c, -1)
+  })
   app.onError((error, c) => errorPage(c, context, error))
   app.notFound((c) => noSuchPage(c, context, app))
   app.route('/', assetRoutes())

@@ -1,12 +1,13 @@
 import { Hono } from 'hono'
 import { invalidArgument } from '../core/errors.ts'
 import { plainRequest } from './authorization.ts'
-import { providerNamed } from './browser-flow.ts'
+import { countBeginning } from './beginnings.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { beginFlow } from './flow-browser.ts'
 import { readParameters } from './oauth-parameters.ts'
 import { readScope } from './oauth-scope.ts'
 import { isChallenge } from './proof-key.ts'
+import { providerNamed } from './providers.ts'
 import { withParameters } from './redirect.ts'
 import { audiencesAmong } from './requested-audience.ts'
 
@@ -66,6 +67,7 @@ export function authorizeRoutes(context: SignInContext): SignInRoutes {
 
     // As in the browser flow of the public SDK: where to sign in, for whoever need not choose.
     const named = parameters.get('idp_id')
+    if (named !== '') await countBeginning(context.store, 'provider', c.env.address)
     const identityProvider = named === '' ? '' : await providerNamed(context.store.db.kysely, named)
     if (identityProvider === undefined)
       return refuse(

@@ -11,7 +11,7 @@ import { countInWindows, inMinutes } from './windows.ts'
  */
 
 /** What is begun; each is bounded by itself, so that one does not keep anybody from another. */
-export type Beginning = 'sign-in' | 'device' | 'departure' | 'passkey'
+export type Beginning = 'sign-in' | 'device' | 'provider' | 'departure' | 'passkey'
 
 const rate = { max: limits.beginningsPerAddressMax, windowMs: limits.beginningWindowMs }
 

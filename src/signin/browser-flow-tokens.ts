@@ -57,6 +57,7 @@ export async function proofOfPerson(
   })
   return identify(context, {
     identity: session.identity,
+    voucher: session.voucher,
     audiences: [context.authUrl],
     session: id,
     nonce: '',

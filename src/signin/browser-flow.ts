@@ -1,14 +1,15 @@
 import { Hono } from 'hono'
 import { invalidArgument } from '../core/errors.ts'
 import { checkName } from '../core/fields.ts'
-import { depthOf, parseUid, rootOf } from '../core/uid.ts'
-import type { Reader } from '../storage/db.ts'
+import { parseUid } from '../core/uid.ts'
 import type { AuthorizationRequest } from './authorization.ts'
+import { countBeginning } from './beginnings.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { beginFlow } from './flow-browser.ts'
 import { isHeadlessCode } from './headless.ts'
 import { refusedAddress } from './loopback-answer.ts'
 import { type OAuthParameters, readParameters } from './oauth-parameters.ts'
+import { providerNamed, providerOfOrganization } from './providers.ts'
 import { loopbackAddress } from './redirect.ts'
 import { audiencesAmong } from './requested-audience.ts'
 
@@ -38,7 +39,7 @@ export function browserFlowRoutes(context: SignInContext): SignInRoutes {
       if (!isHeadlessCode(code)) throw invalidArgument('headless_code', 'is not the code of a program')
       for (const name of ['redirect', 'audience', 'identity', 'scope', 'create_refresh_token'])
         if (parameters.get(name) !== '') throw invalidArgument(name, 'does not go with headless_code')
-      const flow = await readFlow(context, parameters, [])
+      const flow = await readFlow(context, parameters, [], c.env.address)
       if ('error' in flow) throw invalidArgument('', flow.error)
       return beginFlow(c, context, { ...flow, reply: { kind: 'headless', code } })
     }
@@ -55,6 +56,7 @@ export function browserFlowRoutes(context: SignInContext): SignInRoutes {
             context,
             parameters,
             audiences.filter((one) => one !== ''),
+            c.env.address,
           )
         : { error: parameters.problem, status: 400 }
     if ('error' in flow) return c.redirect(refusedAddress(redirect, flow), 303)
@@ -64,6 +66,7 @@ export function browserFlowRoutes(context: SignInContext): SignInRoutes {
   app.get('/orgcheck', async (c) => {
     const name = c.req.query('name') ?? ''
     if (name === '') return c.json(false, 400)
+    await countBeginning(context.store, 'provider', c.env.address)
     return c.json((await providerOfOrganization(context.store.db.kysely, name)) !== undefined)
   })
 
@@ -76,6 +79,7 @@ async function readFlow(
   { audiences: allowed, store }: SignInContext,
   parameters: OAuthParameters,
   asked: readonly string[],
+  address: string,
 ): Promise<Flow | Refusal> {
   const no = (error: string): Refusal => ({ error, status: 400 })
   const exit = parameters.get('exit')
@@ -98,6 +102,7 @@ async function readFlow(
   const connection = parameters.get('connection')
   if (provider !== '' && (client !== '' || connection !== ''))
     return no('idp_id does not go with client_id or connection')
+  if (provider !== '') await countBeginning(store, 'provider', address)
   const identityProvider = provider === '' ? '' : await providerNamed(store.db.kysely, provider)
   if (identityProvider === undefined) return NO_PROVIDER
   return {
@@ -126,35 +131,4 @@ function decodedOnce(text: string): string {
 
 function isScope(text: string): boolean {
   return parseUid(text) !== undefined || checkName(text) === undefined
-}
-
-/** uid of the provider that is meant by its own uid, or by the name of its organization. */
-export async function providerNamed(db: Reader, text: string): Promise<string | undefined> {
-  const uid = parseUid(text)
-  if (uid === undefined || depthOf(uid) === 0) return providerOfOrganization(db, text)
-  const row = await db
-    .selectFrom('identity_providers')
-    .select('uid')
-    .where('root', '=', rootOf(uid))
-    .where('uid', '=', uid)
-    .executeTakeFirst()
-  return row?.uid
-}
-
-/** uid of the first provider of a verified organization with this name. */
-async function providerOfOrganization(db: Reader, name: string): Promise<string | undefined> {
-  if (checkName(name) !== undefined) return undefined
-  const row = await db
-    .selectFrom('organization_names')
-    .innerJoin('groups', 'groups.uid', 'organization_names.uid')
-    .innerJoin('identity_providers', 'identity_providers.root', 'organization_names.uid')
-    .select('identity_providers.uid as uid')
-    .where('organization_names.name', '=', name)
-    .whereRef('groups.root', '=', 'organization_names.uid')
-    .where('groups.verified', '=', 1)
-    .whereRef('identity_providers.parent', '=', 'organization_names.uid')
-    .orderBy('identity_providers.created_ms')
-    .orderBy('identity_providers.uid')
-    .executeTakeFirst()
-  return row?.uid
 }

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Context } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
+import { unlessStorageFails } from '../core/storage-faults.ts'
 import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
 import { hashOf, newSecret } from '../storage/pending.ts'
@@ -40,9 +41,20 @@ export async function browserOf(c: Context, context: SignInContext): Promise<Bro
 
 /** Whether a form came from a page that this browser was shown. */
 export function isOwnForm(browser: Browser, sent: unknown): boolean {
-  const expected = Buffer.from(browser.formToken)
-  const given = Buffer.from(typeof sent === 'string' ? sent : '')
-  return given.length === expected.length && timingSafeEqual(given, expected)
+  return typeof sent === 'string' && isEqual(sent, browser.formToken)
+}
+
+/**
+ * What a link of a page shown to this browser carries, so that no other site can send the browser there. `link` identifies the page
+ * and everything that the link does.
+ */
+export function linkToken(
+  { store }: Pick<SignInContext, 'store'>,
+  { secret }: Pick<Browser, 'secret'>,
+  link: readonly string[],
+): string {
+  const text = `link of ${JSON.stringify([secret, ...link])}`
+  return createHmac('sha256', store.secretsKey).update(text).digest('base64url')
 }
 
 /** What a step of a sign-in remembers of the browser that takes it, so that no other takes the next one (R40). */
@@ -51,9 +63,13 @@ export function markOf({ secret }: Pick<Browser, 'secret'>): string {
 }
 
 export function isSameBrowser(browser: Pick<Browser, 'secret'>, mark: string): boolean {
-  const own = Buffer.from(markOf(browser))
-  const other = Buffer.from(mark)
-  return own.length === other.length && timingSafeEqual(own, other)
+  return isEqual(mark, markOf(browser))
+}
+
+/** Compares secrets in constant time. */
+export function isEqual(given: string, expected: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(expected)]
+  return one.length === other.length && timingSafeEqual(one, other)
 }
 
 /**
@@ -102,9 +118,10 @@ const USE_NOTED_MS = 60 * 1000
 async function noteUse({ db, clock }: SignInContext['store'], { id, lastUsedMs }: Session): Promise<void> {
   const now = clock()
   if (now - lastUsedMs < USE_NOTED_MS) return
-  await inTransaction(db, (tx) =>
+  const written = inTransaction(db, (tx) =>
     tx.updateTable('sessions').set({ last_used_ms: now }).where('id', '=', id).execute(),
   )
+  await unlessStorageFails(written, [])
 }
 
 function formTokenOf({ store }: SignInContext, secret: string): string {

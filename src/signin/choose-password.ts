@@ -10,6 +10,7 @@ import { readForm } from './form.ts'
 import { byAddress, guess } from './guesses.ts'
 import { alert, formToken, type Html, page } from './layout.ts'
 import { accountOfPasswordCode, CHOOSE_PASSWORD_PATH } from './one-time-links.ts'
+import { organizationNamesOf } from './organization-names.ts'
 import { hashPassword, passwordProblem } from './password.ts'
 import { newPasswordField, usernameField } from './person-fields.ts'
 import { flowEvent } from './sign-in-events.ts'
@@ -39,7 +40,8 @@ export function choosePasswordRoutes(context: SignInContext): SignInRoutes {
     const code = form.text('code')
     const account = await ownerOf(code, context.placeOf(c).address)
     const password = form.text('password')
-    const problem = await passwordProblem(password, account)
+    const organizations = await organizationNamesOf(store.db, account.identity_uid)
+    const problem = await passwordProblem(password, { ...account, organizations })
     if (problem !== undefined) return c.html(choosePage(browser, code, account, problem), 400)
 
     const password_hash = await hashPassword(password)
@@ -50,7 +52,7 @@ export function choosePasswordRoutes(context: SignInContext): SignInRoutes {
       // Whoever knew the password before knows it no more, and is nowhere signed in with it.
       await endSessions(tx, 'identity_uid', identity)
       await recordEvent(tx, flowEvent(c, context, identity, 'ChoosePassword'))
-      return { identity, method: 'password', provider: '', groups: [] }
+      return { identity, method: 'password', voucher: { kind: 'account' }, groups: [] }
     })
     return c.redirect('/account?done=password', 303)
   })

@@ -66,18 +66,19 @@ export function consentRoutes(context: SignInContext): SignInRoutes {
 }
 
 /** Whether a session is one that the request asked for: of the identity provider that it named (R40). */
-function isMeant({ identityProvider }: AuthorizationRequest, { provider }: Session): boolean {
-  return identityProvider === '' || identityProvider === provider
+function isMeant({ identityProvider }: AuthorizationRequest, { voucher }: Session): boolean {
+  if (identityProvider === '') return true
+  return voucher.kind === 'organization' && voucher.provider === identityProvider
 }
 
 /** Sends whoever sent a form to sign in. */
 function toSignIn(
   c: Context<SignInEnv>,
-  { identityProvider, connection }: AuthorizationRequest,
+  { connection }: AuthorizationRequest,
   secret: string,
 ): Response | Promise<Response> {
   const path = signInPath(secret)
-  return identityProvider === '' && connection === ''
+  return connection === ''
     ? c.redirect(path, 303)
     : c.html(leavingPage('You are signed out', 'Go on to sign in with another account.', path))
 }

@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono'
 import type { Recorder } from '../audit/recorder.ts'
+import type { RequestRecord } from '../core/request-record.ts'
 import type { Log } from '../log.ts'
 import type { Store } from '../storage/store.ts'
 import type { AccessTokens } from '../sts/access-token.ts'
@@ -41,6 +42,7 @@ export interface SignInContext {
 export interface PortBindings {
   readonly address: string
   readonly requestId: string
+  readonly record: RequestRecord | undefined
 }
 
 /** What a handler of the sign-in finds on its `c`. */

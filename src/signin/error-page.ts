@@ -2,11 +2,11 @@ import type { Context, Hono } from 'hono'
 import { html } from 'hono/html'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { ApiError, Code } from '../core/errors.ts'
+import { toApiError } from '../core/storage-faults.ts'
 import { httpStatusOfError } from '../gateway/error-body.ts'
-import { toApiError } from '../gateway/status.ts'
 import type { SignInContext, SignInEnv } from './context.ts'
 import { type Html, page } from './layout.ts'
-import { tellWhen } from './retry-after.ts'
+import { setRetryAfter } from './retry-after.ts'
 
 /** What somebody sees who cannot be helped any further: a heading, what happened, and where to go from here. */
 
@@ -30,7 +30,7 @@ export function errorPage(
   const error = toApiError(failure, requestId, log)
   const status = httpStatusOfError(error) as ContentfulStatusCode
   const heading = headings[error.code] ?? 'Something went wrong'
-  tellWhen(c, error)
+  setRetryAfter(c, error)
   return c.html(messagePage(heading, sentence(error)), status)
 }
 

@@ -70,7 +70,7 @@ export async function closeFlow(
 export function flowIsOver(): ApiError {
   return new ApiError(
     Code.NOT_FOUND,
-    'Not found: this sign-in is over, or was begun in another browser; begin it once more',
+    'Not found: this sign-in has expired, or was started in another browser; start again',
   )
 }
 

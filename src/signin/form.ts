@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
-import { ApiError, Code, invalidArgument, permissionDenied } from '../core/errors.ts'
-import { limits } from '../core/limits.ts'
+import { ApiError, Code, permissionDenied } from '../core/errors.ts'
+import { formFields } from '../core/form-fields.ts'
 import { type Browser, FORM_TOKEN_FIELD, isOwnForm } from './browser.ts'
 
 /** A form that a browser sent from a page it was shown. */
@@ -39,14 +39,5 @@ export async function readFields(c: Context): Promise<URLSearchParams> {
       httpStatus: 415,
     })
   }
-  const fields = new URLSearchParams(await c.req.text())
-  if (fields.size > limits.formFieldsMax) {
-    throw invalidArgument('', `a form may have at most ${limits.formFieldsMax} fields`)
-  }
-  for (const [name, value] of fields) {
-    if (value.length > limits.formFieldCharsMax) {
-      throw invalidArgument(name, `may have at most ${limits.formFieldCharsMax} characters`)
-    }
-  }
-  return fields
+  return formFields(await c.req.text())
 }

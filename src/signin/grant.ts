@@ -29,9 +29,9 @@ export async function grantOf(
 /** Whoever has the session, as a client's session takes it over. */
 export async function signedInAs(
   store: Pick<Store, 'db'>,
-  { id, identity, method, provider }: Session,
+  { id, identity, method, voucher }: Session,
 ): Promise<SignedIn> {
-  return { identity, method, provider, groups: await groupsOfSession(store, id) }
+  return { identity, method, voucher, groups: await groupsOfSession(store, id) }
 }
 
 /** Whether the session in which it was given is still there. */

@@ -1,3 +1,4 @@
+import { countsEverywhere, type Voucher } from '../core/vouching.ts'
 import { issueIdToken } from '../sts/id-token.ts'
 import type { SignInContext } from './context.ts'
 
@@ -5,6 +6,8 @@ import type { SignInContext } from './context.ts'
 export interface Identification {
   /** uid of the identity. */
   readonly identity: string
+  /** An address is in the token only where it counts everywhere. */
+  readonly voucher: Voucher
   readonly audiences: readonly string[]
   /** id of the session with which the token ends, where it can be exchanged. */
   readonly session: string | undefined
@@ -15,11 +18,12 @@ export interface Identification {
 /** Undefined when the identity is gone. */
 export async function identify(
   { store, keys, authUrl }: Pick<SignInContext, 'store' | 'keys' | 'authUrl'>,
-  about: Identification,
+  { voucher, ...about }: Identification,
 ): Promise<string | undefined> {
   const person = await personOf(store, about.identity)
   if (person === undefined) return undefined
-  const { name, verifiedEmail: email } = person
+  const { name, verifiedEmail } = person
+  const email = countsEverywhere(voucher) ? verifiedEmail : ''
   return issueIdToken({ keys, issuer: authUrl, clock: store.clock }, { ...about, name, email })
 }
 

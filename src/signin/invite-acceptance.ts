@@ -23,7 +23,7 @@ export async function acceptOffer(
   c: Context<SignInEnv>,
   context: SignInContext,
   { invite: code }: AuthorizationRequest,
-  { identity }: Session,
+  { identity, voucher }: Session,
 ): Promise<InviteOffer | Refusal | undefined> {
   if (code === '') return undefined
   const { store } = context
@@ -32,7 +32,7 @@ export async function acceptOffer(
   const event = flowEvent(c, context, identity, 'AcceptInvite')
   try {
     await inTransaction(store.db, async (tx) => {
-      const { uid } = await acceptInvite(store, tx, code, event)
+      const { uid } = await acceptInvite(store, tx, code, { ...event, voucher })
       await recordEvent(tx, { ...event, uid })
     })
   } catch (error) {

@@ -21,7 +21,7 @@ export async function enterAccount(
   const identity = account.identity_uid
   await signIn(c, context, browser, async (tx) => {
     await recordEvent(tx, flowEvent(c, context, identity, events[method]))
-    return { identity, method, provider: '', groups: [] }
+    return { identity, method, voucher: { kind: 'account' }, groups: [] }
   })
   return c.redirect(pathAfterSignIn(request === '' ? undefined : request), 303)
 }

@@ -1,11 +1,11 @@
 import type { Context } from 'hono'
 import { Code } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
-import { toApiError } from '../gateway/status.ts'
+import { toApiError } from '../core/storage-faults.ts'
 import type { SignInContext, SignInEnv } from './context.ts'
 import { readFields } from './form.ts'
 import { type OAuthParameters, readParameters } from './oauth-parameters.ts'
-import { tellWhen } from './retry-after.ts'
+import { setRetryAfter } from './retry-after.ts'
 
 /** Requests that clients send by themselves, without a browser, and their answers: JSON that nobody keeps (RFC 6749 section 5). */
 
@@ -53,7 +53,7 @@ export function clientRequest(
       const { code, message } = error
       if (code === Code.INVALID_ARGUMENT) return oauthError(c, 'invalid_request', message)
       if (code === Code.INTERNAL) return oauthError(c, 'server_error', message, 500)
-      tellWhen(c, error)
+      setRetryAfter(c, error)
       const status = code === Code.RESOURCE_EXHAUSTED ? 429 : 503
       return oauthError(c, 'temporarily_unavailable', message, status)
     }

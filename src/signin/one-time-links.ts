@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { FIRST_ORGANIZATION } from '../bootstrap.ts'
 import { limits } from '../core/limits.ts'
 import { type Pending, pending } from '../storage/pending.ts'
 import type { Store } from '../storage/store.ts'
@@ -22,6 +23,17 @@ export function setupCodes(store: Kept): Pending<Record<string, never>> {
 export async function newSetupLink(store: Kept, authUrl: string): Promise<string | undefined> {
   if (await hasAccounts(store.db.kysely)) return undefined
   return linkTo(authUrl, SETUP_PATH, await setupCodes(store).keepOnly({}))
+}
+
+/**
+ * The link that a starting node prints: the nodes that start within `setupLinkSharedMs` of each other print the same one. On SQLite, which
+ * has one server, each start makes a new one.
+ */
+export async function setupLinkOfStart(store: Kept, authUrl: string): Promise<string | undefined> {
+  if (store.db.engine === 'sqlite') return newSetupLink(store, authUrl)
+  if (await hasAccounts(store.db.kysely)) return undefined
+  const options = { sharedMs: limits.setupLinkSharedMs, lock: FIRST_ORGANIZATION }
+  return linkTo(authUrl, SETUP_PATH, await setupCodes(store).keepShared({}, options))
 }
 
 interface PasswordChoice {

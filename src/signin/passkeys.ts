@@ -7,6 +7,7 @@ import type {
   WebAuthnCredential,
 } from '@simplewebauthn/server'
 import { ApiError, Code } from '../core/errors.ts'
+import { parseForeignJson } from '../core/foreign-json.ts'
 import { limits } from '../core/limits.ts'
 import { inTransaction, type Reader, type Tx } from '../storage/db.ts'
 import { pending } from '../storage/pending.ts'
@@ -125,7 +126,7 @@ export async function readNewPasskey(
   const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
   const verified = await orNothing(async () =>
     verifyRegistrationResponse({
-      response: JSON.parse(answer) as RegistrationResponseJSON,
+      response: parseForeignJson(answer) as RegistrationResponseJSON,
       expectedChallenge: question.challenge,
       expectedOrigin: context.authUrl,
       expectedRPID: hostOf(context),
@@ -168,7 +169,7 @@ export async function readPasskey(
   const { db, clock } = store
   const question = await takeQuestion(store, browser)
   if (question?.purpose !== purpose) return undefined
-  const response = await orNothing(async () => JSON.parse(answer) as AuthenticationResponseJSON)
+  const response = await orNothing(async () => parseForeignJson(answer) as AuthenticationResponseJSON)
   if (typeof response?.id !== 'string') return undefined
   const passkey = await db.kysely
     .selectFrom('passkeys')

@@ -3,7 +3,11 @@ import { test } from 'node:test'
 import { limits } from '../core/limits.ts'
 import { hashPassword, passwordProblem, verifyPassword } from './password.ts'
 
-const ada = { email: 'ada.lovelace@example.com', name: 'Ada Lovelace' }
+const ada = {
+  email: 'ada.lovelace@example.com',
+  name: 'Ada Lovelace',
+  organizations: ['analytical-engines'],
+}
 
 test('a password has passwordCharsMin to passwordCharsMax characters, however many bytes, of whatever kind', async () => {
   const good = [
@@ -31,18 +35,101 @@ test('a password has passwordCharsMin to passwordCharsMax characters, however ma
   )
 })
 
-test('a password made of its owner, or of few letters, is refused', async () => {
-  for (const password of [
-    'ada.lovelace@example.com',
-    'ADA.LOVELACE',
-    'Ada Lovelace',
-    'Ada Lovelace1',
-    'ada.lovelace2026',
-  ])
-    assert.match((await passwordProblem(password, ada)) ?? '', /name or e-mail/, password)
+const people = {
+  ada,
+  short: { email: 'al@bo.example', name: 'Al Bo', organizations: ['xy'] },
+  initials: { email: 'jsmith@corp.example', name: 'John Quincy Smith', organizations: [] },
+  accented: { email: 'zoe@example.com', name: 'Zoë Müller-Lüdenscheidt', organizations: [] },
+  cyrillic: { email: 'ivan@example.com', name: 'Иван Петров', organizations: [] },
+  han: { email: 'yamada@example.com', name: '山田太郎', organizations: [] },
+  nameless: { email: 'root@example.com', name: '', organizations: [] },
+} as const
+
+const made: readonly (readonly [keyof typeof people, readonly string[]])[] = [
+  [
+    'ada',
+    [
+      // Whole, in any case.
+      'ada.lovelace@example.com',
+      'ADA.LOVELACE',
+      'Ada Lovelace',
+      // In another order, repeated, with other separators.
+      'ada-lovelace-ada',
+      'lovelace_ada_lovelace',
+      'LovelaceAdaLovelace',
+      'ada/lovelace/ada',
+      'a-d-a-l-o-v-e-l-a-c-e',
+      'lovelacelovelace',
+      // Digits and signs appended, before and between.
+      'Ada Lovelace1',
+      'ada.lovelace2026',
+      '2026ada.lovelace!',
+      'ada1lovelace2ada3',
+      '!!!ada***lovelace!!!',
+      // Backwards.
+      'ecalevol-ada-ecalevol',
+      'ecalevol ada',
+      'adaecalevol2026',
+      // Digits and signs for letters.
+      '4d4-l0v3l4c3-4d4',
+      '@da.Love1ace',
+      'AdA_L0v3lac3!',
+      // Initials.
+      'alovelace-alovelace',
+      'alovelace2026',
+      // Address and domain.
+      'example.com-ada',
+      'ada@example.com!',
+      'exampleexample1',
+      'lovelace@example',
+      'com.example.ada.lovelace',
+      // The organization.
+      'analytical-engines',
+      'analyticalengines1',
+      'engines-analytical-ada',
+      'senigne-lacitylana',
+      'An4lytic4l.Eng1nes',
+    ],
+  ],
+  ['initials', ['jqsmith-jqsmith', 'jsmith@corp2026', 'smith.quincy.john', 'JohnQuincySmith7']],
+  ['accented', ['zoe.muller.ludenscheidt', 'Zoë Müller-Lüdenscheidt', 'mullerludenscheidt1']],
+  ['cyrillic', ['ИванПетровИван', 'петров-иван-2026', 'вортеп-навИ-вортеп']],
+  ['han', ['山田太郎山田太郎山田太郎', '山田太郎-山田太郎-2026']],
+  ['nameless', ['root@example.com', 'root-root-root', 'example-root-1234']],
+]
+
+test('a password made of the name, address or organization of its owner is refused, in every shape', async () => {
+  for (const [who, passwords] of made)
+    for (const password of passwords)
+      assert.match((await passwordProblem(password, people[who])) ?? 'good', /name or e-mail/, password)
   for (const password of ['aaaaaaaaaaaaaa', '121212121212', 'abcdabcdabcd'])
     assert.match((await passwordProblem(password, ada)) ?? '', /repeat/, password)
-  assert.equal(await passwordProblem('ada.lovelace wrote programs', ada), undefined)
+})
+
+test('a good password that contains a name, or a part of one, is taken', async () => {
+  const good: readonly (readonly [keyof typeof people, readonly string[]])[] = [
+    [
+      'ada',
+      [
+        'ada.lovelace wrote programs',
+        'canada geese over lisbon',
+        'an example of seven turnips',
+        'correct horse battery staple',
+        'ada-x7Kp!2mQz9Lw',
+        'vx3!engines-Qm72tz',
+      ],
+    ],
+    [
+      'short',
+      ['total balance of albania', 'bold robots also bow', 'almond bottle rubble', 'al bo turnip wagon'],
+    ],
+    ['initials', ['blacksmith corn harvest', 'johnny turnip wagonwheel']],
+    ['cyrillic', ['диван под зелёной лампой']],
+    ['nameless', ['beetroot soup on fridays', 'x7Kp!2mQz9Lw']],
+  ]
+  for (const [who, passwords] of good)
+    for (const password of passwords)
+      assert.equal(await passwordProblem(password, people[who]), undefined, password)
 })
 
 test('a password that is tried first is refused, and the answer says what to do', async () => {

@@ -4,6 +4,7 @@ import { unavailable } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { createTurns } from '../sts/turns.ts'
 import { isGuessable } from './guessable.ts'
+import { ownWords, type PasswordOwner, withoutOwnWords } from './own-words.ts'
 
 /**
  * Passwords: what may be one, and how they are kept. Length counts, not which kinds of letters there are, and what belongs to the
@@ -23,32 +24,26 @@ const derive = promisify(argon2)
 const turns = createTurns(2)
 
 /** Why a password cannot be taken, in words for whoever chose it; undefined when it can. */
-export async function passwordProblem(
-  password: string,
-  { email, name }: { readonly email: string; readonly name: string },
-): Promise<string | undefined> {
+export async function passwordProblem(password: string, owner: PasswordOwner): Promise<string | undefined> {
   const letters = [...normalized(password)]
   const { passwordCharsMin, passwordCharsMax } = limits
   if (letters.length < passwordCharsMin)
     return `Choose a password of at least ${passwordCharsMin} characters. A few words that do not belong together are easy to remember.`
   if (letters.length > passwordCharsMax) return `A password may have at most ${passwordCharsMax} characters.`
-  const plain = letters.join('').toLowerCase()
-  const [local = ''] = email.toLowerCase().split('@')
-  const own = [email.toLowerCase(), local, name.toLowerCase()].filter((text) => text !== '')
-  const rest = own
-    .sort((a, b) => b.length - a.length)
-    .reduce((text, word) => text.replaceAll(word, ''), plain)
-  if (own.some((text) => text === plain) || (rest !== plain && [...rest].length < OWN_LETTERS_MIN))
-    return 'Choose a password that is not made of your name or e-mail address.'
-  if (new Set(plain).size < DIFFERENT_LETTERS_MIN)
+  const rest = withoutOwnWords(letters.join(''), owner)
+  if (rest !== undefined && rest < OTHER_LETTERS_MIN)
+    return 'Choose a password that is not made of your name or e-mail address, or of the name of your organization.'
+  if (new Set(letters.join('').toLowerCase()).size < DIFFERENT_LETTERS_MIN)
     return 'Choose a password that does not repeat a few characters.'
-  if (await isGuessable(letters.join(''), own))
+  if (
+    await isGuessable(letters.join(''), [owner.email, owner.name, ...owner.organizations, ...ownWords(owner)])
+  )
     return 'This password is easy to guess: many people have one like it. Choose a few words that do not belong together, or let a password manager make one.'
   return undefined
 }
 
-/** What must be left of a password besides the name and address of its owner. */
-const OWN_LETTERS_MIN = 6
+/** What must be left of a password besides the words of its owner. */
+const OTHER_LETTERS_MIN = 6
 const DIFFERENT_LETTERS_MIN = 5
 
 /** `$argon2id$v=19$m=19456,t=2,p=1$salt$hash`, as other programs write it. */

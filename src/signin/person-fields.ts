@@ -60,9 +60,12 @@ export function readPerson(form: Form): NewPerson {
 
 const labels: Readonly<Record<string, string>> = { email: 'The e-mail address', name: 'Your name' }
 
-/** What somebody has to change, in words; undefined when it is fine. */
-export async function personProblem(person: NewPerson): Promise<string | undefined> {
+/** Returns what the user has to change, as text; undefined if nothing is wrong. `organizations`: names of those that the person joins. */
+export async function personProblem(
+  person: NewPerson,
+  organizations: readonly string[],
+): Promise<string | undefined> {
   const wrong = accountProblem(person)
   if (wrong !== undefined) return `${labels[wrong.field] ?? wrong.field} ${wrong.description}.`
-  return passwordProblem(person.password, person)
+  return passwordProblem(person.password, { ...person, organizations })
 }

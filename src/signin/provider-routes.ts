@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { ApiError, Code, invalidArgument } from '../core/errors.ts'
+import { ownCallbackPath, SHARED_CALLBACK_PATH } from '../iam/provider-callback.ts'
 import { lookupUser } from '../iam/user-lookup.ts'
 import { recordEvent } from '../storage/audit-events.ts'
 import type { Tx } from '../storage/db.ts'
@@ -9,17 +10,17 @@ import { admit } from './admission.ts'
 import { refuseFlow } from './answer.ts'
 import { authorizationRequests, pathAfterSignIn } from './authorization.ts'
 import { countBeginning } from './beginnings.ts'
-import { browserOf, isSameBrowser, markOf, signIn } from './browser.ts'
+import { type Browser, browserOf, isEqual, isSameBrowser, linkToken, markOf, signIn } from './browser.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { messagePage } from './error-page.ts'
 import { leavingPage } from './leaving-page.ts'
-import type { Provider } from './providers.ts'
-import { CALLBACK_PATH, type Claims, callbackPathOf, type SentOff, UpstreamError } from './upstream.ts'
+import { providerPage } from './provider-page.ts'
+import { type Provider, voucherOf } from './providers.ts'
+import { type Claims, callbackPathOf, requireOwnIssuer, type SentOff, UpstreamError } from './upstream.ts'
 
 /**
- * Signing in through an OpenID provider: the browser is sent there and comes back to `/oauth/callback`, or for one of
- * the operator's to an address below that. What came back counts once,
- * for the browser, the provider and the request that it was asked for, and for no other (R40).
+ * Signing in through an OpenID provider: the browser is sent there and returns to the redirect URI of that provider. A response counts
+ * once, for the browser, the provider and the request that it was asked for, and for no other (R40).
  */
 
 /** What waits for somebody to come back, by the state that was sent along. */
@@ -28,6 +29,8 @@ interface Departure extends SentOff {
   /** Of the provider when they left: one that changed meanwhile has not been asked. */
   readonly issuer: string
   readonly clientId: string
+  /** Path that the response must arrive at. */
+  readonly callback: string
   /** Which browser left (browser.ts). */
   readonly browser: string
   /** Secret of the authorization request that waits; '' for none. */
@@ -45,26 +48,25 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
   app.get('/sign-in/provider', async (c) => {
     const browser = await browserOf(c, context)
     const request = c.req.query('request') ?? ''
-    const name = c.req.query('organization')
-    const id = name === undefined ? c.req.query('with') : await providers.ofOrganization(name.trim())
-    const provider = id === undefined ? undefined : await providers.byId(id)
-    if (provider === undefined) {
-      throw name === undefined
-        ? noSuchProvider()
-        : new ApiError(Code.NOT_FOUND, 'Not found: no organization of this name has a sign-in of its own')
-    }
-    // Tokens of ours say who somebody is here; they do not make anybody somebody else.
-    if (provider.issuer === authUrl) throw noSuchProvider()
-    const href = providerPath(provider.id, request)
-    if (name !== undefined)
-      return c.html(leavingPage(`Sign in to ${name.trim()}`, `${provider.label} signs you in.`, href))
-    // Whoever follows a link would find themselves signed in as somebody else, and what they were signed in with would be over.
+    const organization = c.req.query('organization')
+    const id = c.req.query('with') ?? ''
+    const confirmed = isEqual(c.req.query('confirmed') ?? '', confirmation(context, browser, id, request))
+    if (!confirmed) await countBeginning(store, 'provider', c.env.address)
+    const provider = await (organization === undefined
+      ? named(id, noSuchProvider)
+      : named(await providers.ofOrganization(organization.trim()), noProviderOf))
+    const href = confirmedProviderPath(context, browser, provider.id, request)
+    const isConfirmed = confirmed && provider.id === id
+    if (provider.organization !== '' && !isConfirmed)
+      return c.html(await providerPage(context, browser, { provider, href }))
+    // A link could sign the user in as someone else, and end the session in this browser. No header tells a link apart: old browsers send no
+    // Sec-Fetch-Site, and no browser does to a plain http address.
     const signedIn = browser.session !== undefined
-    if (c.req.header('sec-fetch-site') === 'cross-site' && (signedIn || request === ''))
+    if (!isConfirmed && (signedIn || request === ''))
       return c.html(
         leavingPage(
           `Sign in with ${provider.label}?`,
-          `A link on another site asks for it.${signedIn ? ' You are signed in already; that would end here.' : ''} Go on only if you expected this.`,
+          `A link or a client asks for it.${signedIn ? ' It ends the session that you have in this browser now.' : ''} Continue only if you started this sign-in yourself.`,
           href,
         ),
       )
@@ -74,66 +76,106 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
       upstream.begin(provider, state),
     )
     const { issuer, clientId } = provider
-    const departure = { ...sent, provider: provider.id, issuer, clientId, browser: markOf(browser), request }
-    await departures.keep(departure, state)
+    await departures.keep(
+      {
+        ...sent,
+        provider: provider.id,
+        issuer,
+        clientId,
+        callback: callbackPathOf(provider),
+        browser: markOf(browser),
+        request,
+      },
+      state,
+    )
     return c.redirect(url, 303)
   })
 
-  app.on('GET', [CALLBACK_PATH, `${CALLBACK_PATH}/:name`], async (c) => {
-    const browser = await browserOf(c, context)
-    const url = new URL(c.req.url)
-    const states = url.searchParams.getAll('state')
-    const [state = ''] = states
-    if (states.length !== 1 || state === '') throw invalidArgument('state', 'must be given once')
-    const departure = await departures.take(state)
-    if (departure === undefined || !isSameBrowser(browser, departure.browser)) throw nobodyLeft()
-    const provider = await providers.byId(departure.provider)
-    const isSame = provider?.issuer === departure.issuer && provider.clientId === departure.clientId
-    if (provider === undefined || !isSame) throw noSuchProvider()
-    if (c.req.path !== callbackPathOf(provider)) throw nobodyLeft()
+  /** The provider with this id, if it can sign people in. Throws what `missing` returns otherwise. */
+  async function named(id: string | undefined, missing: () => ApiError): Promise<Provider> {
+    const provider = id === undefined ? undefined : await providers.byId(id)
+    if (provider === undefined) throw missing()
+    return provider
+  }
 
-    const { request } = departure
-    if (url.searchParams.has('error')) {
-      // Whatever it says may come from anybody, so it is not repeated (R29).
-      const declined = url.searchParams.get('error') === 'access_denied'
-      return c.html(
-        messagePage(
-          'You were not signed in',
-          declined
-            ? `The sign-in with ${provider.label} was declined.`
-            : `${provider.label} did not sign you in.`,
-        ),
-        403,
+  app.on(
+    'GET',
+    [SHARED_CALLBACK_PATH, ownCallbackPath(':name'), ownCallbackPath(':organization/:id')],
+    async (c) => {
+      const browser = await browserOf(c, context)
+      const url = new URL(c.req.url)
+      const states = url.searchParams.getAll('state')
+      const [state = ''] = states
+      if (states.length !== 1 || state === '') throw invalidArgument('state', 'must be given once')
+      const departure = await departures.take(state)
+      if (departure === undefined || !isSameBrowser(browser, departure.browser)) throw signInExpired()
+      // A response that arrives at the redirect URI of another provider holds the code of that one.
+      if (c.req.path !== departure.callback) throw signInExpired()
+      const provider = await providers.byId(departure.provider)
+      const isSame = provider?.issuer === departure.issuer && provider.clientId === departure.clientId
+      if (provider === undefined || !isSame) throw noSuchProvider()
+      if (callbackPathOf(provider) !== departure.callback) throw signInExpired()
+      await orExplain(context, c.env.requestId, provider, async () => requireOwnIssuer(provider, url))
+
+      const { request } = departure
+      if (url.searchParams.has('error')) {
+        // Whatever it says may come from anybody, so it is not repeated (R29).
+        const declined = url.searchParams.get('error') === 'access_denied'
+        return c.html(
+          messagePage(
+            'You were not signed in',
+            declined
+              ? `The sign-in with ${provider.label} was declined.`
+              : `${provider.label} did not sign you in.`,
+          ),
+          403,
+        )
+      }
+      const claims = await orExplain(context, c.env.requestId, provider, () =>
+        upstream.finish(provider, ownAddress(url, authUrl, provider), state, departure),
       )
-    }
-    const claims = await orExplain(context, c.env.requestId, provider, () =>
-      upstream.finish(provider, ownAddress(url, authUrl, provider), state, departure),
-    )
-    const waiting = request === '' ? undefined : await authorizationRequests(store).read(request)
-    const place = { requestId: c.env.requestId, address: c.env.address }
-    const outcome = await enter(context, provider, claims, {
-      register: waiting?.skipRegistration !== true,
-      place,
-      begin: (who) => signIn(c, context, browser, who),
-    })
-    if (outcome === 'stranger') {
-      // They have no identity yet; this is the one that they would get.
-      const uid = await lookupUser(store.db.kysely, provider.issuer, claims.subject)
-      context.audit.refused(
-        { ...place, timeMs: store.clock(), actor: uid, method: METHOD, uid },
-        { code: Code.NOT_FOUND, reason: 'account not found' },
-      )
-      return refuseFlow(c, context, request, {
-        error: 'access_denied',
-        description: 'account not found',
-        status: 404,
+      const waiting = request === '' ? undefined : await authorizationRequests(store).read(request)
+      const place = { requestId: c.env.requestId, address: c.env.address }
+      const outcome = await enter(context, provider, claims, {
+        register: waiting?.skipRegistration !== true,
+        place,
+        begin: (who) => signIn(c, context, browser, who),
       })
-    }
-    if (outcome === 'gone') throw noSuchProvider()
-    return c.redirect(pathAfterSignIn(request === '' ? undefined : request), 303)
-  })
+      if (outcome === 'stranger') {
+        // They have no identity yet; this is the one that they would get.
+        const uid = await lookupUser(store.db.kysely, provider.issuer, claims.subject)
+        context.audit.refused(
+          { ...place, timeMs: store.clock(), actor: uid, method: METHOD, uid },
+          { code: Code.NOT_FOUND, reason: 'account not found' },
+        )
+        return refuseFlow(c, context, request, {
+          error: 'access_denied',
+          description: 'account not found',
+          status: 404,
+        })
+      }
+      if (outcome === 'gone') throw noSuchProvider()
+      return c.redirect(pathAfterSignIn(request === '' ? undefined : request), 303)
+    },
+  )
 
   return app
+}
+
+/** What a link of a page of ours carries: the user has seen the page in this browser, for this provider and this request. */
+function confirmation(context: SignInContext, browser: Browser, id: string, request: string): string {
+  return linkToken(context, browser, ['provider', id, request])
+}
+
+/** The link to a provider in a page of this browser, where the user chose the provider: no further page asks. */
+export function confirmedProviderPath(
+  context: SignInContext,
+  browser: Browser,
+  id: string,
+  request: string,
+): string {
+  const confirmed = confirmation(context, browser, id, request)
+  return `${providerPath(id, request)}&${new URLSearchParams({ confirmed })}`
 }
 
 /** The way to a provider; `request` is the secret of what waits, '' for nothing. */
@@ -158,6 +200,7 @@ async function enter(
   { register, place, begin }: Entry,
 ): Promise<'in' | 'stranger' | 'gone'> {
   const person = { issuer: provider.issuer, subject, email, emailVerified }
+  const voucher = voucherOf(provider, person)
   class Turned extends Error {
     readonly outcome: 'stranger' | 'gone'
     constructor(outcome: 'stranger' | 'gone') {
@@ -174,7 +217,7 @@ async function enter(
       return {
         identity: uid,
         method: 'provider',
-        provider: provider.organization === '' ? '' : provider.id,
+        voucher,
         groups,
       }
     })
@@ -213,6 +256,7 @@ async function orExplain<T>(
       { requestId, provider: id, why: error.message, ...causeOf(error) },
       'a provider signed nobody in',
     )
+    if (error.kind === 'setup') throw new ApiError(Code.FAILED_PRECONDITION, error.message, { cause: error })
     const code = error.kind === 'unavailable' ? Code.UNAVAILABLE : Code.PERMISSION_DENIED
     const text =
       error.kind === 'unavailable'
@@ -226,9 +270,17 @@ function noSuchProvider(): ApiError {
   return new ApiError(Code.NOT_FOUND, 'Not found: there is no such identity provider')
 }
 
-function nobodyLeft(): ApiError {
+/** The same for a name that is unknown, of an unverified organization, or of one without a provider. */
+function noProviderOf(): ApiError {
   return new ApiError(
     Code.NOT_FOUND,
-    'Not found: this sign-in is over, or was begun in another browser; begin again',
+    'Not found: no verified organization with this name has an identity provider. Check the name, or ask an owner of the organization for a sign-in link',
+  )
+}
+
+function signInExpired(): ApiError {
+  return new ApiError(
+    Code.NOT_FOUND,
+    'Not found: this sign-in has expired, or was started in another browser; start again',
   )
 }

@@ -3,27 +3,46 @@ import {
   type IdentityProvider_OIDC,
   IdentityProviderSchema,
 } from '#gen/chainguard/platform/iam/v2beta1/identity_providers_pb.js'
+import { checkName } from '../core/fields.ts'
+import { depthOf, parseUid, rootOf, type Uid } from '../core/uid.ts'
+import type { SessionVoucher } from '../core/vouching.ts'
 import { openClientSecret } from '../iam/identity-providers.ts'
 import { oidcOf } from '../iam/oidc-configuration.ts'
 import type { Reader } from '../storage/db.ts'
 import { readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { IdentityProviderRow } from '../storage/tables.ts'
-import type { OrganizationProvider } from '../sts/assume/person.ts'
+import { type OrganizationProvider, verifiedEmail } from '../sts/assume/person.ts'
+import { isOwnIssuer } from '../trust/issuer-url.ts'
 import type { OperatorProvider } from './operator-providers.ts'
 import { groupsIn } from './provider-groups.ts'
 
 /** The OpenID providers through which people sign in: the operator's, for everybody, and those of organizations. */
 
-export interface Provider extends OperatorProvider {
-  /** The name of an operator's provider, the uid of an organization's. */
+export type Provider = ProviderOfOperator | ProviderOfOrganization
+
+interface ProviderOfOperator extends CommonProvider {
+  readonly kind: 'operator'
+  /** Its name. */
   readonly id: string
-  /** uid of the organization whose people sign in with it; '' for an operator's. */
-  readonly organization: string
+  readonly organization: ''
+}
+
+/** What it vouches for is bounded (core/vouching.ts), so it cannot be turned into the other kind. */
+interface ProviderOfOrganization extends CommonProvider {
+  readonly kind: 'organization'
+  readonly id: Uid
+  /** The organization whose people sign in with it. */
+  readonly organization: Uid
+}
+
+interface CommonProvider extends OperatorProvider {
   /** uid of the role that people get in the organization when they come for the first time; '' for none. */
   readonly defaultRole: string
   /** Claim that holds the groups somebody is in; '' for none. */
   readonly groupsClaim: string
+  /** Its sign-ins return to the shared redirect URI instead of its own. */
+  readonly sharedCallback: boolean
 }
 
 export interface Providers {
@@ -31,59 +50,71 @@ export interface Providers {
   readonly offered: readonly Provider[]
   /** By name or uid, as it is at this moment; undefined when there is none (any more). */
   byId(id: string): Promise<Provider | undefined>
-  /** Those for which a token of this issuer, with these audiences, can have been made: the operator's first. */
-  trusting(issuer: string, audiences: readonly string[]): Promise<readonly Provider[]>
-  /** uid of the provider that an organization of this name signs in with: its first; undefined when it has none. */
+  /** Those for which a token of this issuer and client can have been made: the operator's first, and some of organizations. */
+  trusting(issuer: string, clientId: string): Promise<readonly Provider[]>
+  /** uid of the first provider of the verified organization with this name; undefined for none, with the same work. */
   ofOrganization(name: string): Promise<string | undefined>
 }
 
-/** Of one token that are looked at. */
-const AUDIENCES_MAX = 20
-/** It is enough to know that there are several. */
-const SHARING_MAX = 2
+/** Organizations that share a client are few. */
+const SHARING_MAX = 20
 
-export function signInProviders(store: Store, operator: readonly OperatorProvider[]): Providers {
-  const offered = operator.map((provider) => ({
-    ...provider,
-    id: provider.name,
-    organization: '',
-    defaultRole: '',
-    groupsClaim: '',
-  }))
+/**
+ * `operator`: the operator's at this moment, which a reload replaces. `authUrl`: the address of the token service, whose own tokens are no proof of a provider: they show who their
+ * bearer is here already.
+ */
+export function signInProviders(
+  store: Store,
+  operator: () => readonly OperatorProvider[],
+  authUrl: string,
+): Providers {
+  const isOther = ({ issuer }: { readonly issuer: string }) => !isOwnIssuer(issuer, authUrl)
+  const offered = () =>
+    operator()
+      .filter(isOther)
+      .map((provider) => ({
+        ...provider,
+        kind: 'operator' as const,
+        id: provider.name,
+        organization: '' as const,
+        defaultRole: '',
+        groupsClaim: '',
+        sharedCallback: false,
+      }))
   return {
-    offered,
+    get offered() {
+      return offered()
+    },
     async byId(id) {
-      const known = offered.find((provider) => provider.id === id)
+      const known = offered().find((provider) => provider.id === id)
       if (known !== undefined) return known
       const row = await readResource(store.db, 'identity_providers', id)
-      return row && providerOf(store, row)
+      return row && isOther(row) ? providerOf(store, row) : undefined
     },
-    async trusting(issuer, audiences) {
-      const rows =
-        audiences.length === 0
-          ? []
-          : await store.db.kysely
-              .selectFrom('identity_providers')
-              .selectAll()
-              .where('issuer', '=', issuer)
-              .where('client_id', 'in', audiences.slice(0, AUDIENCES_MAX))
-              .orderBy('uid')
-              .limit(SHARING_MAX)
-              .execute()
+    async trusting(issuer, clientId) {
+      const rows = await store.db.kysely
+        .selectFrom('identity_providers')
+        .selectAll()
+        .where('issuer', '=', issuer)
+        .where('client_id', '=', clientId)
+        .orderBy('uid')
+        .limit(SHARING_MAX)
+        .execute()
       return [
-        ...offered.filter((one) => one.issuer === issuer && audiences.includes(one.clientId)),
-        ...rows.map((row) => providerOf(store, row)),
+        ...offered().filter((one) => one.issuer === issuer && one.clientId === clientId),
+        ...rows.filter(isOther).map((row) => providerOf(store, row)),
       ]
     },
-    ofOrganization: (name) => firstProviderOf(store.db.kysely, name),
+    ofOrganization: (name) => providerOfOrganization(store.db.kysely, name),
   }
 }
 
 /** An organization's provider from its row, with its secret. */
-export function providerOf(store: Store, row: IdentityProviderRow): Provider {
+export function providerOf(store: Store, row: IdentityProviderRow): ProviderOfOrganization {
   const oidc: IdentityProvider_OIDC = oidcOf(fromBinary(IdentityProviderSchema, row.configuration))
   return {
-    id: row.uid,
+    kind: 'organization',
+    id: row.uid as Uid,
     name: row.name,
     label: row.name,
     issuer: oidc.issuer,
@@ -91,9 +122,10 @@ export function providerOf(store: Store, row: IdentityProviderRow): Provider {
     clientSecret: openClientSecret(store, row),
     scopes: oidc.additionalScopes,
     requirePkce: oidc.pkceEnabled,
-    organization: row.parent,
+    organization: row.parent as Uid,
     defaultRole: row.default_role,
     groupsClaim: oidc.groupsClaim,
+    sharedCallback: row.shared_callback !== 0,
   }
 }
 
@@ -103,13 +135,12 @@ export async function organizationProvider(
   uid: string,
 ): Promise<OrganizationProvider | undefined> {
   const provider = await providers.byId(uid)
-  if (provider === undefined || provider.organization === '') return undefined
-  const { issuer, clientId, organization, groupsClaim } = provider
+  if (provider?.kind !== 'organization') return undefined
+  const { id, issuer, clientId, groupsClaim } = provider
   return {
-    uid,
+    uid: id,
     issuer,
     clientId,
-    organization,
     groupsOf(payload) {
       const groups = groupsIn(payload, groupsClaim)
       return 'problem' in groups ? undefined : groups
@@ -117,12 +148,44 @@ export async function organizationProvider(
   }
 }
 
-async function firstProviderOf(reader: Reader, name: string): Promise<string | undefined> {
-  const row = await reader
+/** How far a sign-in through a provider counts. */
+export function voucherOf(
+  provider: Provider,
+  { email, emailVerified }: { readonly email: string; readonly emailVerified: boolean },
+): SessionVoucher {
+  if (provider.kind === 'operator') return { kind: 'operator' }
+  return {
+    kind: 'organization',
+    provider: provider.id,
+    email: verifiedEmail({ email, email_verified: emailVerified }),
+  }
+}
+
+/** uid of the provider that is meant by its own uid, or by the name of its organization. */
+export async function providerNamed(db: Reader, text: string): Promise<string | undefined> {
+  const uid = parseUid(text)
+  if (uid === undefined || depthOf(uid) === 0) return providerOfOrganization(db, text)
+  const row = await db
+    .selectFrom('identity_providers')
+    .select('uid')
+    .where('root', '=', rootOf(uid))
+    .where('uid', '=', uid)
+    .executeTakeFirst()
+  return row?.uid
+}
+
+/** uid of the first provider of a verified organization with this name. */
+export async function providerOfOrganization(db: Reader, name: string): Promise<string | undefined> {
+  if (checkName(name) !== undefined) return undefined
+  const row = await db
     .selectFrom('organization_names')
+    .innerJoin('groups', 'groups.uid', 'organization_names.uid')
     .innerJoin('identity_providers', 'identity_providers.root', 'organization_names.uid')
-    .select('identity_providers.uid')
+    .select('identity_providers.uid as uid')
     .where('organization_names.name', '=', name)
+    .whereRef('groups.root', '=', 'organization_names.uid')
+    .where('groups.verified', '=', 1)
+    .whereRef('identity_providers.parent', '=', 'organization_names.uid')
     .orderBy('identity_providers.created_ms')
     .orderBy('identity_providers.uid')
     .executeTakeFirst()

@@ -10,6 +10,7 @@ import { openFlow } from './flow-browser.ts'
 import { readForm } from './form.ts'
 import { byAddress, guess } from './guesses.ts'
 import { alert, formToken, type Html, page } from './layout.ts'
+import { organizationNamesOfInvite } from './organization-names.ts'
 import { hashPassword } from './password.ts'
 import { personFields, personProblem, readPerson } from './person-fields.ts'
 import { mayRegister } from './show-sign-in.ts'
@@ -32,10 +33,11 @@ export function registerRoutes(context: SignInContext): SignInRoutes {
     const browser = await browserOf(c, context)
     const form = await readForm(c, browser)
     const secret = form.text('request')
-    if (!(await mayRegister(context, await openFlow(c, context, secret)))) throw notInvited()
+    const flow = await openFlow(c, context, secret)
+    if (!(await mayRegister(context, flow))) throw notInvited()
     const person = readPerson(form)
     const refused = (problem: string) => c.html(registerPage({ ...person, browser, secret, problem }), 400)
-    const problem = await personProblem(person)
+    const problem = await personProblem(person, await organizationNamesOfInvite(store.db, flow.invite))
     if (problem !== undefined) return refused(problem)
 
     const passwordHash = await hashPassword(person.password)
@@ -49,7 +51,12 @@ export function registerRoutes(context: SignInContext): SignInRoutes {
             emailVerified: false,
           })
           await recordEvent(tx, flowEvent(c, context, account.identity_uid, 'Register'))
-          return { identity: account.identity_uid, method: 'password', provider: '', groups: [] }
+          return {
+            identity: account.identity_uid,
+            method: 'password',
+            voucher: { kind: 'account' },
+            groups: [],
+          }
         })
         return true
       } catch (error) {

@@ -14,19 +14,21 @@ import {
 import { readInviteCode } from '../core/invite-code.ts'
 import { limits } from '../core/limits.ts'
 import { fullNameOf } from '../core/method-name.ts'
-import type { Uid } from '../core/uid.ts'
+import { rootOf, type Uid } from '../core/uid.ts'
+import type { Voucher } from '../core/vouching.ts'
 import { acceptInvite } from '../iam/invitations.ts'
 import { lookupUser } from '../iam/user-lookup.ts'
 import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
 import type { AccessTokens } from '../sts/access-token.ts'
+import type { IssuerKeys } from '../sts/issuer-keys.ts'
 import { checkSubjectToken, readSubjectToken } from '../sts/subject-token.ts'
 import { untilOneFails } from '../trust/judges.ts'
-import type { KeySource } from '../trust/key-set.ts'
 import type { SubjectClaims } from '../trust/match.ts'
 import { type Admission, admit } from './admission.ts'
-import type { Provider, Providers } from './providers.ts'
+import { type Provider, type Providers, voucherOf } from './providers.ts'
+import { shareOf } from './upstream.ts'
 
 /**
  * Registering with an ID token that somebody has already, from a provider that people sign in with here: what a browser would do
@@ -40,7 +42,7 @@ export interface RegistrationOptions {
   readonly verify: AccessTokens['verifyPerson']
   readonly readGrants: ReadGrants
   /** The published keys of an issuer. */
-  readonly keysFor: (issuer: string) => KeySource
+  readonly keysFor: IssuerKeys['keysFor']
   readonly providers: Pick<Providers, 'trusting'>
   /** Told who was proven, before anything is made; may reject. */
   readonly proven: (identity: string, call: Call) => Promise<void> | undefined
@@ -56,7 +58,7 @@ export async function register(
   call: Call,
 ): Promise<Session> {
   const { store } = options
-  const proof = await prove(options, bearerToken(call.authorization))
+  const proof = await prove(options, bearerToken(call.authorization), request.code)
   const identity =
     'identity' in proof
       ? proof.identity
@@ -74,7 +76,7 @@ export async function register(
 }
 
 /** Somebody who is known here, or somebody of whom a provider speaks. */
-type Proof = { readonly identity: Uid } | Admission
+type Proof = { readonly identity: Uid; readonly voucher: Voucher } | Admission
 
 /** All that is written, at once; returns the group that was joined. */
 function make(store: Store, proof: Proof, identity: string, code: string, call: Call): Promise<string> {
@@ -86,6 +88,7 @@ function make(store: Store, proof: Proof, identity: string, code: string, call: 
     address: call.address,
   }
   return inTransaction(store.db, async (tx) => {
+    const voucher = 'person' in proof ? voucherOf(proof.provider, proof.person) : proof.voucher
     if ('person' in proof) {
       const admitted = await admit(store, tx, proof, { strangers: true })
       if (typeof admitted === 'string') throw untrusted()
@@ -93,7 +96,7 @@ function make(store: Store, proof: Proof, identity: string, code: string, call: 
     }
     if (code === '') return ''
     try {
-      const binding = await acceptInvite(store, tx, code, event)
+      const binding = await acceptInvite(store, tx, code, { ...event, voucher })
       await recordEvent(tx, { ...event, uid: binding.uid })
       return binding.parent
     } catch (error) {
@@ -105,16 +108,18 @@ function make(store: Store, proof: Proof, identity: string, code: string, call: 
   })
 }
 
-async function prove(options: RegistrationOptions, token: string): Promise<Proof> {
+async function prove(options: RegistrationOptions, token: string, code: string): Promise<Proof> {
   const read = readSubjectToken(token)
   if (!read.ok) throw unauthenticated(read.reason)
   const { claims } = read
-  if (claims.issuer === options.authUrl) return { identity: await proveOwn(options, token) }
+  if (claims.issuer === options.authUrl) return proveOwn(options, token)
   // Nothing is asked of an issuer that nobody signs in with (R1).
-  const providers = await options.providers.trusting(claims.issuer, claims.audience)
-  if (providers.length === 0) throw untrusted()
+  const party = partyOf(claims)
+  const providers = party === undefined ? [] : await options.providers.trusting(claims.issuer, party)
+  const [first] = providers
+  if (first === undefined) throw untrusted()
   const { clock } = options.store
-  const genuine = { keys: options.keysFor(claims.issuer), clock }
+  const genuine = { keys: options.keysFor(claims.issuer, shareOf(first)), clock }
   const checked = await untilOneFails((judge) => checkSubjectToken(token, read, genuine, judge))
   if (!checked.ok) {
     const { fault, why } = checked.failed
@@ -122,8 +127,7 @@ async function prove(options: RegistrationOptions, token: string): Promise<Proof
   }
   if (claims.issuedAtMs !== undefined && clock() - claims.issuedAtMs > limits.subjectTokenAgeMsMax)
     throw unauthenticated('the token was issued too long ago')
-  const provider = meant(claims, providers)
-  if (provider === undefined) throw untrusted()
+  const provider = meant(providers, code)
   const { email, email_verified: verified } = claims.payload
   return {
     provider,
@@ -136,29 +140,42 @@ async function prove(options: RegistrationOptions, token: string): Promise<Proof
   }
 }
 
-/**
- * The provider for which the token was made (OpenID Connect Core 1.0 section 3.1.3.7). Several organizations may have the same one;
- * none of them can claim somebody for itself then.
- */
-function meant({ audience, payload }: SubjectClaims, providers: readonly Provider[]): Provider | undefined {
+/** The client for which a token was made (OpenID Connect Core 1.0 section 3.1.3.7). */
+function partyOf({ audience, payload }: SubjectClaims): string | undefined {
   const party = payload['azp'] ?? (audience.length === 1 ? audience[0] : undefined)
-  const fitting = providers.filter(({ clientId }) => party === clientId)
-  const [first] = fitting
-  const shared = fitting.find(({ organization }) => organization === '')
-  if (shared !== undefined || fitting.length < 2 || first === undefined) return shared ?? first
-  return { ...first, organization: '', defaultRole: '' }
+  return typeof party === 'string' && audience.includes(party) ? party : undefined
+}
+
+/**
+ * The provider that vouches: one of the operator, or the only one of an organization. Of several with this issuer and client, the only one
+ * of the organization that invites. Throws code 16 where that leaves none or several: the token does not say which of them vouches.
+ */
+function meant(providers: readonly Provider[], code: string): Provider {
+  const operator = providers.find(({ kind }) => kind === 'operator')
+  if (operator !== undefined) return operator
+  if (providers.length === 0) throw untrusted()
+  const group = readInviteCode(code)?.group
+  const inviting = group === undefined ? undefined : rootOf(group)
+  const candidates =
+    providers.length === 1 ? providers : providers.filter(({ organization }) => organization === inviting)
+  const [only, ...others] = candidates
+  if (only !== undefined && others.length === 0) return only
+  throw unauthenticated(
+    'several identity providers have the issuer and the client of this token, so none of them vouches for it; sign in with a browser, or give each provider a client of its own',
+  )
 }
 
 /** Whoever an own token speaks of, for as long as it opens anything. */
-async function proveOwn({ authUrl, verify, readGrants }: RegistrationOptions, token: string): Promise<Uid> {
+async function proveOwn({ authUrl, verify, readGrants }: RegistrationOptions, token: string): Promise<Proof> {
   const verified = await verify(token)
   if (verified instanceof ApiError) throw verified
   const { caller, audiences } = verified
   if (!audiences.includes(authUrl)) throw unauthenticated('the token is not for the token service')
-  if ((await readGrants(caller)) === undefined) throw unauthenticated('whoever the token is for is gone')
+  const grants = await readGrants(caller)
+  if (grants === undefined) throw unauthenticated('the identity of this token does not exist any more')
   if (isNarrowed(caller))
     throw permissionDenied('a token that is narrowed to scopes or capabilities registers nobody')
-  return caller.identity as Uid
+  return { identity: caller.identity as Uid, voucher: grants.voucher }
 }
 
 function untrusted(): ApiError {

@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
 import type { ApiError } from '../core/errors.ts'
+import { retryAfter } from '../gateway/error-body.ts'
 
-/** Says in a header when to come again (RFC 9110 section 10.2.3), where the error says so. */
-export function tellWhen(c: Context, { details }: Pick<ApiError, 'details'>): void {
-  const retry = details.find((detail) => detail.kind === 'RetryInfo')
-  if (retry !== undefined) c.header('retry-after', String(Math.ceil(retry.retryDelayMs / 1000)))
+/** Sets `retry-after` if the error says when to try again. */
+export function setRetryAfter(c: Context, error: Pick<ApiError, 'details'>): void {
+  c.header('retry-after', retryAfter(error)['retry-after'])
 }

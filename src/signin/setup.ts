@@ -57,7 +57,7 @@ export function setupRoutes(context: SignInContext): SignInRoutes {
       c.html(setupPage({ ...person, browser, code, organization, fixed, problem }), 400)
     const wrongName = fixed ? undefined : checkName(organization, 'organization')
     const problem =
-      (await personProblem(person)) ??
+      (await personProblem(person, [organization])) ??
       (wrongName && 'The organization must have a name of small letters, digits, blanks and . _ - only.')
     if (problem !== undefined) return refused(problem)
 
@@ -68,7 +68,7 @@ export function setupRoutes(context: SignInContext): SignInRoutes {
         if (!fixed && organization !== name) await nameFirstOrganization(store, tx, organization)
         await createAccount(store, tx, authUrl, { ...person, passwordHash }, identity)
         await recordEvent(tx, flowEvent(c, context, identity, 'Setup'))
-        return { identity, method: 'password', provider: '', groups: [] }
+        return { identity, method: 'password', voucher: { kind: 'account' }, groups: [] }
       })
     } catch (error) {
       if (store.db.rules.isUniqueViolation(error))

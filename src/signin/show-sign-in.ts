@@ -5,7 +5,7 @@ import type { Browser } from './browser.ts'
 import type { SignInContext, SignInEnv } from './context.ts'
 import { openFlow } from './flow-browser.ts'
 import { passkeyObstacle } from './passkeys.ts'
-import { providerPath } from './provider-routes.ts'
+import { confirmedProviderPath } from './provider-routes.ts'
 import { type SignInPage, signInPage } from './sign-in-page.ts'
 
 /** The sign-in page with what it offers here and now, for every way to sign in that may fail. */
@@ -36,7 +36,7 @@ export async function showSignIn(
     request: secret,
     providers: context.providers.offered.map(({ id, label }) => ({
       label,
-      href: providerPath(id, secret),
+      href: confirmedProviderPath(context, browser, id, secret),
     })),
     passkeys: passkeyObstacle(context.authUrl) === undefined,
     register: request !== undefined && (await mayRegister(context, request)),

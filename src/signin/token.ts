@@ -154,6 +154,7 @@ async function give(
   const idToken = grant.idToken
     ? await identify(context, {
         identity: grant.who.identity,
+        voucher: grant.who.voucher,
         audiences: identifiedTo,
         session: identifiedTo.length > 1 ? tokens.session : undefined,
         nonce: grant.nonce,

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type * as OpenidClient from 'openid-client'
 import { limits } from '../core/limits.ts'
-import { type Outbound, OutboundError } from '../sts/outbound.ts'
+import { ownCallbackPath, SHARED_CALLBACK_PATH, sharedCallbackProblem } from '../iam/provider-callback.ts'
+import { type Outbound, OutboundError, type OutboundRequests } from '../sts/outbound.ts'
+import { jwtProblem, parseUniqueJson } from '../sts/unique-json.ts'
 import { groupsIn } from './provider-groups.ts'
 import type { Provider } from './providers.ts'
 
@@ -12,15 +14,9 @@ import type { Provider } from './providers.ts'
  * nobody in (R2, R15).
  */
 
-/** Where the providers of organizations send people back to, under the address of the token service (the public contract). */
-export const CALLBACK_PATH = '/oauth/callback'
-
-/**
- * Where a provider sends people back to. The operator's have addresses of their own, so that what was meant for one of them is never
- * taken for the answer of an organization's, which could pass people on to get at their codes (RFC 9700 section 4.4.2.2).
- */
-export function callbackPathOf({ organization, name }: Pick<Provider, 'organization' | 'name'>): string {
-  return organization === '' ? `${CALLBACK_PATH}/${name}` : CALLBACK_PATH
+/** Path of the redirect URI of a provider, under the address of the token service. */
+export function callbackPathOf({ id, sharedCallback }: Pick<Provider, 'id' | 'sharedCallback'>): string {
+  return sharedCallback ? SHARED_CALLBACK_PATH : ownCallbackPath(id)
 }
 
 /** What is kept between sending somebody to their provider and their coming back. */
@@ -45,10 +41,13 @@ export interface Upstream {
   finish(provider: Provider, url: URL, state: string, sent: SentOff): Promise<Claims>
 }
 
-/** `unavailable`: the provider could not be asked, try again. `refused`: what it said will not do. */
+/**
+ * `unavailable`: the provider could not be asked, try again. `refused`: what it said will not do. `setup`: an owner of the organization
+ * must change the provider first; the message says how.
+ */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError'
-  readonly kind: 'unavailable' | 'refused'
+  readonly kind: 'unavailable' | 'refused' | 'setup'
 
   constructor(kind: UpstreamError['kind'], message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause })
@@ -57,7 +56,7 @@ export class UpstreamError extends Error {
 }
 
 export interface UpstreamOptions {
-  readonly outbound: Pick<Outbound, 'send'>
+  readonly outbound: Pick<Outbound, 'share'>
   /** `{auth_url}`. */
   readonly authUrl: string
 }
@@ -73,10 +72,11 @@ export function upstream({ outbound, authUrl }: UpstreamOptions): Upstream {
 
   const configurationOf = async (library: Library, provider: Provider): Promise<Configuration> => {
     const { issuer, clientId, clientSecret } = provider
+    const share = shareOf(provider)
     const key = createHash('sha256')
-      .update(JSON.stringify([issuer, clientId, clientSecret]))
+      .update(JSON.stringify([share, issuer, clientId, clientSecret]))
       .digest('base64url')
-    const asked = known.get(key) ?? discover(library, provider, outbound)
+    const asked = known.get(key) ?? discover(library, provider, outbound.share(share))
     known.set(key, asked)
     try {
       return await asked
@@ -92,6 +92,7 @@ export function upstream({ outbound, authUrl }: UpstreamOptions): Upstream {
       const library = await import('openid-client')
       return explained(async () => {
         const configuration = await configurationOf(library, provider)
+        requireUsableCallback(provider, configuration, authUrl)
         const sent = { nonce: library.randomNonce(), verifier: library.randomPKCECodeVerifier() }
         const url = library.buildAuthorizationUrl(configuration, {
           redirect_uri: authUrl + callbackPathOf(provider),
@@ -110,16 +111,25 @@ export function upstream({ outbound, authUrl }: UpstreamOptions): Upstream {
     },
 
     async finish(provider, url, state, { nonce, verifier }) {
+      requireOwnIssuer(provider, url)
       const library = await import('openid-client')
       return explained(async () => {
         const configuration = await configurationOf(library, provider)
+        requireUsableCallback(provider, configuration, authUrl)
+        if (promisesIss(configuration) && !url.searchParams.has('iss'))
+          throw new UpstreamError('refused', 'its response does not name its issuer, which it promises to do')
         const tokens = await library.authorizationCodeGrant(configuration, url, {
           expectedState: state,
           expectedNonce: nonce,
           ...(takesPkce(provider, configuration) ? { pkceCodeVerifier: verifier } : {}),
         })
         const claims = tokens.claims()
-        if (claims === undefined) throw new UpstreamError('refused', 'it sent no ID token')
+        if (claims === undefined || tokens.id_token === undefined)
+          throw new UpstreamError('refused', 'it sent no ID token')
+        // The library reads the last of two members of one name.
+        const problem = jwtProblem(tokens.id_token)
+        if (problem !== undefined)
+          throw new UpstreamError('refused', `it sent an ID token that is invalid: ${problem}`)
         const isComplete =
           claims['email'] !== undefined &&
           (provider.groupsClaim === '' || claims[provider.groupsClaim] !== undefined)
@@ -136,7 +146,7 @@ export function upstream({ outbound, authUrl }: UpstreamOptions): Upstream {
 async function discover(
   library: Library,
   { issuer, clientId, clientSecret }: Provider,
-  outbound: Pick<Outbound, 'send'>,
+  outbound: Pick<OutboundRequests, 'send'>,
 ): Promise<Configuration> {
   const customFetch: OpenidClient.CustomFetch = async (url, { method, headers, body, signal }) => {
     const answer = await outbound.send(url, {
@@ -145,6 +155,9 @@ async function discover(
       body: body === undefined || body === null ? '' : String(body),
       signal,
     })
+    // The library would take the last of two members of one name, in what a provider says of a person too.
+    if (isJson(answer.contentType) && isRepeated(answer.text))
+      throw new UpstreamError('refused', 'its response has a member twice, or is too large')
     return new Response(answer.status === 204 ? null : answer.text, {
       status: answer.status,
       headers: { 'content-type': answer.contentType },
@@ -172,6 +185,41 @@ async function discover(
   return configuration
 }
 
+/**
+ * Checks that a response is of the provider that was asked, where the response says so (RFC 9207, section 2.4). Throws an
+ * UpstreamError before anything is sent.
+ */
+export function requireOwnIssuer({ issuer }: Pick<Provider, 'issuer'>, url: URL): void {
+  const named = url.searchParams.getAll('iss')
+  if (named.length > 1 || named.some((one) => one !== issuer))
+    throw new UpstreamError('refused', 'the response is of another issuer')
+}
+
+function promisesIss(configuration: Configuration): boolean {
+  return configuration.serverMetadata().authorization_response_iss_parameter_supported === true
+}
+
+/** Without `iss` in its responses, nothing tells them apart from those of others at the shared redirect URI. */
+function requireUsableCallback(provider: Provider, configuration: Configuration, authUrl: string): void {
+  const { id: uid, issuer, sharedCallback } = provider
+  if (!sharedCallback || promisesIss(configuration)) return
+  throw new UpstreamError('setup', sharedCallbackProblem({ uid, issuer }, 'unsupported', authUrl))
+}
+
+/** Whose share of outbound requests it takes to ask a provider: its organization's; each of the operator's has its own. */
+export function shareOf({ id, organization }: Pick<Provider, 'id' | 'organization'>): string {
+  return organization === '' ? id : organization
+}
+
+function isJson(contentType: string): boolean {
+  return /^application\/(?:[\w.-]+\+)?json\b/i.test(contentType)
+}
+
+function isRepeated(text: string): boolean {
+  const parsed = parseUniqueJson(text)
+  return 'problem' in parsed && parsed.problem !== 'form'
+}
+
 /** Proof keys are used wherever they are taken, and where the organization demands them. */
 function takesPkce({ requirePkce }: Provider, configuration: Configuration): boolean {
   return requirePkce || configuration.serverMetadata().supportsPKCE()
@@ -197,7 +245,9 @@ async function explained<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof UpstreamError) throw error
+    // The library wraps what our part of a fetch rejects with.
+    const ours = causeOf(error, UpstreamError)
+    if (ours !== undefined) throw ours
     const guard = causeOf(error, OutboundError)
     if (guard?.kind === 'refused')
       throw new UpstreamError('refused', 'it lies in a network that may not be asked', error)

@@ -17,6 +17,7 @@ import { limits } from '../core/limits.ts'
 import { managedRoles } from '../core/managed-roles.ts'
 import { timestampOf } from '../core/message.ts'
 import { rootOf } from '../core/uid.ts'
+import { countsEverywhere } from '../core/vouching.ts'
 import { groupMessages } from '../iam/group-message.ts'
 import { capabilitiesOfRole } from '../iam/roles.ts'
 import type { Store } from '../storage/store.ts'
@@ -44,7 +45,7 @@ export async function whoAmI({ db }: Pick<Store, 'db'>, call: Call): Promise<Who
     expiry: timestampOf(exp * SECOND_MS),
     issuedAt: timestampOf(iat * SECOND_MS),
     capabilities: await heldByGroup(db, grants),
-    email: person?.email ?? '',
+    email: countsEverywhere(grants.voucher) ? (person?.email ?? '') : '',
     profile: {
       $typeName: 'chainguard.platform.auth.Profile',
       name: person?.called ?? person?.name ?? '',

@@ -2,8 +2,12 @@ import { closeSync, existsSync, mkdirSync, openSync, readSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { CompiledQuery, Kysely, type Dialect as KyselyDialect, type Transaction } from 'kysely'
 import { aborted } from '../core/errors.ts'
+import { limits } from '../core/limits.ts'
+import type { Tracer } from '../core/tracer.ts'
+import { permits, sharesOf, withPermit } from './connection-shares.ts'
 import { groupCommit, type RunTransaction, type TransactionOptions } from './group-commit.ts'
 import type { Tables } from './tables.ts'
+import { tracedDb, tracedDialect } from './traced.ts'
 
 /**
  * The database, whichever it is. The query builder is the storage interface; what the engines do differently has a name here
@@ -65,13 +69,38 @@ export interface Db {
   readonly transaction: RunTransaction
   /** Runs one SELECT that may take long without holding up other requests. */
   longRead(sql: string, parameters: readonly unknown[]): Promise<unknown[]>
-  /** Connections in use and idle, for the metrics. */
-  pool(): { readonly total: number; readonly idle: number; readonly waiting: number }
+  /**
+   * Why the database accepts no writes, in a sentence without a full stop; undefined if it does. Rejects if it does not answer within a
+   * few seconds. It never waits for the connections of requests.
+   */
+  refusesWrites(): Promise<string | undefined>
+  /** The connections of this node, for the metrics. */
+  pool(): PoolState
+  /** The same database for work that no request waits for, whose statements may take long: migrations, garbage collection, imports. */
+  readonly background: Db
   close(): Promise<void>
 }
 
-/** Told how long each statement took, in milliseconds. */
-export type StatementTimer = (ms: number) => void
+export interface PoolState {
+  /** Connections in use and idle. */
+  readonly total: number
+  readonly idle: number
+  /** Database operations that wait for a connection now. */
+  readonly waiting: number
+  /** Since the start: operations that were refused because too many waited, or waited too long. */
+  readonly refused: number
+  /** Since the start: statements that were cancelled because their callers went away. */
+  readonly cancelled: number
+}
+
+/** How a statement ended. `rejected`: its data was, as by a unique key. `cancelled`: the caller went away. */
+export type StatementOutcome = 'ok' | 'rejected' | 'failed' | 'cancelled'
+
+/** Receives how long statements took, and how long work waited for a connection of the pool, in milliseconds. */
+export interface DatabaseMeter {
+  statement(ms: number, outcome: StatementOutcome): void
+  wait?(ms: number): void
+}
 
 /**
  * Makes a directory and what is missing above it, for this user alone. One level at a time: some file systems answer a recursive
@@ -105,17 +134,19 @@ function refuseForeignFile(file: string): void {
 }
 
 /** Opens or creates the SQLite database at `file`. */
-export async function openSqliteDb(file: string, timer?: StatementTimer): Promise<Db> {
+export async function openSqliteDb(file: string, meter?: DatabaseMeter, tracer?: Tracer): Promise<Db> {
   const [sqlite, { readerPool }] = await Promise.all([import('./sqlite.ts'), import('./reader-pool.ts')])
   makePrivateDirectory(dirname(file))
   refuseForeignFile(file)
   // SQLite gives the files beside it the same mode; what is in them is nobody else's on this machine.
   closeSync(openSync(file, 'a', 0o600))
   const database = sqlite.openSqlite(file)
-  const { dialect, version, readNow, unsynced } = sqlite.sqliteDialect(database, timer)
-  const kysely = new Kysely<Tables>({ dialect })
+  const { dialect, version, readNow, unsynced } = sqlite.sqliteDialect(database, meter)
+  const kysely = new Kysely<Tables>({
+    dialect: tracer === undefined ? dialect : tracedDialect(dialect, 'sqlite', tracer),
+  })
   const readers = readerPool(file)
-  return {
+  const db: Db = {
     engine: 'sqlite',
     source: { engine: 'sqlite', file },
     kysely,
@@ -125,33 +156,86 @@ export async function openSqliteDb(file: string, timer?: StatementTimer): Promis
     read: <R>(sql: string, parameters: readonly unknown[]) => readNow<R>(sql, parameters),
     transaction: groupCommit(kysely, unsynced),
     longRead: (sql, parameters) => readers.run(sql, parameters),
-    pool: () => ({ total: 1, idle: 1, waiting: 0 }),
+    async refusesWrites() {
+      await kysely.selectFrom('settings').select('name').limit(1).execute()
+      return undefined
+    },
+    pool: () => ({ total: 1, idle: 1, waiting: 0, refused: 0, cancelled: 0 }),
+    get background() {
+      return db
+    },
     async close() {
       await readers.close()
       await kysely.destroy()
     },
   }
+  return tracer === undefined ? db : tracedDb(db, tracer)
 }
 
-/** Connects to PostgreSQL; fails on first use when it cannot be reached. `onError` hears of idle connections that broke. */
-export async function openPostgresDb(
-  url: string,
-  options: { onError: (error: Error) => void; timer?: StatementTimer | undefined },
-): Promise<Db> {
-  const postgres = await import('./postgres.ts')
-  const pool = postgres.openPostgres(url, options.onError)
-  return {
-    ...postgresLikeDb(postgres.postgresDialect(pool, options.timer), postgres.rules),
-    source: { engine: 'postgres', url },
-    read: postgres.postgresReader(pool, options.timer),
-    pool: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+export interface PostgresOptions {
+  /** Receives what broke connections, idle or in use. */
+  readonly onError: (error: Error) => void
+  readonly meter?: DatabaseMeter | undefined
+  readonly tracer?: Tracer | undefined
+  /** Connections of requests and background work together; `limits.databasePoolDefault` without it. */
+  readonly poolMax?: number | undefined
+}
+
+/** Connects to PostgreSQL; fails on first use when it cannot be reached. Throws an Error for an address that cannot be read. */
+export async function openPostgresDb(url: string, options: PostgresOptions): Promise<Db> {
+  const [postgres, { postgresConnections }, { parseDatabaseAddress }, { cancelledStatements }] =
+    await Promise.all([
+      import('./postgres.ts'),
+      import('./postgres-connection.ts'),
+      import('./postgres-address.ts'),
+      import('./cancel-statement.ts'),
+    ])
+  const read = parseDatabaseAddress(url)
+  if ('problem' in read) throw new Error(`the address of the database ${read.problem}`)
+  const { onError, meter, tracer, poolMax: max = limits.databasePoolDefault } = options
+  const connections = postgresConnections(read.address, { max, onError })
+  const shares = sharesOf(max)
+  const connectionPermits = permits(shares.connections)
+  const transactionPermits = permits(shares.transactions)
+  const source = { connections, permits: connectionPermits, meter }
+  const openFor = (work: 'request' | 'background') => {
+    const dialect = postgres.postgresDialect(source, work)
+    const db = postgresLikeDb(
+      tracer === undefined ? dialect : tracedDialect(dialect, 'postgresql', tracer),
+      postgres.rules,
+    )
+    return {
+      ...db,
+      source: { engine: 'postgres', url },
+      transaction: (...change) => withPermit(transactionPermits, () => db.transaction(...change)),
+      refusesWrites: () => connections.refusesWrites(),
+      pool() {
+        const { total, idle, waiting } = connections.counts()
+        return {
+          total,
+          idle,
+          waiting: waiting + connectionPermits.waiting + transactionPermits.waiting,
+          refused: connectionPermits.refused + transactionPermits.refused,
+          cancelled: cancelledStatements(),
+        }
+      },
+      close: () => connections.close(),
+    } satisfies Partial<Db>
   }
+  const background: Db = {
+    ...openFor('background'),
+    get background() {
+      return background
+    },
+  }
+  const db = { ...openFor('request'), read: postgres.postgresReader(source), background }
+  return tracer === undefined ? db : tracedDb(db, tracer)
 }
 
 /** A database that speaks PostgreSQL through any Kysely dialect; tests give it PGlite. */
 export function postgresLikeDb(dialect: KyselyDialect, rules: EngineRules): Db {
   const kysely = new Kysely<Tables>({ dialect })
-  return {
+  const db: Db = {
     engine: 'postgres',
     source: undefined,
     kysely,
@@ -165,9 +249,17 @@ export function postgresLikeDb(dialect: KyselyDialect, rules: EngineRules): Db {
         return work(tx)
       }),
     longRead: (sql, parameters) => readThrough(kysely, sql, parameters),
-    pool: () => ({ total: 1, idle: 0, waiting: 0 }),
+    async refusesWrites() {
+      await readThrough(kysely, 'select 1', [])
+      return undefined
+    },
+    pool: () => ({ total: 1, idle: 0, waiting: 0, refused: 0, cancelled: 0 }),
+    get background() {
+      return db
+    },
     close: () => kysely.destroy(),
   }
+  return db
 }
 
 async function readThrough<R>(
@@ -181,6 +273,7 @@ async function readThrough<R>(
 
 const ATTEMPTS_MAX = 8
 const RETRY_PAUSE_MS = 5
+const CONTENTION_RETRY_MS = 1000
 
 /**
  * Runs `work` in one transaction and commits it before the promise fulfils: durably, unless it may be lost. A serialization failure or
@@ -197,7 +290,7 @@ export async function inTransaction<T>(
     } catch (error) {
       if (!db.rules.isTransient(error)) throw error
       if (attempt === ATTEMPTS_MAX)
-        throw aborted('another change to the same resources won; try again', error)
+        throw aborted('another change to the same resources won; try again', error, CONTENTION_RETRY_MS)
       await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS * attempt * Math.random()))
     }
   }

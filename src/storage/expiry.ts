@@ -1,5 +1,6 @@
 import { every } from '../core/every.ts'
 import { limits } from '../core/limits.ts'
+import { type Tracer, traceJob } from '../core/tracer.ts'
 import { firstEventId } from './audit-events.ts'
 import { type Db, inTransaction } from './db.ts'
 import { rootsIn } from './roots.ts'
@@ -22,7 +23,9 @@ export interface ExpiryOptions {
   readonly auditRetentionMs: number | undefined
   /** Between two rounds; the first begins after one. */
   readonly intervalMs?: number | undefined
+  readonly tracer?: Tracer | undefined
   readonly onError: (error: unknown) => void
+  readonly onDone?: (() => void) | undefined
 }
 
 const INTERVAL_MS = 60 * 60 * 1000
@@ -32,7 +35,15 @@ const PAUSE_MS = 10
 /** Longer than any window in which guesses are counted. */
 const GUESSES_MS = 24 * 60 * 60 * 1000
 
-export function expiry({ db, clock, auditRetentionMs, intervalMs, onError }: ExpiryOptions): Expiry {
+export function expiry({
+  db,
+  clock,
+  auditRetentionMs,
+  intervalMs,
+  tracer,
+  onError,
+  onDone,
+}: ExpiryOptions): Expiry {
   let stopping = false
 
   /** Deletes step by step until a step finds less than it may delete. */
@@ -55,7 +66,12 @@ export function expiry({ db, clock, auditRetentionMs, intervalMs, onError }: Exp
     }
   }
 
-  const rounds = every(intervalMs ?? INTERVAL_MS, round, onError)
+  const rounds = every(
+    intervalMs ?? INTERVAL_MS,
+    () => traceJob(tracer, 'job expiry', round),
+    onError,
+    onDone,
+  )
 
   return {
     async stop() {

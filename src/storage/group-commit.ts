@@ -1,4 +1,7 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Kysely, sql } from 'kysely'
+import { currentContext } from '../core/request-context.ts'
+import { storageFaultOf } from '../core/storage-faults.ts'
 import type { Tx } from './db.ts'
 import type { Tables } from './tables.ts'
 
@@ -46,7 +49,14 @@ export function groupCommit(
 
   return <T>(work: (tx: Tx) => Promise<T>, options: TransactionOptions = {}) => {
     const waiter = Promise.withResolvers<unknown>()
-    waiting.push({ ...options, work, waiter })
+    // One request starts the commit of others.
+    const inOwnContext = AsyncLocalStorage.snapshot()
+    const ownWork = (tx: Tx) =>
+      inOwnContext(() => {
+        currentContext()?.throwIfAborted()
+        return work(tx)
+      })
+    waiting.push({ ...options, work: ownWork, waiter })
     if (!scheduled) {
       scheduled = true
       // After all sockets of this turn of the event loop have been read: what they ask for joins the same commit.
@@ -70,6 +80,7 @@ async function runGroup(kysely: Kysely<Tables>, group: readonly Change[]): Promi
           const result = await work(tx)
           acknowledge.push(() => waiter.resolve(result))
         } catch (error) {
+          if (storageFaultOf(error) !== undefined) throw error
           await sql`rollback to change`.execute(tx)
           acknowledge.push(() => waiter.reject(error))
         }
@@ -77,7 +88,9 @@ async function runGroup(kysely: Kysely<Tables>, group: readonly Change[]): Promi
       }
     })
   } catch (error) {
-    for (const { waiter } of group) waiter.reject(error)
+    // Nothing of the group is written. A smaller change may still fit on a full disk, such as one that deletes.
+    if (storageFaultOf(error) !== undefined) for (const change of group) await runAlone(kysely, change)
+    else for (const { waiter } of group) waiter.reject(error)
     return
   }
   for (const tell of acknowledge) tell()

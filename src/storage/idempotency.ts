@@ -10,6 +10,7 @@ import { limits } from '../core/limits.ts'
 import { fullNameOf } from '../core/method-name.ts'
 import { seal, unseal } from '../core/sealed.ts'
 import { createsAnew } from '../core/standard-method.ts'
+import { recordOf } from '../core/vouching.ts'
 import type { Tx } from './db.ts'
 import type { Store } from './store.ts'
 
@@ -34,14 +35,17 @@ export function attemptOf(
   if (idempotencyKey === undefined) return undefined
   if (!createsAnew(method)) return undefined
   const key = keyIn(idempotencyKey)
-  const { identity: caller, scopes, capabilities, organization } = accessOf(call).caller
+  const {
+    caller: { identity: caller, scopes, capabilities },
+    grants: { voucher },
+  } = accessOf(call)
   const context = `answer ${caller} ${key}`
   // Keyed, because a request may hold a secret that could be guessed from a plain hash.
   const requestHash = createHmac('sha256', secretsKey)
     .update(`${fullNameOf(method)}\0`)
     // What a token with more rights created is not for one with less to see.
     .update(
-      `${JSON.stringify([scopes ?? null, capabilities === undefined ? null : encodeSet(capabilities), organization ?? null])}\0`,
+      `${JSON.stringify([scopes ?? null, capabilities === undefined ? null : encodeSet(capabilities), recordOf(voucher) || null])}\0`,
     )
     .update(toBinary(method.input, request))
     .digest()

@@ -5,6 +5,7 @@ import { limits } from '../core/limits.ts'
 import { type OrderKey, parseOrderBy, type SortFields } from '../core/order-by.ts'
 import { type Cursor, type PageTokens, pageSizeOf } from '../core/page.ts'
 import { intersectRanges, parseUid, pathOf, rangeBelow, rangeFrom, type UidRange } from '../core/uid.ts'
+import { recordOf } from '../core/vouching.ts'
 import { isCounted, rangeCount, skipByBuckets } from './counts.ts'
 import type { Db } from './db.ts'
 import {
@@ -97,11 +98,9 @@ export async function listPage<C extends Listed>(
   const visible = call.access?.visible?.scopes
   if (visible === undefined) throw new Error(`${call.method.name} lists, so it must be unscoped`)
   const conditions = conditionsOf(request.uidp, spec)
-  const branches = await byOrganization(db, branchesOf(visible, request.uidp, spec), {
-    conditions,
-    order,
-    spec,
-  })
+  const branches = conditions.some(matchesNothing)
+    ? []
+    : await byOrganization(db, branchesOf(visible, request.uidp, spec), { conditions, order, spec })
   const rare = await rarestFilter(db, conditions, branches)
   const isRare = rare !== undefined && rare.rows <= db.sizes.rowsInlineMax
   const question: Question = {
@@ -160,7 +159,7 @@ export async function listPage<C extends Listed>(
 /** The filter by postings that the fewest pass. Where there are too many branches, rows are looked at one by one. */
 async function rarestFilter(db: Db, conditions: readonly Filter[], branches: readonly Branch[]) {
   const postings = conditions.filter(isPosting)
-  if (branches.length > db.sizes.branchesMax) return undefined
+  if (branches.length === 0 || branches.length > db.sizes.branchesMax) return undefined
   const [only] = postings
   if (conditions.length === 1 && only !== undefined && 'part' in only) {
     const rows = await rememberedCount(db, only, branches)
@@ -188,12 +187,13 @@ function askedQuestion(call: Call, request: ListRequest, spec: ListSpec<Listed>)
 /** What the page tokens of every method are bound to. */
 export function whoAsks(call: Call): readonly unknown[] {
   const caller = call.access?.caller
+  const provider = call.access === undefined ? '' : recordOf(call.access.grants.voucher)
   return [
     call.method.parent.typeName,
     call.method.name,
     caller?.identity,
     caller?.scopes,
-    ...(caller?.organization === undefined ? [] : [caller.organization]),
+    ...(provider === '' ? [] : [provider]),
     caller?.capabilities?.toString(),
   ]
 }
@@ -300,6 +300,14 @@ function conditionsOf(
     )
   }
   return conditions
+}
+
+/** Whether a filter asks for a text that is longer than any that is stored. */
+function matchesNothing(filter: Filter): boolean {
+  const isTooLong = (value: string | number) =>
+    typeof value === 'string' && value.length > limits.filterCharsMax
+  if ('values' in filter) return filter.values.length > 0 && filter.values.every(isTooLong)
+  return 'ending' in filter && isTooLong(filter.ending)
 }
 
 /** How many rows lie in the branches, and whether that is the answer's total already. */

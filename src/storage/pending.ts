@@ -14,6 +14,11 @@ export interface Pending<T> {
   put(secret: string, data: T): Promise<void>
   /** Keeps `data` in place of all that is kept of this kind; returns the secret. */
   keepOnly(data: T): Promise<string>
+  /**
+   * As keepOnly, except that callers within `sharedMs` of each other get the same secret. `data` is stored with the secret, encrypted.
+   * `lock`: a row of `settings` that exists.
+   */
+  keepShared(data: T, options: { readonly sharedMs: number; readonly lock: string }): Promise<string>
   /** Undefined when there is none with this secret, or no longer. */
   read(secret: string): Promise<T | undefined>
   /** Reads and deletes in one statement: of many who try at once, one gets it. In a transaction, if it succeeds. */
@@ -73,6 +78,30 @@ export function pending<T>({ db, clock, secretsKey }: Kept, kind: string, lifeti
         await tx.insertInto('pending').values(row).execute()
       })
       return secret
+    },
+
+    async keepShared(data, { sharedMs, lock }) {
+      return inTransaction(db, async (tx) => {
+        const locked = tx.selectFrom('settings').select('name').where('name', '=', lock)
+        await (db.engine === 'postgres' ? locked.forUpdate() : locked).execute()
+        const rows = await tx
+          .selectFrom('pending')
+          .select(['data', 'expires_ms'])
+          .where('kind', '=', kind)
+          .where('expires_ms', '>', clock() + lifetimeMs - sharedMs)
+          .execute()
+        for (const row of rows) {
+          const { secret } = (decrypt(row) ?? {}) as { readonly secret?: string }
+          if (secret !== undefined) return secret
+        }
+        const secret = newSecret()
+        await tx.deleteFrom('pending').where('kind', '=', kind).execute()
+        await tx
+          .insertInto('pending')
+          .values(rowOf(secret, { ...data, secret }))
+          .execute()
+        return secret
+      })
     },
 
     async put(secret, data) {

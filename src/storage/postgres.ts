@@ -10,115 +10,148 @@ import {
   type QueryResult,
 } from 'kysely'
 import { LRUCache } from 'lru-cache'
-import pg from 'pg'
-import { unavailable } from '../core/errors.ts'
-import type { Db, EngineRules, StatementTimer } from './db.ts'
+import type pg from 'pg'
+import { ApiError } from '../core/errors.ts'
+import { limits } from '../core/limits.ts'
+import { currentContext } from '../core/request-context.ts'
+import { cancelStatement } from './cancel-statement.ts'
+import { type Permits, withPermit } from './connection-shares.ts'
+import type { DatabaseMeter, Db, EngineRules, StatementOutcome } from './db.ts'
+import {
+  backgroundBounds,
+  beginStatement,
+  boundsOfSession,
+  type PostgresConnections,
+  requestBounds,
+  type ServerConnection,
+  type StatementBounds,
+} from './postgres-connection.ts'
+import { sqlState } from './postgres-errors.ts'
 
 /**
  * PostgreSQL under Kysely. Kysely's own driver sends unnamed statements, which the server plans anew each time; named ones
  * carry two and a half times as many.
  */
 
-const POOL_MAX = 16
-const CONNECT_TIMEOUT_MS = 5000
 /** Distinct statements that get a name; the server keeps each of them on every connection. */
 const STATEMENTS_MAX = 300
-const INT8_OID = 20
 
-/** Milliseconds and counts stay far below 2^53. */
-const types: pg.CustomTypesConfig = {
-  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-    oid === INT8_OID ? (text: string) => Number(text) : pg.types.getTypeParser(oid, format as 'text'),
+/** What statements are for: `background` has longer bounds (`limits.databaseLongStatementMs`). */
+export type Work = 'request' | 'background'
+
+const boundsOf: Readonly<Record<Work, StatementBounds>> = {
+  request: requestBounds,
+  background: backgroundBounds,
 }
 
-export function openPostgres(connectionString: string, onError: (error: Error) => void): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString,
-    max: POOL_MAX,
-    types,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-  })
-  // A connection that the server ends, idle or in use: the pool replaces it, and nobody listening would end the process.
-  pool.on('error', onError)
-  pool.on('connect', (client) => client.on('error', onError))
-  return pool
+/** Where a dialect or a reader gets its connections. */
+export interface ConnectionSource {
+  readonly connections: PostgresConnections
+  /** Taken before a connection is. */
+  readonly permits: Permits
+  readonly meter?: DatabaseMeter | undefined
 }
 
-const RETRY_MS = 1000
-
-/** Failures to reach the server become code 14, since the next try may find it again. */
-async function answered<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    throw isUnreachable(error) ? unavailable('the database does not answer', RETRY_MS, error) : error
-  }
-}
-
-/** Connection exceptions and shutdowns by SQLSTATE (PostgreSQL manual, appendix A), and what the system and pg say of sockets. */
-function isUnreachable(error: unknown): boolean {
-  const code = String(sqlState(error))
-  if (/^(08...|57P0[123]|53300|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)/.test(code)) return true
-  const message = error instanceof Error ? error.message : ''
-  return /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/.test(
-    message,
-  )
-}
-
-export function postgresDialect(pool: pg.Pool, timer?: StatementTimer): Dialect {
+export function postgresDialect(source: ConnectionSource, work: Work = 'request'): Dialect {
   return {
-    createAdapter: () => new PostgresAdapter(),
-    createDriver: () => postgresDriver(pool, timer),
+    createAdapter: () => new TransactionLockAdapter(),
+    createDriver: () => postgresDriver(source, boundsOf[work]),
     createQueryCompiler: () => new PostgresQueryCompiler(),
     createIntrospector: (db) => new PostgresIntrospector(db),
   }
 }
 
-type Connection = DatabaseConnection & { readonly client: pg.PoolClient }
+/** Migrations take their lock for their transaction: poolers share sessions, and with them the locks of sessions. */
+class TransactionLockAdapter extends PostgresAdapter {
+  override async releaseMigrationLock(): Promise<void> {}
+  override async acquireMigrationLock(): Promise<void> {}
+}
 
-function postgresDriver(pool: pg.Pool, timer: StatementTimer | undefined): Driver {
-  const connections = new WeakMap<pg.PoolClient, Connection>()
-  const clientOf = (connection: DatabaseConnection) => (connection as Connection).client
+type Connection = DatabaseConnection & {
+  readonly connection: ServerConnection
+  /** The share that its permit counts for. */
+  share: string
+}
+
+function postgresDriver({ connections, permits, meter }: ConnectionSource, bounds: StatementBounds): Driver {
+  const wrapped = new WeakMap<ServerConnection, Connection>()
+  const ms = bounds.statementMs + limits.databaseGraceMs
+  const of = (connection: DatabaseConnection) => (connection as Connection).connection
+  const setsSession = (connection: ServerConnection) => connection.isDirect && bounds !== requestBounds
+  const acquire = async () => {
+    const connection = await connections.acquire()
+    if (!setsSession(connection)) return connection
+    try {
+      await connection.run({ text: boundsOfSession(bounds) }, ms)
+      return connection
+    } catch (error) {
+      connection.release(true)
+      throw error
+    }
+  }
 
   return {
     async init() {},
     async acquireConnection() {
-      const client = await answered(pool.connect())
-      let connection = connections.get(client)
-      if (connection === undefined) {
-        connection = connectionOf(client, timer)
-        connections.set(client, connection)
+      const startMs = performance.now()
+      const share = await permits.take()
+      try {
+        const connection = await acquire()
+        meter?.wait?.(performance.now() - startMs)
+        let wrapper = wrapped.get(connection)
+        if (wrapper === undefined) {
+          wrapper = wrap(connection, { share, ms, meter })
+          wrapped.set(connection, wrapper)
+        }
+        wrapper.share = share
+        return wrapper
+      } catch (error) {
+        permits.release(share)
+        throw error
       }
-      return connection
     },
-    async releaseConnection(connection) {
-      clientOf(connection).release()
+    async releaseConnection(wrapper) {
+      const connection = of(wrapper)
+      if (setsSession(connection) && !connection.isBroken)
+        await connection.run({ text: boundsOfSession(requestBounds) }, ms).catch(() => connection.destroy())
+      connection.release(connection.isBroken)
+      permits.release((wrapper as Connection).share)
     },
-    async beginTransaction(connection) {
-      await answered(clientOf(connection).query('begin'))
+    async beginTransaction(wrapper) {
+      const connection = of(wrapper)
+      await connection.run({ text: beginStatement(connection, bounds) }, ms)
     },
-    async commitTransaction(connection) {
-      await answered(clientOf(connection).query('commit'))
+    async commitTransaction(wrapper) {
+      const { command } = await of(wrapper).run({ text: 'commit' }, ms, 'commit')
+      // The server's answer to the commit of a transaction in which a statement failed.
+      if (command === 'ROLLBACK') throw new Error('a transaction with a failed statement was committed')
     },
-    async rollbackTransaction(connection) {
-      // A broken connection has rolled back by itself, and what broke it is the error to be told.
-      await clientOf(connection)
-        .query('rollback')
-        .catch(() => undefined)
+    async rollbackTransaction(wrapper) {
+      const connection = of(wrapper)
+      // A broken connection has rolled back by itself, and what broke it is the error to report.
+      if (!connection.isBroken)
+        await connection.run({ text: 'rollback' }, limits.databaseGraceMs).catch(() => connection.destroy())
     },
-    async destroy() {
-      await pool.end()
-    },
+    destroy: () => connections.close(),
   }
 }
 
-function connectionOf(client: pg.PoolClient, timer: StatementTimer | undefined): Connection {
+function wrap(
+  connection: ServerConnection,
+  {
+    share,
+    ms,
+    meter,
+  }: { readonly share: string; readonly ms: number; readonly meter: DatabaseMeter | undefined },
+): Connection {
   return {
-    client,
+    connection,
+    share,
     async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-      const startMs = timer === undefined ? 0 : performance.now()
-      const result = await answered(client.query(statement(query.sql, query.parameters)))
-      timer?.(performance.now() - startMs)
+      const { sql, parameters } = query
+      // A stale plan ends a transaction, so there is no second attempt.
+      const config = hasAllColumns(sql) ? unnamed(sql, parameters) : statement(connection, sql, parameters)
+      const result = await measured(meter, () => runCancellable(connection, config, ms))
       return { rows: result.rows as R[], numAffectedRows: BigInt(result.rowCount ?? 0) }
     },
     // biome-ignore lint/correctness/useYield: lists are paged, nothing streams
@@ -129,19 +162,96 @@ function connectionOf(client: pg.PoolClient, timer: StatementTimer | undefined):
 }
 
 /** Reads on any connection: what needs no transaction need not go through Kysely's bookkeeping either. */
-export function postgresReader(pool: pg.Pool, timer?: StatementTimer): Db['read'] {
-  return async <R>(text: string, parameters: readonly unknown[]) => {
-    const startMs = timer === undefined ? 0 : performance.now()
-    const { rows } = await answered(pool.query(statement(text, parameters)))
-    timer?.(performance.now() - startMs)
-    return rows as R[]
+export function postgresReader({ connections, permits, meter }: ConnectionSource): Db['read'] {
+  const ms = requestBounds.statementMs + limits.databaseGraceMs
+  return <R>(text: string, parameters: readonly unknown[]) => {
+    const startMs = performance.now()
+    return withPermit(permits, async () => {
+      const connection = await connections.acquire()
+      meter?.wait?.(performance.now() - startMs)
+      try {
+        const run = (config: pg.QueryConfig) => measured(meter, () => runCancellable(connection, config, ms))
+        const { rows } = await run(statement(connection, text, parameters)).catch((error) => {
+          if (!isStalePlan(error)) throw error
+          return run(unnamed(text, parameters))
+        })
+        return rows as R[]
+      } finally {
+        connection.release(connection.isBroken)
+      }
+    })
   }
 }
 
-function statement(text: string, parameters: readonly unknown[]): pg.QueryConfig {
-  const name = statementName(text)
-  const values = parameters as unknown[]
-  return name === undefined ? { text, values } : { name, text, values }
+async function measured<T>(meter: DatabaseMeter | undefined, work: () => Promise<T>): Promise<T> {
+  if (meter === undefined) return work()
+  const startMs = performance.now()
+  try {
+    const result = await work()
+    meter.statement(performance.now() - startMs, 'ok')
+    return result
+  } catch (error) {
+    meter.statement(performance.now() - startMs, outcomeOf(error))
+    throw error
+  }
+}
+
+/** Errors of the API are the database's failures, and those of a request that was aborted. */
+function outcomeOf(error: unknown): StatementOutcome {
+  if (!(error instanceof ApiError)) return 'rejected'
+  return error === currentContext()?.aborted ? 'cancelled' : 'failed'
+}
+
+/**
+ * Runs one statement for the current request. If its caller goes away meanwhile, the statement is cancelled and the error is the
+ * reason of that. Settles when the connection can be used again, or is destroyed.
+ */
+async function runCancellable(
+  connection: ServerConnection,
+  statement: pg.QueryConfig,
+  ms: number,
+): Promise<pg.QueryResult> {
+  const context = currentContext()
+  if (context === undefined) return connection.run(statement, ms)
+  context.throwIfAborted()
+  const sent = connection.run(statement, ms)
+  let cancelling: Promise<void> | undefined
+  const forget = context.onAbort(() => {
+    cancelling = cancelStatement(connection, sent)
+  })
+  try {
+    return await sent
+  } catch (error) {
+    throw context.aborted ?? error
+  } finally {
+    forget()
+    if (cancelling !== undefined) await cancelling
+  }
+}
+
+/** Named where the session is ours: behind a pooler the next statement may go to a session that does not know the name. */
+function statement(
+  { isDirect }: ServerConnection,
+  text: string,
+  parameters: readonly unknown[],
+): pg.QueryConfig {
+  const name = isDirect ? statementName(text) : undefined
+  return name === undefined ? unnamed(text, parameters) : { name, ...unnamed(text, parameters) }
+}
+
+function unnamed(text: string, parameters: readonly unknown[]) {
+  return { text, values: parameters as unknown[] }
+}
+
+/** Whether a column that a newer version adds would be in the result. */
+function hasAllColumns(text: string): boolean {
+  return /(?<!\bcount\()\*/.test(text)
+}
+
+/** A newer version added a column to the result of a named statement: `cached plan must not change result type`. */
+function isStalePlan(error: unknown): boolean {
+  const cause = causeOf(error)
+  return sqlState(cause) === '0A000' && (cause as { routine?: string }).routine === 'RevalidateCachedQuery'
 }
 
 const names = new LRUCache<string, string>({ max: STATEMENTS_MAX })
@@ -159,7 +269,7 @@ function statementName(text: string): string | undefined {
 /** By SQLSTATE (PostgreSQL manual, appendix A). */
 export const rules: EngineRules = {
   isUniqueViolation: (error) => sqlState(error) === '23505',
-  isTransient: (error) => sqlState(error) === '40001' || sqlState(error) === '40P01',
+  isTransient: (error) => /^(40001|40P01)$/.test(String(sqlState(causeOf(error)))),
   // Data exceptions, integrity constraints, and what is longer than an index takes.
   isUnstorable: (error) => /^(22|23|54)...$/.test(String(sqlState(error))),
   lockForShare: ' for key share',
@@ -167,6 +277,7 @@ export const rules: EngineRules = {
   changesTogether: 1,
 }
 
-function sqlState(error: unknown): unknown {
-  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+/** The driver's errors have the server's as their cause. */
+function causeOf(error: unknown): unknown {
+  return error instanceof ApiError ? error.cause : error
 }

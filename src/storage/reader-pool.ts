@@ -1,4 +1,6 @@
 import { Worker } from 'node:worker_threads'
+import { limits } from '../core/limits.ts'
+import { currentContext } from '../core/request-context.ts'
 import type { ReadReply, ReadRequest } from './reader-worker.ts'
 
 /** Threads that run long SELECTs on a SQLite file, so that the event loop never waits for one. */
@@ -9,55 +11,88 @@ export interface ReaderPool {
 
 const READERS = 2
 
-interface Reader {
-  readonly worker: Worker
-  readonly pending: Map<number, PromiseWithResolvers<unknown[]>>
+interface Read {
+  readonly request: ReadRequest
+  readonly waiter: PromiseWithResolvers<unknown[]>
 }
 
-/** Threads start with the first long read: most installations never need one. */
-export function readerPool(file: string): ReaderPool {
+interface Reader {
+  readonly worker: Worker
+  running: Read | undefined
+  idle: NodeJS.Timeout | undefined
+}
+
+/**
+ * Threads start with the first long read, since most installations never need one, and end after `idleMs` without work. Reads whose callers
+ * went away do not start.
+ */
+export function readerPool(file: string, idleMs: number = limits.readerThreadIdleMs): ReaderPool {
   const readers: Reader[] = []
-  let lastId = 0
+  const waiting = new Set<Read>()
 
   const start = (): Reader => {
     const worker = new Worker(new URL('./reader-worker.ts', import.meta.url), { workerData: { file } })
-    const reader: Reader = { worker, pending: new Map() }
+    const reader: Reader = { worker, running: undefined, idle: undefined }
     worker.on('message', (reply: ReadReply) => {
-      const waiter = reader.pending.get(reply.id)
-      reader.pending.delete(reply.id)
+      const waiter = reader.running?.waiter
+      reader.running = undefined
       if ('rows' in reply) waiter?.resolve(reply.rows)
       else waiter?.reject(new Error(`reading failed: ${reply.error}`))
-      if (reader.pending.size === 0) worker.unref() // an idle pool must not keep the process alive
+      worker.unref() // an idle pool must not keep the process alive
+      startWaiting()
+      if (reader.running !== undefined) return
+      reader.idle = setTimeout(() => {
+        readers.splice(readers.indexOf(reader), 1)
+        void worker.terminate()
+      }, idleMs).unref()
     })
     const fail = (cause: unknown) => {
+      clearTimeout(reader.idle)
+      if (!readers.includes(reader)) return
       readers.splice(readers.indexOf(reader), 1)
-      for (const waiter of reader.pending.values())
-        waiter.reject(new Error('a reader thread died', { cause }))
-      reader.pending.clear()
+      reader.running?.waiter.reject(new Error('a reader thread died', { cause }))
+      reader.running = undefined
+      startWaiting()
     }
     worker.on('error', fail)
-    worker.on('exit', (code) => {
-      if (readers.includes(reader)) fail(`exit code ${code}`)
-    })
+    worker.on('exit', (code) => fail(`exit code ${code}`))
     worker.unref()
     readers.push(reader)
     return reader
   }
 
-  return {
-    run(sql, parameters) {
-      const idle = readers.find((reader) => reader.pending.size === 0)
-      const least = () => readers.reduce((a, b) => (b.pending.size < a.pending.size ? b : a))
-      const reader = idle ?? (readers.length < READERS ? start() : least())
-      const waiter = Promise.withResolvers<unknown[]>()
-      const id = ++lastId
-      reader.pending.set(id, waiter)
+  const idleReader = () =>
+    readers.find(({ running }) => running === undefined) ?? (readers.length < READERS ? start() : undefined)
+
+  const startWaiting = () => {
+    for (const read of waiting) {
+      const reader = idleReader()
+      if (reader === undefined) return
+      waiting.delete(read)
+      reader.running = read
+      clearTimeout(reader.idle)
       reader.worker.ref()
-      reader.worker.postMessage({ id, sql, parameters } satisfies ReadRequest)
-      return waiter.promise
+      reader.worker.postMessage(read.request)
+    }
+  }
+
+  return {
+    async run(sql, parameters) {
+      const context = currentContext()
+      context?.throwIfAborted()
+      const read: Read = { request: { sql, parameters }, waiter: Promise.withResolvers<unknown[]>() }
+      const forget = context?.onAbort(() => {
+        if (waiting.delete(read)) read.waiter.reject(context.aborted)
+      })
+      waiting.add(read)
+      startWaiting()
+      return read.waiter.promise.finally(forget)
     },
     async close() {
       const stopping = readers.splice(0)
+      for (const { waiter } of waiting) waiter.reject(new Error('the database is closed'))
+      waiting.clear()
+      for (const { idle } of stopping) clearTimeout(idle)
       await Promise.all(stopping.map((reader) => reader.worker.terminate()))
     },
   }

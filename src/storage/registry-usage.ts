@@ -1,4 +1,5 @@
 import { quotaExceeded } from '../core/errors.ts'
+import { giveTurn } from '../core/turns.ts'
 import { rootOf } from '../core/uid.ts'
 import type { Db, Reader, Tx } from './db.ts'
 import { kindLimit, limitsIn } from './resource-limits.ts'
@@ -98,22 +99,19 @@ export async function countManifest(db: Db, tx: Tx, repo: string, digest: string
     throw quotaExceeded(root, `organization ${root} may hold ${limit} manifests (manifests)`)
 }
 
-/**
- * Takes links of a repo, which is held, away: of these digests, or all. Whoever takes a link away does it here. Answers how many there
- * were.
- */
+/** Deletes links of a repo, which is held: of these digests, or all. Every link is deleted here. Returns of which digests. */
 export async function unlinkBlobs(
   db: Db,
   tx: Tx,
   repo: string,
   digests?: readonly string[],
-): Promise<number> {
-  if (digests?.length === 0) return 0
+): Promise<string[]> {
+  if (digests === undefined)
+    return everyPart(db, tx, 'repo_blobs', repo, (some) => unlinkBlobs(db, tx, repo, some))
+  if (digests.length === 0) return []
   const root = rootOf(repo)
   const which = (sql: SqlText, table: string) =>
-    `${table}.root = ${sql.bind(root)} and ${table}.repo = ${sql.bind(repo)}${
-      digests === undefined ? '' : ` and ${table}.digest in (${sql.bindAll(digests)})`
-    }`
+    `${table}.root = ${sql.bind(root)} and ${table}.repo = ${sql.bind(repo)} and ${table}.digest in (${sql.bindAll(digests)})`
   await holdPartsOf(db, tx, root, ['repo_blobs'], which)
   const sql = sqlText(db.engine)
   const alone = await runInTransaction<{ part: string; bytes: number }>(
@@ -127,22 +125,22 @@ export async function unlinkBlobs(
   for (const { part, bytes } of alone) await add(tx, root, part, { manifests: 0, bytes: -Number(bytes) })
   const deletion = sqlText(db.engine)
   const text = `delete from repo_blobs where ${which(deletion, 'repo_blobs')} returning digest`
-  return (await runInTransaction(tx, text, deletion)).length
+  return (await runInTransaction<{ digest: string }>(tx, text, deletion)).map(({ digest }) => digest)
 }
 
-/** Takes manifests of a repo, which is held, away: these, or all. Answers which there were. */
+/** Deletes manifests of a repo, which is held: these, or all. Returns which there were. */
 export async function deleteManifests(
   db: Db,
   tx: Tx,
   repo: string,
   digests?: readonly string[],
 ): Promise<string[]> {
-  if (digests?.length === 0) return []
+  if (digests === undefined)
+    return everyPart(db, tx, 'manifests', repo, (some) => deleteManifests(db, tx, repo, some))
+  if (digests.length === 0) return []
   const root = rootOf(repo)
-  const which = (sql: SqlText, table: string, column = 'digest') =>
-    `${table}.root = ${sql.bind(root)} and ${table}.repo = ${sql.bind(repo)}${
-      digests === undefined ? '' : ` and ${table}.${column} in (${sql.bindAll(digests)})`
-    }`
+  const which = (sql: SqlText, table: string) =>
+    `${table}.root = ${sql.bind(root)} and ${table}.repo = ${sql.bind(repo)} and ${table}.digest in (${sql.bindAll(digests)})`
   await holdPartsOf(db, tx, root, ['manifests'], which)
   const sql = sqlText(db.engine)
   const gone = await runInTransaction<{ digest: string }>(
@@ -153,13 +151,45 @@ export async function deleteManifests(
   const counts = new Map<string, number>()
   for (const { digest } of gone) counts.set(partOf(digest), (counts.get(partOf(digest)) ?? 0) + 1)
   for (const [part, n] of counts) await add(tx, root, part, { manifests: -n, bytes: 0 })
-  const references = sqlText(db.engine)
-  await runInTransaction(
-    tx,
-    `delete from manifest_references where ${which(references, 'manifest_references', 'manifest')}`,
-    references,
-  )
+  await deleteReferences(db, tx, repo, digests)
   return gone.map(({ digest }) => digest)
+}
+
+/** Rows that one statement deletes: others have their turn in between. */
+const ROWS_AT_ONCE = 200
+
+/** Deletes what manifests refer to; a manifest may name thousands of layers. */
+async function deleteReferences(db: Db, tx: Tx, repo: string, manifests: readonly string[]): Promise<void> {
+  const root = rootOf(repo)
+  for (;;) {
+    await giveTurn()
+    const sql = sqlText(db.engine)
+    const key = 'root, repo, digest, manifest, kind'
+    const text = `delete from manifest_references where (${key}) in (select ${key} from manifest_references
+        where root = ${sql.bind(root)} and repo = ${sql.bind(repo)} and manifest in (${sql.bindAll(manifests)})
+        limit ${sql.bind(ROWS_AT_ONCE)}) returning kind`
+    if ((await runInTransaction(tx, text, sql)).length < ROWS_AT_ONCE) return
+  }
+}
+
+/** Does something to all rows of a repo, some at a time, each of which is gone afterwards. */
+async function everyPart<T>(
+  db: Db,
+  tx: Tx,
+  table: Counted,
+  repo: string,
+  take: (digests: readonly string[]) => Promise<T[]>,
+): Promise<T[]> {
+  const taken: T[] = []
+  for (;;) {
+    await giveTurn()
+    const sql = sqlText(db.engine)
+    const text = `select digest from ${table} where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)}
+      order by digest limit ${sql.bind(ROWS_AT_ONCE)}`
+    const rows = await runInTransaction<{ digest: string }>(tx, text, sql)
+    if (rows.length === 0) return taken
+    taken.push(...(await take(rows.map(({ digest }) => digest))))
+  }
 }
 
 type Counted = 'repo_blobs' | 'manifests'

@@ -7,13 +7,15 @@ export async function readSetting(db: Reader, name: string): Promise<string | un
   return row?.value
 }
 
-/** Whether the value was written; with `onlyIfAbsent`, false when somebody wrote one before. */
+/** Whether the value is stored now; with `onlyIfAbsent`, false when another writer stored one before. */
 export async function writeSetting(
   db: Reader,
   name: string,
   value: string,
   { onlyIfAbsent = false }: { readonly onlyIfAbsent?: boolean } = {},
 ): Promise<boolean> {
+  // A start on a full disk writes nothing that is there already.
+  if (!onlyIfAbsent && (await readSetting(db, name)) === value) return true
   const result = await db
     .insertInto('settings')
     .values({ name, value })

@@ -1,3 +1,5 @@
+import type pg from 'pg'
+import { limits } from '../core/limits.ts'
 import type { Db, DbSource } from './db.ts'
 
 /** A database as it was at one moment, however long the reading takes, on a connection of its own. */
@@ -5,8 +7,12 @@ import type { Db, DbSource } from './db.ts'
 export type Reads = Pick<Db, 'engine' | 'read'>
 
 export interface Snapshot extends Reads {
+  /** Rows of a query, each as the values of its columns, some hundreds at a time. One query at a time. */
+  batches(text: string): AsyncIterable<readonly (readonly unknown[])[]>
   close(): Promise<void>
 }
+
+const BATCH_ROWS = 500
 
 /** For other processes: on SQLite every read holds up whoever reads. */
 export function openSnapshot(source: DbSource): Promise<Snapshot> {
@@ -22,6 +28,16 @@ async function ofSqlite(file: string): Promise<Snapshot> {
   return {
     engine: 'sqlite',
     read: <R>(text: string, parameters: readonly unknown[]) => run(text, parameters).rows as R[],
+    async *batches(text) {
+      let batch: unknown[][] = []
+      for (const row of database.prepare(text).raw().iterate()) {
+        batch.push(row as unknown[])
+        if (batch.length < BATCH_ROWS) continue
+        yield batch
+        batch = []
+      }
+      yield batch
+    },
     async close() {
       database.close()
     },
@@ -29,25 +45,44 @@ async function ofSqlite(file: string): Promise<Snapshot> {
 }
 
 async function ofPostgres(url: string): Promise<Snapshot> {
-  const { openPostgres } = await import('./postgres.ts')
-  // What breaks the connection is told by the read that meets it.
-  const pool = openPostgres(url, () => {})
+  const [{ boundsOfTransaction, postgresConnections }, { parseDatabaseAddress }] = await Promise.all([
+    import('./postgres-connection.ts'),
+    import('./postgres-address.ts'),
+  ])
+  const address = parseDatabaseAddress(url)
+  if ('problem' in address) throw new Error(`the address of the database ${address.problem}`)
+  // The read that meets a broken connection reports what broke it.
+  const connections = postgresConnections(address.address, { max: 1, onError() {} })
   try {
-    const client = await pool.connect()
-    await client.query('begin isolation level repeatable read read only')
+    const connection = await connections.acquire()
+    const ms = limits.databaseLongStatementMs
+    const run = (query: pg.QueryConfig | pg.QueryArrayConfig) => connection.run(query, ms)
+    // Between two batches their reader may wait for a slow disk or network.
+    const bounds = boundsOfTransaction({ statementMs: ms, lockMs: ms, idleMs: ms })
+    await run({ text: `begin isolation level repeatable read read only; ${bounds}` })
     return {
       engine: 'postgres',
       async read<R>(text: string, parameters: readonly unknown[]) {
-        const { rows } = await client.query(text, parameters as unknown[])
+        const { rows } = await run({ text, values: parameters as unknown[] })
         return rows as R[]
       },
+      async *batches(text) {
+        await run({ text: `declare batches no scroll cursor for ${text}` })
+        const fetch = { text: `fetch forward ${BATCH_ROWS} from batches`, rowMode: 'array' } as const
+        for (;;) {
+          const { rows } = await run(fetch)
+          yield rows as unknown[][]
+          if (rows.length < BATCH_ROWS) break
+        }
+        await run({ text: 'close batches' })
+      },
       async close() {
-        client.release(true)
-        await pool.end()
+        connection.release(true)
+        await connections.close()
       },
     }
   } catch (error) {
-    await pool.end()
+    await connections.close()
     throw error
   }
 }

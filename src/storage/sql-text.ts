@@ -1,5 +1,6 @@
 import { CompiledQuery } from 'kysely'
 import { LRUCache } from 'lru-cache'
+import { limits } from '../core/limits.ts'
 import type { Db, Engine, Tx } from './db.ts'
 
 export type SqlValue = string | number | Uint8Array
@@ -67,7 +68,12 @@ export async function runTextOnce<R>(
   if (version === undefined) return run()
   let answers = remembered.get(db)
   if (answers === undefined) {
-    answers = new LRUCache({ max: NUMBERS_REMEMBERED_MAX })
+    answers = new LRUCache({
+      max: NUMBERS_REMEMBERED_MAX,
+      // The values of a query come from requests.
+      maxSize: limits.cachedQueriesCharsMax,
+      sizeCalculation: (_, question) => question.length,
+    })
     remembered.set(db, answers)
   }
   const question = JSON.stringify([text, sql.values])

@@ -11,7 +11,7 @@ import {
   type TransactionSettings,
 } from 'kysely'
 import { LRUCache } from 'lru-cache'
-import type { Db, EngineRules, StatementTimer } from './db.ts'
+import type { DatabaseMeter, Db, EngineRules } from './db.ts'
 
 /**
  * SQLite under Kysely. Kysely's own driver prepares every statement anew, which costs more than a point read; this one keeps
@@ -61,12 +61,12 @@ export function statementRunner(database: Database.Database) {
  * whether it is disabled; a session that begins is nobody's yet, and one that is used stays what it was.
  */
 const ACCESS_WRITE =
-  /^\s*(?:(?:insert into|delete from) "?(?:identities|roles|role_bindings|platform_bindings|resource_limits|external_group_role_mappings|session_groups)\b|delete from "?(?:sessions|identity_providers)\b|update "?(?:roles|role_bindings|platform_bindings|accounts)\b|update "groups" set "status")/i
+  /^\s*(?:(?:insert into|delete from) "?(?:identities|roles|role_bindings|platform_bindings|resource_limits|external_group_role_mappings|session_groups)\b|delete from "?(?:sessions|identity_providers)\b|update "?(?:roles|role_bindings|platform_bindings|accounts)\b|update "groups" set "status"|update "identities" set "registered_through")/i
 
 /** The dialect, and the versions that move with the writes of this process or another (Db.version). */
 export function sqliteDialect(
   database: Database.Database,
-  timer?: StatementTimer,
+  meter?: DatabaseMeter,
 ): {
   readonly dialect: Dialect
   readonly version: Db['version']
@@ -77,9 +77,21 @@ export function sqliteDialect(
 } {
   const execute = statementRunner(database)
   const writes = { any: 0, access: 0 }
+  const measured = <T>(work: () => T): T => {
+    if (meter === undefined) return work()
+    const startMs = performance.now()
+    try {
+      const result = work()
+      meter.statement(performance.now() - startMs, 'ok')
+      return result
+    } catch (error) {
+      const isRejected = String(errorCode(error)).startsWith('SQLITE_CONSTRAINT')
+      meter.statement(performance.now() - startMs, isRejected ? 'rejected' : 'failed')
+      throw error
+    }
+  }
   const run = (text: string, parameters: readonly unknown[]) => {
-    const startMs = timer === undefined ? 0 : performance.now()
-    const result = execute(text, parameters)
+    const result = measured(() => execute(text, parameters))
     if (result.numAffectedRows !== undefined) {
       writes.any++
       if (ACCESS_WRITE.test(text)) {
@@ -92,7 +104,6 @@ export function sqliteDialect(
         isAccessWritten = false
       }
     }
-    timer?.(performance.now() - startMs)
     return result
   }
   let isAccessWritten = false
@@ -102,10 +113,7 @@ export function sqliteDialect(
   const readCommitted = (text: string, parameters: readonly unknown[]) => {
     reading ??= openSqlite(database.name, { readonly: true })
     committed ??= statementRunner(reading)
-    const startMs = timer === undefined ? 0 : performance.now()
-    const result = committed(text, parameters)
-    timer?.(performance.now() - startMs)
-    return result
+    return measured(() => committed?.(text, parameters) as ReturnType<typeof execute>)
   }
   // Changes when another connection commits; its own commits do not move it.
   const othersWrites = database.prepare('pragma data_version').pluck()
@@ -124,6 +132,7 @@ export function sqliteDialect(
           run,
           readCommitted,
           turn,
+          isOver: () => !database.inTransaction,
           began() {
             if (!mayBeLost) return () => undefined
             database.pragma('synchronous = NORMAL')
@@ -181,6 +190,8 @@ type Run = (text: string, parameters: readonly unknown[]) => QueryResult<unknown
 /** Of a transaction, or of statements that are none. */
 class SqliteConnection implements DatabaseConnection {
   isInTransaction = false
+  /** The failure of a statement of the transaction, after which SQLite may have rolled back all of it (a full disk). */
+  failure: unknown
   readonly #access: Access
 
   constructor(access: Access) {
@@ -189,13 +200,26 @@ class SqliteConnection implements DatabaseConnection {
 
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
     const { run, readCommitted, turn } = this.#access
-    if (this.isInTransaction || !turn.held()) return run(sql, parameters) as QueryResult<R>
+    if (this.isInTransaction) return this.#inTransaction(sql, parameters) as QueryResult<R>
+    if (!turn.held()) return run(sql, parameters) as QueryResult<R>
     if (/^\s*select\b/i.test(sql)) return readCommitted(sql, parameters) as QueryResult<R>
     await turn.take()
     try {
       return run(sql, parameters) as QueryResult<R>
     } finally {
       turn.pass()
+    }
+  }
+
+  #inTransaction(sql: string, parameters: readonly unknown[]): QueryResult<unknown> {
+    const { run, isOver } = this.#access
+    // Otherwise the statement would be a transaction of its own.
+    if (isOver()) throw this.failure
+    try {
+      return run(sql, parameters)
+    } catch (error) {
+      this.failure = error
+      throw error
     }
   }
 
@@ -209,6 +233,8 @@ interface Access {
   readonly run: Run
   readonly readCommitted: Run
   readonly turn: Turns
+  /** Whether the transaction that was begun has ended. */
+  readonly isOver: () => boolean
   /** Before a transaction begins; returns what is to be done when it has ended. */
   readonly began: () => () => void
   readonly close: () => void
@@ -237,7 +263,8 @@ function sqliteDriver(database: Database.Database, access: Access): Driver {
         throw error
       }
     },
-    async commitTransaction() {
+    async commitTransaction(connection) {
+      if (access.isOver()) throw (connection as SqliteConnection).failure
       run('commit', [])
       ended()
     },

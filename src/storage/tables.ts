@@ -33,6 +33,8 @@ export interface IdentityRow extends Resource {
   /** Exact issuer and subject, '' where the relationship has none. */
   issuer: string
   subject: string
+  /** uid of the organization's identity provider through which the person was registered; '' for none on record. */
+  registered_through: string
   last_seen_ms: number
 }
 
@@ -50,6 +52,8 @@ export interface RoleBindingRow {
   role_uid: string
   /** 1: made by the server for the creator of a root group; it goes when the group goes. */
   automatic: number
+  /** uid of the organization's identity provider through which the identity accepted it; '' for none on record. */
+  accepted_through: string
   created_ms: number
   updated_ms: number
 }
@@ -72,6 +76,8 @@ export interface IdentityProviderRow extends Resource {
   configuration: Uint8Array
   /** Encrypted with the master key; empty where there is none. */
   client_secret: Uint8Array
+  /** 1: sign-ins return to the redirect URI that providers shared before each had its own; 0: to its own. */
+  shared_callback: number
 }
 
 export interface ExternalGroupRoleMappingRow {
@@ -293,8 +299,12 @@ export interface SessionRow {
   /** `browser` or `client`. */
   kind: string
   identity_uid: string
-  /** uid of the organization's identity provider; '' for local accounts and the operator's providers. */
+  /** Who vouched: `account`, `operator` or `organization`; '' for no record, which counts nowhere. */
+  vouched_by: string
+  /** uid of the organization's identity provider; '' where none vouched. */
   provider_uid: string
+  /** The verified address that this provider stated; '' for none. */
+  vouched_email: string
   method: string
   /** What the client calls itself; '' for browsers. */
   client: string
@@ -558,12 +568,13 @@ export interface UploadRow {
   id: string
   /** uid of the identity that began it and that alone may go on with it. */
   identity: string
-  /** Bytes that were acknowledged. */
+  /** Bytes that are stored; a request that writes the upload, or died, may have stored more. */
   size: number
   /** What the blob store remembers of it. */
   state: string
-  /** The request that writes it, '' for none, and until when it is no other's unless it says that it lives. */
+  /** The request that writes it, '' for none. */
   writer: string
+  /** With a writer, the end of its lease; without one, how many bytes the last response confirmed (more than `size` in rows of 0.6). */
   lease_ms: number
   created_ms: number
   expires_ms: number

@@ -10,11 +10,12 @@ import { ID_TOKEN_TYPE } from './id-token.ts'
 import { signJwt } from './sign-jwt.ts'
 import { ALGORITHM } from './signing-key-rows.ts'
 import type { SigningKeys } from './signing-keys.ts'
+import { jwtProblem } from './unique-json.ts'
 
 /**
  * Our own access tokens: JWTs of one hour. They say who the caller is and how the token narrows what it may do; what the caller
  * may do is never in them. `berth` is the one private claim: `{ scopes?: uid[], cap?: encoded set, sid?: id of a
- * session, org?: uid of the one organization that it holds in }`.
+ * session }`.
  */
 
 export interface AccessTokenRequest {
@@ -27,8 +28,6 @@ export interface AccessTokenRequest {
   readonly capabilities?: CapabilitySet
   /** Id of the session that the token is to end with. */
   readonly session?: string
-  /** uid of the one organization that it holds in. */
-  readonly organization?: string
   /** It is valid no longer than this, nor longer than any. */
   readonly notAfterMs?: number
   /** Makes it one of the registry's, which opens these alone. */
@@ -66,6 +65,8 @@ export function accessTokens({
   readonly clock: () => number
 }): AccessTokens {
   const verifyAs = async (types: readonly string[], token: string) => {
+    const problem = jwtProblem(token)
+    if (problem !== undefined) return unauthenticated(problem)
     try {
       const { payload, protectedHeader } = await jwtVerify(
         token,
@@ -104,7 +105,7 @@ export function accessTokens({
 
   return {
     async issue({ identity, audiences, actor, registryScopes, notAfterMs = Infinity, ...bounds }) {
-      const { scopes, capabilities, session, organization } = bounds
+      const { scopes, capabilities, session } = bounds
       const key = await keys.current()
       const [type, lifetimeMs] =
         registryScopes === undefined
@@ -116,7 +117,6 @@ export function accessTokens({
         ...(scopes === undefined ? {} : { scopes }),
         ...(capabilities === undefined ? {} : { cap: encodeSet(capabilities) }),
         ...(session === undefined ? {} : { sid: session }),
-        ...(organization === undefined ? {} : { org: organization }),
       }
       const token = await signJwt(key, type, {
         iss: issuer,
@@ -154,14 +154,13 @@ function isRegistryScope(entry: unknown): entry is RegistryScope {
 export function readOwnClaim(claim: unknown): Omit<Caller, 'identity'> | undefined {
   if (claim === undefined) return { scopes: undefined, capabilities: undefined, session: undefined }
   if (typeof claim !== 'object' || claim === null) return undefined
-  const { scopes, cap, sid, org } = claim as Readonly<Record<'scopes' | 'cap' | 'sid' | 'org', unknown>>
+  const { scopes, cap, sid } = claim as Readonly<Record<'scopes' | 'cap' | 'sid', unknown>>
   const list = Array.isArray(scopes) ? scopes : undefined
   if (scopes !== undefined && !list?.every((scope) => typeof scope === 'string')) return undefined
   const capabilities = cap === undefined ? undefined : decodeSet(cap)
   if (cap !== undefined && capabilities === undefined) return undefined
   if (sid !== undefined && typeof sid !== 'string') return undefined
-  if (org !== undefined && typeof org !== 'string') return undefined
-  return { scopes: list as string[] | undefined, capabilities, session: sid, organization: org }
+  return { scopes: list as string[] | undefined, capabilities, session: sid }
 }
 
 function refusal(error: unknown) {

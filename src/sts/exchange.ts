@@ -154,20 +154,13 @@ async function boundsOf(
   const own = { scopes, capabilities }
   const { bounds, provider } = assumed
   if (provider !== undefined) {
-    // Whoever chose an organization's provider vouches for people in that organization, and nowhere else.
-    const { organization } = provider
-    return {
-      ...given(own),
-      organization,
-      session: await beginProviderSession(store, assumed, provider, call),
-    }
+    return { ...given(own), session: await beginProviderSession(store, assumed, provider, call) }
   }
   if (bounds === undefined) return given(own)
-  const { session, organization, endsMs } = bounds
+  const { session, endsMs } = bounds
   return {
     ...given(narrowed(own, bounds)),
     ...(session === undefined ? {} : { session }),
-    ...(organization === undefined ? {} : { organization }),
     notAfterMs: endsMs,
   }
 }

@@ -10,15 +10,16 @@ import {
   type VerificationKey,
 } from '../trust/key-set.ts'
 import { fetchMetadata } from './issuer-metadata.ts'
-import { type Outbound, OutboundError } from './outbound.ts'
+import { type Outbound, OutboundError, type OutboundRequests } from './outbound.ts'
 
 /** The published keys of all issuers, fetched when needed and remembered. */
 export interface IssuerKeys {
   /**
    * The keys of an issuer by its exact name. Asking it may make the server fetch from that issuer, so only
-   * issuers that an identity trusts may be passed in (R1).
+   * issuers that an identity trusts may be passed in (R1). `share`: the organization whose identity that is, in whose share of
+   * outbound requests the keys are fetched; see Outbound.share.
    */
-  keysFor(issuer: string): KeySource
+  keysFor(issuer: string, share: string): KeySource
 }
 
 /**
@@ -48,8 +49,12 @@ interface Entry {
   triedAt: number
   /** How the last fetch failed. */
   failure: Failure | undefined
-  /** The running fetch, shared by everyone who needs it. */
-  pending: Promise<void> | undefined
+  /** Fetches that ended. */
+  fetches: number
+  /** The running fetch, shared by all who need it. */
+  running: Promise<void> | undefined
+  /** By share: who wants a fetch. Each waits in its own share, so that none waits for the servers of another. */
+  readonly wanted: Map<string, Promise<Failure | undefined>>
 }
 
 /**
@@ -63,33 +68,44 @@ export function createIssuerKeys({
   outbound,
   clock,
 }: {
-  outbound: Pick<Outbound, 'getJson'>
+  outbound: Pick<Outbound, 'share'>
   clock: () => number
 }): IssuerKeys {
   const entries = new LRUCache<string, Entry>({ max: limits.issuersRememberedMax })
 
-  async function find(issuer: string, ...wanted: Parameters<KeySource['find']>): Promise<KeyLookup> {
+  async function find(
+    issuer: string,
+    share: string,
+    ...wanted: Parameters<KeySource['find']>
+  ): Promise<KeyLookup> {
     // Only what was found valid is remembered.
     if (!entries.has(issuer) && checkIssuer(issuer) !== undefined)
       return { kind: 'invalid', reason: 'the issuer is not a valid issuer URL' }
     const entry = entryOf(issuer)
-    if (entry.pending !== undefined && !isFresh(entry)) await entry.pending
-    else if (!isFresh(entry) && mayFetch(entry)) await refresh(issuer, entry)
+    const noTurn = isFresh(entry) ? undefined : await refresh(issuer, entry, share)
     const known = pickKey(usable(entry), ...wanted)
     if (known !== undefined) return { kind: 'found', key: known }
 
     // The issuer may have begun to use a new key.
-    if (entry.pending !== undefined || mayFetch(entry)) await refresh(issuer, entry)
+    const noTurnAgain = noTurn ?? (await refresh(issuer, entry, share))
     const fresh = pickKey(usable(entry), ...wanted)
     if (fresh !== undefined) return { kind: 'found', key: fresh }
     // After a failure nobody knows whether the issuer has such a key.
-    return entry.failure ?? { kind: 'unknown' }
+    return noTurnAgain ?? entry.failure ?? { kind: 'unknown' }
   }
 
   function entryOf(issuer: string): Entry {
     let entry = entries.get(issuer)
     if (entry === undefined) {
-      entry = { keys: [], fetchedAt: undefined, triedAt: -Infinity, failure: undefined, pending: undefined }
+      entry = {
+        keys: [],
+        fetchedAt: undefined,
+        triedAt: -Infinity,
+        failure: undefined,
+        fetches: 0,
+        running: undefined,
+        wanted: new Map(),
+      }
       entries.set(issuer, entry)
     }
     return entry
@@ -108,16 +124,45 @@ export function createIssuerKeys({
     return clock() - entry.triedAt >= pauseMs
   }
 
-  function refresh(issuer: string, entry: Entry): Promise<void> {
-    entry.pending ??= fetchInto(issuer, entry).finally(() => {
-      entry.pending = undefined
-    })
-    return entry.pending
+  /** Fetches the keys if it is time to. Resolves to a failure if the share had no turn to do so. */
+  async function refresh(issuer: string, entry: Entry, share: string): Promise<Failure | undefined> {
+    if (entry.running !== undefined) return void (await entry.running)
+    let wanted = entry.wanted.get(share)
+    if (wanted === undefined) {
+      if (!mayFetch(entry)) return undefined
+      wanted = fetchInTurn(issuer, entry, share).finally(() => entry.wanted.delete(share))
+      entry.wanted.set(share, wanted)
+    }
+    return wanted
   }
 
-  async function fetchInto(issuer: string, entry: Entry): Promise<void> {
-    const fetched = await fetchKeys(outbound, issuer)
+  async function fetchInTurn(issuer: string, entry: Entry, share: string): Promise<Failure | undefined> {
+    const { fetches } = entry
+    try {
+      await outbound.share(share).together(async (requests) => {
+        // Another share may have been faster.
+        if (entry.fetches !== fetches) return
+        entry.running ??= fetchInto(requests, issuer, entry).finally(() => {
+          entry.running = undefined
+        })
+        await entry.running
+      })
+      return undefined
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error
+      // Of the share, not of the issuer: others may still ask it.
+      return unavailable('too many issuers of this organization do not answer')
+    }
+  }
+
+  async function fetchInto(
+    requests: Pick<OutboundRequests, 'getJson'>,
+    issuer: string,
+    entry: Entry,
+  ): Promise<void> {
+    const fetched = await fetchKeys(requests, issuer)
     entry.triedAt = clock()
+    entry.fetches++
     if ('kind' in fetched) {
       entry.failure = fetched
       return
@@ -128,12 +173,12 @@ export function createIssuerKeys({
   }
 
   return {
-    keysFor: (issuer) => ({ find: (alg, kid) => find(issuer, alg, kid) }),
+    keysFor: (issuer, share) => ({ find: (alg, kid) => find(issuer, share, alg, kid) }),
   }
 }
 
 async function fetchKeys(
-  outbound: Pick<Outbound, 'getJson'>,
+  outbound: Pick<OutboundRequests, 'getJson'>,
   issuer: string,
 ): Promise<{ keys: readonly VerificationKey[] } | Failure> {
   try {

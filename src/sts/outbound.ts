@@ -2,7 +2,9 @@ import type { LookupAddress } from 'node:dns'
 import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import type { buildConnector, Dispatcher } from 'undici'
+import { parseForeignJson } from '../core/foreign-json.ts'
 import { limits } from '../core/limits.ts'
+import type { Tracer } from '../core/tracer.ts'
 import { type AddressGuard, createAddressGuard } from './addresses.ts'
 import { createTurns } from './turns.ts'
 
@@ -36,7 +38,11 @@ export class OutboundError extends Error {
 export type Resolve = (hostname: string) => Promise<readonly string[]>
 
 export type OutboundLimits = Record<
-  'outboundBodyBytesMax' | 'outboundTimeoutMs' | 'outboundRedirectsMax' | 'outboundConcurrencyMax',
+  | 'outboundBodyBytesMax'
+  | 'outboundTimeoutMs'
+  | 'outboundRedirectsMax'
+  | 'outboundConcurrencyMax'
+  | 'outboundConcurrencyPerOrganizationMax',
   number
 >
 
@@ -71,7 +77,7 @@ export interface StreamedAnswer {
 }
 
 /** Fetches documents from servers that somebody else named. Rejects with an OutboundError and nothing else. */
-export interface Outbound {
+export interface OutboundRequests {
   /**
    * The JSON value at `url`. A caller's abort counts as a timeout. The body is looked at only with status 200.
    */
@@ -95,6 +101,16 @@ export interface Outbound {
    * `timeoutMs` allows from the beginning on. What `use` rejects with comes out as it is.
    */
   getStream<T>(url: string, request: StreamRequest, use: (answer: StreamedAnswer) => Promise<T>): Promise<T>
+  /** Runs `work`, whose requests follow each other, as one: it waits for the concurrency limit once. */
+  together<T>(work: (requests: Pick<OutboundRequests, 'getJson'>) => Promise<T>): Promise<T>
+}
+
+export interface Outbound extends OutboundRequests {
+  /**
+   * Requests that count for the share of an organization, by the uid of the organization; of a provider of the operator, by its name.
+   * Servers that hang can use up the share of the organization that named them, and no more.
+   */
+  share(name: string): OutboundRequests
   /** Ends running fetches and closes all connections. */
   close(): Promise<void>
 }
@@ -105,6 +121,8 @@ export interface OutboundOptions {
    */
   readonly privateNetworks: readonly string[]
   readonly limits?: OutboundLimits
+  /** Requests are sent in spans; trace headers only to origins that the operator lists. */
+  readonly tracer?: Tracer | undefined
   /** Default: the operating system's resolver. */
   readonly resolve?: Resolve
 }
@@ -121,54 +139,95 @@ const HEADER_BYTES_MAX = 16 * 1024
 export function createOutbound(options: OutboundOptions): Outbound {
   const bounds = options.limits ?? limits
   const guard = createAddressGuard(options.privateNetworks)
-  const turns = createTurns(bounds.outboundConcurrencyMax)
+  const turns = createTurns(bounds.outboundConcurrencyMax, bounds.outboundConcurrencyPerOrganizationMax)
   const closing = new AbortController()
   let agent: Promise<Dispatcher> | undefined
 
-  /** Does the work within its time and in its turn. */
-  async function bounded<T>(
+  /** Runs `work` with a signal that aborts after `timeoutMs`. */
+  async function timed<T>(
     signal: AbortSignal | undefined,
-    work: (agent: Dispatcher, stop: AbortSignal) => Promise<T>,
-    timeoutMs = bounds.outboundTimeoutMs,
+    timeoutMs: number,
+    work: (stop: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const timeout = new AbortController()
     const timer = setTimeout(() => timeout.abort(), timeoutMs)
     const signals = [timeout.signal, closing.signal, ...(signal === undefined ? [] : [signal])]
     const stop = AbortSignal.any(signals)
-    let release: (() => void) | undefined
     try {
-      release = await turns.take(stop)
-      agent ??= loadAgent(guard, options.resolve ?? resolveBySystem, bounds.outboundTimeoutMs)
-      return await work(await agent, stop)
+      return await work(stop)
     } catch (error) {
       if (error instanceof OfTheUse) throw error.cause
       throw toOutboundError(error, stop.aborted)
     } finally {
       clearTimeout(timer)
-      release?.()
+    }
+  }
+
+  type Run = <T>(signal: AbortSignal | undefined, timeoutMs: number, work: Work<T>) => Promise<T>
+
+  const run: Run = (signal, timeoutMs, work) =>
+    timed(signal, timeoutMs, async (stop) => {
+      agent ??= loadAgent(guard, options.resolve ?? resolveBySystem, bounds.outboundTimeoutMs, options.tracer)
+      return work(await agent, stop)
+    })
+
+  /** As `run`, once the share has a turn, for which the request waits as long as it may take. */
+  const runInTurn =
+    (share: string | undefined): Run =>
+    async (signal, timeoutMs, work) => {
+      const release = await timed(signal, timeoutMs, (stop) => turns.take(stop, share))
+      try {
+        return await run(signal, timeoutMs, work)
+      } finally {
+        release()
+      }
+    }
+
+  const { outboundTimeoutMs: timeoutMs } = bounds
+
+  const getJson =
+    (run: Run): OutboundRequests['getJson'] =>
+    (url, signal) =>
+      run(signal, timeoutMs, (agent, stop) => fetchJson(agent, url, bounds, stop))
+
+  function requestsOf(share: string | undefined): OutboundRequests {
+    const inTurn = runInTurn(share)
+    return {
+      getJson: getJson(inTurn),
+      postForm: (url, form, { accept, signal }) =>
+        inTurn(signal, timeoutMs, (agent, stop) =>
+          sendOnce(agent, url, bounds, stop, {
+            method: 'POST',
+            headers: { accept, 'content-type': 'application/x-www-form-urlencoded' },
+            body: new URLSearchParams(form).toString(),
+          }),
+        ),
+      send: (url, { signal, ...request }) =>
+        inTurn(signal, timeoutMs, (agent, stop) => sendOnce(agent, url, bounds, stop, request)),
+      getStream: (url, { signal, timeoutMs, ...request }, use) =>
+        inTurn(signal, timeoutMs, (agent, stop) => useStream(agent, url, bounds, stop, { ...request, use })),
+      async together(work) {
+        const release = await timed(undefined, timeoutMs, (stop) => turns.take(stop, share))
+        try {
+          return await work({ getJson: getJson(run) })
+        } finally {
+          release()
+        }
+      },
     }
   }
 
   return {
-    getJson: (url, signal) => bounded(signal, (agent, stop) => fetchJson(agent, url, bounds, stop)),
-    postForm: (url, form, { accept, signal }) =>
-      bounded(signal, (agent, stop) =>
-        sendOnce(agent, url, bounds, stop, {
-          method: 'POST',
-          headers: { accept, 'content-type': 'application/x-www-form-urlencoded' },
-          body: new URLSearchParams(form).toString(),
-        }),
-      ),
-    send: (url, { signal, ...request }) =>
-      bounded(signal, (agent, stop) => sendOnce(agent, url, bounds, stop, request)),
-    getStream: (url, { signal, timeoutMs, ...request }, use) =>
-      bounded(signal, (agent, stop) => useStream(agent, url, bounds, stop, { ...request, use }), timeoutMs),
+    ...requestsOf(undefined),
+    share: requestsOf,
     async close() {
       closing.abort()
       await (await agent)?.destroy()
     },
   }
 }
+
+type Work<T> = (agent: Dispatcher, stop: AbortSignal) => Promise<T>
 
 /**
  * The next URL to fetch, or a reason against it: absolute, http or https, no credentials, and never from
@@ -334,7 +393,7 @@ async function readBytes(body: Body, bytesMax: number): Promise<Uint8Array> {
 async function readJson(body: Body, bytesMax: number): Promise<unknown> {
   const bytes = await readBytes(body, bytesMax)
   try {
-    return JSON.parse(decode(bytes))
+    return parseForeignJson(decode(bytes))
   } catch {
     // The parser's own error quotes the text, so it is not passed on as the cause.
     throw new OutboundError('bad_body', 'the answer is not JSON')
@@ -358,7 +417,12 @@ function toOutboundError(error: unknown, stopped: boolean): OutboundError {
 /**
  * Loaded with the first fetch: undici is the slowest module to load, and many servers never fetch anything.
  */
-async function loadAgent(guard: AddressGuard, resolve: Resolve, timeoutMs: number): Promise<Dispatcher> {
+async function loadAgent(
+  guard: AddressGuard,
+  resolve: Resolve,
+  timeoutMs: number,
+  tracer: Tracer | undefined,
+): Promise<Dispatcher> {
   const undici = await import('undici')
   const connectors = {
     plain: undici.buildConnector({ timeout: timeoutMs, allowH2: false, lookup: lookup('plain') }),
@@ -397,7 +461,7 @@ async function loadAgent(guard: AddressGuard, resolve: Resolve, timeoutMs: numbe
     else connectors[transport](options, done)
   }
 
-  return new undici.Agent({
+  const agent = new undici.Agent({
     connect,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
@@ -405,7 +469,31 @@ async function loadAgent(guard: AddressGuard, resolve: Resolve, timeoutMs: numbe
     bodyTimeout: timeoutMs,
     maxHeaderSize: HEADER_BYTES_MAX,
   })
+  return tracer === undefined ? agent : tracedAgent(agent, tracer)
 }
+
+/** Spans last until the headers of the response. They name the server, never the path or query, which may hold secrets. */
+function tracedAgent(agent: Dispatcher, tracer: Tracer): Dispatcher {
+  const send = agent.request.bind(agent) as (options: Dispatcher.RequestOptions) => RequestPromise
+  const request = (options: Dispatcher.RequestOptions): RequestPromise => {
+    const { origin, protocol, hostname, port } = new URL(String(options.origin))
+    const attributes = {
+      'http.request.method': options.method,
+      'url.scheme': protocol.slice(0, -1),
+      'server.address': hostname,
+      'server.port': Number(port || (protocol === 'https:' ? 443 : 80)),
+    }
+    return tracer.span(options.method, { kind: 'client', attributes }, async (span) => {
+      const headers = { ...(options.headers as Record<string, string>), ...span.headersFor(origin) }
+      const response = await send({ ...options, headers })
+      span.set({ 'http.response.status_code': response.statusCode })
+      return response
+    })
+  }
+  return Object.assign(agent, { request })
+}
+
+type RequestPromise = Promise<Dispatcher.ResponseData>
 
 function refused(): OutboundError {
   return new OutboundError('refused', 'the host lies in a network that may not be fetched from')

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
+import type { SessionVoucher } from '../core/vouching.ts'
 import type { Tx } from '../storage/db.ts'
-import { sessionCounts } from '../storage/live-sessions.ts'
+import { sessionCounts, voucherColumns, voucherIn } from '../storage/live-sessions.ts'
 import { hashOf, newSecret } from '../storage/pending.ts'
 import type { Store } from '../storage/store.ts'
 import type { SessionRow } from '../storage/tables.ts'
@@ -19,8 +20,7 @@ export interface SignedIn {
   /** uid of the identity. */
   readonly identity: string
   readonly method: 'password' | 'passkey' | 'provider'
-  /** uid of the organization's identity provider; '' for local accounts and the operator's providers. */
-  readonly provider: string
+  readonly voucher: SessionVoucher
   /** Groups that this provider says they are in; they count for as long as the session (R22). */
   readonly groups: readonly string[]
 }
@@ -65,7 +65,7 @@ export async function beginSession(
       id,
       kind: session.kind,
       identity_uid: session.identity,
-      provider_uid: session.provider,
+      ...voucherColumns(session.voucher),
       method: session.method,
       client: session.client,
       audiences: JSON.stringify(session.audiences),
@@ -121,7 +121,7 @@ export async function sessionsOf(
     .orderBy('last_used_ms', 'desc')
     .orderBy('id')
     .execute()
-  return rows.map(sessionOf)
+  return rows.flatMap((row) => sessionOf(row) ?? [])
 }
 
 export type SessionColumn = 'id' | 'identity_uid' | 'provider_uid'
@@ -159,12 +159,14 @@ export async function endOtherSessions(
   for (const other of others) await endSessions(tx, 'id', other.id)
 }
 
-function sessionOf(row: SessionRow): Session {
+function sessionOf(row: SessionRow): Session | undefined {
+  const voucher = voucherIn(row)
+  if (voucher === undefined) return undefined
   return {
     id: row.id,
     kind: row.kind as SessionKind,
     identity: row.identity_uid,
-    provider: row.provider_uid,
+    voucher,
     method: row.method as SignedIn['method'],
     client: row.client,
     audiences: JSON.parse(row.audiences) as string[],

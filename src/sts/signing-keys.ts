@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
 import { every } from '../core/every.ts'
+import { runForAll } from '../core/request-context.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
 import type { SigningKeyRow } from '../storage/tables.ts'
@@ -73,6 +74,7 @@ export interface RotateOptions {
 export interface FollowOptions {
   readonly intervalMs?: number | undefined
   readonly onError: (error: unknown) => void
+  readonly onDone?: (() => void) | undefined
 }
 
 const noMore = async () => undefined
@@ -87,7 +89,14 @@ interface LoadedKey {
 /** `signsForMs`: how long a key signs. */
 export function signingKeys(
   store: Pick<Store, 'db' | 'clock' | 'secretsKey'>,
-  { signsForMs = keyRotation.signsForMs }: { readonly signsForMs?: number } = {},
+  {
+    signsForMs = keyRotation.signsForMs,
+    onError = () => undefined,
+  }: {
+    readonly signsForMs?: number
+    /** Called when a successor could not be created while the key before it still signs. */
+    readonly onError?: (error: unknown) => void
+  } = {},
 ): SigningKeys {
   const { db, clock } = store
   const { publishedAheadMs, publishedAfterMs, reloadIntervalMs } = keyRotation
@@ -95,6 +104,7 @@ export function signingKeys(
   let version: string | undefined
   let loadedAtMs = Number.NEGATIVE_INFINITY
   let missedAtMs = Number.NEGATIVE_INFINITY
+  let failedAtMs = Number.NEGATIVE_INFINITY
   let loading: Promise<void> | undefined
 
   const load = async () => {
@@ -120,7 +130,7 @@ export function signingKeys(
     loadedAtMs = clock()
   }
   const reload = () => {
-    loading ??= load().finally(() => {
+    loading ??= runForAll(load).finally(() => {
       loading = undefined
     })
     return loading
@@ -200,9 +210,17 @@ export function signingKeys(
     }
     const endsMs = endOf(key.row)
     const hasSuccessor = loaded.some(({ row }) => row.signs_from_ms > now)
-    if (endsMs - now < Math.min(SUCCESSOR_MADE_MS, signsForMs) && !hasSuccessor) {
-      await create(Math.max(now + publishedAheadMs, endsMs - publishedAheadMs), now)
-      await reloadChanged()
+    const isLastDay = endsMs - now < Math.min(SUCCESSOR_MADE_MS, signsForMs)
+    if (isLastDay && !hasSuccessor && now - failedAtMs > reloadIntervalMs) {
+      try {
+        await create(Math.max(now + publishedAheadMs, endsMs - publishedAheadMs), now)
+        await reloadChanged()
+      } catch (error) {
+        // The key of today signs until a database that takes no writes has recovered.
+        failedAtMs = clock()
+        if (now >= endsMs) throw error
+        onError(error)
+      }
     }
     return key
   }
@@ -262,11 +280,11 @@ export function signingKeys(
       await reloadChanged()
     },
 
-    follow({ intervalMs = reloadIntervalMs, onError }) {
+    follow({ intervalMs = reloadIntervalMs, onError, onDone }) {
       const look = async () => {
         if ((await keysVersion(store)) !== version) await reload()
       }
-      return every(intervalMs, look, onError)
+      return every(intervalMs, look, onError, onDone)
     },
   }
 }

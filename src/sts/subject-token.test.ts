@@ -345,3 +345,41 @@ test('no text makes reading or verifying throw', async () => {
     ),
   )
 })
+
+test('R8: a header or payload in which an object has a member twice is refused, and so is one beyond jwtDepthMax and jwtElementsMax', () => {
+  const header = '{"alg":"ES256","kid":"p256"}'
+  const times = `"exp":${seconds + 300},"iat":${seconds}`
+  const payload = `{"iss":"https://ci.example.com","sub":"repo:a/b","aud":"sts.example.com",${times}}`
+  const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
+  const withMember = (member: string) => payload.replace('}', `,${member}}`)
+  const table: readonly (readonly [header: string, payload: string, expected: string])[] = [
+    [header, payload, 'ok'],
+    [header, withMember('"nested":{"a":1,"b":{"a":2}},"list":[{"a":1},{"a":1}]'), 'ok'],
+    ['{"alg":"none","alg":"ES256","kid":"p256"}', payload, 'header of the token has a member twice'],
+    ['{"alg":"ES256","kid":"other","kid":"p256"}', payload, 'header of the token has a member twice'],
+    ['{"alg":"ES256","kid":"p256","\\u006bid":"p256"}', payload, 'header of the token has a member twice'],
+    [header, withMember('"sub":"repo:evil/b"'), 'payload of the token has a member twice'],
+    [header, withMember('"iss":"https://ci.example.com"'), 'payload of the token has a member twice'],
+    [header, withMember('"s\\u0075b":"repo:evil/b"'), 'payload of the token has a member twice'],
+    [header, withMember('"aud":["x"]'), 'payload of the token has a member twice'],
+    [header, withMember('"act":{"sub":"a","sub":"b"}'), 'payload of the token has a member twice'],
+    [header, withMember('"list":[{"a":1},{"a":1,"a":2}]'), 'payload of the token has a member twice'],
+    [header, withMember('"__proto__":1,"__proto__":2'), 'payload of the token has a member twice'],
+    [header, withMember(`"deep":${nested(limits.jwtDepthMax - 1)}`), 'ok'],
+    [header, withMember(`"deep":${nested(limits.jwtDepthMax)}`), 'payload of the token is nested deeper'],
+    [
+      header,
+      withMember(`"wide":[${'1,'.repeat(limits.jwtElementsMax)}1]`),
+      'payload of the token is nested deeper',
+    ],
+    [`{"alg":"ES256","deep":${nested(limits.jwtDepthMax)}}`, payload, 'header of the token is nested deeper'],
+  ]
+  for (const [first, second, expected] of table) {
+    const read = readSubjectToken(`${encode(first)}.${encode(second)}.AAAA`)
+    const actual = read.ok ? 'ok' : read.reason
+    assert.ok(
+      expected === 'ok' ? actual === 'ok' : actual.includes(expected),
+      `${first} ${second.slice(0, 300)}: ${actual}`,
+    )
+  }
+})

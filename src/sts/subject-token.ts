@@ -3,6 +3,7 @@ import type { Condition, Fault, Judge } from '../trust/condition.ts'
 import { isSubjectTokenAlg, type KeyLookup, type KeySource, type SubjectTokenAlg } from '../trust/key-set.ts'
 import type { SubjectClaims } from '../trust/match.ts'
 import { isSignedBy } from './jws-signature.ts'
+import { partProblem, readJwtPart } from './unique-json.ts'
 
 /** A token whose form is right. What it says is worth nothing before `checkSubjectToken` has found it genuine. */
 export interface SubjectToken {
@@ -36,11 +37,13 @@ export function readSubjectToken(token: string): SubjectToken | Rejection {
   const parts = token.split('.')
   const [head = '', body = '', signature = ''] = parts
   if (parts.length !== 3 || signature === '') return no('the token is not a signed JWT')
-  const header = readHeader(decodeObject(head))
+  const first = readJwtPart(head)
+  if ('problem' in first) return no(partProblem('header', first.problem))
+  const header = readHeader(first.object)
   if ('ok' in header) return header
-  const payload = decodeObject(body)
-  if (payload === undefined) return no('the payload of the token is not a JSON object')
-  const claims = readClaims(payload)
+  const second = readJwtPart(body)
+  if ('problem' in second) return no(partProblem('payload', second.problem))
+  const claims = readClaims(second.object)
   return 'ok' in claims ? claims : { ok: true, header, claims }
 }
 
@@ -116,10 +119,7 @@ function keyCondition({ alg, kid }: SubjectToken['header'], found: KeyLookup): C
 }
 
 /** Members that bring or point to keys (jwk, jku, x5c, x5u) are not read at all (R7). */
-function readHeader(
-  header: Readonly<Record<string, unknown>> | undefined,
-): SubjectToken['header'] | Rejection {
-  if (header === undefined) return no('the header of the token is not a JSON object')
+function readHeader(header: Readonly<Record<string, unknown>>): SubjectToken['header'] | Rejection {
   // RFC 7515 section 4.1.11: no extension is understood here, so a token that needs one is not acceptable.
   if (Object.hasOwn(header, 'crit')) return no('the token needs extensions that are not supported (crit)')
   const { alg, kid, typ } = header
@@ -161,21 +161,6 @@ function checkTimes({ expiresAtMs, issuedAtMs, payload }: SubjectClaims, now: nu
   if (typeof notBefore === 'number' && notBefore * 1000 > latest) return 'the token is not valid yet (nbf)'
   if (issuedAtMs !== undefined && issuedAtMs > latest) return 'the token was issued in the future (iat)'
   return undefined
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true })
-
-function decodeObject(part: string): Readonly<Record<string, unknown>> | undefined {
-  // Buffer passes over what is not base64url.
-  if (!/^[A-Za-z0-9_-]+$/.test(part)) return undefined
-  try {
-    const value: unknown = JSON.parse(utf8.decode(Buffer.from(part, 'base64url')))
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Readonly<Record<string, unknown>>)
-      : undefined
-  } catch {
-    return undefined
-  }
 }
 
 function isNumber(value: unknown): value is number {

@@ -1,44 +1,80 @@
-/** A bounded number of holders, the others waiting in the order they came. */
+/** A bounded number of holders. The others wait, in the order in which they came and by how much of their share they hold. */
 export interface Turns {
   /**
    * Resolves to the function that gives the turn back, to be called once; rejects when `signal` aborts before
-   * that.
+   * that. `share`: whose share the turn counts for; undefined: only the bound of all applies.
    */
-  take(signal: AbortSignal): Promise<() => void>
+  take(signal: AbortSignal, share?: string): Promise<() => void>
 }
 
-/** Turns for at most `max` holders at a time. */
-export function createTurns(max: number): Turns {
-  const waiting = new Set<() => void>()
+interface Waiter {
+  readonly share: string | undefined
+  readonly proceed: () => void
+}
+
+/**
+ * Turns for at most `max` holders at a time, of which one share holds at most `perShareMax`, and never more than it leaves free, so
+ * that several greedy shares cannot take everything either. A free turn goes to the share that holds the fewest.
+ */
+export function createTurns(max: number, perShareMax = max): Turns {
+  const waiting = new Set<Waiter>()
+  const held = new Map<string, number>()
   let taken = 0
 
-  function release(): void {
-    const [next] = waiting
-    if (next === undefined) taken--
-    else next()
+  const heldBy = (share: string | undefined) => (share === undefined ? 0 : (held.get(share) ?? 0))
+
+  function mayTake(share: string | undefined): boolean {
+    return taken < max && (share === undefined || heldBy(share) < Math.min(perShareMax, max - taken))
+  }
+
+  function hold(share: string | undefined): void {
+    taken++
+    if (share !== undefined) held.set(share, heldBy(share) + 1)
+  }
+
+  function release(share: string | undefined): void {
+    taken--
+    if (share !== undefined) {
+      const left = heldBy(share) - 1
+      if (left === 0) held.delete(share)
+      else held.set(share, left)
+    }
+    for (let next = nextWaiter(); next !== undefined; next = nextWaiter()) {
+      hold(next.share)
+      next.proceed()
+    }
+  }
+
+  function nextWaiter(): Waiter | undefined {
+    let next: Waiter | undefined
+    for (const waiter of waiting)
+      if (mayTake(waiter.share) && (next === undefined || heldBy(waiter.share) < heldBy(next.share)))
+        next = waiter
+    return next
   }
 
   return {
-    async take(signal: AbortSignal): Promise<() => void> {
+    async take(signal, share) {
       signal.throwIfAborted()
-      if (taken < max) {
-        taken++
-        return release
+      if (mayTake(share)) {
+        hold(share)
+        return () => release(share)
       }
       await new Promise<void>((resolve, reject) => {
+        const waiter = { share, proceed }
         function proceed(): void {
-          waiting.delete(proceed)
+          waiting.delete(waiter)
           signal.removeEventListener('abort', giveUp)
           resolve()
         }
         function giveUp(): void {
-          waiting.delete(proceed)
+          waiting.delete(waiter)
           reject(signal.reason)
         }
-        waiting.add(proceed)
+        waiting.add(waiter)
         signal.addEventListener('abort', giveUp, { once: true })
       })
-      return release
+      return () => release(share)
     },
   }
 }

@@ -59,3 +59,10 @@ function checkParsed(text: string, authority: string, path: string): string | un
     return 'must be written in its usual form'
   return undefined
 }
+
+/** Whether an issuer is the token service at `authUrl`, in whatever spelling: with its default port, with a slash at its end. */
+export function isOwnIssuer(issuer: string, authUrl: string): boolean {
+  const spelled = (text: string) => URL.parse(text)?.href.replace(/\/+$/, '')
+  const own = spelled(authUrl)
+  return own !== undefined && spelled(issuer) === own
+}

@@ -30,7 +30,7 @@ export function imageHandlers(
         (field) => imageFields[field] ?? field,
         async () => {
           const read = await readConfiguration(call, digest, arch)
-          return toConfig(members(read?.['config']))
+          return toConfig(read ?? {})
         },
       ),
   }

@@ -10,16 +10,20 @@ export interface DocumentReader {
   close(): Promise<void>
 }
 
-export type ReadingBounds = Readonly<Record<'documentReadingMsMax' | 'documentReadingMemoryMib', number>>
+export type ReadingBounds = Readonly<
+  Record<'documentReadingMsMax' | 'documentReadingMemoryMib' | 'workerProcessIdleMs', number>
+>
 
 /** One process, started with the first document: importing is work of the background. */
 export function documentReader({
   documentReadingMsMax: msMax,
   documentReadingMemoryMib: memoryMib,
+  workerProcessIdleMs: idleMs,
 }: ReadingBounds = limits): DocumentReader {
   const worker = workerProcess<ReadingRequest, ReadResult>(new URL('./reading-process.ts', import.meta.url), {
     msMax,
     memoryMib,
+    idleMs,
   })
   const reasonOf = ({ reason, message }: WorkerFailure): string => {
     switch (reason) {

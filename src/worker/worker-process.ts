@@ -15,6 +15,8 @@ export interface WorkerBounds {
   /** Of one request, from when the process is ready: starting takes no request's time. */
   readonly msMax: number
   readonly memoryMib: number
+  /** A process without work ends after this, milliseconds. */
+  readonly idleMs: number
 }
 
 export class WorkerFailure extends Error {
@@ -36,16 +38,23 @@ const HEAP_FULL = 'SIGABRT'
 /** A process that runs a module (which calls `answerRequests`), started with the first request. */
 export function workerProcess<Request extends Serializable, Reply>(
   module: URL,
-  { msMax, memoryMib }: WorkerBounds,
+  { msMax, memoryMib, idleMs }: WorkerBounds,
 ): WorkerProcess<Request, Reply> {
+  let idle: NodeJS.Timeout | undefined
   let running: ReturnType<typeof startProcess<Request, Reply>> | undefined
   let turn: Promise<unknown> = Promise.resolve()
   let isClosed = false
 
   const askAlone = async (request: Request): Promise<Reply> => {
     if (isClosed) throw new WorkerFailure('ended', 'the worker process was closed')
+    clearTimeout(idle)
     if (running === undefined || running.isOver()) running = startProcess<Request, Reply>(module, memoryMib)
-    return running.ask(request, msMax)
+    try {
+      return await running.ask(request, msMax)
+    } finally {
+      const resting = running
+      idle = setTimeout(() => void resting.end(), idleMs).unref()
+    }
   }
 
   return {
@@ -56,6 +65,7 @@ export function workerProcess<Request extends Serializable, Reply>(
     },
     async close() {
       isClosed = true
+      clearTimeout(idle)
       await running?.end()
     },
   }

@@ -205,6 +205,8 @@ onEveryDatabase('advisories', (cast) => {
     const { api } = await member('registry.pull')
     assertRefused(await api.get(`${PATH}/${advisory}`), denied)
     assert.equal((await api.get(PATH)).body.totalCount, '0')
+    for (const query of ['x', 'xy', 'openssl', '\u{c93db}\u{b1e6a}'])
+      assert.equal((await api.get(PATH, { query })).body.totalCount, '0', query)
     const absent = `${uid}/0000000000000000`
     assertRefused(await admin.get(`${PATH}/${absent}`), missing(TYPE, absent))
   })

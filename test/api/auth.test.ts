@@ -153,6 +153,7 @@ onEveryDatabase(
         identity_uid: identity,
         role_uid: managedRole('viewer'),
         automatic: 0,
+        accepted_through: '',
         created_ms: 0,
         updated_ms: 0,
       }))
@@ -222,7 +223,7 @@ onEveryDatabase(
       assert.equal((await register(token, { code })).status, 404, 'R25: it was for one use')
     })
 
-    test('register of an organization’s provider gives its default role, unless several have that provider', async () => {
+    test('register of an organization’s provider gives its default role; of several with that issuer and client none vouches', async () => {
       const provider = (root: string, api: Api, role = 'viewer') =>
         api.made(`iam/identityProviders/${root}`, {
           name: 'login',
@@ -245,11 +246,13 @@ onEveryDatabase(
         defaultRole: managedRole('owner'),
         oidc: { issuer: companys.name, clientId: `client-${one.uid}`, clientSecret: 'x' },
       })
-      const second = await register(await person(`client-${one.uid}`))
-      assert.equal(
-        (await validate(await cast().berth.tokenOf(second.body.identity))).body.capabilities.length,
-        0,
-      )
+      assertRefused(await register(await person(`client-${one.uid}`)), unauthenticated)
+      const { code } = await one.owner.api.made(`iam/groupInvites/${one.uid}`, {
+        roleUid: managedRole('viewer'),
+        ttl: '600s',
+      })
+      const invited = await register(await person(`client-${one.uid}`), { code })
+      assert.deepEqual([invited.status, invited.body.group], [200, one.uid], invited.text)
       await two.owner.api.delete(`iam/identityProviders/${shared.uid}`)
 
       await one.owner.api.patch(`iam/identityProviders/${login.uid}`, { oidc: { clientId: 'changed' } })

@@ -170,27 +170,30 @@ for (const database of databases) {
       assert.equal(statusOf(await shown(odd, { identity_provider: provider })), '401/16')
     })
 
-    test('such a token neither deletes the account, founds an organization nor accepts an invite', async () => {
+    test('such a token neither deletes the account nor founds an organization, and what it accepts records its provider', async () => {
       const { organization, provider } = await organized()
       const { uid, subject } = await personOf(company)
+      const elsewhere = await makeOrganization(berth, newName('org'))
       await bind(berth, organization, uid, 'owner')
-      const invite = await make(berth, `/iam/v2beta1/groupInvites/${organization}`, {
+      const invite = await make(berth, `/iam/v2beta1/groupInvites/${elsewhere}`, {
         roleUid: managedRole('viewer'),
         ttl: '3600s',
       })
       const idToken = await company.sign({ sub: subject, aud: CLIENT })
       const { token } = (await shown(idToken, { identity_provider: provider })).body
       const again = (await shown(token, { identity: uid })).body.token
-      for (const narrow of [token, again]) {
+      for (const bounded of [token, again]) {
         for (const [method, path, body] of [
           ['DELETE', `/auth/v1/delete/${uid}`, undefined],
           ['POST', '/iam/v2beta1/groups', { name: newName('org') }],
-          ['POST', '/iam/v2beta1/groupInvites:accept', { code: invite.code }],
         ] as const) {
-          const reply = await call(method, `${berth.url}${path}`, { token: narrow, ...(body && { body }) })
+          const reply = await call(method, `${berth.url}${path}`, { token: bounded, ...(body && { body }) })
           assert.equal(reply.status, 403, `${path}: ${reply.text}`)
         }
       }
+      const accept = `${berth.url}/iam/v2beta1/groupInvites:accept`
+      const joined = await call('POST', accept, { token: again, body: { code: invite.code } })
+      assert.equal(joined.body.roleBinding.acceptedThrough.uid, provider, joined.text)
     })
 
     test('R12: deleting the provider ends what came of it, and lets nobody else in', async () => {

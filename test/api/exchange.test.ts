@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
 import { Provider } from 'oidc-provider'
 import { ExchangeRequestSchema, SecurityTokenService } from '#gen/chainguard/platform/oidc/sts_pb.js'
 import { limits } from '../../src/core/limits.ts'
+import { openSqliteDb } from '../../src/storage/db.ts'
 import { keyRotation } from '../../src/sts/signing-keys.ts'
 import { startTestBerth, type TestBerth } from '../support/berth.ts'
 import { databases } from '../support/databases.ts'
@@ -884,11 +886,13 @@ test('lastSeenTime survives a restart, no line of the log holds a token or a sec
 test('a node whose clock is behind signs with the key that another node made a moment ago', async (t) => {
   const dataDir = temporaryDirectory(t)
   const env = { BERTH_DATA_DIR: dataDir }
-  const ahead = await startTestBerth({ name: 'sqlite', open: undefined }, { env })
+  // Without the lock of `berth serve`: as two nodes on one PostgreSQL.
+  const openDb = () => openSqliteDb(join(dataDir, 'berth.db'))
+  const ahead = await startTestBerth({ name: 'sqlite', open: undefined }, { env, openDb })
   t.after(() => ahead.stop())
   const behind = await startTestBerth(
     { name: 'sqlite', open: undefined },
-    { env, clock: () => Date.now() - 5000 },
+    { env, openDb, clock: () => Date.now() - 5000 },
   )
   t.after(() => behind.stop())
   const kid = async (url: string) =>

@@ -568,5 +568,5 @@ onEveryDatabase(
       assert.ok(Number(filtered) <= 4)
     })
   },
-  { only: 'sqlite', timer: () => statements++ },
+  { only: 'sqlite', meter: { statement: () => statements++ } },
 )

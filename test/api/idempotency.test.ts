@@ -13,6 +13,7 @@ import {
   managedRole,
   onEveryDatabase,
 } from '../support/cast.ts'
+import { newSession, through } from '../support/people.ts'
 import { call } from '../support/rest.ts'
 
 /** Creates that may be sent again: the second answer is the first one, and nothing is made twice. */
@@ -72,10 +73,17 @@ onEveryDatabase('creates with an idempotency key', (cast) => {
     const invite = { roleUid: managedRole('viewer'), ttl: '600s' }
     const first = await post(`iam/groupInvites/${uid}`, owner.api, 'narrow', invite)
     assert.equal(first.status, 200, first.text)
+    const provider = await owner.api.made(`iam/identityProviders/${uid}`, {
+      name: 'login',
+      defaultRole: managedRole('viewer'),
+      oidc: { issuer: 'https://login.example', clientId: 'berth', clientSecret: 'x' },
+    })
+    const voucher = through(provider.uid)
+    const session = await newSession(cast().berth, { identity: owner.uid, voucher })
     for (const narrowing of [
       { scopes: [uid, group.uid] },
       { capabilities: everyCapability },
-      { organization: uid },
+      { session: session.id },
     ]) {
       const narrowed = apiOf(cast().berth, await cast().berth.tokenOf(owner.uid, narrowing))
       assertRefused(

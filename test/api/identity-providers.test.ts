@@ -20,6 +20,7 @@ import {
   precondition,
 } from '../support/cast.ts'
 import { type Answer, startIssuer, type TestIssuer } from '../support/issuer.ts'
+import { cleanups } from '../support/process.ts'
 import { call, type RestReply } from '../support/rest.ts'
 
 const TYPE = 'iam.chainguard.dev/IdentityProvider'
@@ -102,6 +103,9 @@ onEveryDatabase('identity providers', (cast) => {
         pkceEnabled: false,
       },
       scim: notIssued,
+      callback: 'CALLBACK_OWN',
+      redirectUri: `${cast().berth.url}/oauth/callback/${uid}`,
+      signInProblem: '',
     })
     assert.deepEqual((await api.get(`iam/identityProviders/${uid}`)).body, made)
     const listed = await api.get('iam/identityProviders', { 'uidp.children_of': root })
@@ -681,14 +685,104 @@ onEveryDatabase('identity providers', (cast) => {
   })
 })
 
+onEveryDatabase('redirect URIs of identity providers', (cast) => {
+  let issuer: TestIssuer
+  const clean = cleanups()
+  before(async () => {
+    issuer = await startIssuer(clean)
+  })
+  after(() => clean.run())
+
+  const own = { callback: 'CALLBACK_OWN', signInProblem: '' }
+  /** A provider as the upgrade leaves it that existed before. */
+  const oldProvider = async () => {
+    const { owner, uid: root } = await cast().organization()
+    const made = await owner.api.made(`iam/identityProviders/${root}`, withOidc({ issuer: issuer.name }))
+    await cast()
+      .berth.berth.installation.store.db.kysely.updateTable('identity_providers')
+      .set({ shared_callback: 1 })
+      .where('uid', '=', made.uid)
+      .execute()
+    return { api: owner.api, path: `iam/identityProviders/${made.uid}`, uid: String(made.uid) }
+  }
+
+  test('R40: a new provider has its own, and the shared one cannot be chosen', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const path = `iam/identityProviders/${root}`
+    const shared = { ...provider, callback: 'CALLBACK_SHARED' }
+    await cast().writesNothing(async () =>
+      assertRefused(await owner.api.post(path, shared), badField('callback')),
+    )
+    for (const callback of [undefined, 'CALLBACK_UNSPECIFIED', 'CALLBACK_OWN']) {
+      const made = await owner.api.made(path, { ...provider, callback, redirectUri: 'https://evil.example' })
+      const redirectUri = `${cast().berth.url}/oauth/callback/${made.uid}`
+      assert.deepEqual({ ...made, ...own, redirectUri }, made)
+      const change = await owner.api.patch(`iam/identityProviders/${made.uid}`, {
+        callback: 'CALLBACK_SHARED',
+      })
+      assertRefused(change, badField('callback'))
+    }
+  })
+
+  test('R40: an old provider keeps the shared one until an update changes it or the issuer, whatever else changes', async () => {
+    const { api, path } = await oldProvider()
+    for (const [mask, body] of [
+      ['name', { name: 'renamed' }],
+      ['*', { ...provider, ...withOidc({ issuer: issuer.name }) }],
+      ['callback', {}],
+      ['callback', { callback: 'CALLBACK_SHARED' }],
+    ] as const) {
+      const { body: changed } = await api.patch(`${path}?updateMask=${mask}`, body)
+      assert.equal(changed.callback, 'CALLBACK_SHARED', mask)
+    }
+    const moved = await api.patch(path, { callback: 'CALLBACK_OWN' })
+    assert.deepEqual({ ...moved.body, ...own }, moved.body)
+    assertRefused(await api.patch(path, { callback: 'CALLBACK_SHARED' }), badField('callback'))
+
+    const other = await oldProvider()
+    const turned = await other.api.patch(other.path, { oidc: { issuer: 'https://login.example' } })
+    assert.deepEqual({ ...turned.body, ...own }, turned.body)
+  })
+
+  test('R40: Get says what to change where the issuer does not promise iss or cannot be read; lists ask no issuer', async () => {
+    const { api, path, uid } = await oldProvider()
+    const problem = async () => String((await api.get(path)).body.signInProblem)
+    const requests: string[] = []
+    const says = (metadata: object | undefined): Answer => {
+      return (request, response) => {
+        requests.push(request.url ?? '')
+        if (metadata === undefined) response.writeHead(500).end()
+        else response.end(JSON.stringify({ issuer: issuer.name, ...metadata }))
+      }
+    }
+    issuer.answer = says({ authorization_response_iss_parameter_supported: true })
+    assert.equal(await problem(), '')
+    for (const [metadata, why] of [
+      [{}, /does not set authorization_response_iss_parameter_supported to true/],
+      [{ authorization_response_iss_parameter_supported: 'true' }, /does not set/],
+      [{ issuer: 'https://other.example', authorization_response_iss_parameter_supported: true }, /be read/],
+      [undefined, /cannot be read/],
+    ] as const) {
+      issuer.answer = says(metadata)
+      const text = await problem()
+      assert.match(text, why)
+      assert.ok(text.includes(`Register the redirect URI ${cast().berth.url}/oauth/callback/${uid} at`), text)
+    }
+    const before = requests.length
+    const listed = await api.get('iam/identityProviders', { 'uidp.children_of': uid.slice(0, 40) })
+    assert.equal(listed.body.identityProviders[0].signInProblem, '')
+    assert.equal(requests.length, before)
+  })
+})
+
 onEveryDatabase('proof keys of identity providers', (cast) => {
   let issuer: TestIssuer
-  const cleanups: (() => void)[] = []
+  const works: (() => void)[] = []
   before(async () => {
-    issuer = await startIssuer({ after: (cleanup) => cleanups.push(cleanup as () => void) })
+    issuer = await startIssuer({ after: (cleanup) => works.push(cleanup as () => void) })
   })
   after(() => {
-    for (const cleanup of cleanups) cleanup()
+    for (const work of works) work()
   })
 
   const says = (more: object | undefined): Answer => {

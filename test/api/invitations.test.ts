@@ -28,6 +28,7 @@ import {
   taken,
 } from '../support/cast.ts'
 import { rowOf } from '../support/hierarchy.ts'
+import { newPerson, newSession, through } from '../support/people.ts'
 
 const viewer = managedRole('viewer')
 const offer = { roleUid: viewer, ttl: '600s' }
@@ -58,13 +59,15 @@ onEveryDatabase('accepting invites', (cast) => {
     const issuer = `https://${newName('idp')}.example.com`
     const [own, other] = [await cast().organization(), await cast().organization()]
     const oidc = { issuer, clientId: 'berth', clientSecret: 'a secret' }
-    await own.owner.api.made(`iam/identityProviders/${own.uid}`, {
+    const { uid: provider } = await own.owner.api.made(`iam/identityProviders/${own.uid}`, {
       name: newName('idp'),
       defaultRole: viewer,
       oidc,
     })
-    const { uid, api } = await person('', email)
-    await db().kysely.updateTable('identities').set({ issuer }).where('uid', '=', uid).execute()
+    const voucher = through(provider, email)
+    const identity = await newPerson(cast().berth, { issuer, email, voucher })
+    const { id } = await newSession(cast().berth, { identity, voucher })
+    const api = apiOf(cast().berth, await cast().berth.tokenOf(identity, { session: id }))
     const invite = async ({ uid: group, owner }: typeof own) =>
       (await owner.api.made(`iam/groupInvites/${group}`, { ...offer, email })).code
     assertRefused(await accept(api, await invite(other)), refused)
@@ -429,7 +432,12 @@ onEveryDatabase('accepting invites', (cast) => {
     const held = await person()
     await owner.api.made(`iam/roleBindings/${root}`, { identityUid: held.uid, roleUid: viewer })
     const { uid: actor } = await person()
-    const request = { method: 'SignIn', requestId: 'r', address: '192.0.2.1' }
+    const request = {
+      method: 'SignIn',
+      requestId: 'r',
+      address: '192.0.2.1',
+      voucher: { kind: 'account' },
+    } as const
     const { seen, binding } = await inTransaction(store.db, async (tx) => {
       const codes: (number | undefined)[] = []
       for (const [who, what] of [

@@ -360,5 +360,5 @@ onEveryDatabase(
       }
     })
   },
-  { only: 'sqlite', timer: () => statements++ },
+  { only: 'sqlite', meter: { statement: () => statements++ } },
 )

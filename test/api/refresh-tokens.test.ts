@@ -17,7 +17,14 @@ import { sessionsOf } from '../../src/sts/sessions.ts'
 import { startTestBerth, type TestBerth } from '../support/berth.ts'
 import { apiOf, assertRefused, type Cast, managedRole, onEveryDatabase } from '../support/cast.ts'
 import { databases } from '../support/databases.ts'
-import { clientSessionsOf, endSession, newAccount, newClientTokens, newPerson } from '../support/people.ts'
+import {
+  clientSessionsOf,
+  endSession,
+  newAccount,
+  newClientTokens,
+  newPerson,
+  through,
+} from '../support/people.ts'
 import { freePort } from '../support/postgres.ts'
 import { temporaryDirectory } from '../support/process.ts'
 import { call, type RestReply } from '../support/rest.ts'
@@ -308,7 +315,7 @@ onEveryDatabase('a refresh token', (cast) => {
     })
     const tokens = await newClientTokens(berth, {
       identity: await newPerson(berth),
-      provider: provider.uid,
+      voucher: through(provider.uid),
     })
     const next = refreshTokenOf(await refresh(berth, tokens.refreshToken))
     assert.equal((await owner.api.delete(`iam/identityProviders/${provider.uid}`)).status, 200)
@@ -425,10 +432,12 @@ onEveryDatabase('a refresh token', (cast) => {
 
 for (const database of databases) {
   test(`R13: a refresh token and its use survive a restart (${database.name})`, async (t) => {
-    const file = join(temporaryDirectory(t), 'berth.db')
+    const dataDir = temporaryDirectory(t)
+    const file = join(dataDir, 'berth.db')
     const kept = await database.open?.()
     if (kept !== undefined) t.after(() => kept.close())
     const env = {
+      BERTH_DATA_DIR: dataDir,
       BERTH_LISTEN: `127.0.0.1:${await freePort()}`,
       BERTH_MASTER_KEY: randomBytes(32).toString('base64'),
     }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
 import { limits } from '../../src/core/limits.ts'
-import { checkReadme } from '../../src/registry/readme.ts'
+import { checkReadme } from '../../src/registry/readme-check.ts'
 import {
   type Api,
   assertRefused,
@@ -57,6 +57,32 @@ onEveryDatabase('READMEs of repos', (cast) => {
       assertRefused(await owner.api.get(pathOf(gone)), missing(TYPE, gone))
       assertRefused(await admin.patch(pathOf(gone), { content: '<script>' }), missing(TYPE, gone))
     }
+  })
+
+  test('READMEs are checked one by one beside other requests, and so many wait (readmesWaitingMax)', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const uid = await makeRepo(root)
+    // Takes some ten milliseconds to check, each time.
+    const slow = '**a*'.repeat(4000)
+    const order: string[] = []
+    const sent = limits.readmesWaitingMax * 2
+    const replies = Array.from({ length: sent }, async (_, n) => {
+      const reply = await cast().admin.patch(pathOf(uid), { content: `${slow} ${n}` })
+      order.push('readme')
+      return reply
+    })
+    await owner.api.get(`registry/repos/${uid}`)
+    order.push('other')
+    const settled = await Promise.all(replies)
+    assert.ok(order.indexOf('other') < order.length - 1, 'answered before the last README')
+    const refused = settled.filter(({ status }) => status !== 200)
+    assert.ok(refused.length > 0 && refused.length < sent, String(refused.length))
+    for (const { status, text, headers } of refused) {
+      assert.equal(status, 503, text)
+      assert.match(text, /readmesWaitingMax/)
+      assert.ok(Number(headers.get('retry-after')) > 0)
+    }
+    await write(uid, content)
   })
 
   test('the same over gRPC', async () => {

@@ -102,6 +102,7 @@ onEveryDatabase('a suspended organization', (cast) => {
         relationship_data: new Uint8Array(0),
         issuer: '',
         subject: '',
+        registered_through: '',
         last_seen_ms: now,
         created_ms: now,
         updated_ms: now,

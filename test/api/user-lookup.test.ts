@@ -40,6 +40,7 @@ onEveryDatabase('the uid of a person', (cast) => {
         relationship_data: new Uint8Array(0),
         issuer,
         subject,
+        registered_through: '',
         last_seen_ms: now,
         created_ms: now,
         updated_ms: now,

@@ -93,7 +93,7 @@ onEveryDatabase('registry: collection beside pushes', (cast) => {
       .executeTakeFirstOrThrow()
     const collected = await inTransaction(db, async (tx) => {
       await lockResource(db, tx, 'repos', repo, 'update')
-      assert.equal(await unlinkBlobs(db, tx, repo, [last]), 1)
+      assert.deepEqual(await unlinkBlobs(db, tx, repo, [last]), [last])
       const collecting = collect({
         store: { ...store, db },
         blobs,
@@ -103,7 +103,7 @@ onEveryDatabase('registry: collection beside pushes', (cast) => {
       })
       collecting.catch(() => {})
       await pause(300)
-      assert.equal(await unlinkBlobs(db, tx, repo, [first]), 1)
+      assert.deepEqual(await unlinkBlobs(db, tx, repo, [first]), [first])
       return { collecting }
     })
     await collected.collecting

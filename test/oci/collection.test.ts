@@ -79,6 +79,7 @@ onEveryStore('registry: collection', (cast) => {
     const report = await runAsTold(berth, { afterMs: graceMs + 1 })
     const bytes = [...deleted.blobs, loose].reduce((sum, { length }) => sum + length, 0)
     assert.deepEqual(report, {
+      orphans: { count: 0, bytes: 0 },
       links: { count: 3, bytes },
       blobs: { count: 3, bytes },
       uploads: { count: 0, bytes: 0 },

@@ -107,9 +107,9 @@ onEveryDatabase('registry: content discovery', (cast) => {
     const { owner, name } = await registryOf(cast())
     const subject = testImage()
     const pushed: (typeof subject.descriptor)[] = []
-    for (let at = 0; at < 6; at++) {
-      const chars = at % 2 === 0 ? limits.referrersBytesMax * 0.4 : 10
-      const annotations = { text: 'é'.repeat(chars / 2), at: String(at) }
+    for (let at = 0; at < 50; at++) {
+      const chars = at % 2 === 0 ? Math.floor(limits.manifestAnnotationsBytesMax * 0.8) : 10
+      const annotations = { text: 'é'.repeat(Math.floor(chars / 2)), at: String(at) }
       const index = pushable({
         schemaVersion: 2,
         mediaType: types.index,

@@ -301,7 +301,7 @@ onEveryDatabase(
     test('who may not delete tags does not have them deleted', async () => {
       const { set, path, member, preview, organization } = await prepared('a')
       await set({ retention: { rules: [{ patterns: ['b'] }] } })
-      const capabilities = ['CAP_REPO_LIST', 'CAP_REPO_UPDATE', 'CAP_TAG_LIST']
+      const capabilities = ['CAP_REPO_LIST', 'CAP_REPO_POLICIES_UPDATE', 'CAP_TAG_LIST']
       const { api } = organization.owner
       const role = await api.made(`iam/roles/${organization.uid}`, { name: newName('keeper'), capabilities })
       const keeper = await member(role.uid)

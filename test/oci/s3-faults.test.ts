@@ -51,6 +51,28 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
     assert.deepEqual([berth.warnings, berth.errors], [[], []])
   })
 
+  test('a bucket that is full is answered 507, logged once, and the upload goes on where it was', async (t) => {
+    const { way, client, name, berth } = await onFaultyWay(t)
+    const bytes = randomBytes(2 * PART + 5)
+    const path = await beginUpload(client, name)
+    const first = await client.ask('PATCH', path, { body: bytes.subarray(0, PART + 1) })
+    assert.equal(first.status, 202)
+    way.fault = ({ method }) => (method === 'PUT' ? 'XMinioStorageFull' : undefined)
+    for (const body of [bytes.subarray(PART + 1), bytes.subarray(PART + 1, PART + 9)]) {
+      const reply = await client.ask('PATCH', path, { body })
+      assertRefusedAs(reply, 507, 'UNKNOWN')
+      assert.match(reply.json.errors[0].message, /the blob store has no free space/)
+    }
+    assertToldOf(berth, 'XMinioStorageFull')
+    assert.equal(berth.warnings.length + berth.errors.length, 1)
+    way.fault = () => undefined
+    const rest = await client.ask('PUT', `${path}?digest=${digest(bytes)}`, {
+      body: bytes.subarray(PART + 1),
+    })
+    assert.equal(rest.status, 201)
+    await assertPulled(client, name, bytes)
+  })
+
   test('an upload during which the bucket stays busy is answered 503, and goes on where it was', async (t) => {
     const { way, client, name, berth } = await onFaultyWay(t)
     const bytes = randomBytes(2 * PART + 5)

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { limits } from '../../src/core/limits.ts'
 import { onEveryDatabase } from '../support/cast.ts'
@@ -18,106 +17,169 @@ import {
   registryOf,
 } from '../support/registry.ts'
 
-const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
-after(() => rmSync(dataDir, { recursive: true, force: true }))
-
 /** One request at a time writes an upload, and what it brings is what it said. */
-onEveryDatabase(
-  'registry: who writes an upload',
-  (cast) => {
-    /** Path of a new upload, below /v2/. */
-    const begin = async (client: OciClient, name: string) => {
-      const { headers } = await client.ask('POST', `${name}/blobs/uploads/`)
-      return (headers.get('location') ?? '').replace('/v2/', '')
-    }
+onEveryDatabase('registry: who writes an upload', (cast) => {
+  /** Path of a new upload, below /v2/. */
+  const begin = async (client: OciClient, name: string) => {
+    const { headers } = await client.ask('POST', `${name}/blobs/uploads/`)
+    return (headers.get('location') ?? '').replace('/v2/', '')
+  }
 
-    /** A request that says how long it is and stops before that. */
-    const halting = async (head: string, authorization: string, bytes: Uint8Array) => {
-      const socket = connect(Number(new URL(cast().berth.url).port), '127.0.0.1')
-      socket.on('error', () => {})
-      socket.write(
-        `${head} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\ncontent-length: ${bytes.length + 1}\r\n\r\n`,
-      )
-      socket.write(bytes)
-      await wait(200)
-      return socket
-    }
+  /** A request that says how long it is and stops before that. */
+  const halting = async (head: string, authorization: string, bytes: Uint8Array) => {
+    const socket = connect(Number(new URL(cast().berth.url).port), '127.0.0.1')
+    socket.on('error', () => {})
+    socket.write(
+      `${head} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\ncontent-length: ${bytes.length + 1}\r\n\r\n`,
+    )
+    socket.write(bytes)
+    await wait(200)
+    return socket
+  }
 
-    for (const before of [Buffer.alloc(0), randomBytes(1000)])
-      test(`a writer that was given up changes nothing when it comes to life (after ${before.length} bytes)`, async () => {
-        const { name, organization, owner } = await registryOf(cast())
-        const { berth } = cast()
-        const upload = await begin(owner, name)
-        if (before.length > 0) await owner.ask('PATCH', upload, { body: before })
-        const authorization = await bearerOf(berth, organization.owner.uid)
-        const late = await halting(`PATCH /v2/${upload}`, authorization, Buffer.alloc(5000, 'late'))
-        const bytes = randomBytes(5000)
-        assertRefusedAs(await owner.ask('PATCH', upload, { body: bytes }), 409, 'BLOB_UPLOAD_INVALID')
-        berth.advance(limits.uploadLeaseMs)
-        assert.equal((await owner.ask('PATCH', upload, { body: bytes })).status, 202)
-        const blob = digest(Buffer.concat([before, bytes]))
-        assert.equal((await owner.ask('PUT', `${upload}?digest=${blob}`)).status, 201)
-        late.destroy()
-        await once(late, 'close')
-        await wait(300)
-        const pulled = await owner.ask('GET', `${name}/blobs/${blob}`)
-        assert.equal(digest(pulled.bytes), blob)
-      })
-
-    test('a chunk is as long as its Content-Range says', async () => {
-      const { name, owner } = await registryOf(cast())
+  for (const before of [Buffer.alloc(0), randomBytes(1000)])
+    test(`a writer that was given up changes nothing when it comes to life (uploadLeaseMs, after ${before.length} bytes)`, async () => {
+      const { name, organization, owner } = await registryOf(cast())
+      const { berth } = cast()
       const upload = await begin(owner, name)
-      const send = (range: string, bytes: number) =>
-        owner.ask('PATCH', upload, { body: Buffer.alloc(bytes), headers: { 'content-range': range } })
-      assertRefusedAs(await send('0-99', 50), 400, 'SIZE_INVALID')
-      assertRefusedAs(await send('0-9', 50), 400, 'SIZE_INVALID')
-      assert.equal((await send('0-49', 50)).status, 202)
-      assert.equal((await owner.ask('GET', upload)).headers.get('range'), '0-49')
+      if (before.length > 0) await owner.ask('PATCH', upload, { body: before })
+      const authorization = await bearerOf(berth, organization.owner.uid)
+      const late = await halting(`PATCH /v2/${upload}`, authorization, Buffer.alloc(5000, 'late'))
+      const bytes = randomBytes(5000)
+      const taking = owner.ask('PATCH', upload, { body: bytes })
+      await wait(200)
+      berth.advance(limits.uploadLeaseMs)
+      assert.equal((await taking).status, 202)
+      const blob = digest(Buffer.concat([before, bytes]))
+      assert.equal((await owner.ask('PUT', `${upload}?digest=${blob}`)).status, 201)
+      late.destroy()
+      await once(late, 'close')
+      await wait(300)
+      const pulled = await owner.ask('GET', `${name}/blobs/${blob}`)
+      assert.equal(digest(pulled.bytes), blob)
     })
 
-    test('who lost their rights while something was on its way does not push it', async () => {
-      const { name, organization, owner, clientOf } = await registryOf(cast())
-      const { uid, binding } = await organization.member('registry.push')
-      const pusher = await clientOf(uid)
-      const blob = randomBytes(1000)
-      const image = await pushImage(owner, name)
-      const headers = { 'content-type': image.mediaType }
-      const late = (bytes: Uint8Array) =>
-        new ReadableStream({
-          async start(controller) {
-            controller.enqueue(bytes.subarray(0, 100))
-            await wait(limits.grantsMaxAgeMs + 500)
-            await organization.owner.api.delete(`iam/roleBindings/${binding}`)
-            controller.enqueue(bytes.subarray(100))
-            controller.close()
-          },
-        })
-      const path = `${name}/blobs/uploads/?digest=${digest(blob)}`
-      const replies = await Promise.all([
-        pusher.ask('POST', path, { body: late(blob) }),
-        pusher.ask('PUT', `${name}/manifests/late`, { body: late(image.manifest), headers }),
-      ])
-      assert.deepEqual(
-        replies.map(({ status }) => status),
-        [409, 409],
-      )
-      assertRefusedAs(await pusher.ask('POST', path, { body: blob }), 403, 'DENIED')
-      assert.equal((await owner.ask('GET', `${name}/manifests/late`)).status, 404)
-    })
+  test('a request that continues an upload is refused while another one writes it (uploadTurnMsMax)', async () => {
+    const { name, organization, owner } = await registryOf(cast())
+    const upload = await begin(owner, name)
+    const authorization = await bearerOf(cast().berth, organization.owner.uid)
+    const writer = await halting(`PATCH /v2/${upload}`, authorization, Buffer.alloc(10))
+    const waiting = owner.ask('PATCH', upload, { body: Buffer.alloc(5) })
+    assertRefusedAs(await waiting, 409, 'BLOB_UPLOAD_INVALID')
+    writer.destroy()
+    assert.ok(limits.uploadTurnMsMax >= limits.uploadLeaseMs)
+  })
 
-    test('an upload whose bytes are gone is over', async () => {
-      const { name, owner } = await registryOf(cast())
-      for (const method of ['PATCH', 'PUT']) {
-        const upload = await begin(owner, name)
-        const bytes = randomBytes(100)
-        await owner.ask('PATCH', upload, { body: bytes })
-        rmSync(join(dataDir, 'blobs', 'uploads', upload.split('/').at(-1) ?? ''))
-        const path = method === 'PUT' ? `${upload}?digest=${digest(bytes)}` : upload
-        assertRefusedAs(await owner.ask(method, path), 404, 'BLOB_UPLOAD_UNKNOWN', method)
-        assertRefusedAs(await owner.ask('GET', upload), 404, 'BLOB_UPLOAD_UNKNOWN', method)
+  test('what a cut request has brought counts, and may come again', async () => {
+    const { name, organization, owner } = await registryOf(cast())
+    const bytes = randomBytes(3_000_000)
+    const upload = await begin(owner, name)
+    const confirmed = 1_000_000
+    const first = { body: bytes.subarray(0, confirmed) }
+    assert.equal((await owner.ask('PATCH', upload, first)).status, 202)
+    const authorization = await bearerOf(cast().berth, organization.owner.uid)
+    const cut = await halting(`PATCH /v2/${upload}`, authorization, bytes.subarray(confirmed, 2_900_000))
+    cut.destroy()
+    // In the middle of what the first request has brought: its client may not know how much arrived.
+    const start = 2_000_000
+    const resumed = await owner.ask('PATCH', upload, {
+      body: bytes.subarray(start),
+      headers: { 'content-range': `${start}-${bytes.length - 1}` },
+    })
+    assert.equal(resumed.status, 202, resumed.bytes.toString())
+    assert.equal(resumed.headers.get('range'), `0-${bytes.length - 1}`)
+    // What a response has confirmed does not come again.
+    const again = { ...first, headers: { 'content-range': `0-${confirmed - 1}` } }
+    assert.equal((await owner.ask('PATCH', upload, again)).status, 416)
+    const finished = await owner.ask('PUT', `${upload}?digest=${digest(bytes)}`)
+    assert.equal(finished.status, 201, finished.bytes.toString())
+    const pulled = await owner.ask('GET', `${name}/blobs/${digest(bytes)}`)
+    assert.equal(digest(pulled.bytes), digest(bytes))
+  })
+
+  test('the status of an upload counts what a running request has stored', async () => {
+    const { name, organization, owner } = await registryOf(cast())
+    const bytes = randomBytes(20_000_000)
+    const upload = await begin(owner, name)
+    const authorization = await bearerOf(cast().berth, organization.owner.uid)
+    const running = await halting(`PATCH /v2/${upload}`, authorization, bytes)
+    const stored = async () => {
+      const { headers } = await owner.ask('GET', upload)
+      return Number((headers.get('range') ?? '').split('-')[1]) + 1
+    }
+    // A bucket has parts of 8 MiB, of which the last one waits for what comes.
+    for (const giveUp = Date.now() + 20_000; (await stored()) < limits.s3PartBytes; ) {
+      assert.ok(Date.now() < giveUp, 'nothing is stored while the request runs')
+      await wait(50)
+    }
+    running.destroy()
+    // Right after the cut: the status is the truth, also while the rest of the request is being stored.
+    const start = await stored()
+    // All of it may have arrived.
+    if (start < bytes.length) {
+      const rest = {
+        body: bytes.subarray(start),
+        headers: { 'content-range': `${start}-${bytes.length - 1}` },
       }
-      assert.deepEqual(cast().berth.errors, [])
-    })
-  },
-  { env: { BERTH_DATA_DIR: dataDir } },
-)
+      const resumed = await owner.ask('PATCH', upload, rest)
+      assert.equal(resumed.status, 202, resumed.bytes.toString())
+    }
+    const finished = await owner.ask('PUT', `${upload}?digest=${digest(bytes)}`)
+    assert.equal(finished.status, 201, finished.bytes.toString())
+  })
+
+  test('a chunk is as long as its Content-Range says', async () => {
+    const { name, owner } = await registryOf(cast())
+    const upload = await begin(owner, name)
+    const send = (range: string, bytes: number) =>
+      owner.ask('PATCH', upload, { body: Buffer.alloc(bytes), headers: { 'content-range': range } })
+    assertRefusedAs(await send('0-99', 50), 400, 'SIZE_INVALID')
+    assertRefusedAs(await send('0-9', 50), 400, 'SIZE_INVALID')
+    assert.equal((await send('0-49', 50)).status, 202)
+    assert.equal((await owner.ask('GET', upload)).headers.get('range'), '0-49')
+  })
+
+  test('who lost their rights while something was on its way does not push it', async () => {
+    const { name, organization, owner, clientOf } = await registryOf(cast())
+    const { uid, binding } = await organization.member('registry.push')
+    const pusher = await clientOf(uid)
+    const blob = randomBytes(1000)
+    const image = await pushImage(owner, name)
+    const headers = { 'content-type': image.mediaType }
+    const late = (bytes: Uint8Array) =>
+      new ReadableStream({
+        async start(controller) {
+          controller.enqueue(bytes.subarray(0, 100))
+          await wait(limits.grantsMaxAgeMs + 500)
+          await organization.owner.api.delete(`iam/roleBindings/${binding}`)
+          controller.enqueue(bytes.subarray(100))
+          controller.close()
+        },
+      })
+    const path = `${name}/blobs/uploads/?digest=${digest(blob)}`
+    const replies = await Promise.all([
+      pusher.ask('POST', path, { body: late(blob) }),
+      pusher.ask('PUT', `${name}/manifests/late`, { body: late(image.manifest), headers }),
+    ])
+    assert.deepEqual(
+      replies.map(({ status }) => status),
+      [409, 409],
+    )
+    assertRefusedAs(await pusher.ask('POST', path, { body: blob }), 403, 'DENIED')
+    assert.equal((await owner.ask('GET', `${name}/manifests/late`)).status, 404)
+  })
+
+  test('an upload whose bytes are gone is over', async () => {
+    const { name, owner } = await registryOf(cast())
+    for (const method of ['PATCH', 'PUT']) {
+      const upload = await begin(owner, name)
+      const bytes = randomBytes(100)
+      await owner.ask('PATCH', upload, { body: bytes })
+      rmSync(join(cast().berth.dataDir, 'blobs', 'uploads', upload.split('/').at(-1) ?? ''))
+      const path = method === 'PUT' ? `${upload}?digest=${digest(bytes)}` : upload
+      assertRefusedAs(await owner.ask(method, path), 404, 'BLOB_UPLOAD_UNKNOWN', method)
+      assertRefusedAs(await owner.ask('GET', upload), 404, 'BLOB_UPLOAD_UNKNOWN', method)
+    }
+    assert.deepEqual(cast().berth.errors, [])
+  })
+})

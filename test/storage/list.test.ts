@@ -143,7 +143,13 @@ async function statementsOf(
   const { db, statements } = recorder(engine, held)
   const access: Access = {
     caller: { identity: root, scopes: undefined, capabilities: undefined, session: undefined },
-    grants: { holdings: new Map(), at: () => assert.fail('lists do not ask'), holding: () => scopes },
+    grants: {
+      voucher: { kind: 'direct' },
+      actsAsPerson: true,
+      holdings: new Map(),
+      at: () => assert.fail('lists do not ask'),
+      holding: () => scopes,
+    },
     allowed: undefined,
     visible: proveVisible(scopes),
   }

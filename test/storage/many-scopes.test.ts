@@ -30,7 +30,12 @@ for (const database of databases) {
           const uid = uids.below(berth.organization as never)
           const group = { name: `m${n}`, description: '', verified: 0, kind: 0, status: 2 }
           await insertResource(db, tx, 'groups', { ...shared, ...group, uid, parent: berth.organization })
-          const binding = { identity_uid: identity.uid, role_uid: managedRole('viewer'), automatic: 0 }
+          const binding = {
+            identity_uid: identity.uid,
+            role_uid: managedRole('viewer'),
+            automatic: 0,
+            accepted_through: '',
+          }
           await insertResource(db, tx, 'role_bindings', {
             ...shared,
             ...binding,

@@ -10,6 +10,13 @@ import { RepoSchema } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.j
 import { type Db, openSqliteDb } from '../../src/storage/db.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import * as first from '../../src/storage/migrations/0001-init.ts'
+import * as second from '../../src/storage/migrations/0002-management-api.ts'
+import * as third from '../../src/storage/migrations/0003-sign-in.ts'
+import * as fourth from '../../src/storage/migrations/0004-repo-sources.ts'
+import * as fifth from '../../src/storage/migrations/0005-advisories.ts'
+import * as sixth from '../../src/storage/migrations/0006-v1.ts'
+import * as seventh from '../../src/storage/migrations/0007-registry.ts'
+import * as providerCallbacks from '../../src/storage/migrations/0009-provider-callbacks.ts'
 import { startTestBerth } from '../support/berth.ts'
 import { apiOf, managedRole } from '../support/cast.ts'
 import { databases } from '../support/databases.ts'
@@ -107,15 +114,39 @@ const filled: Readonly<Record<string, readonly Row[]>> = {
   })),
 }
 
-async function fill(db: Db): Promise<Kysely<AnyTables>> {
+/** Those of version 0.6. */
+const ofSixth = {
+  '0001-init': first,
+  '0002-management-api': second,
+  '0003-sign-in': third,
+  '0004-repo-sources': fourth,
+  '0005-advisories': fifth,
+  '0006-v1': sixth,
+  '0007-registry': seventh,
+}
+
+async function fill(
+  db: Db,
+  migrations: Partial<typeof ofSixth> = { '0001-init': first },
+): Promise<Kysely<AnyTables>> {
   const kysely = db.kysely as unknown as Kysely<AnyTables>
   const { error } = await new Migrator({
     db: kysely,
-    provider: { getMigrations: async () => ({ '0001-init': { up: (tx) => first.up(tx, db.engine) } }) },
+    provider: {
+      getMigrations: async () =>
+        Object.fromEntries(
+          Object.entries(migrations).map(([name, { up }]) => [name, { up: (tx) => up(tx, db.engine) }]),
+        ),
+    },
     migrationTableName: 'migrations',
     migrationLockTableName: 'migrations_lock',
   }).migrateToLatest()
   assert.equal(error, undefined)
+  return kysely
+}
+
+async function fillFirst(db: Db): Promise<Kysely<AnyTables>> {
+  const kysely = await fill(db)
   for (const [table, rows] of Object.entries(filled)) await kysely.insertInto(table).values(rows).execute()
   return kysely
 }
@@ -136,7 +167,7 @@ for (const database of databases) {
   test(`a database that the first release filled is served as it was (${database.name})`, async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
     const db = await (database.open ?? (() => openSqliteDb(join(dataDir, 'berth.db'))))()
-    const kysely = await fill(db)
+    const kysely = await fillFirst(db)
     assert.equal((await migrate(db))[0], '0002-management-api')
     assert.deepEqual(await migrate(db), [])
     const { audit_events: events = [], ...others } = filled
@@ -178,6 +209,128 @@ for (const database of databases) {
       assert.equal((await post(`iam/groups/${root}`, { name: 'later' })).status, 200)
     } finally {
       await berth.stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    }
+  })
+
+  test(`ADR 13: sessions of version 0.6 keep what counts, and its bindings have no record (${database.name})`, async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
+    const db = await (database.open ?? (() => openSqliteDb(join(dataDir, 'berth.db'))))()
+    const kysely = await fill(db, ofSixth)
+    const other = 'c'.repeat(40)
+    const person = 'd'.repeat(40)
+    const provider = uidOf('8')
+    const { audit_events: _, repos: __, counts: ___, ...kept } = filled
+    for (const [table, rows] of Object.entries(kept)) await kysely.insertInto(table).values(rows).execute()
+    const group = { ...named(other, 'second'), verified: 0, kind: 0, status: 2 }
+    await kysely.insertInto('groups').values(group).execute()
+    const ada = { ...identity(person, 'ada'), issuer: 'https://login.example', subject: 'ada' }
+    await kysely.insertInto('identities').values(ada).execute()
+    await kysely
+      .insertInto('role_bindings')
+      .values([
+        binding(uidOf('b'), person, managedRole('viewer')),
+        {
+          ...binding(`${other}/${'0'.repeat(16)}`, person, managedRole('viewer')),
+          root: other,
+          parent: other,
+        },
+      ])
+      .execute()
+    await kysely
+      .insertInto('identity_providers')
+      .values({
+        ...named(provider, 'login'),
+        default_role: managedRole('viewer'),
+        issuer: 'https://login.example',
+        client_id: 'berth',
+        configuration: Buffer.alloc(0),
+        client_secret: Buffer.alloc(0),
+      })
+      .execute()
+    const session = (id: string, method: string, provider_uid: string) => ({
+      id: id.repeat(32),
+      kind: 'client',
+      identity_uid: person,
+      provider_uid,
+      method,
+      client: 'berth-cli',
+      audiences: '[]',
+      secret_hash: Buffer.from(id),
+      address: '',
+      user_agent: '',
+      created_ms: bornMs,
+      last_used_ms: bornMs,
+      expires_ms: 9_000_000_000_000,
+    })
+    await kysely
+      .insertInto('sessions')
+      .values([
+        session('1', 'password', ''),
+        session('2', 'passkey', ''),
+        session('3', 'provider', ''),
+        session('4', 'provider', provider),
+      ])
+      .execute()
+    assert.deepEqual(await migrate(db), ['0008-vouched-bindings', '0009-provider-callbacks'])
+
+    const berth = await startTestBerth({ name: database.name, open: async () => db })
+    try {
+      // What a node of version 0.6 begins after the migration.
+      await kysely
+        .insertInto('sessions')
+        .values(session('5', 'password', ''))
+        .execute()
+      const statuses = async (id: string) => {
+        const { get } = apiOf(berth, await berth.tokenOf(person, { session: id.repeat(32) }))
+        const paths = [root, other].map((uid) => `iam/groups/${uid}`)
+        return (await Promise.all(paths.map((path) => get(path)))).map(({ status }) => status)
+      }
+      for (const id of ['1', '2', '3']) assert.deepEqual(await statuses(id), [200, 200], id)
+      assert.deepEqual(await statuses('4'), [200, 403])
+      assert.deepEqual(await statuses('5'), [401, 401])
+      const gone = await call('DELETE', `${berth.url}/auth/v1/delete/${person}`, {
+        token: await berth.tokenOf(person, { session: '4'.repeat(32) }),
+      })
+      assert.equal(gone.status, 403, 'it is not on record who registered the person')
+    } finally {
+      await berth.stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    }
+  })
+
+  test(`R40: identity providers that exist before each has its own redirect URI keep the shared one (${database.name})`, async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
+    const db = await (database.open ?? (() => openSqliteDb(join(dataDir, 'berth.db'))))()
+    try {
+      await migrate(db)
+      const kysely = db.kysely as unknown as Kysely<AnyTables>
+      await kysely.schema.alterTable('identity_providers').dropColumn('shared_callback').execute()
+      const provider = (uid: string) => ({
+        ...named(uid, 'okta'),
+        default_role: managedRole('viewer'),
+        issuer: 'https://login.example',
+        client_id: 'berth',
+        configuration: Buffer.alloc(0),
+        client_secret: Buffer.alloc(0),
+      })
+      await kysely
+        .insertInto('identity_providers')
+        .values(provider(uidOf('a')))
+        .execute()
+      await providerCallbacks.up(kysely, db.engine)
+      // As a node of the version before does during a rolling upgrade.
+      await kysely
+        .insertInto('identity_providers')
+        .values(provider(uidOf('b')))
+        .execute()
+      const rows = await kysely.selectFrom('identity_providers').select('shared_callback').execute()
+      assert.deepEqual(
+        rows.map((row: Row) => Number(row['shared_callback'])),
+        [1, 1],
+      )
+    } finally {
+      await db.close()
       rmSync(dataDir, { recursive: true, force: true })
     }
   })

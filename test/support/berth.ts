@@ -10,6 +10,7 @@ import type { TestDatabase } from './databases.ts'
 /** A real server on a free port of loopback, for tests through the front door. */
 
 export interface TestBerth {
+  readonly dataDir: string
   readonly url: string
   readonly berth: Berth
   /** The first organization. */
@@ -26,7 +27,6 @@ export interface TestBerth {
       audiences?: string[]
       capabilities?: bigint
       session?: string
-      organization?: string
     },
   ): Promise<string>
   /** What the server logged as errors, for tests that expect some. */
@@ -76,18 +76,18 @@ export async function startTestBerth(
   const { organization, identity } = await bootstrap(berth.installation, undefined)
   const tokens = berth.installation.tokensFor(berth.addresses)
   const tokenOf: TestBerth['tokenOf'] = async (uid, options = {}) => {
-    const { audiences, scopes, capabilities, session, organization } = options
+    const { audiences, scopes, capabilities, session } = options
     const request = { identity: uid, audiences: audiences ?? [berth.addresses.baseUrl] }
     const narrowed = {
       ...request,
       ...(scopes && { scopes }),
       ...(session && { session }),
-      ...(organization && { organization }),
       ...(capabilities !== undefined && { capabilities: capabilities as never }),
     }
     return (await tokens.issue(narrowed)).token
   }
   return {
+    dataDir: read.config.dataDir,
     url: berth.addresses.baseUrl,
     berth,
     organization: organization.uid,

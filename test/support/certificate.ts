@@ -30,12 +30,18 @@ const ecdsaWithSha256 = '2a8648ce3d040302'
  * A self-signed certificate (RFC 5280) for `localhost` and 127.0.0.1 on a fresh P-256 key, valid for a day. Both are
  * PEM texts.
  */
-export function selfSignedCertificate(): { cert: string; key: string } {
+export function selfSignedCertificate({
+  expiresInMs = 24 * 3_600_000,
+  lifetimeMs = 25 * 3_600_000,
+}: {
+  readonly expiresInMs?: number
+  readonly lifetimeMs?: number
+} = {}): { cert: string; key: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const algorithm = sequence(oid(ecdsaWithSha256))
   const name = sequence(set(sequence(oid(commonName), utf8('localhost'))))
-  const hour = 3_600_000
-  const validity = sequence(utcTime(new Date(Date.now() - hour)), utcTime(new Date(Date.now() + 24 * hour)))
+  const expiresMs = Date.now() + expiresInMs
+  const validity = sequence(utcTime(new Date(expiresMs - lifetimeMs)), utcTime(new Date(expiresMs)))
   const names = sequence(der(0x82, Buffer.from('localhost')), der(0x87, Buffer.from([127, 0, 0, 1])))
   const extensions = der(0xa3, sequence(sequence(oid(subjectAltName), octets(names))))
   const version3 = der(0xa0, integer(2))

@@ -10,31 +10,35 @@ export interface FaultyWay {
   fault: (asked: { readonly method: string; readonly url: string }) => Fault | undefined
   /** How many requests came. */
   readonly requests: readonly string[]
+  /** Their trace headers. */
+  readonly traceparents: readonly string[]
 }
 
 /**
- * The server is too busy; the connection breaks before the request arrives, or in the middle of its answer; the first byte that is sent
+ * The server is too busy, or full; the connection breaks before the request arrives, or in the middle of its answer; the first byte that is sent
  * is another.
  */
-type Fault = 'SlowDown' | 'cut' | 'cut answer' | 'damage'
+type Fault = 'SlowDown' | 'XMinioStorageFull' | 'cut' | 'cut answer' | 'damage'
 
 const CUT_AFTER_BYTES = 300_000
 
 export async function faultyWay(t: Cleanup, target: string): Promise<FaultyWay> {
   const requests: string[] = []
+  const traceparents: string[] = []
   const server = createServer((asked, answer) => {
     const { method = '', url = '' } = asked
     requests.push(`${method} ${url}`)
+    traceparents.push(String(asked.headers['traceparent']))
     const fault = way.fault({ method, url })
     if (fault === 'cut') {
       asked.socket.destroy()
       return
     }
-    if (fault === 'SlowDown') {
+    if (fault === 'SlowDown' || fault === 'XMinioStorageFull') {
       asked.resume()
       asked.on('end', () => {
-        answer.writeHead(503, { 'content-type': 'application/xml' })
-        answer.end('<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>')
+        answer.writeHead(fault === 'SlowDown' ? 503 : 507, { 'content-type': 'application/xml' })
+        answer.end(`<Error><Code>${fault}</Code><Message>Please reduce your request rate.</Message></Error>`)
       })
       return
     }
@@ -59,7 +63,7 @@ export async function faultyWay(t: Cleanup, target: string): Promise<FaultyWay> 
     server.closeAllConnections()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const way: FaultyWay = { url, fault: () => undefined, requests }
+  const way: FaultyWay = { url, fault: () => undefined, requests, traceparents }
   return way
 }
 

@@ -13,6 +13,8 @@ import { type Status, StatusSchema } from '#gen/google/rpc/status_pb.js'
 export interface GrpcCallOptions {
   readonly token?: string
   readonly deadlineMs?: number
+  /** Cancels the call. */
+  readonly signal?: AbortSignal
   /** Metadata to send besides the token. */
   readonly metadata?: Readonly<Record<string, string>>
   /** Is given the initial metadata of the answer. */
@@ -37,7 +39,7 @@ export interface GrpcFailure extends ServiceError {
 export function grpcClient(url: string): GrpcClient {
   const client = new Client(new URL(url).host, credentials.createInsecure())
   return {
-    call(method, request, { token, deadlineMs, metadata: more = {}, onMetadata } = {}) {
+    call(method, request, { token, deadlineMs, signal, metadata: more = {}, onMetadata } = {}) {
       const metadata = new Metadata()
       for (const [name, value] of Object.entries(more)) metadata.set(name, value)
       if (token !== undefined) metadata.set('authorization', `Bearer ${token}`)
@@ -59,6 +61,7 @@ export function grpcClient(url: string): GrpcClient {
               )
           },
         )
+        signal?.addEventListener('abort', () => running.cancel())
         if (onMetadata !== undefined) running.on('metadata', onMetadata)
       })
     },

@@ -56,6 +56,7 @@ export function rowOf(
         relationship_data: new Uint8Array(0),
         issuer: '',
         subject: '',
+        registered_through: '',
         last_seen_ms: base,
       }
     case 'roles':
@@ -67,6 +68,7 @@ export function rowOf(
         identity_uid: randomBytes(20).toString('hex'),
         role_uid: randomBytes(20).toString('hex'),
         automatic: 0,
+        accepted_through: '',
       }
     case 'repos':
       return { ...named, catalog_tier: 0, configuration: new Uint8Array(0), source: '' }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { startTestBerth, type TestBerth, type TestBerthOptions } from './berth.ts'
 import type { TestDatabase } from './databases.ts'
 import { freePort } from './postgres.ts'
-import type { Cleanup } from './process.ts'
+import { type Cleanup, temporaryDirectory } from './process.ts'
 
 /** Nodes of one installation: they share its database, its master key and its addresses, and nothing else. */
 
@@ -25,6 +25,8 @@ export async function startNodes(
   { env = {}, ...parts }: TestBerthOptions = {},
 ): Promise<TestNodes> {
   const shared = await database.share()
+  // Blobs are in the data directory, which all nodes share.
+  const dataDir = temporaryDirectory(t)
   const all: TestNode[] = []
   t.after(async () => {
     for (const { berth } of all) await berth.stop()
@@ -37,6 +39,7 @@ export async function startNodes(
       env: {
         BERTH_LISTEN: `127.0.0.1:${port}`,
         BERTH_BASE_URL: 'http://berth.test',
+        BERTH_DATA_DIR: dataDir,
         BERTH_MASTER_KEY: masterKey,
         ...env,
       },

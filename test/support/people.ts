@@ -1,3 +1,5 @@
+import type { Uid } from '../../src/core/uid.ts'
+import type { SessionVoucher } from '../../src/core/vouching.ts'
 import { registerPerson } from '../../src/iam/people.ts'
 import { inTransaction } from '../../src/storage/db.ts'
 import {
@@ -15,13 +17,18 @@ import { newName } from './cast.ts'
 /** Somebody who was never here before; returns the uid of their identity. */
 export function newPerson(
   { berth }: Pick<TestBerth, 'berth'>,
-  { issuer = 'https://login.example', subject = newName('person'), email = '' } = {},
+  {
+    issuer = 'https://login.example',
+    subject = newName('person'),
+    email = '',
+    voucher = { kind: 'operator' } as SessionVoucher,
+  } = {},
 ): Promise<string> {
   const { store } = berth.installation
   return inTransaction(
     store.db,
     async (tx) =>
-      (await registerPerson(store, tx, { issuer, subject, email, emailVerified: email !== '' })).uid,
+      (await registerPerson(store, tx, { issuer, subject, email, emailVerified: email !== '' }, voucher)).uid,
   )
 }
 
@@ -76,7 +83,7 @@ export function newSession(
   return inTransaction(store.db, (tx) =>
     beginSession(store, tx, {
       method: 'provider',
-      provider: '',
+      voucher: { kind: 'operator' },
       groups: [],
       address: '192.0.2.7',
       userAgent: 'test',
@@ -101,7 +108,7 @@ export function newClientTokens(
 ): Promise<ClientTokens> {
   return issueClientTokens(
     clientSessionsOf({ berth }),
-    { method: 'provider', provider: '', groups: [], ...who },
+    { method: 'provider', voucher: { kind: 'operator' }, groups: [], ...who },
     {
       client: 'berth-cli',
       audiences: [berth.addresses.baseUrl],
@@ -114,4 +121,9 @@ export function newClientTokens(
 export function clientSessionsOf({ berth }: Pick<TestBerth, 'berth'>): ClientSessions {
   const { addresses, installation } = berth
   return { store: installation.store, tokens: installation.tokensFor(addresses), authUrl: addresses.authUrl }
+}
+
+/** A sign-in through an organization's identity provider, which states this verified address. */
+export function through(provider: string, email = ''): SessionVoucher {
+  return { kind: 'organization', provider: provider as Uid, email }
 }

@@ -9,7 +9,7 @@ export interface LogLines {
   readonly errors: { readonly fields: object; readonly message: string }[]
 }
 
-const noGrpc: GrpcHandler = { handle: (stream) => stream.close(), stop() {} }
+const noGrpc: GrpcHandler = { handle: (stream) => stream.close(), stop() {}, cut() {} }
 
 /** A server on a free port of 127.0.0.1 that stops when the test ends. */
 export async function startPort(

@@ -53,6 +53,8 @@ export interface RunOptions {
   readonly as?: string
   /** Of Node itself. */
   readonly nodeArgs?: readonly string[]
+  /** A command that runs the program, such as `unshare -m`: it replaces itself by its arguments. */
+  readonly under?: readonly string[]
 }
 
 /** Starts `berth` with this environment and nothing of ours. It is killed when it runs longer than the test. */
@@ -60,9 +62,10 @@ export function spawnBerth(
   t: Cleanup,
   args: readonly string[],
   env: Environment = {},
-  { input, as = program, nodeArgs = [], ...options }: RunOptions = {},
+  { input, as = program, nodeArgs = [], under = [], ...options }: RunOptions = {},
 ): Running {
-  const child = spawn(process.execPath, [...nodeArgs, as, ...args], {
+  const [command = '', ...rest] = [...under, process.execPath, ...nodeArgs, as, ...args]
+  const child = spawn(command, rest, {
     env: { PATH: process.env['PATH'], HOME: tmpdir(), ...env },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     ...options,
@@ -108,7 +111,13 @@ export async function serveBerth(
   args: readonly string[] = [],
   options: RunOptions = {},
 ): Promise<Serving> {
-  const running = spawnBerth(t, ['serve', ...args], { BERTH_LISTEN: '127.0.0.1:0', ...env }, options)
+  const running = spawnBerth(
+    t,
+    ['serve', ...args],
+    // Another version may not know the setting.
+    { BERTH_LISTEN: '127.0.0.1:0', ...(options.as === undefined && { BERTH_DRAIN_DELAY: '0s' }), ...env },
+    options,
+  )
   const { child, output } = running
   const line = /^ready (\S+)\n/
   await new Promise<void>((resolve, reject) => {

@@ -20,14 +20,22 @@ export interface S3Server {
   /** Of this process only: the server goes away, and comes back with what it had. */
   kill(): Promise<void>
   start(): Promise<void>
+  /** Sends a signal to the process. */
+  signal(signal: NodeJS.Signals): void
   stop(): Promise<void>
+}
+
+/** Where the server runs: on loopback, or where this command runs it, at this address. */
+export interface S3Place {
+  readonly address: string
+  command(): readonly string[]
 }
 
 interface Program {
   readonly path: string
   /** Whether what is stored is there after the process has ended. */
   readonly lasts: boolean
-  argumentsFor(port: number, directory: string): readonly string[]
+  argumentsFor(host: string, port: number, directory: string): readonly string[]
 }
 
 const START_MS_MAX = 30_000
@@ -35,9 +43,9 @@ const START_MS_MAX = 30_000
 const programs: Readonly<Record<string, Omit<Program, 'path'>>> = {
   versitygw: {
     lasts: true,
-    argumentsFor: (port, directory) => ['--port', `127.0.0.1:${port}`, '--quiet', 'posix', directory],
+    argumentsFor: (host, port, directory) => ['--port', `${host}:${port}`, '--quiet', 'posix', directory],
   },
-  moto_server: { lasts: false, argumentsFor: (port) => ['-H', '127.0.0.1', '-p', String(port)] },
+  moto_server: { lasts: false, argumentsFor: (host, port) => ['-H', host, '-p', String(port)] },
 }
 
 const given = process.env['BERTH_TEST_S3_URL']
@@ -64,19 +72,25 @@ function findProgram(): Program | undefined {
 }
 
 /** The server with the credentials of the environment, which it puts there if there are none. */
-export async function startS3(): Promise<S3Server> {
+export async function startS3(place?: S3Place): Promise<S3Server> {
   process.env['AWS_ACCESS_KEY_ID'] ??= 'berth-test'
   process.env['AWS_SECRET_ACCESS_KEY'] ??= randomBytes(16).toString('hex')
   const directory = mkdtempSync(join(tmpdir(), 'berth-s3-'))
   mkdirSync(join(directory, 'buckets'))
   const port = given === undefined ? await freePort() : 0
-  const url = given ?? `http://127.0.0.1:${port}`
+  const host = place?.address ?? '127.0.0.1'
+  const url = given ?? `http://${host}:${port}`
   let running: ChildProcess | undefined
   const client = new S3Client({ endpoint: url, region: 'us-east-1', forcePathStyle: true, maxAttempts: 1 })
 
   const start = async () => {
     if (program === undefined) return
-    running = spawn(program.path, [...program.argumentsFor(port, join(directory, 'buckets'))], {
+    const [command = '', ...args] = [
+      ...(place?.command() ?? []),
+      program.path,
+      ...program.argumentsFor(host, port, join(directory, 'buckets')),
+    ]
+    running = spawn(command, args, {
       cwd: directory,
       stdio: 'ignore',
       env: {
@@ -100,6 +114,7 @@ export async function startS3(): Promise<S3Server> {
   const kill = async () => {
     if (running === undefined || running.exitCode !== null || running.signalCode !== null) return
     const ended = once(running, 'close')
+    running.kill('SIGCONT')
     running.kill('SIGKILL')
     await ended
   }
@@ -108,6 +123,7 @@ export async function startS3(): Promise<S3Server> {
     url,
     kill,
     start,
+    signal: (signal) => void running?.kill(signal),
     async bucket() {
       const bucket = `berth-${randomBytes(6).toString('hex')}`
       await client.send(new CreateBucketCommand({ Bucket: bucket }))

@@ -25,6 +25,18 @@ export async function makeOrganization(
   return (await make(berth, '/iam/v2beta1/groups', { name })).uid
 }
 
+/** As the operator does, so that its name stands for it. */
+export async function verifyOrganization(
+  berth: Pick<TestBerth, 'url' | 'token'>,
+  organization: string,
+): Promise<void> {
+  const reply = await call('PATCH', `${berth.url}/iam/v2beta1/groups/${organization}`, {
+    token: berth.token,
+    body: { verified: true, kind: 'ORG_KIND_CUSTOMER' },
+  })
+  assert.equal(reply.status, 200, reply.text)
+}
+
 export async function makeGroup(
   berth: Pick<TestBerth, 'url' | 'token'>,
   parent: string,

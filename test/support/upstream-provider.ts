@@ -62,6 +62,9 @@ export async function startUpstreamProvider(
   return upstream
 }
 
+/** Redirect URIs of the providers of organizations, whose uids are not known when the provider starts. */
+const OWN_CALLBACK = /^\/oauth\/callback\/[0-9a-f]{40}\/[0-9a-f]{16}$/
+
 function openIdProvider(
   issuer: string,
   berthUrl: string,
@@ -69,15 +72,14 @@ function openIdProvider(
   options: { readonly pkceRequired?: boolean },
 ): Provider {
   const { privateKey } = newSigner('up1')
-  return new Provider(issuer, {
+  const provider = new Provider(issuer, {
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'up1', alg: 'ES256', use: 'sig' }] },
     cookies: { keys: [randomBytes(16).toString('hex')] },
     clients: [
       {
         client_id: UPSTREAM_CLIENT.id,
         client_secret: UPSTREAM_CLIENT.secret,
-        // As a provider of an organization, and as the operator's by the name of "shared".
-        redirect_uris: [`${berthUrl}/oauth/callback`, `${berthUrl}/oauth/callback/shared`],
+        redirect_uris: [`${berthUrl}/oauth/callback/shared`],
         id_token_signed_response_alg: 'ES256',
       },
     ],
@@ -97,4 +99,8 @@ function openIdProvider(
       return grant
     },
   })
+  const shared = [`${berthUrl}/oauth/callback`, `${berthUrl}/oauth/callback/shared`]
+  provider.Client.prototype.redirectUriAllowed = (uri) =>
+    shared.includes(uri) || (uri.startsWith(`${berthUrl}/`) && OWN_CALLBACK.test(uri.slice(berthUrl.length)))
+  return provider
 }

@@ -87,6 +87,18 @@ export function webBrowser(origin: string, options: WebBrowserOptions = {}): Web
   }
 }
 
+/** Follows the button of a page that asks whether to continue; other pages stay as they are. */
+export function confirmed(browser: WebBrowser, page: WebPage): Promise<WebPage> | WebPage {
+  const href = linkOf(page, /<a class="button" href="([^"]*)">Continue</)
+  return href === undefined ? page : browser.open(href)
+}
+
+/** The address that the first group of the pattern matches in a page. */
+export function linkOf({ html }: Pick<WebPage, 'html'>, pattern: RegExp): string | undefined {
+  const [, href] = pattern.exec(html) ?? []
+  return href === undefined ? undefined : plain(href)
+}
+
 /** A browser in which this identity is signed in already. */
 export async function signedInBrowser(
   berth: Pick<TestBerth, 'url' | 'berth'>,
@@ -124,7 +136,7 @@ function pageOf(response: Response, url: URL, html: string, left: URL | undefine
       .replaceAll(/\s+/g, ' ')
       .trim(),
     forms: [...body.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/g)].map(([, tag = '', content = '']) => ({
-      action: attribute(tag, 'action') ?? url.pathname,
+      action: attribute(tag, 'action') ?? url.pathname + url.search,
       method: attribute(tag, 'method') ?? 'get',
       fields: Object.fromEntries(
         [...content.matchAll(/<input\b([^>]*)>/g)].flatMap(([, input = '']) => {
@@ -142,8 +154,15 @@ function attribute(tag: string, name: string): string | undefined {
   return value === undefined ? undefined : plain(value)
 }
 
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
+const entities: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  '#39': "'",
+  '#43': '+',
+}
 
 function plain(text: string): string {
-  return text.replaceAll(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => entities[name] ?? '')
+  return text.replaceAll(/&(amp|lt|gt|quot|#39|#43);/g, (_, name: string) => entities[name] ?? '')
 }

@@ -96,39 +96,43 @@ onEveryDatabase(
   { env },
 )
 
-onEveryDatabase('calls of version 1', (cast) => {
-  test('tell nobody that it ends, where nobody has said so', async () => {
-    const { owner } = await cast().organization()
-    const { headers } = await versionOneOf(cast(), owner.api).get('iam/groups')
-    assert.deepEqual(
-      names.map((name) => headers.get(name)),
-      [null, null, null],
-    )
-  })
+onEveryDatabase(
+  'calls of version 1',
+  (cast) => {
+    test('tell nobody that it ends, where nobody has said so', async () => {
+      const { owner } = await cast().organization()
+      const { headers } = await versionOneOf(cast(), owner.api).get('iam/groups')
+      assert.deepEqual(
+        names.map((name) => headers.get(name)),
+        [null, null, null],
+      )
+    })
 
-  test('are counted by method and identity, those of version 2 are not', async () => {
-    const { uid, owner } = await cast().organization()
-    const old = versionOneOf(cast(), owner.api)
-    await old.get('iam/groups')
-    await old.get(`registry/repos?uidp.children_of=${uid}`)
-    await old.put('iam/groups/x', {})
-    await cast().grpc.call(Groups.method.list, {}, owner.api)
-    await owner.api.get('iam/groups')
-    await versionOneOf(cast(), { token: 'nobody' }).get('iam/groups')
-    const text = await (await fetch(`${cast().berth.url}/metrics`)).text()
-    const counted = [
-      ...text.matchAll(/^berth_v1_calls_total\{method="([^"]+)",identity="([^"]+)"\} (\d+)$/gm),
-    ]
-      .filter(([, , identity]) => identity === owner.uid)
-      .map(([, method, , calls]) => [method, calls])
-      .sort()
-    assert.deepEqual(counted, [
-      ['chainguard.platform.iam.Groups/List', '2'],
-      ['chainguard.platform.iam.Groups/Update', '1'],
-      ['chainguard.platform.registry.Registry/ListRepos', '1'],
-    ])
-  })
-})
+    test('are counted by method and identity, those of version 2 are not', async () => {
+      const { uid, owner } = await cast().organization()
+      const old = versionOneOf(cast(), owner.api)
+      await old.get('iam/groups')
+      await old.get(`registry/repos?uidp.children_of=${uid}`)
+      await old.put('iam/groups/x', {})
+      await cast().grpc.call(Groups.method.list, {}, owner.api)
+      await owner.api.get('iam/groups')
+      await versionOneOf(cast(), { token: 'nobody' }).get('iam/groups')
+      const text = await (await fetch(`${cast().berth.berth.metricsUrl}/metrics`)).text()
+      const counted = [
+        ...text.matchAll(/^berth_v1_identity_calls_total\{method="([^"]+)",identity="([^"]+)"\} (\d+)$/gm),
+      ]
+        .filter(([, , identity]) => identity === owner.uid)
+        .map(([, method, , calls]) => [method, calls])
+        .sort()
+      assert.deepEqual(counted, [
+        ['chainguard.platform.iam.Groups/List', '2'],
+        ['chainguard.platform.iam.Groups/Update', '1'],
+        ['chainguard.platform.registry.Registry/ListRepos', '1'],
+      ])
+    })
+  },
+  { env: { BERTH_METRICS_LISTEN: '127.0.0.1:0' } },
+)
 
 test('the metric of calls of version 1 has a limit of series', async () => {
   const metrics = createMetrics()
@@ -136,10 +140,10 @@ test('the metric of calls of version 1 has a limit of series', async () => {
     metrics.versionOneCall('Groups/List', `caller ${n}`)
   metrics.versionOneCall('Groups/List', 'caller 0')
   metrics.versionOneCall('Groups/Create', 'caller 0')
-  const { body } = await metrics.text()
-  const series = body.split('\n').filter((line) => line.startsWith('berth_v1_calls_total{'))
+  const { body } = await metrics.text({ tenants: true })
+  const series = body.split('\n').filter((line) => line.startsWith('berth_v1_identity_calls_total{'))
   assert.equal(series.length, limits.versionOneSeriesMax + 2)
-  assert.ok(series.includes('berth_v1_calls_total{method="Groups/List",identity="other"} 5'))
-  assert.ok(series.includes('berth_v1_calls_total{method="Groups/Create",identity="other"} 1'))
-  assert.ok(series.includes('berth_v1_calls_total{method="Groups/List",identity="caller 0"} 2'))
+  assert.ok(series.includes('berth_v1_identity_calls_total{method="Groups/List",identity="other"} 5'))
+  assert.ok(series.includes('berth_v1_identity_calls_total{method="Groups/Create",identity="other"} 1'))
+  assert.ok(series.includes('berth_v1_identity_calls_total{method="Groups/List",identity="caller 0"} 2'))
 })

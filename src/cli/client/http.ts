@@ -1,4 +1,4 @@
-import { version } from './version.ts'
+import { version } from '../../version.ts'
 
 /** Requests of the command line: they say who asks, end in time, follow nobody elsewhere, and can be watched. */
 

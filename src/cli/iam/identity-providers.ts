@@ -8,6 +8,12 @@ import type { View } from '../client/output.ts'
 
 /** Identity providers: where the people of an organization sign in. */
 
+const callbacks = { own: 'CALLBACK_OWN', shared: 'CALLBACK_SHARED' } as const
+
+function nameOf(names: Readonly<Record<string, string>>, value: string): string {
+  return Object.keys(names).find((name) => names[name] === value) ?? ''
+}
+
 const view: View<IdentityProvider> = {
   columns: [
     idColumn,
@@ -19,6 +25,9 @@ const view: View<IdentityProvider> = {
     { title: 'GROUPS CLAIM', value: ({ oidc }) => oidc?.groupsClaim ?? '', wide: true },
     { title: 'PKCE', value: ({ oidc }) => (oidc?.pkceEnabled ? 'always' : ''), wide: true },
     { title: 'DEFAULT ROLE', kind: 'uid', value: ({ defaultRole }) => defaultRole, wide: true },
+    { title: 'REDIRECT URI', kind: 'long', value: ({ redirectUri }) => redirectUri, wide: true },
+    { title: 'CALLBACK', value: ({ callback }) => nameOf(callbacks, callback), wide: true },
+    { title: 'SIGN-IN PROBLEM', kind: 'long', value: ({ signInProblem }) => signInProblem, wide: true },
     createdColumn,
   ],
   tree: { label: ({ name, oidc }) => `${name} ${oidc?.issuer ?? ''}`, uid: ({ uid }) => uid },
@@ -138,8 +147,20 @@ const commands: readonly CommandDeclaration[] = [
     name: 'update',
     summary: 'change an identity provider',
     parameters: provider,
-    options: [newName, ...settings],
-    examples: ['berth iam identity-providers update okta --oidc-client-secret "$NEW"'],
+    options: [
+      newName,
+      ...settings,
+      {
+        flags: '--callback <callback>',
+        summary:
+          'own: use the redirect URI of this provider instead of the shared one; register it there first',
+        choices: ['own'],
+      },
+    ],
+    examples: [
+      'berth iam identity-providers update okta --oidc-client-secret "$NEW"',
+      'berth iam identity-providers update okta --callback own',
+    ],
     async run(invocation) {
       const uid = await picked(invocation)
       const oidc = oidcOf(invocation)
@@ -149,6 +170,7 @@ const commands: readonly CommandDeclaration[] = [
         ...given(invocation, 'name', 'description'),
         ...(role === '' ? {} : { defaultRole: await roleUid(invocation, role, { group: organization }) }),
         ...(Object.keys(oidc).length === 0 ? {} : { oidc }),
+        ...(invocation.given('callback') === undefined ? {} : { callback: callbacks.own }),
       })
       const client = await invocation.client()
       invocation.output.item(

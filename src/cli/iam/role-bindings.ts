@@ -12,6 +12,8 @@ const identityOf = ({ identity, identityUid }: RoleBinding) =>
   identity?.name || identity?.email || identityUid
 const roleOf = ({ role, roleUid }: RoleBinding) => role?.name ?? roleUid
 const groupOf = ({ group, uid }: RoleBinding) => group?.name ?? parentOf(uid)
+/** The identity provider of an organization that vouched; '' for none on record. */
+const throughOf = ({ acceptedThrough }: RoleBinding) => acceptedThrough?.name || acceptedThrough?.uid || ''
 const labelOf = (one: RoleBinding) => `${identityOf(one)}: ${roleOf(one)} in ${groupOf(one)}`
 
 const view: View<RoleBinding> = {
@@ -20,6 +22,7 @@ const view: View<RoleBinding> = {
     { title: 'IDENTITY', kind: 'name', value: identityOf },
     { title: 'ROLE', kind: 'name', value: roleOf },
     { title: 'GROUP', kind: 'name', value: groupOf },
+    { title: 'ACCEPTED THROUGH', kind: 'name', value: throughOf },
     { title: 'IDENTITY ID', kind: 'uid', value: ({ identityUid }) => identityUid, wide: true },
     { title: 'ROLE ID', kind: 'uid', value: ({ roleUid }) => roleUid, wide: true },
     createdColumn,

@@ -1,4 +1,6 @@
+import { planBackup, unlessHeld } from './hold.ts'
 import { collectLinks } from './links.ts'
+import { collectOrphans } from './orphans.ts'
 import { type CollectionOptions, type CollectionReport, newTally } from './run.ts'
 import { collectStrays } from './strays.ts'
 import { collectUnlinked } from './unlinked.ts'
@@ -11,9 +13,11 @@ import { collectUploads } from './uploads.ts'
 export async function collect(options: CollectionOptions): Promise<CollectionReport> {
   const nowMs = options.store.clock()
   const run = { ...options, nowMs, cutoffMs: nowMs - options.graceMs, tally: newTally() }
+  if (!run.dryRun) await planBackup(run.store.db)
+  await collectOrphans(run)
   await collectLinks(run)
-  await collectUnlinked(run)
+  const removed = await unlessHeld(() => collectUnlinked(run))
   await collectUploads(run)
-  await collectStrays(run)
+  if (!(await unlessHeld(() => collectStrays(run))) || !removed) run.onHeld?.()
   return run.tally.report()
 }

@@ -10,10 +10,10 @@ export interface Collected {
 }
 
 /**
- * `links`: of repos, to blobs that no manifest of theirs needs; `blobs`: bytes that no repo has a link to any more; `uploads` that are
+ * `orphans`: resources that do not exist, of which other tables still have rows; `links`: of repos, to blobs that no manifest of theirs needs; `blobs`: bytes that no repo has a link to any more; `uploads` that are
  * over; `strays`: bytes that the database does not know, as a crash leaves them.
  */
-export const collectedKinds = ['links', 'blobs', 'uploads', 'strays'] as const
+export const collectedKinds = ['orphans', 'links', 'blobs', 'uploads', 'strays'] as const
 export type CollectedKind = (typeof collectedKinds)[number]
 
 export interface CollectionReport extends Readonly<Record<CollectedKind, Collected>> {
@@ -46,6 +46,8 @@ export interface CollectionOptions {
   /** Ends it after the batch that it is at. */
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: CollectionProgress) => void) | undefined
+  /** Called where a backup is running, so that stored bytes were not removed; the next collection removes them. */
+  readonly onHeld?: (() => void) | undefined
 }
 
 export interface CollectionRun extends CollectionOptions {
@@ -63,7 +65,7 @@ export interface Tally {
 export function newTally(): Tally {
   type Sum = { count: number; bytes: number }
   const sum = (): Sum => ({ count: 0, bytes: 0 })
-  const total = { links: sum(), blobs: sum(), uploads: sum(), strays: sum() }
+  const total = { orphans: sum(), links: sum(), blobs: sum(), uploads: sum(), strays: sum() }
   const organizations = new Map<string, { links: Sum; uploads: Sum }>()
   const add = (to: Sum, bytes: number) => {
     to.count++
@@ -78,6 +80,7 @@ export function newTally(): Tally {
       add(own[kind], bytes)
     },
     report: () => ({
+      orphans: { ...total.orphans },
       links: { ...total.links },
       blobs: { ...total.blobs },
       uploads: { ...total.uploads },

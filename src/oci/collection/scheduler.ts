@@ -1,6 +1,8 @@
 import type { BlobStore } from '../../blobs/store.ts'
 import { every } from '../../core/every.ts'
 import { limits } from '../../core/limits.ts'
+import { type Tracer, traceJob } from '../../core/tracer.ts'
+import { type Ballast, noBallast } from '../../storage/ballast.ts'
 import type { Store } from '../../storage/store.ts'
 import { planWork, takeWork, WorkLost } from '../run-rows.ts'
 import { collect } from './collect.ts'
@@ -16,11 +18,14 @@ export interface CollectionScheduler {
 export interface CollectionSchedulerOptions {
   readonly store: Pick<Store, 'db' | 'clock'>
   readonly blobs: BlobStore
+  /** Space that a full disk has for collecting. */
+  readonly ballast?: Ballast
   /** undefined: never. */
   readonly intervalMs: number | undefined
   readonly graceMs: number
   readonly pollMs?: number | undefined
   readonly leaseMs?: number | undefined
+  readonly tracer?: Tracer | undefined
   readonly onRun: (run: EndedCollection) => void
   readonly onError: (error: unknown) => void
 }
@@ -36,7 +41,14 @@ export type EndedCollection = {
 const JITTER = 0.05
 
 export function collectionScheduler(options: CollectionSchedulerOptions): CollectionScheduler {
-  const { store, intervalMs, leaseMs, onError, pollMs = limits.collectionPollMs } = options
+  const {
+    store,
+    intervalMs,
+    leaseMs,
+    onError,
+    pollMs = limits.collectionPollMs,
+    ballast = noBallast,
+  } = options
   if (intervalMs === undefined) return { stop: async () => {} }
   const { db, clock } = store
   const stopping = new AbortController()
@@ -44,14 +56,18 @@ export function collectionScheduler(options: CollectionSchedulerOptions): Collec
   let planned = false
 
   const look = async () => {
-    if (!planned) await planWork(db, 'collection', dueNext())
-    planned = true
-    const work = await takeWork({ db, clock, onError, leaseMs }, 'collection', { dueBy: clock() })
+    const work = await ballast.run(async () => {
+      if (!planned) await planWork(db, 'collection', dueNext())
+      planned = true
+      return takeWork({ db, clock, onError, leaseMs }, 'collection', { dueBy: clock() })
+    })
     if (work === undefined) return
     const startMs = performance.now()
     try {
       const signal = AbortSignal.any([stopping.signal, work.signal])
-      const report = await collect({ ...options, dryRun: false, mistrust: true, signal })
+      const report = await traceJob(options.tracer, 'job garbage-collection', () =>
+        ballast.run(() => collect({ ...options, dryRun: false, mistrust: true, signal })),
+      )
       await work.giveBack({ due_ms: dueNext(), succeeded_ms: clock() })
       options.onRun({ outcome: 'succeeded', report, durationMs: performance.now() - startMs })
     } catch (error) {

@@ -4,6 +4,7 @@ import { inTransaction } from '../../storage/db.ts'
 import { readLocation } from '../blob-locations.ts'
 import { rowsOf } from '../known-bytes.ts'
 import { holdBlob } from '../stored-blobs.ts'
+import { requireNoBackup } from './hold.ts'
 import { betweenBatches, type CollectionRun, ROWS_SEEN_AT_ONCE } from './run.ts'
 
 /**
@@ -98,8 +99,9 @@ async function withoutRow({ store }: CollectionRun, found: readonly Found[]): Pr
  * one that waited finds that it took too long (`blobKeepingMsMax`).
  */
 function isNobodys({ store, nowMs }: CollectionRun, digest: string, location: string): Promise<boolean> {
-  const { db } = store
+  const { db, clock } = store
   return inTransaction(db, async (tx) => {
+    await requireNoBackup(db, tx, clock())
     const { numInsertedOrUpdatedRows } = await tx
       .insertInto('blobs')
       .values({ digest, size: 0, location: '', created_ms: nowMs })

@@ -1,6 +1,7 @@
 import { type Db, inTransaction } from '../../storage/db.ts'
 import { deleteRows } from '../../storage/rows-at-once.ts'
 import { runInTransaction, runLongText, sqlText } from '../../storage/sql-text.ts'
+import { requireNoBackup } from './hold.ts'
 import { batches, betweenBatches, type CollectionRun, ROWS_SEEN_AT_ONCE } from './run.ts'
 
 /**
@@ -21,7 +22,7 @@ export async function collectUnlinked(run: CollectionRun): Promise<void> {
     seen += page.length
     const unlinked = page.filter((blob) => Number(blob.unlinked) === 1)
     for (const some of batches(unlinked)) {
-      const taken = dryRun ? some : await takeRows(store.db, some)
+      const taken = dryRun ? some : await takeRows(store, some)
       for (const { location, size } of taken) {
         if (!dryRun) await blobs.remove(location)
         tally.count('blobs', Number(size))
@@ -53,9 +54,13 @@ async function* pagesOfBlobs(db: Db, cutoffMs: number): AsyncGenerator<(Stored &
   }
 }
 
-async function takeRows(db: Db, candidates: readonly Stored[]): Promise<Stored[]> {
+async function takeRows(
+  { db, clock }: CollectionRun['store'],
+  candidates: readonly Stored[],
+): Promise<Stored[]> {
   const digests = candidates.map(({ digest }) => digest)
   return inTransaction(db, async (tx) => {
+    await requireNoBackup(db, tx, clock())
     const held = sqlText(db.engine)
     // As they are now: one that was stored anew meanwhile has another location.
     const rows = await runInTransaction<Stored>(

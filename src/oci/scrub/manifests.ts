@@ -1,6 +1,6 @@
 import type { ManifestRow } from '../../storage/tables.ts'
 import { type Algorithm, digestOf } from '../digests.ts'
-import { checkManifest, type Descriptor, type Needs, needsOf } from '../manifest-check.ts'
+import { checkManifest, type Descriptor, type Needs, needsOf, unbounded } from '../manifest-check.ts'
 import { type Finding, foundRepo } from './findings.ts'
 import type { ScrubOptions } from './run.ts'
 
@@ -79,7 +79,7 @@ async function problemsOf(options: ScrubOptions, row: ManifestRow): Promise<Prob
   if (content.length !== size) return damaged(`it has ${content.length} bytes, not ${size}`)
   let needs: Needs
   try {
-    needs = needsOf(checkManifest(content, row.media_type))
+    needs = needsOf(checkManifest(content, row.media_type, unbounded))
   } catch (error) {
     return damaged((error as Error).message)
   }

@@ -8,6 +8,7 @@ import type { Judge } from '../../trust/condition.ts'
 import type { KeySource } from '../../trust/key-set.ts'
 import type { SubjectClaims } from '../../trust/match.ts'
 import { relationshipOf } from '../../trust/relationship.ts'
+import type { IssuerKeys } from '../issuer-keys.ts'
 import { checkSubjectToken, readSubjectToken, type SubjectToken } from '../subject-token.ts'
 import { type AwsOptions, checkAwsCaller, checkAwsRequest, claimsOf, matchAwsCaller } from './aws.ts'
 import { type AwsRequest, readAwsRequest } from './aws-request.ts'
@@ -33,7 +34,7 @@ export interface AssumeOptions {
   readonly db: Db
   readonly clock: () => number
   /** The published keys of an issuer. */
-  readonly keysFor: (issuer: string) => KeySource
+  readonly keysFor: IssuerKeys['keysFor']
   /** What `aud` may ask for: the API's address, the registry's host. */
   readonly audiences: readonly string[]
   /** Our own address. */
@@ -131,7 +132,7 @@ async function assumeByAws(
     return undefined
   }
   judgeRelationship(relationship.case, true, judge)
-  const caller = await checkAwsCaller(mayBeSent ? request : undefined, aws, signal, judge)
+  const caller = await checkAwsCaller(mayBeSent ? request : undefined, row.root, aws, signal, judge)
   const claims = caller && claimsOf(request, caller, aws)
   if (claims !== undefined) progress.verified(claims)
   matchAwsCaller(relationship.value, caller, judge)
@@ -160,7 +161,7 @@ async function assumeByToken(
   const { clock } = options
   const isOwn = way.keys === undefined && claims.issuer === options.issuer
   if (judge(way.issuer(claims.issuer))) {
-    const keys = way.keys ?? (isOwn ? ownKeys(options.platform) : options.keysFor(claims.issuer))
+    const keys = way.keys ?? (isOwn ? ownKeys(options.platform) : options.keysFor(claims.issuer, row.root))
     await checkSubjectToken(attempt.token, subject, { keys, clock }, judge)
   } else {
     await checkSubjectToken(attempt.token, subject, { keys: nobody, clock }, (condition) =>

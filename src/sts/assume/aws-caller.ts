@@ -1,4 +1,5 @@
 import { type Outbound, type OutboundAnswer, OutboundError } from '../outbound.ts'
+import { parseUniqueJson } from '../unique-json.ts'
 import type { AwsRequest } from './aws-request.ts'
 
 /** Who signed a request, by the word of the AWS Security Token Service, which alone can check the signature. */
@@ -9,7 +10,7 @@ export interface AwsCaller {
 }
 
 export interface AwsSts {
-  readonly outbound: Pick<Outbound, 'send'>
+  readonly outbound: Pick<Outbound, 'share'>
   /** Address of the token service of AWS, without a slash at the end. */
   readonly endpoint: string
 }
@@ -27,13 +28,14 @@ export const headersNotPassedOn: readonly string[] = ['user-agent', 'accept-enco
 /** Sends a request on as it was signed. Fails closed: whatever is not the answer of a caller's identity is none (R15). */
 export async function askAwsSts(
   { outbound, endpoint }: AwsSts,
+  organization: string,
   { target, headers }: AwsRequest,
   signal: AbortSignal | undefined,
 ): Promise<AwsAnswer> {
   const passedOn = [...headers].filter(([name]) => !headersNotPassedOn.includes(name))
   let answer: OutboundAnswer
   try {
-    answer = await outbound.send(`${endpoint}${target}`, {
+    answer = await outbound.share(organization).send(`${endpoint}${target}`, {
       method: 'POST',
       headers: { accept: 'application/json', ...Object.fromEntries(passedOn) },
       body: '',
@@ -64,11 +66,8 @@ function isThrottling(text: string): boolean {
 }
 
 function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  const parsed = parseUniqueJson(text)
+  return 'value' in parsed ? parsed.value : undefined
 }
 
 function member(value: unknown, name: string): unknown {

@@ -110,11 +110,12 @@ export function checkAwsRequest(
 /** Who AWS says signed a request; undefined when that is not known. An undefined request may not be sent. */
 export async function checkAwsCaller(
   request: AwsRequest | undefined,
+  organization: string,
   options: AwsOptions,
   signal: AbortSignal | undefined,
   judge: Judge,
 ): Promise<AwsCaller | undefined> {
-  const answer = request && (await askAwsSts(options, request, signal))
+  const answer = request && (await askAwsSts(options, organization, request, signal))
   const caller = answer?.kind === 'caller' ? answer.caller : undefined
   const isUnavailable = answer?.kind === 'unavailable'
   judge({

@@ -1,3 +1,5 @@
+import { limits } from '../../core/limits.ts'
+import type { Uid } from '../../core/uid.ts'
 import type { IdentityRow } from '../../storage/tables.ts'
 import { mismatch, oneOfDetail, type SubjectClaims } from '../../trust/match.ts'
 import type { Way } from './way.ts'
@@ -19,11 +21,18 @@ export interface PeopleProvider {
 }
 
 export interface OrganizationProvider extends PeopleProvider {
-  readonly uid: string
-  /** uid of the organization that chose it. */
-  readonly organization: string
+  readonly uid: Uid
   /** The groups that a token of it says somebody is in; undefined when it holds something else than names. */
   groupsOf(payload: SubjectClaims['payload']): readonly string[] | undefined
+}
+
+/** The e-mail address that a provider states and says is verified (OpenID Connect Core 1.0 section 5.1); '' for none. */
+export function verifiedEmail({
+  email,
+  email_verified: verified,
+}: Readonly<Record<string, unknown>>): string {
+  const isVerified = verified === true || verified === 'true'
+  return isVerified && typeof email === 'string' && email.length <= limits.emailCharsMax ? email : ''
 }
 
 /** The ID token of a person who signed in here before, from the provider that they sign in with. */

@@ -19,8 +19,6 @@ import type { Way } from './way.ts'
 export interface Bounds extends Narrowing {
   /** Id of the session; undefined for tokens without one. */
   readonly session: string | undefined
-  /** uid of the one organization that the token holds in; undefined: in every one. */
-  readonly organization?: string | undefined
   /** What comes of the token is valid no longer. */
   readonly endsMs: number
 }

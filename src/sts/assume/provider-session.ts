@@ -4,7 +4,7 @@ import { inTransaction } from '../../storage/db.ts'
 import type { Store } from '../../storage/store.ts'
 import { beginSession } from '../sessions.ts'
 import type { Assumed } from './assume.ts'
-import type { OrganizationProvider } from './person.ts'
+import { type OrganizationProvider, verifiedEmail } from './person.ts'
 
 /**
  * The session of a person who came with an ID token of an organization's provider. Its token ends with it, so deleting the provider
@@ -20,7 +20,7 @@ export async function beginProviderSession(
     beginSession(store, tx, {
       identity,
       method: 'provider',
-      provider: provider.uid,
+      voucher: { kind: 'organization', provider: provider.uid, email: verifiedEmail(claims.payload) },
       groups: provider.groupsOf(claims.payload) ?? [],
       kind: 'client',
       client: 'token exchange',

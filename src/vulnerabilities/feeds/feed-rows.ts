@@ -13,14 +13,19 @@ import type { AdvisoryFeedRow } from '../../storage/tables.ts'
 /** A feed that this run has. */
 export type TakenFeed = AdvisoryFeedRow & { readonly runner: string }
 
-/** uids of feeds that are to be read and that no run has. */
-export async function dueFeeds({ kysely }: Db, now: number, max: number): Promise<string[]> {
+/** uids of feeds that are to be read and that no run has. `except`: organizations whose feeds are left out. */
+export async function dueFeeds(
+  { kysely }: Db,
+  now: number,
+  { max, except }: { readonly max: number; readonly except: readonly string[] },
+): Promise<string[]> {
   const rows = await kysely
     .selectFrom('advisory_feeds')
     .select('uid')
     .where('paused', '=', 0)
     .where('due_ms', '<=', now)
     .where('lease_ms', '<=', now)
+    .$if(except.length > 0, (query) => query.where('root', 'not in', [...except]))
     .orderBy('due_ms')
     .limit(max)
     .execute()

@@ -3,6 +3,8 @@ import { ImportCountsSchema } from '#gen/berth/vulnerabilities/v1/feeds_pb.js'
 import { ApiError } from '../../core/errors.ts'
 import { every } from '../../core/every.ts'
 import { limits } from '../../core/limits.ts'
+import { type Tracer, traceJob } from '../../core/tracer.ts'
+import { rootOf } from '../../core/uid.ts'
 import type { Reader } from '../../storage/db.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Outbound } from '../../sts/outbound.ts'
@@ -29,6 +31,7 @@ export interface FeedSchedulerOptions {
   readonly bounds?: DownloadLimits
   readonly pollMs?: number | undefined
   readonly leaseMs?: number | undefined
+  readonly tracer?: Tracer | undefined
   /** Hears what every run came to. */
   readonly onRun: (run: EndedRun) => void
   /** Hears what no feed is to blame for. */
@@ -48,17 +51,22 @@ export function feedScheduler(options: FeedSchedulerOptions): FeedScheduler {
   const { pollMs = limits.feedPollMs, leaseMs = limits.feedLeaseMs } = options
   const { db, clock } = store
   const stopping = new AbortController()
-  const running = new Set<Promise<void>>()
+  /** By run: the organization of its feed. */
+  const running = new Map<Promise<void>, string>()
+  const isFull = (organization: string) =>
+    [...running.values()].filter((one) => one === organization).length >= limits.feedsAtOncePerOrganizationMax
 
   const look = async () => {
     const free = limits.feedsAtOnceMax - running.size
     if (free <= 0) return
-    for (const uid of await dueFeeds(db, clock(), free)) {
+    const full = [...new Set(running.values())].filter(isFull)
+    for (const uid of await dueFeeds(db, clock(), { max: free, except: full })) {
       if (stopping.signal.aborted) return
+      if (isFull(rootOf(uid))) continue
       const feed = await takeFeed(db, uid, clock(), leaseMs)
       if (feed === undefined) continue
       const work = run(feed).catch((error: unknown) => onError(error, uid))
-      running.add(work)
+      running.set(work, rootOf(uid))
       void work.finally(() => running.delete(work))
     }
   }
@@ -73,7 +81,7 @@ export function feedScheduler(options: FeedSchedulerOptions): FeedScheduler {
     }
     const keeping = every(leaseMs / 3, keep, (error) => onError(error, feed.uid))
     try {
-      await attempt(feed, summary, signal)
+      await traceJob(options.tracer, 'job advisory-feed', () => attempt(feed, summary, signal))
     } finally {
       await keeping.stop()
     }
@@ -132,7 +140,7 @@ export function feedScheduler(options: FeedSchedulerOptions): FeedScheduler {
     async stop() {
       stopping.abort(new Stopped())
       await looking.stop()
-      await Promise.all(running)
+      await Promise.all(running.keys())
     },
   }
 }

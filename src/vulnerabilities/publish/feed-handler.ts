@@ -1,17 +1,23 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { create, type DescMethod } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
 import {
   AdvisoryPublicationsService,
   GetAdvisoryPublicationRequestSchema,
 } from '#gen/berth/vulnerabilities/v1/publications_pb.js'
-import type { Dispatch, Incoming } from '../../core/call.ts'
 import { ApiError, Code } from '../../core/errors.ts'
 import { lists } from '../../core/etag.ts'
 import { limits } from '../../core/limits.ts'
 import { parseUid, type Uid } from '../../core/uid.ts'
-import { commonHeaders, errorReply, RestCall, type RestOptions, told } from '../../gateway/rest.ts'
+import type { RequestPipeline } from '../../gateway/dispatch.ts'
+import {
+  commonHeaders,
+  errorReply,
+  RestCall,
+  type RestOptions,
+  withReplyHeaders,
+} from '../../gateway/rest.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../../http.ts'
 import type { Store } from '../../storage/store.ts'
 import { type FeedState, feedState } from './feed-state.ts'
@@ -26,12 +32,11 @@ import { byAdvisoryId, hasArtifact, hasRecord } from './read-advisories.ts'
  */
 export const FEEDS_PATH = '/vulnerabilities/feeds/'
 
-export interface FeedHandlerOptions extends Pick<RestOptions, 'errorDomain' | 'log'> {
+export interface FeedHandlerOptions
+  extends Pick<RestOptions, 'errorDomain' | 'log'>,
+    Pick<RequestPipeline, 'authorizeHeaders' | 'admit'> {
   readonly store: Pick<Store, 'db' | 'clock'>
   readonly feeds: Feeds
-  readonly dispatch: Dispatch
-  /** Counts a request for its address; throws code 8. */
-  readonly admit: (method: DescMethod, incoming: Incoming) => Promise<void> | undefined
   readonly baseUrl: string
 }
 
@@ -50,7 +55,7 @@ type Asked = { readonly group: Uid; readonly path: string } & (
 )
 
 export function feedHandler(options: FeedHandlerOptions): HttpHandler {
-  const { store, dispatch, admit } = options
+  const { store, authorizeHeaders, admit } = options
   return async (request) => {
     const incoming = new RestCall(request)
     try {
@@ -59,12 +64,14 @@ export function feedHandler(options: FeedHandlerOptions): HttpHandler {
       await admit(method, incoming)
       const state = await feedState(store.db.kysely, asked.group)
       const isPublic = state?.publicThrough !== undefined
-      if (!isPublic)
-        await dispatch(method, create(GetAdvisoryPublicationRequestSchema, { uid: asked.group }), incoming)
+      if (!isPublic) {
+        const call = await authorizeHeaders(method, incoming, asked.group)
+        await call(create(GetAdvisoryPublicationRequestSchema, { uid: asked.group }))
+      }
       if (state === undefined) throw nothingThere()
-      return told(await answer(options, request, { asked, state, isPublic }), incoming)
+      return withReplyHeaders(await answer(options, request, { asked, state, isPublic }), incoming)
     } catch (error) {
-      return told(errorReply(error, request, options), incoming)
+      return withReplyHeaders(errorReply(error, request, options), incoming)
     }
   }
 }

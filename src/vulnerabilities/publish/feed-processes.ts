@@ -43,6 +43,7 @@ function lane() {
   const worker = workerProcess<MakingRequest, boolean>(new URL('./feed-process.ts', import.meta.url), {
     msMax: limits.feedMakingMsMax,
     memoryMib: limits.feedMakingMemoryMib,
+    idleMs: limits.workerProcessIdleMs,
   })
   let waiting = 0
   return {

@@ -1,5 +1,6 @@
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
+import { runForAll } from '../../core/request-context.ts'
 import type { BodyStream } from '../../http.ts'
 import type { Drafts, FeedFiles, StoredFeed } from './feed-files.ts'
 import type { FeedProcesses } from './feed-processes.ts'
@@ -51,7 +52,7 @@ export function publishedFeeds({ files, processes, waitMs = WAIT_MS }: FeedsOpti
   const makingOf = (name: string, request: FeedRequest): Promise<Making> => {
     const running = makings.get(name)
     if (running !== undefined) return running
-    const begun = begin(name, request)
+    const begun = runForAll(() => begin(name, request))
     makings.set(name, begun)
     const end = () => void makings.delete(name)
     begun.then(({ made }) => made.then(end, end), end)

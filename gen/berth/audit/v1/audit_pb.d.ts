@@ -69,7 +69,7 @@ export declare type AuditEvent = Message<"berth.audit.v1.AuditEvent"> & {
   reason: string;
 
   /**
-   * The `x-request-id` of the answer; empty for the operator's own commands.
+   * The `x-request-id` of the response, which the client may have chosen; empty for the operator's own commands.
    *
    * @generated from field: string request_id = 8;
    */

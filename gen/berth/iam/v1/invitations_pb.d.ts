@@ -58,7 +58,11 @@ export declare const AcceptGroupInviteResponseSchema: GenMessage<AcceptGroupInvi
  */
 export declare const InvitationsService: GenService<{
   /**
-   * Accepts an invite: the caller's own identity gets the role of the invite at its group. A code that
+   * Accepts an invite: the caller's own identity gets the role of the invite at its group. A caller who
+   * signed in through an organization's identity provider has the role through this provider only, and the
+   * binding shows it in `accepted_through`; a binding that did not count for this provider counts afterwards.
+   * An invite for an e-mail address needs an address that is verified by a local account, by a provider of
+   * the operator, or by an identity provider of the organization of the invite. A code that
    * is wrong, expired, used up or meant for another e-mail address is NOT_FOUND, without saying which,
    * and so is one of another organization than the caller's identity belongs to. A role that the caller
    * holds there already is ALREADY_EXISTS, and a role that is gone FAILED_PRECONDITION, type

@@ -67,9 +67,10 @@ export declare type RepoPolicy = Message<"berth.registry.v1.RepoPolicy"> & {
 export declare const RepoPolicySchema: GenMessage<RepoPolicy>;
 
 /**
- * Tags that can be made, and then neither moved nor deleted, whoever asks; nor are manifests deleted that
- * they point at. Deleting the tag or the manifest is FAILED_PRECONDITION, type TAG_IMMUTABLE. Pushing what
- * a tag points at already moves nothing. The repo itself can be deleted with them.
+ * Tags that can be created, and then neither moved nor deleted by any caller. The manifests that they point
+ * at cannot be deleted either. Such an attempt fails with FAILED_PRECONDITION, type TAG_IMMUTABLE. Pushing
+ * the digest that a tag already points at changes nothing. A caller with `repo_policies.update` can change
+ * the policy, and can delete or rename the repo.
  *
  * @generated from message berth.registry.v1.ImmutableTags
  */
@@ -443,9 +444,8 @@ export declare const RepoPoliciesService: GenService<{
     output: typeof RepoPolicySchema;
   },
   /**
-   * Changes the policy of a repo. Rules of retention that are enabled delete tags and manifests, so that
-   * whoever enables or changes them, or changes which tags are immutable while they are enabled, needs
-   * `tag.delete` and `manifest.delete` too.
+   * Changes the policy of a repo. Enabling retention, and changing its rules or the immutable tags while it
+   * is enabled, deletes tags and manifests, and requires `tag.delete` and `manifest.delete` too.
    *
    * @generated from rpc berth.registry.v1.RepoPoliciesService.UpdateRepoPolicy
    */

@@ -300,7 +300,8 @@ export declare const Auth: GenService<{
   },
   /**
    * Makes the identity of somebody who signs in elsewhere. The bearer value is their ID token, of a
-   * provider that people sign in with here; UNAUTHENTICATED for any other. Somebody who is known already
+   * provider that people sign in with here; UNAUTHENTICATED for any other, and where several identity
+   * providers of organizations have its issuer and client. Somebody who is known already
    * stays as they are. With the code of an invite they also join its group; a code that is wrong,
    * expired, used up or meant for another e-mail address is NOT_FOUND, and then nothing is made at all.
    *
@@ -325,7 +326,8 @@ export declare const Auth: GenService<{
   /**
    * Deletes the caller's own identity with all its role bindings, its sessions, and the account and
    * passkeys by which they sign in here. PERMISSION_DENIED for anybody else's identity, for one that
-   * belongs to a group, and for a token that is narrowed; FAILED_PRECONDITION, type RESOURCE_IN_USE, for
+   * belongs to a group, for a token that is narrowed, and for a sign-in through an organization's identity
+   * provider that did not register the caller; FAILED_PRECONDITION, type RESOURCE_IN_USE, for
    * an identity that administers this platform.
    *
    * @generated from rpc chainguard.platform.auth.Auth.Delete

@@ -392,6 +392,7 @@ export declare const Groups: GenService<{
   },
   /**
    * Replaces a group. Fields that are left out get their zero value; what only the server sets stays.
+   * Renaming a group that contains repos with policies, at any depth, requires CAP_REPO_POLICIES_UPDATE too.
    *
    * @generated from rpc chainguard.platform.iam.Groups.Update
    */

@@ -2335,7 +2335,8 @@ export declare const Registry: GenService<{
   },
   /**
    * Replaces a repo and returns it as it is afterwards; what is left out becomes empty. Some fields
-   * are for the operator alone, and changing one of them without that right is PERMISSION_DENIED.
+   * are for the operator alone, and changing one of them without that right is PERMISSION_DENIED. Renaming
+   * a repo that has a policy requires CAP_REPO_POLICIES_UPDATE too.
    *
    * @generated from rpc chainguard.platform.registry.Registry.UpdateRepo
    */
@@ -2356,7 +2357,8 @@ export declare const Registry: GenService<{
     output: typeof RepoListSchema;
   },
   /**
-   * Deletes a repo that has no tags. Fails with NOT_FOUND when the repo is already gone.
+   * Deletes a repo that has no tags. Fails with NOT_FOUND when the repo is already gone. Deleting a repo
+   * that has a policy requires CAP_REPO_POLICIES_UPDATE too.
    *
    * @generated from rpc chainguard.platform.registry.Registry.DeleteRepo
    */

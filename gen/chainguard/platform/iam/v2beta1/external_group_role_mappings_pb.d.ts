@@ -307,7 +307,8 @@ export declare const ExternalGroupRoleMappingsService: GenService<{
   },
   /**
    * Creates a mapping under an identity provider. Needs the right to bind roles too, and fails with
-   * PERMISSION_DENIED when the role holds a capability that the caller does not hold at the scope.
+   * PERMISSION_DENIED when the role, or a person of the provider's issuer in the organization, holds a
+   * capability that the caller does not hold there.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.ExternalGroupRoleMappingsService.CreateExternalGroupRoleMapping
    */

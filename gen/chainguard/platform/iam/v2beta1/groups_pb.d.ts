@@ -536,7 +536,8 @@ export declare const GroupsService: GenService<{
     output: typeof GroupSchema;
   },
   /**
-   * Changes a group and returns it as it is afterwards. A group cannot be moved to another parent.
+   * Changes a group and returns it as it is afterwards. A group cannot be moved to another parent. Renaming
+   * a group that contains repos with policies, at any depth, requires CAP_REPO_POLICIES_UPDATE too.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.GroupsService.UpdateGroup
    */
@@ -546,7 +547,8 @@ export declare const GroupsService: GenService<{
     output: typeof GroupSchema;
   },
   /**
-   * Finds the verified organization that is named after the domain of the caller's e-mail address.
+   * Finds the verified organization that is named after the domain of the caller's e-mail address. An
+   * address that an organization's identity provider verified finds this organization only.
    * Fails with the same NOT_FOUND whether none matches, the domain is blocked, or the caller's sign-in
    * is not trusted for this.
    *

@@ -83,6 +83,30 @@ export declare type IdentityProvider = Message<"chainguard.platform.iam.v2beta1.
    * @generated from field: chainguard.platform.iam.v2beta1.IdentityProvider.SCIM scim = 21;
    */
   scim?: IdentityProvider_SCIM | undefined;
+
+  /**
+   * Which redirect URI sign-ins through this provider use. A new provider always has CALLBACK_OWN. An
+   * update can change CALLBACK_SHARED to CALLBACK_OWN; the other direction is refused. Unset keeps the
+   * stored value. A change of the issuer changes it to CALLBACK_OWN.
+   *
+   * @generated from field: chainguard.platform.iam.v2beta1.IdentityProvider.Callback callback = 1000;
+   */
+  callback: IdentityProvider_Callback;
+
+  /**
+   * The provider's own redirect URI, to be registered at the provider exactly as it is here.
+   *
+   * @generated from field: string redirect_uri = 1001;
+   */
+  redirectUri: string;
+
+  /**
+   * Why sign-in through this provider is refused, and what to do. Empty if it is not refused. Reported
+   * by GetIdentityProvider only.
+   *
+   * @generated from field: string sign_in_problem = 1002;
+   */
+  signInProblem: string;
 };
 
 /**
@@ -299,6 +323,40 @@ export enum IdentityProvider_SCIM_CredentialState {
  * Describes the enum chainguard.platform.iam.v2beta1.IdentityProvider.SCIM.CredentialState.
  */
 export declare const IdentityProvider_SCIM_CredentialStateSchema: GenEnum<IdentityProvider_SCIM_CredentialState>;
+
+/**
+ * Redirect URIs that a provider can use.
+ *
+ * @generated from enum chainguard.platform.iam.v2beta1.IdentityProvider.Callback
+ */
+export enum IdentityProvider_Callback {
+  /**
+   * In requests: the stored value, or CALLBACK_OWN for a new provider.
+   *
+   * @generated from enum value: CALLBACK_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The provider's own, `redirect_uri`.
+   *
+   * @generated from enum value: CALLBACK_OWN = 1;
+   */
+  OWN = 1,
+
+  /**
+   * `/oauth/callback`, which providers shared in Berth 0.6 and earlier. Sign-in is refused unless the
+   * provider's discovery document sets `authorization_response_iss_parameter_supported` (RFC 9207).
+   *
+   * @generated from enum value: CALLBACK_SHARED = 2;
+   */
+  SHARED = 2,
+}
+
+/**
+ * Describes the enum chainguard.platform.iam.v2beta1.IdentityProvider.Callback.
+ */
+export declare const IdentityProvider_CallbackSchema: GenEnum<IdentityProvider_Callback>;
 
 /**
  * Request of ListIdentityProviders. Filters that are set must all hold.
@@ -854,7 +912,8 @@ export declare const IdentityProvidersService: GenService<{
   },
   /**
    * Creates a provider in an organization. Needs the right to bind roles too, because everyone who
-   * signs in through it is given its default role.
+   * signs in through it is given its default role. Fails with PERMISSION_DENIED when this role, or a person
+   * of the issuer in the organization, holds a capability that the caller does not hold there.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.IdentityProvidersService.CreateIdentityProvider
    */
@@ -864,8 +923,8 @@ export declare const IdentityProvidersService: GenService<{
     output: typeof IdentityProviderSchema;
   },
   /**
-   * Changes a provider and returns it as it is afterwards. Needs the right to bind roles too, as
-   * CreateIdentityProvider does.
+   * Changes a provider and returns it as it is afterwards. Needs the right to bind roles too, and fails as
+   * CreateIdentityProvider does. Another issuer or client ends the sessions that came through the provider.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.IdentityProvidersService.UpdateIdentityProvider
    */

@@ -66,6 +66,16 @@ export declare type RoleBinding = Message<"chainguard.platform.iam.v2beta1.RoleB
    * @generated from field: string role_uid = 7;
    */
   roleUid: string;
+
+  /**
+   * Identity provider of an organization through which the identity accepted the binding. A sign-in through
+   * an identity provider of another organization has the role only if it is this provider. Unset for
+   * bindings that an administrator created, that were accepted with a local account or through a
+   * provider of the operator, or that are older than version 0.7.
+   *
+   * @generated from field: chainguard.platform.iam.v2beta1.RoleBindingProvider accepted_through = 1000;
+   */
+  acceptedThrough?: RoleBindingProvider | undefined;
 };
 
 /**
@@ -73,6 +83,40 @@ export declare type RoleBinding = Message<"chainguard.platform.iam.v2beta1.RoleB
  * Use `create(RoleBindingSchema)` to create a new message.
  */
 export declare const RoleBindingSchema: GenMessage<RoleBinding>;
+
+/**
+ * What a binding shows of the identity provider through which it was accepted.
+ *
+ * @generated from message chainguard.platform.iam.v2beta1.RoleBindingProvider
+ */
+export declare type RoleBindingProvider = Message<"chainguard.platform.iam.v2beta1.RoleBindingProvider"> & {
+  /**
+   * UID of the identity provider. Its root is the organization of the provider.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * Name of the identity provider; empty if the provider was deleted.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Issuer of the identity provider; empty if the provider was deleted.
+   *
+   * @generated from field: string issuer = 3;
+   */
+  issuer: string;
+};
+
+/**
+ * Describes the message chainguard.platform.iam.v2beta1.RoleBindingProvider.
+ * Use `create(RoleBindingProviderSchema)` to create a new message.
+ */
+export declare const RoleBindingProviderSchema: GenMessage<RoleBindingProvider>;
 
 /**
  * What a binding shows of its identity.

@@ -829,7 +829,8 @@ export declare const ReposService: GenService<{
   },
   /**
    * Changes a repo and returns it as it is afterwards. Some fields are for the operator alone, and
-   * changing one of them without that right is PERMISSION_DENIED.
+   * changing one of them without that right is PERMISSION_DENIED. Renaming a repo that has a policy requires
+   * CAP_REPO_POLICIES_UPDATE too.
    *
    * @generated from rpc chainguard.platform.registry.v2beta1.ReposService.UpdateRepo
    */
@@ -840,7 +841,8 @@ export declare const ReposService: GenService<{
   },
   /**
    * Removes a repo. Fails with FAILED_PRECONDITION (`RESOURCE_NOT_EMPTY`) while it has tags, and with
-   * NOT_FOUND when it is already gone.
+   * NOT_FOUND when it is already gone. Deleting a repo that has a policy requires CAP_REPO_POLICIES_UPDATE
+   * too, and deletes the tags that the policy makes immutable if no other tags are left.
    *
    * @generated from rpc chainguard.platform.registry.v2beta1.ReposService.DeleteRepo
    */

@@ -1,0 +1,253 @@
+import { createHash } from 'node:crypto'
+import { FewAtOnce } from '../blobs/few-at-once.ts'
+import { type BlobStore, MissingBytes } from '../blobs/store.ts'
+import { limits } from '../core/limits.ts'
+import type { MasterKey } from '../core/sealed.ts'
+import { MASTER_KEY_CHECK, SetupError } from '../installation.ts'
+import { type TakenWork, takeWork } from '../oci/run-rows.ts'
+import { tablesOf } from '../storage/catalog.ts'
+import type { Db } from '../storage/db.ts'
+import { migrationsOf, unknownMigrations } from '../storage/migrate.ts'
+import { readSetting } from '../storage/settings.ts'
+import { openSnapshot, type Snapshot } from '../storage/snapshot.ts'
+import { readUnfinishedRestore } from '../storage/unfinished-restore.ts'
+import type { Destination } from './destination.ts'
+import { FORMAT, type Manifest, type StoredTable } from './manifest.ts'
+import { newBackupId, openOwnRepository, type Repository } from './repository.ts'
+import { packRows } from './rows.ts'
+import { sealKey } from './sealed-key.ts'
+
+/**
+ * Backs up an installation while it serves: all tables in one snapshot, then the bytes of images that the snapshot refers to. While
+ * it runs, collections remove no stored bytes (oci/collection/hold.ts).
+ */
+
+export interface BackupOptions {
+  readonly db: Db
+  readonly clock: () => number
+  readonly blobs: BlobStore
+  readonly destination: Destination
+  /** Of this program. */
+  readonly version: string
+  /** Undefined leaves the master key out. */
+  readonly key: { readonly masterKey: MasterKey; readonly passphrase: string } | undefined
+  readonly signal: AbortSignal
+  readonly onProgress: (progress: BackupProgress) => void
+  readonly onError: (error: unknown) => void
+}
+
+export type BackupProgress =
+  | { readonly step: 'tables'; readonly table: string }
+  | { readonly step: 'blobs'; readonly bytes: number; readonly bytesInAll: number }
+
+export async function backUp(options: BackupOptions): Promise<Manifest> {
+  const { db, destination } = options
+  const check = await requireComplete(db)
+  const run = async (work: TakenWork) => {
+    const repository = await openOwnRepository(destination, installationOf(check))
+    await repository.removeUnfinished()
+    for (const backup of await repository.list())
+      if (backup.manifest === undefined) await repository.remove(backup)
+    const signal = AbortSignal.any([options.signal, work.signal])
+    return await write({ ...options, signal }, repository, check)
+  }
+  return asOnlyBackup(options, run, { isBackup: true })
+}
+
+/** The proof of the master key. Throws a SetupError for a database that cannot be backed up. */
+export async function requireComplete(db: Db): Promise<string> {
+  const unfinished = await readUnfinishedRestore(db)
+  if (unfinished !== undefined)
+    throw new SetupError(
+      'a restore into this installation is not finished: finish it with berth admin restore first',
+    )
+  const migrations = await migrationsOf(db)
+  if (migrations.length === 0) throw new SetupError('the database is empty: there is nothing to back up')
+  const [unknown] = unknownMigrations(migrations)
+  if (unknown !== undefined)
+    throw new SetupError(
+      `the database is from a newer version of Berth (${unknown}): use that version to back it up`,
+    )
+  if (!migrations.includes(FIRST_WITH_IMAGES))
+    throw new SetupError('the database is from a version without a registry: run berth migrate first')
+  const check = await readSetting(db.kysely, MASTER_KEY_CHECK)
+  if (check === undefined) throw new SetupError('the database has no master key yet: start berth serve once')
+  return check
+}
+
+const FIRST_WITH_IMAGES = '0007-registry'
+
+/** Runs `work` while no other backup of the installation runs, and no blob is removed. `isBackup`: its success is the time of the last backup. */
+export async function asOnlyBackup<T>(
+  { db, clock, onError }: Pick<BackupOptions, 'db' | 'clock' | 'onError'>,
+  work: (taken: TakenWork) => Promise<T>,
+  { isBackup = false }: { readonly isBackup?: boolean } = {},
+): Promise<T> {
+  const taken = await takeWork({ db, clock, onError }, 'backup')
+  if (taken === undefined)
+    throw new SetupError(
+      `another backup of this installation is running, or ended without notice less than ${limits.registryRunLeaseMs / 1000} seconds ago: try again later`,
+    )
+  try {
+    const result = await work(taken)
+    await taken.giveBack(isBackup ? { succeeded_ms: clock() } : {})
+    return result
+  } catch (error) {
+    await taken.giveBack()
+    throw error
+  }
+}
+
+/** Names an installation without a secret: what backups of the same one have in common. */
+function installationOf(masterKeyCheck: string): string {
+  return createHash('sha256').update(masterKeyCheck).digest('hex').slice(0, 16)
+}
+
+async function write(options: BackupOptions, repository: Repository, check: string): Promise<Manifest> {
+  const { db, clock, key, version } = options
+  if (db.source === undefined) throw new SetupError('this database cannot be backed up: it is in memory')
+  const [id, snapshotMs] = [newBackupId(clock()), clock()]
+  const snapshot = await openSnapshot(db.source)
+  const { tables, migrations, wanted } = await writeTables(options, repository, id, snapshot).finally(() =>
+    snapshot.close(),
+  )
+  const { blobs, damaged } = await writeBlobs(options, repository, wanted)
+  const manifest: Manifest = {
+    format: FORMAT,
+    id,
+    version,
+    engine: db.engine,
+    snapshotTime: new Date(snapshotMs).toISOString(),
+    completeTime: new Date(clock()).toISOString(),
+    migrations,
+    masterKeyCheck: check,
+    ...(key && { masterKey: await sealKey(key.masterKey, key.passphrase, id) }),
+    tables,
+    blobs,
+    damaged,
+  }
+  options.signal.throwIfAborted()
+  await repository.complete(manifest)
+  return manifest
+}
+
+/** Uploads that are in progress have no bytes in a backup: their clients start anew. */
+const withoutRows = new Set(['uploads'])
+
+async function writeTables(
+  { signal, onProgress }: BackupOptions,
+  repository: Repository,
+  id: string,
+  snapshot: Snapshot,
+): Promise<Pick<Manifest, 'tables' | 'migrations'> & { readonly wanted: readonly WantedBlob[] }> {
+  const tables: StoredTable[] = []
+  for (const table of await tablesOf(snapshot)) {
+    const { name, columns } = table
+    onProgress({ step: 'tables', table: name })
+    let rows = 0
+    async function* counted() {
+      if (withoutRows.has(name)) return
+      const text = `select ${columns.map((column) => `"${column.name}"`).join(', ')} from "${name}"`
+      for await (const batch of snapshot.batches(text)) {
+        signal.throwIfAborted()
+        rows += batch.length
+        yield batch
+      }
+    }
+    const file = await repository.write(id, `${name}.jsonl.gz`, packRows(counted(), columns))
+    tables.push({ ...table, rows, ...file })
+  }
+  const migrations = await snapshot.read<{ name: string }>('select name from migrations order by name', [])
+  return {
+    tables,
+    migrations: migrations.map(({ name }) => name),
+    wanted: await snapshot.read<WantedBlob>('select digest, size, location from blobs order by digest', []),
+  }
+}
+
+interface WantedBlob {
+  readonly digest: string
+  readonly size: number
+  readonly location: string
+}
+
+async function writeBlobs(
+  options: BackupOptions,
+  repository: Repository,
+  wanted: readonly WantedBlob[],
+): Promise<Pick<Manifest, 'blobs' | 'damaged'>> {
+  const { signal, onProgress } = options
+  const stored = await repository.blobs()
+  const missing = wanted.filter(({ digest, size }) => stored.get(digest) !== Number(size))
+  const bytesInAll = sumOf(missing)
+  const damaged = new Set<string>()
+  let bytes = 0
+  const copying = new FewAtOnce(limits.backupBlobsAtOnce)
+  try {
+    for (const blob of missing) {
+      signal.throwIfAborted()
+      await copying.begin(async (calledOff) => {
+        const read = (some: number) => {
+          signal.throwIfAborted()
+          calledOff.throwIfAborted()
+          bytes += some
+          onProgress({ step: 'blobs', bytes, bytesInAll })
+        }
+        if (!(await copyBlob(options, repository, blob, read))) damaged.add(blob.digest)
+      })
+    }
+    await copying.end()
+  } catch (error) {
+    await copying.callOff()
+    throw error
+  }
+  const added = missing.filter(({ digest }) => !damaged.has(digest))
+  const whole = wanted.filter(({ digest }) => !damaged.has(digest))
+  return {
+    blobs: {
+      count: whole.length,
+      bytes: sumOf(whole),
+      added: { count: added.length, bytes: sumOf(added) },
+    },
+    damaged: [...damaged].sort(),
+  }
+}
+
+/** False for a blob that is missing or damaged in the installation. */
+async function copyBlob(
+  { db, blobs }: BackupOptions,
+  repository: Repository,
+  { digest, size, location }: WantedBlob,
+  onRead: (bytes: number) => void,
+): Promise<boolean> {
+  async function* bytesAt(place: string) {
+    for await (const piece of blobs.read(place, { start: 0, end: Number(size) })) {
+      onRead(piece.length)
+      yield piece
+    }
+  }
+  try {
+    return await repository.writeBlob(digest, bytesAt(location))
+  } catch (error) {
+    if (!(error instanceof MissingBytes)) throw error
+  }
+  const now = await db.kysely
+    .selectFrom('blobs')
+    .select('location')
+    .where('digest', '=', digest)
+    .executeTakeFirst()
+  if (now === undefined)
+    throw new SetupError(
+      `${digest} was removed while the backup was running, by a node of an older version, or because the backup was suspended: run the backup again`,
+    )
+  if (now.location === location) return false
+  // It was pushed anew, as a scrub that repairs lets it be.
+  return repository.writeBlob(digest, bytesAt(now.location)).catch((error: unknown) => {
+    if (error instanceof MissingBytes) return false
+    throw error
+  })
+}
+
+function sumOf(blobs: readonly Pick<WantedBlob, 'size'>[]): number {
+  return blobs.reduce((sum, { size }) => sum + Number(size), 0)
+}

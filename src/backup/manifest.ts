@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto'
+import { SetupError } from '../installation.ts'
+import type { Table } from '../storage/catalog.ts'
+import type { Engine } from '../storage/db.ts'
+import type { SealedKey } from './sealed-key.ts'
+
+/** The manifest of a backup: what it consists of, written after everything else. A backup without one is not complete. */
+
+/** Raised when an older version could not restore what this one writes. */
+export const FORMAT = 1
+
+export interface StoredFile {
+  /** In the repository. */
+  readonly file: string
+  readonly bytes: number
+  /** Hexadecimal, of the file as it is stored. */
+  readonly sha256: string
+}
+
+export interface StoredTable extends Table, StoredFile {
+  readonly rows: number
+}
+
+export interface Manifest {
+  readonly format: typeof FORMAT
+  readonly id: string
+  /** Of the program that wrote it. */
+  readonly version: string
+  /** Of the installation. A backup can be restored on either engine. */
+  readonly engine: Engine
+  /** RFC 3339: when the snapshot was taken, and when the backup was complete. */
+  readonly snapshotTime: string
+  readonly completeTime: string
+  readonly migrations: readonly string[]
+  /** The proof of the master key that the database contains. */
+  readonly masterKeyCheck: string
+  /** Absent where it was left out. */
+  readonly masterKey?: SealedKey
+  readonly tables: readonly StoredTable[]
+  /** Bytes of images. `added`: those that no earlier backup had stored. */
+  readonly blobs: { readonly count: number; readonly bytes: number; readonly added: Added }
+  /** Digests of blobs that were missing or damaged in the installation. */
+  readonly damaged: readonly string[]
+}
+
+export interface Added {
+  readonly count: number
+  readonly bytes: number
+}
+
+/** With its own checksum. */
+export function writeManifest(manifest: Manifest): Uint8Array {
+  return Buffer.from(`${JSON.stringify({ manifest, sha256: sumOf(manifest) })}\n`)
+}
+
+/** Throws a SetupError that names the file. */
+export function readManifest(bytes: Uint8Array, file: string): Manifest {
+  let read: { readonly manifest?: Manifest; readonly sha256?: unknown }
+  try {
+    read = JSON.parse(Buffer.from(bytes).toString())
+  } catch {
+    throw new SetupError(`${file} is damaged: it is not JSON`)
+  }
+  const { manifest, sha256 } = read
+  if (manifest !== undefined && Number(manifest.format) > FORMAT)
+    throw new SetupError(
+      `${file} has format ${manifest.format}, and this version of Berth reads format ${FORMAT}: use Berth ${manifest.version} or newer`,
+    )
+  if (manifest?.format !== FORMAT || sha256 !== sumOf(manifest))
+    throw new SetupError(`${file} is damaged: its checksum is not that of its content`)
+  return manifest
+}
+
+function sumOf(manifest: Manifest): string {
+  return createHash('sha256').update(JSON.stringify(manifest)).digest('hex')
+}

@@ -1,0 +1,32 @@
+import { spanOver, type Tracer } from '../core/tracer.ts'
+import type { BlobStore } from './store.ts'
+
+/** A store whose operations have spans, which name no blob, repo or key. */
+export function tracedBlobs(store: BlobStore, system: 'file' | 's3', tracer: Tracer): BlobStore {
+  const options = (operation: string, attributes: Readonly<Record<string, number>> = {}) =>
+    ({
+      kind: 'client',
+      attributes: { 'berth.blobs.system': system, 'berth.blobs.operation': operation, ...attributes },
+    }) as const
+  const span = <T>(operation: string, work: () => Promise<T>) =>
+    tracer.span(`blobs ${operation}`, options(operation), work)
+  const { urlOf } = store
+  return {
+    ...store,
+    append: (upload, bytes, how) => span('append', () => store.append(upload, bytes, how)),
+    uploaded: (upload) => spanOver(tracer, 'blobs uploaded', options('uploaded'), store.uploaded(upload)),
+    keep: (upload, location) => span('keep', () => store.keep(upload, location)),
+    discard: (upload) => span('discard', () => store.discard(upload)),
+    read: (location, range) =>
+      spanOver(
+        tracer,
+        'blobs read',
+        options('read', { 'berth.blobs.bytes': range.end - range.start }),
+        store.read(location, range),
+      ),
+    remove: (location) => span('remove', () => store.remove(location)),
+    urlOf: urlOf && ((location) => span('sign', () => urlOf(location))),
+    restore: (upload, location) => span('restore', () => store.restore(upload, location)),
+    progress: (upload) => span('progress', () => store.progress(upload)),
+  }
+}

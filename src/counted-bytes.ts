@@ -1,0 +1,35 @@
+import type { BufferedBody } from './body-budget.ts'
+import type { RequestRecord } from './core/request-record.ts'
+
+/** Counting of request and response bodies; without a record nothing is wrapped. */
+
+export function countedBody(body: BufferedBody, record: RequestRecord | undefined): BufferedBody {
+  if (record === undefined) return body
+  return {
+    grow(bytes) {
+      record.bytesIn += bytes
+      body.grow(bytes)
+    },
+    release: () => body.release(),
+  }
+}
+
+export function countedStream(
+  body: AsyncIterable<Uint8Array>,
+  record: RequestRecord | undefined,
+): AsyncIterable<Uint8Array> {
+  return record === undefined ? body : counted(body, record)
+}
+
+async function* counted(body: AsyncIterable<Uint8Array>, record: RequestRecord): AsyncGenerator<Uint8Array> {
+  for await (const piece of body) {
+    record.bytesIn += piece.length
+    yield piece
+  }
+}
+
+export function bytesOutOf(record: RequestRecord): (bytes: number) => void {
+  return (bytes) => {
+    record.bytesOut += bytes
+  }
+}

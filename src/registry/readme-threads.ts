@@ -1,0 +1,33 @@
+import { type FieldViolation, unavailable } from '../core/errors.ts'
+import { limits } from '../core/limits.ts'
+import { threadPool } from '../worker/thread-pool.ts'
+import { WorkerFailure } from '../worker/worker-process.ts'
+
+/** Checks READMEs away from the event loop: the worst of them takes half a second. */
+
+/** One for the process: an idle thread ends by itself, and keeps no process from ending. */
+const threads = threadPool<string, FieldViolation | undefined>(
+  new URL('./readme-thread.ts', import.meta.url),
+  {
+    threadsMax: limits.readmeThreadsMax,
+    msMax: limits.readmeCheckMsMax,
+    heapMib: limits.readmeThreadHeapMib,
+    idleMs: limits.readmeThreadIdleMs,
+  },
+)
+
+/** As checkReadme. Throws code 14 where too many wait. */
+export async function checkInThread(content: string): Promise<FieldViolation | undefined> {
+  if (content === '') return undefined
+  if (threads.counts().waiting >= limits.readmesWaitingMax)
+    throw unavailable(
+      `${limits.readmesWaitingMax} READMEs wait to be checked (readmesWaitingMax); try again later`,
+      limits.readmeRetryMs,
+    )
+  try {
+    return await threads.run(content)
+  } catch (error) {
+    if (!(error instanceof WorkerFailure)) throw error
+    throw unavailable('the README could not be checked; try again', limits.readmeRetryMs, error)
+  }
+}

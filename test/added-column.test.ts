@@ -1,0 +1,32 @@
+import { test } from 'node:test'
+import { sql } from 'kysely'
+import { belongings } from '../src/storage/belongings.ts'
+import { onEveryDatabase } from './support/cast.ts'
+import { bearerOf } from './support/registry.ts'
+import { newSharedWork, nodeClient } from './support/two-nodes.ts'
+
+/** A newer version migrates the database while this one runs. */
+
+// SQLite prepares its statements again.
+onEveryDatabase(
+  'columns that a newer version adds',
+  (cast) => {
+    test('fail no request', async () => {
+      const { berth } = cast()
+      const registry = (await bearerOf(berth, berth.owner)).replace('Bearer ', '')
+      const node = nodeClient(berth.url, { api: berth.token, registry })
+      const work = newSharedWork(berth.organization)
+      // Every connection has plans of the statements.
+      const run = () => Promise.all([1, 2, 3, 4].map(() => work.run(node, node)))
+      await run()
+      const { kysely } = berth.berth.installation.store.db
+      for (const table of Object.keys(belongings))
+        await sql`alter table ${sql.table(table)} add column added_later integer not null default 0`.execute(
+          kysely,
+        )
+      await run()
+      await work.verify(node)
+    })
+  },
+  { only: 'postgres' },
+)

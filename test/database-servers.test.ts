@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import pg from 'pg'
+import { startPgbouncer, withoutPgbouncer } from './support/pgbouncer.ts'
+import { freePort, startPostgres, startStandby, withoutPostgres } from './support/postgres.ts'
+import { runBerth, serveBerth, temporaryDirectory } from './support/process.ts'
+import {
+  assertUnavailable,
+  eventually,
+  load,
+  recovered,
+  watched,
+  watchServer,
+} from './support/through-faults.ts'
+
+/** Several servers behind one address, and a pooler before one. */
+
+test('a node passes by a standby that is named first, and follows it when it is promoted', {
+  skip: withoutPostgres,
+}, async (t) => {
+  const primary = await startPostgres(t)
+  const standby = await startStandby(t, primary)
+  const url = `postgres://berth@127.0.0.1:${standby.port},127.0.0.1:${primary.port}/postgres?target_session_attrs=read-write`
+  const node = await watchServer(
+    t,
+    { BERTH_DATA_DIR: temporaryDirectory(t), BERTH_LOG_LEVEL: 'error', BERTH_DATABASE_URL: url },
+    url,
+  )
+  assert.equal((await node.write()).status, 200)
+  const running = load(t, node, 4)
+  await eventually(() => (running.seen.get('200/0') ?? 0) > 20)
+  await primary.kill()
+  // Nothing accepts writes now, and the standby must not be taken for something that does.
+  assertUnavailable(await node.write())
+  const ready = await node.get('/readyz')
+  assert.equal(ready.status, 503)
+  assert.match(await ready.text(), /database: /)
+  standby.promote()
+  t.diagnostic(`first write after ${await recovered(node.write)} ms`)
+  assert.deepEqual(await running.stop(), [])
+  assert.equal((await node.get('/readyz')).status, 200)
+})
+
+test('two nodes work through PgBouncer in transaction mode, migrations at their start included', {
+  skip: withoutPostgres || withoutPgbouncer,
+}, async (t) => {
+  const postgres = await startPostgres(t)
+  const pooled = await startPgbouncer(t, postgres, 6)
+  const env = {
+    BERTH_DATA_DIR: temporaryDirectory(t),
+    BERTH_LOG_LEVEL: 'warn',
+    BERTH_DATABASE_URL: pooled,
+    BERTH_BASE_URL: 'http://berth.test',
+    // The first start makes the key, which the second node needs, too.
+    BERTH_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
+  }
+  const ports = [await freePort(), await freePort()]
+  const started = await Promise.all(
+    ports.map(async (port) => {
+      const serving = await serveBerth(t, { ...env, BERTH_LISTEN: `127.0.0.1:${port}` })
+      return { ...serving, url: `http://127.0.0.1:${port}` }
+    }),
+  )
+  const { stdout: made } = await runBerth(t, ['admin', 'bootstrap', '--json'], env)
+  const { token, organization } = JSON.parse(made)
+  const nodes = started.map((serving) => watched({ serving, token, organization: organization.uid }))
+  const all = nodes.map((node) => load(t, node, 8))
+  await eventually(() => all.every(({ seen }) => (seen.get('200/0') ?? 0) > 60))
+  for (const one of all) {
+    assert.deepEqual(await one.stop(), [])
+    assert.equal(one.seen.get('503/14'), undefined, 'nothing failed')
+  }
+  const { code, stdout, stderr } = await runBerth(t, ['admin', 'check'], env)
+  assert.equal(code, 0, stdout + stderr)
+  for (const node of nodes) assert.equal((await node.get('/readyz')).status, 200)
+
+  // Nothing stays behind in sessions that others use next.
+  const client = new pg.Client({ connectionString: postgres.url })
+  await client.connect()
+  client.on('error', () => undefined)
+  const { rows } = await client.query(`select
+      (select count(*)::int from pg_locks where locktype = 'advisory') as locks,
+      (select count(*)::int from pg_stat_activity where application_name like 'berth %') as sessions`)
+  assert.equal(rows[0].locks, 0)
+  assert.ok(rows[0].sessions <= 6, `${rows[0].sessions} sessions`)
+  const through = new pg.Client({ connectionString: pooled })
+  await through.connect()
+  through.on('error', () => undefined)
+  for (let n = 0; n < 20; n++) {
+    const { rows } =
+      await through.query(`select current_setting('statement_timeout') || current_setting('lock_timeout') ||
+        current_setting('idle_in_transaction_session_timeout') as bounds, (select count(*)::int from pg_prepared_statements) as named`)
+    assert.deepEqual(rows[0], { bounds: '000', named: 0 })
+  }
+  await Promise.all([client.end(), through.end()])
+})

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { backUpUnderLoad, type Engine, installations } from '../support/backups.ts'
+import { withoutPostgres } from '../support/postgres.ts'
+import { temporaryDirectory } from '../support/process.ts'
+
+const wanted = process.env['BERTH_TEST_DATABASES']?.split(',')
+const pairs: readonly (readonly [from: Engine, to: Engine])[] = [
+  ['sqlite', 'sqlite'],
+  ['postgres', 'postgres'],
+]
+
+for (const [from, to] of pairs)
+  test(`a backup of ${from} under load, with collections, loses nothing that was acknowledged`, {
+    skip: from === 'postgres' ? withoutPostgres : wanted !== undefined && !wanted.includes('sqlite'),
+  }, async (t) => {
+    const newInstallation = await installations(t, [from, to])
+    const result = await backUpUnderLoad(t, await newInstallation(from), await newInstallation(to), {
+      destination: temporaryDirectory(t),
+      images: 20,
+    })
+    t.diagnostic(JSON.stringify(result))
+    assert.ok(result.acknowledged > 10 && result.deleted > 0)
+    assert.equal(result.lost, 0)
+    assert.ok(result.addedBySecond < result.blobs, 'the second backup copies new blobs only')
+  })

@@ -1,0 +1,284 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { type Manifest, readManifest, writeManifest } from '../../src/backup/manifest.ts'
+import { limits } from '../../src/core/limits.ts'
+import { tableNames } from '../../src/storage/catalog.ts'
+import { insertRows } from '../../src/storage/rows-at-once.ts'
+import {
+  admin,
+  adminOk,
+  backUpUnderLoad,
+  copyOf,
+  damage,
+  type Engine,
+  emptyInstallation,
+  filesIn,
+  installations,
+  newServedInstallation,
+  PASSPHRASE,
+  serving,
+  until,
+  withPassphrase,
+} from '../support/backups.ts'
+import { withoutPostgres } from '../support/postgres.ts'
+import { cleanups, type Environment, spawnBerth, temporaryDirectory } from '../support/process.ts'
+import { digest, pushBlob, pushImage, testImage } from '../support/registry.ts'
+import { openDatabase } from '../support/stored.ts'
+
+describe('backups that are refused, replaced, migrated or removed', () => {
+  const t = cleanups()
+  let env: Environment & { BERTH_DATA_DIR: string } = { BERTH_DATA_DIR: '' }
+  let destination = ''
+  let server: Awaited<ReturnType<typeof serving>>
+  let later = testImage()
+  const ids: string[] = []
+
+  const manifestFile = (id: string) => `backups/${id}/manifest.json`
+  /** Changes a manifest together with its checksum. */
+  const change = (directory: string, id: string, changes: Partial<Record<keyof Manifest, unknown>>) => {
+    const file = join(directory, manifestFile(id))
+    const manifest = readManifest(readFileSync(file), file)
+    writeFileSync(file, writeManifest({ ...manifest, ...changes } as Manifest))
+  }
+
+  before(async () => {
+    ;({ env, server, destination } = await newServedInstallation(t))
+    ids.push((await adminOk(t, env, 'backup', destination)).id)
+    later = await pushImage(server.client, `${server.root}/app`, later, '2')
+    ids.push((await adminOk(t, env, 'backup', destination)).id)
+  })
+  after(() => t.run())
+
+  test('a restore refuses an installation that is not empty, and replaces it on request', async () => {
+    const to = emptyInstallation(t)
+    await adminOk(t, to, 'bootstrap')
+    const refused = await admin(t, to, 'restore', destination)
+    assert.equal(refused.code, 1)
+    assert.match(refused.stderr, /already contains an installation: .* --replace/)
+    const key = readFileSync(join(to.BERTH_DATA_DIR, 'master.key'))
+    await adminOk(t, to, 'restore', destination, '--replace')
+    const replaced = filesIn(to.BERTH_DATA_DIR).find((file) => file.startsWith('master.key.replaced-'))
+    assert.deepEqual(readFileSync(join(to.BERTH_DATA_DIR, replaced ?? '')), key)
+    const there = await serving(t, to)
+    assert.equal((await there.client.ask('GET', `${server.root}/app/manifests/2`)).status, 200)
+    await there.stop()
+  })
+
+  test('a damaged or missing file of a table is named before anything is changed', async () => {
+    const damaged = copyOf(t, destination)
+    const file = `backups/${ids[1]}/groups.jsonl.gz`
+    damage(join(damaged, file))
+    for (const _ of ['damaged', 'missing']) {
+      const to = emptyInstallation(t)
+      const refused = await admin(t, to, 'restore', damaged)
+      assert.equal(refused.code, 1)
+      assert.match(refused.stderr, new RegExp(`the backup is damaged: ${file}: `))
+      const db = await openDatabase(to)
+      assert.deepEqual(await tableNames(db), [])
+      await db.close()
+      rmSync(join(damaged, file), { force: true })
+    }
+    writeFileSync(join(damaged, manifestFile(ids[1] ?? '')), '{"manifest":{"format":1},"sha256":""}')
+    assert.match(
+      (await admin(t, emptyInstallation(t), 'restore', damaged)).stderr,
+      /manifest\.json is damaged/,
+    )
+  })
+
+  test('the master key needs its passphrase, or comes from the environment', async () => {
+    const wrong = await admin(
+      t,
+      { ...emptyInstallation(t), BERTH_BACKUP_PASSPHRASE: 'another passphrase' },
+      'restore',
+      destination,
+    )
+    assert.equal(wrong.code, 1)
+    assert.match(wrong.stderr, /the passphrase is not the one of backup/)
+    const none = await admin(
+      t,
+      { ...emptyInstallation(t), BERTH_BACKUP_PASSPHRASE: '' },
+      'restore',
+      destination,
+    )
+    assert.equal(none.code, 2)
+    assert.match(none.stderr, /--passphrase-file or BERTH_BACKUP_PASSPHRASE/)
+    const weak = await admin(t, { ...env, BERTH_BACKUP_PASSPHRASE: 'short' }, 'backup', destination)
+    assert.deepEqual([weak.code, weak.stdout], [2, ''])
+    assert.match(weak.stderr, new RegExp(`at least ${limits.passwordCharsMin} characters`))
+
+    const without = temporaryDirectory(t)
+    assert.equal(
+      (await adminOk(t, { ...env, BERTH_BACKUP_PASSPHRASE: '' }, 'backup', without, '--without-key'))
+        .masterKey,
+      false,
+    )
+    const keyless = await admin(t, emptyInstallation(t), 'restore', without)
+    assert.match(keyless.stderr, /does not include the master key: set BERTH_MASTER_KEY/)
+    const BERTH_MASTER_KEY = readFileSync(join(env.BERTH_DATA_DIR, 'master.key'), 'utf8').trim()
+    const to = { ...emptyInstallation(t), BERTH_MASTER_KEY }
+    await adminOk(t, to, 'restore', without)
+    assert.ok(!existsSync(join(to.BERTH_DATA_DIR, 'master.key')))
+    const foreign = { ...emptyInstallation(t), BERTH_MASTER_KEY: randomBytes(32).toString('base64') }
+    assert.match(
+      (await admin(t, foreign, 'restore', without)).stderr,
+      /BERTH_MASTER_KEY is not the master key of/,
+    )
+    const file = join(temporaryDirectory(t), 'passphrase')
+    writeFileSync(file, `${PASSPHRASE}\n`)
+    await adminOk(
+      t,
+      { ...emptyInstallation(t), BERTH_BACKUP_PASSPHRASE: '' },
+      'restore',
+      destination,
+      '--passphrase-file',
+      file,
+    )
+  })
+
+  test('wrong destinations are refused', async () => {
+    const refused = async (to: string, pattern: RegExp, code = 1) => {
+      const { code: actual, stderr, stdout } = await admin(t, env, 'backup', to)
+      assert.deepEqual([actual, stdout], [code, ''], stderr)
+      assert.match(stderr, pattern)
+    }
+    await refused(join(env.BERTH_DATA_DIR, 'backups'), /and the data directory .* overlap/)
+    const foreign = temporaryDirectory(t)
+    writeFileSync(join(foreign, 'letter.txt'), 'Dear')
+    await refused(foreign, /contains letter\.txt, which no backup created/)
+    await refused('ftp://example.com/backups', /must be a directory or s3:\/\//, 2)
+    const newer = copyOf(t, destination)
+    const marker = join(newer, 'backups/about/berth-backups.json')
+    writeFileSync(marker, JSON.stringify({ ...JSON.parse(readFileSync(marker, 'utf8')), format: 2 }))
+    await refused(newer, /have format 2, and this version of Berth reads format 1/)
+    const other = emptyInstallation(t)
+    await adminOk(t, other, 'bootstrap')
+    const mixed = await admin(t, other, 'backup', destination)
+    assert.match(mixed.stderr, /contains backups of another installation/)
+    assert.match((await admin(t, env, 'backup', 'list', join(foreign, 'none'))).stderr, /does not exist/)
+    assert.match((await admin(t, env, 'backup', 'list', temporaryDirectory(t))).stderr, /contains no backups/)
+  })
+
+  test('a backup of a newer version is refused, and one of an older schema is migrated', async () => {
+    const newer = copyOf(t, destination)
+    const id = ids[1] ?? ''
+    const manifest = readManifest(readFileSync(join(newer, manifestFile(id))), '')
+    change(newer, id, { version: '9.0.0', migrations: [...manifest.migrations, '9999-later'] })
+    const to = emptyInstallation(t)
+    const refused = await admin(t, to, 'restore', newer)
+    assert.match(refused.stderr, /is from a newer version of Berth \(9\.0\.0, 9999-later\)/)
+    change(newer, id, { format: 2 })
+    assert.match((await admin(t, to, 'restore', newer)).stderr, /has format 2/)
+
+    // The last migration adds this column; what is made of older rows is its default.
+    const older = emptyInstallation(t)
+    await adminOk(t, older, 'restore', destination)
+    const db = await openDatabase(older)
+    await db.kysely.schema.alterTable('identity_providers').dropColumn('shared_callback').execute()
+    await db.kysely
+      .deleteFrom('migrations' as 'settings')
+      .where('name', '=', '0009-provider-callbacks')
+      .execute()
+    await db.close()
+    const store = temporaryDirectory(t)
+    await adminOk(t, older, 'backup', store)
+    const restored = await adminOk(t, emptyInstallation(t), 'restore', store)
+    assert.equal(restored.migrations[0], '0009-provider-callbacks')
+  })
+
+  test('an interrupted backup ends in order, and another can start immediately', async () => {
+    const store = temporaryDirectory(t)
+    const running = spawnBerth(t, ['admin', 'backup', store], { ...env, ...withPassphrase })
+    await until('the backup started', () => existsSync(join(store, 'backups')) && filesIn(store).length > 2)
+    running.child.kill('SIGINT')
+    const { code, stderr } = await running.finished
+    if (code !== 0) assert.match(stderr, /ended by SIGINT/)
+    await adminOk(t, env, 'backup', store)
+  })
+
+  test('what is missing in the installation is reported, and the rest is backed up', async () => {
+    const to = emptyInstallation(t)
+    await adminOk(t, to, 'restore', destination)
+    const [, layer = Buffer.of()] = later.blobs
+    const hex = digest(layer).slice('sha256:'.length)
+    const file = filesIn(join(to.BERTH_DATA_DIR, 'blobs')).find((name) => name.includes(hex)) ?? ''
+    rmSync(join(to.BERTH_DATA_DIR, 'blobs', file))
+    const store = temporaryDirectory(t)
+    const backup = await admin(t, to, 'backup', store, '--json')
+    assert.deepEqual([backup.code, backup.json.damaged], [5, [digest(layer)]])
+    const again = await admin(t, emptyInstallation(t), 'restore', store, '--json')
+    assert.deepEqual([again.code, again.json.damaged], [5, [digest(layer)]])
+  })
+
+  test('old backups are removed with the images that only they need', async () => {
+    const store = copyOf(t, destination)
+    await pushImage(server.client, `${server.root}/app`, testImage(), '3')
+    const dry = await adminOk(t, env, 'backup', 'prune', store, '--keep', '1', '--dry-run')
+    assert.deepEqual([dry.removed, dry.kept, dry.blobs.count], [[ids[0]], 1, 0])
+    const { pruned } = await adminOk(t, env, 'backup', store, '--keep', '1')
+    assert.deepEqual([pruned.removed, pruned.kept], [ids, 1])
+    assert.deepEqual((await adminOk(t, env, 'backup', 'verify', store)).damaged, [])
+    const loose = await pushBlob(server.client, `${server.root}/loose`, randomBytes(500))
+    await adminOk(t, env, 'backup', store)
+    await server.client.ask('DELETE', `${server.root}/loose/blobs/${loose}`)
+    await adminOk(t, env, 'collect', '--grace', '0s')
+    const last = await adminOk(t, env, 'backup', store, '--keep', '1')
+    assert.ok(last.pruned.blobs.count > 0)
+    assert.ok(!filesIn(store).some((file) => file.includes(loose.slice('sha256:'.length))))
+    assert.deepEqual((await adminOk(t, env, 'backup', 'verify', store)).damaged, [])
+    assert.equal((await admin(t, env, 'backup', 'prune', store)).code, 2)
+    assert.ok(limits.backupBlobsAtOnce > 1)
+  })
+})
+
+const BLOBS = 64
+const BLOB_BYTES = 8 * 1024 * 1024
+
+for (const engine of ['sqlite', 'postgres'] satisfies Engine[]) {
+  const skip = engine === 'postgres' ? withoutPostgres : false
+
+  test(`500 pushes under load on ${engine}: two backups, restored elsewhere, lose nothing`, {
+    skip,
+  }, async (t) => {
+    const newInstallation = await installations(t, [engine])
+    const result = await backUpUnderLoad(t, await newInstallation(engine), await newInstallation(engine), {
+      destination: temporaryDirectory(t),
+      images: 500,
+      clients: 8,
+    })
+    t.diagnostic(JSON.stringify(result))
+    assert.equal(result.lost, 0)
+  })
+
+  test(`time and size of a backup of 512 MiB of images and 20,000 groups on ${engine}`, {
+    skip,
+  }, async (t) => {
+    const newInstallation = await installations(t, [engine])
+    const env = await newInstallation(engine)
+    const server = await serving(t, env)
+    const destination = temporaryDirectory(t)
+    for (let n = 0; n < BLOBS; n++)
+      await pushBlob(server.client, `${server.root}/big`, randomBytes(BLOB_BYTES))
+    const db = await openDatabase(env)
+    const [group] = await db.kysely.selectFrom('groups').selectAll().execute()
+    assert.ok(group)
+    const rows = Array.from({ length: 20_000 }, (_, n) => {
+      const uid = `${server.root}/${n.toString(16).padStart(16, '0')}`
+      return { ...group, uid, parent: server.root, name: `group-${n}`, description: 'x'.repeat(100) }
+    })
+    await db.kysely.transaction().execute((tx) => insertRows(db, tx, 'groups', rows))
+    await db.close()
+    const first = await adminOk(t, env, 'backup', destination)
+    await pushImage(server.client, `${server.root}/app`, testImage(), '1')
+    const second = await adminOk(t, env, 'backup', destination)
+    assert.equal(second.blobs.added.count, 2)
+    await server.stop()
+    const restored = await adminOk(t, await newInstallation(engine), 'restore', destination)
+    assert.equal(restored.scrub.wrong, 0)
+    const { database, blobs } = second
+    const seconds = { first: first.seconds, second: second.seconds, restore: restored.seconds }
+    t.diagnostic(JSON.stringify({ database, blobs, seconds }))
+  })
+}

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { withoutPostgres } from '../support/postgres.ts'
+import {
+  checkOutPreviousRelease,
+  previousRelease,
+  withoutPreviousRelease,
+} from '../support/previous-release.ts'
+import { runBerth } from '../support/process.ts'
+import { startCluster } from '../support/rolling/cluster.ts'
+import { withoutHaproxy } from '../support/rolling/haproxy.ts'
+import { startLoad } from '../support/rolling/load.ts'
+import { eventually } from '../support/transfers.ts'
+
+const REQUESTS_MIN = 10_000
+/** All old, one new, two new, all new. */
+const PHASES = 4
+const PHASE_MS_MAX = 600_000
+
+test(`a rolling upgrade of three nodes from ${previousRelease.version} behind HAProxy fails none of ${REQUESTS_MIN} requests, without retries`, {
+  skip: withoutPostgres || withoutHaproxy || withoutPreviousRelease,
+}, async (t) => {
+  const cluster = await startCluster(t, { version: checkOutPreviousRelease(t) })
+  const old = cluster.nodes.map(({ server }) => server)
+  const load = startLoad(cluster, 2)
+  let phase = 0
+  const endOfPhase = () => {
+    phase++
+    const wanted = (phase * REQUESTS_MIN) / PHASES
+    return eventually(() => load.result.total >= wanted, `${wanted} requests`, PHASE_MS_MAX)
+  }
+  await endOfPhase()
+  const migrated = await runBerth(t, ['migrate'], cluster.settings)
+  assert.equal(migrated.code, 0, migrated.stderr)
+  t.diagnostic(migrated.stdout.trim())
+  for (const node of cluster.nodes) {
+    await node.drain()
+    await node.stop()
+    await node.start()
+    await endOfPhase()
+    t.diagnostic(`${load.result.total} requests after node ${phase - 1} of ${cluster.nodes.length}`)
+  }
+  const { failures, total, requests, groups, images } = await load.stop()
+  t.diagnostic(`${failures.length} of ${total} requests failed: ${JSON.stringify(requests)}`)
+  const errors = old.flatMap((server) => server?.output().stderr.match(/^\{"level":[56]0.{0,2000}/gm) ?? [])
+  assert.deepEqual(failures, [], [...errors, cluster.balancerOutput()].join('\n'))
+  await load.verify()
+  t.diagnostic(`${groups.length} groups and ${images.length} images were acknowledged and are there`)
+  assert.deepEqual(failures, [])
+  const scrub = await runBerth(t, ['admin', 'scrub'], cluster.settings)
+  assert.equal(scrub.code, 0, scrub.stdout + scrub.stderr)
+})

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sql } from 'kysely'
+import { collect } from '../../src/oci/collection/collect.ts'
+import { type Belonging, belongings } from '../../src/storage/belongings.ts'
+import { onEveryDatabase } from '../support/cast.ts'
+import { pushImage, registryOf, testImage } from '../support/registry.ts'
+
+/** Rows of resources that a node of the previous version deleted without the tables that it does not know. */
+
+const parts = Object.entries(belongings).filter(
+  (entry): entry is [string, Belonging] => typeof entry[1] !== 'string',
+)
+
+onEveryDatabase('rows of deleted resources', (cast) => {
+  const collected = async (dryRun: boolean) => {
+    const { installation, blobs } = cast().berth.berth
+    const { store } = installation
+    return (await collect({ store, blobs, graceMs: 0, dryRun, mistrust: true })).orphans.count
+  }
+
+  test('of every table that belongs to another are deleted, and no others', async () => {
+    await collected(false)
+    const { kysely } = cast().berth.berth.installation.store.db
+    const { owner, name, root } = await registryOf(cast())
+    await pushImage(owner, name, testImage(), 'v1')
+    const gone = `${root}/${'0'.repeat(16)}`
+    const columnsOf = async (table: string) => {
+      const tables = await kysely.introspection.getTables()
+      return tables.find((one) => one.name === table)?.columns ?? []
+    }
+    const rowsOf = async (table: string) => {
+      // The usage of the organization itself is corrected by images that were never counted for it.
+      const { rows } = await sql<{ n: number }>`select count(*) as n from ${sql.table(table)}
+        where root <> ${root} or ${table} <> 'registry_usage'`.execute(kysely)
+      return Number(rows[0]?.n)
+    }
+    const before = new Map<string, number>()
+    for (const [table, { by }] of parts) {
+      before.set(table, await rowsOf(table))
+      // An organization of which nothing else is left.
+      const missing = by === 'root' ? '0'.repeat(40) : gone
+      const values = (await columnsOf(table)).map(({ name: column, dataType }) => {
+        if (column === by) return missing
+        if (column === 'root') return missing.slice(0, 40)
+        if (/blob|bytea/i.test(dataType)) return Buffer.from('')
+        if (/int/i.test(dataType)) return 1
+        return column === 'digest' || column === 'manifest' ? `sha256:${'0'.repeat(64)}` : 'x'
+      })
+      const columns = (await columnsOf(table)).map(({ name: column }) => sql.ref(column))
+      await sql`insert into ${sql.table(table)} (${sql.join(columns)}) values (${sql.join(values)})`.execute(
+        kysely,
+      )
+    }
+    const told = await collected(true)
+    assert.equal(await collected(true), told, 'a dry run took something')
+    assert.equal(await collected(false), told)
+    for (const [table] of parts) assert.equal(await rowsOf(table), before.get(table), table)
+    assert.equal(await collected(false), 0)
+    assert.equal((await owner.ask('GET', `${name}/manifests/v1`)).status, 200)
+  })
+})

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileBlobs } from '../../src/blobs/file-system.ts'
+import { readDigest } from '../../src/oci/digests.ts'
+import { keepUpload } from '../../src/oci/stored-blobs.ts'
+import { type Db, openSqliteDb } from '../../src/storage/db.ts'
+import { migrate } from '../../src/storage/migrate.ts'
+import { databaseFailure } from '../../src/storage/postgres-errors.ts'
+import { temporaryDirectory } from '../support/process.ts'
+
+const failures = {
+  'the disk of the database fails': { code: '58030', severity: 'PANIC' },
+  'the disk of the database is full': { code: '53100', severity: 'PANIC' },
+  'the connection breaks': { code: 'ECONNRESET' },
+} as const
+
+for (const [what, failure] of Object.entries(failures))
+  test(`a blob whose commit was made but not confirmed keeps its bytes: ${what}`, async (t) => {
+    const directory = temporaryDirectory(t)
+    const own = await openSqliteDb(join(directory, 'berth.db'))
+    t.after(() => own.close())
+    await migrate(own)
+    const db: Db = {
+      ...own,
+      async transaction(work, options) {
+        await own.transaction(work, options)
+        throw databaseFailure(Object.assign(new Error('at commit'), failure), 'commit')
+      },
+    }
+    const blobs = fileBlobs(join(directory, 'blobs'))
+    const bytes = Buffer.from('layer')
+    const digest = readDigest(`sha256:${createHash('sha256').update(bytes).digest('hex')}`)
+    const pieces = async function* () {
+      yield bytes
+    }
+    const upload = await blobs.append({ id: 'a1', size: 0, state: '' }, pieces())
+    const store = { db, clock: Date.now } as Parameters<typeof keepUpload>[0]['store']
+    await assert.rejects(
+      keepUpload({ store, blobs }, upload, digest, async () => undefined),
+      { reason: 'OUTCOME_UNKNOWN' },
+    )
+    const row = await own.kysely.selectFrom('blobs').selectAll().executeTakeFirstOrThrow()
+    const read: Uint8Array[] = []
+    for await (const piece of blobs.read(row.location, { start: 0, end: bytes.length }))
+      read.push(Uint8Array.from(piece))
+    assert.deepEqual(Buffer.concat(read), bytes)
+  })

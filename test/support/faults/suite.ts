@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import type { FaultCase } from './case.ts'
+import { catalogue } from './catalogue.ts'
+import { line, writeReport } from './report.ts'
+import { faultRunner, type Outcome } from './run.ts'
+
+/**
+ * Settings of a run: `BERTH_TEST_FAULTS`, a regular expression for names of faults, and `BERTH_TEST_FAULTS_REPORT`, a path that the table is
+ * written to, with `.md` and `.json` at its end.
+ */
+const { BERTH_TEST_FAULTS: only = '', BERTH_TEST_FAULTS_REPORT: report = '' } = process.env
+
+/** After the path works again. */
+const RECOVERY_MS_MAX = 5000
+
+/** Runs faults as one test, and asserts on all of them when all have run. */
+export async function runFaults(t: TestContext, wanted: 'quick' | 'whole'): Promise<void> {
+  const outcomes: Outcome[] = []
+  const runner = faultRunner()
+  try {
+    for (const one of chosen(wanted)) {
+      const outcome = await runner.run(one)
+      outcomes.push(outcome)
+      t.diagnostic(line(outcome))
+      if (report !== '') writeReport(report, outcomes)
+    }
+  } finally {
+    await runner.close()
+  }
+  assert.ok(outcomes.length > 0, 'no fault matches')
+  assert.deepEqual(
+    outcomes.flatMap((outcome) => problemsOf(outcome).map((problem) => `${outcome.case.name}: ${problem}`)),
+    [],
+  )
+}
+
+const QUICK = { shape: { path: 'proxy' }, durationMs: 3000, stopsNode: false } as const
+
+/** Cases of one shape follow each other: they share an installation. */
+function chosen(wanted: 'quick' | 'whole'): readonly FaultCase[] {
+  const pattern = new RegExp(only)
+  if (wanted === 'quick') return catalogue.flatMap((one) => (one.quick ? [{ ...one, ...QUICK }] : []))
+  const cases = catalogue.filter(({ name }) => pattern.test(name))
+  const shapes = [...new Set(cases.map(({ shape }) => JSON.stringify(shape)))]
+  return shapes.flatMap((shape) => cases.filter((one) => JSON.stringify(one.shape) === shape))
+}
+
+function problemsOf(outcome: Outcome): string[] {
+  const { broken, verified, wrong, contradictions, readyWrong, metricsWrong, allMs, stopMs } = outcome
+  if (broken !== undefined) return typeof outcome.case.skip === 'string' ? [] : [broken]
+  const problems = [
+    ...(verified?.lost ?? []).map((what) => `lost: ${what}`),
+    ...(verified?.halfDone ?? []),
+    ...contradictions,
+  ]
+  for (const [code, n] of Object.entries(wrong)) problems.push(`${n} requests failed with ${code}`)
+  for (const text of [readyWrong, metricsWrong]) if (text !== undefined) problems.push(text)
+  if (!(allMs <= RECOVERY_MS_MAX)) problems.push(`recovered after ${Math.round(allMs)} ms`)
+  if (Number.isNaN(stopMs ?? 0)) problems.push('SIGTERM did not end a node')
+  return problems
+}
