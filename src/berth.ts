@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { constants } from 'node:http2'
 import { join } from 'node:path'
-import { recorder } from './audit/recorder.ts'
+import { createAuditRecorder } from './audit/recorder.ts'
 import { measuredBlobs } from './blobs/measured.ts'
 import { blobDirectory } from './blobs/open.ts'
 import type { BlobStore } from './blobs/store.ts'
-import { productBudget } from './body-budget.ts'
+import { createServerBodyBudget } from './body-budget.ts'
 import { ensureFirstOrganization, isFirstStart } from './bootstrap.ts'
 import { cloudProbes } from './cloud/probes.ts'
 import { type Addresses, addressesOf, type Config, type ListenAddress } from './config.ts'
@@ -13,53 +13,53 @@ import { unavailable } from './core/errors.ts'
 import { limits } from './core/limits.ts'
 import { errorBody } from './gateway/error-body.ts'
 import type { HttpHandler } from './http.ts'
-import { lastSeen } from './iam/last-seen.ts'
+import { createLastSeen } from './iam/last-seen.ts'
 import {
   ballastOf,
   type Installation,
-  type InstallationParts,
+  type InstallationOverrides,
   lockDatabase,
   openBlobStore,
   openInstallation,
   SetupError,
-  setupError,
+  toSetupError,
 } from './installation.ts'
-import { clientAddresses, trustedProxyTest } from './limits/client-address.ts'
-import { type Counters, memoryCounters, sharedCounters } from './limits/counters.ts'
-import { reloadableLimits } from './limits/reloadable-limits.ts'
-import { type Listening, type ListenOptions, listen } from './listen.ts'
+import { clientAddressResolver, createTrustedProxyTest } from './limits/client-address.ts'
+import { type Counters, createMemoryCounters, createSharedCounters } from './limits/counters.ts'
+import { createReloadableLimits } from './limits/reloadable-limits.ts'
+import { type Listener, type ListenOptions, listen } from './listen.ts'
 import type { Log } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
-import { collectionScheduler } from './oci/collection/scheduler.ts'
+import { gcScheduler } from './oci/collection/scheduler.ts'
 import { type ManifestReader, type ManifestReaderOptions, manifestReader } from './oci/manifest-reader.ts'
-import { planWork, readWork } from './oci/run-rows.ts'
+import { readJob, scheduleJob } from './oci/run-rows.ts'
 import { applyGeneralLimits } from './organization-settings.ts'
-import { remarkCheck } from './readiness.ts'
+import { warningCheck } from './readiness.ts'
 import { retentionScheduler } from './registry/retention.ts'
 import { type BerthServer, createServer } from './server.ts'
 import { runShutdown, type ShutdownStep } from './shutdown.ts'
 import { type OperatorProvider, parseOperatorProviders } from './signin/operator-providers.ts'
 import { noBallast } from './storage/ballast.ts'
 import { type DiskSpace, diskSpace } from './storage/disk-space.ts'
-import { expiry } from './storage/expiry.ts'
-import { usageOfAll } from './storage/registry-usage.ts'
+import { startExpiryJob } from './storage/expiry.ts'
+import { readTotalUsage } from './storage/registry-usage.ts'
 import { writeSetting } from './storage/settings.ts'
-import { storageEpisodes } from './storage-fault-log.ts'
+import { createStorageFaultLog } from './storage-fault-log.ts'
 import { accountTokens } from './sts/account-token.ts'
 import { createIssuerKeys } from './sts/issuer-keys.ts'
 import { issSupport, pkceSupport } from './sts/issuer-metadata.ts'
 import { createOutbound } from './sts/outbound.ts'
 import { openTelemetry } from './telemetry/telemetry.ts'
 import { watchTls } from './tls-watcher.ts'
-import { unreadReplies } from './unread-replies.ts'
-import { type UntrustedProxies, untrustedProxies } from './untrusted-proxies.ts'
-import { documentReader } from './vulnerabilities/document-reader.ts'
+import { createUnreadReplies } from './unread-replies.ts'
+import { createUntrustedProxyDetector, type UntrustedProxyDetector } from './untrusted-proxies.ts'
+import { createDocumentReader } from './vulnerabilities/document-reader.ts'
 import type { DownloadLimits } from './vulnerabilities/feeds/download.ts'
-import { lastSuccesses } from './vulnerabilities/feeds/feed-rows.ts'
-import { feedScheduler } from './vulnerabilities/feeds/scheduler.ts'
-import { feedFiles } from './vulnerabilities/publish/feed-files.ts'
-import { feedProcesses } from './vulnerabilities/publish/feed-processes.ts'
-import { publishedFeeds } from './vulnerabilities/publish/feeds.ts'
+import { readLastSuccesses } from './vulnerabilities/feeds/feed-rows.ts'
+import { startFeedScheduler } from './vulnerabilities/feeds/scheduler.ts'
+import { createFeedCache } from './vulnerabilities/publish/feed-files.ts'
+import { createFeedBuilder } from './vulnerabilities/publish/feed-processes.ts'
+import { createPublishedFeeds } from './vulnerabilities/publish/feeds.ts'
 
 /** The composition root: configuration in, a serving installation out. The only place that knows all parts. */
 
@@ -87,7 +87,7 @@ export interface Berth {
   stop(options?: { readonly drainMs?: number }): Promise<void>
 }
 
-export interface BerthParts extends InstallationParts {
+export interface BerthOverrides extends InstallationOverrides {
   readonly portLimits?: ListenOptions['limits']
   /** Between two rounds of deleting what expired. */
   readonly expiryIntervalMs?: number
@@ -100,7 +100,7 @@ export interface BerthParts extends InstallationParts {
     readonly bounds?: DownloadLimits
   }
   /** How often the node looks whether the registry is to be collected. */
-  readonly collection?: { readonly pollMs?: number; readonly leaseMs?: number }
+  readonly garbageCollection?: { readonly pollMs?: number; readonly leaseMs?: number }
   /** How the node looks after retention in repos. */
   readonly retention?: { readonly pollMs?: number; readonly leaseMs?: number }
   /** Between two reads of the TLS files. */
@@ -114,46 +114,54 @@ export const ADDRESS_SETTINGS = { baseUrl: 'base_url', authUrl: 'auth_url' } as 
 
 const SECOND_MS = 1000
 
-export async function startBerth(config: Config, operatorLog: Log, parts: BerthParts = {}): Promise<Berth> {
+export async function startBerth(
+  config: Config,
+  operatorLog: Log,
+  overrides: BerthOverrides = {},
+): Promise<Berth> {
   const telemetry = await openTelemetry(config, operatorLog)
   const { tracer } = telemetry
-  const { log, remarks: storageRemarks } = storageEpisodes(telemetry.log)
-  let listening: Listening | undefined
+  const { log, warnings: storageRemarks } = createStorageFaultLog(telemetry.log)
+  let listener: Listener | undefined
   let stopped: Promise<void> | undefined
   const stopAll = async (drainMs: number) => {
-    const closed = listening?.stop(drainMs)
-    await runShutdown(closing, { after: closed, timeoutMs: limits.stopClosingMs, log })
+    const closed = listener?.stop(drainMs)
+    await runShutdown(shutdownSteps, { after: closed, timeoutMs: limits.stopClosingMs, log })
   }
-  const closing: ShutdownStep[] = [{ name: 'traces and access log', run: () => telemetry.close() }]
+  const shutdownSteps: ShutdownStep[] = [{ name: 'traces and access log', run: () => telemetry.close() }]
   try {
     const metrics = createMetrics()
     // Before anything is read or written: the database may belong to a running server.
-    const lock = parts.openDb === undefined ? await lockDatabase(config) : undefined
+    const lock = overrides.openDb === undefined ? await lockDatabase(config) : undefined
     const installation = await openInstallation(config, log, {
       meter: metrics.database,
       tracer,
       lock,
-      ...parts,
+      ...overrides,
     })
     const { store, keys } = installation
     const background = { ...store, db: store.db.background }
-    closing.unshift({ name: 'database', run: () => installation.close() })
+    shutdownSteps.unshift({ name: 'database', run: () => installation.close() })
     const blobs = measuredBlobs(await openBlobStore(config, store.db, log, { tracer }), metrics.blobStore)
-    closing.splice(-1, 0, { name: 'blob store', run: () => blobs.close() })
+    shutdownSteps.splice(-1, 0, { name: 'blob store', run: () => blobs.close() })
     // The port is bound first: an address that is taken is told at once, and the external addresses may follow from it.
     let server: BerthServer | undefined
-    const proxies = await untrustedProxies(store, { trusted: config.trustedProxies, log, metrics })
-    closing.unshift({ name: 'untrusted proxies', run: () => proxies.stop() })
-    const addressOf = clientAddresses(config.trustedProxies)
-    const isTrustedProxy = trustedProxyTest(config.trustedProxies)
-    const budget = productBudget(parts.portLimits, isTrustedProxy)
-    const unread = unreadReplies()
-    let port: Awaited<ReturnType<typeof listenOn>> | undefined
+    const proxies = await createUntrustedProxyDetector(store, {
+      trusted: config.trustedProxies,
+      log,
+      metrics,
+    })
+    shutdownSteps.unshift({ name: 'untrusted proxies', run: () => proxies.stop() })
+    const addressOf = clientAddressResolver(config.trustedProxies)
+    const isTrustedProxy = createTrustedProxyTest(config.trustedProxies)
+    const budget = createServerBodyBudget(overrides.portLimits, isTrustedProxy)
+    const unread = createUnreadReplies()
+    let port: Awaited<ReturnType<typeof listenPublic>> | undefined
     const tls =
       config.tls &&
-      watchTls(config.tls, { log, pollMs: parts.tlsPollMs, onChange: (files) => port?.setTls(files) })
-    closing.unshift({ name: 'TLS files', run: () => tls?.stop() })
-    port = await listenOn(config, log, () => server, {
+      watchTls(config.tls, { log, pollMs: overrides.tlsPollMs, onChange: (files) => port?.setTls(files) })
+    shutdownSteps.unshift({ name: 'TLS files', run: () => tls?.stop() })
+    port = await listenPublic(config, log, () => server, {
       tls: tls?.current,
       addressOf,
       isTrustedProxy,
@@ -161,137 +169,140 @@ export async function startBerth(config: Config, operatorLog: Log, parts: BerthP
       unread,
       proxies,
       observer: telemetry.observer,
-      limits: { stopGraceMs: config.stopGraceMs, ...parts.portLimits },
+      limits: { stopGraceMs: config.stopGraceMs, ...overrides.portLimits },
     })
-    listening = port
-    closing.unshift({
+    listener = port
+    shutdownSteps.unshift({
       name: 'requests',
-      run: () => port.requests.none(),
-      waitsFor: () => port.requests.names(limits.unfinishedNamesMax),
+      run: () => port.requests.whenIdle(),
+      waitsFor: () => port.requests.describe(limits.unfinishedNamesMax),
     })
     const metricsPort = await listenForMetrics(config, log, () => server)
     // Later than the public port: it tells how that is coming to its end.
-    closing.splice(1, 0, { name: 'metrics listener', run: () => metricsPort?.stop() })
+    shutdownSteps.splice(1, 0, { name: 'metrics listener', run: () => metricsPort?.stop() })
 
     const addresses = addressesOf(config, port.url)
     const disk = diskSpaceOf(config, log, () => {
       // Garbage collection may free space. A database on the same disk still takes writes, thanks to the reserve.
-      if (config.collectionIntervalMs !== undefined)
-        void planWork(store.db, 'collection', store.clock()).catch(() => undefined)
+      if (config.gcIntervalMs !== undefined)
+        void scheduleJob(store.db, 'collection', store.clock()).catch(() => undefined)
     })
-    closing.splice(-1, 0, { name: 'free space', run: () => disk.stop() })
+    shutdownSteps.splice(-1, 0, { name: 'free space', run: () => disk.stop() })
     const outbound = createOutbound({ privateNetworks: config.issuerPrivateNetworks, tracer })
     // A client of its own: a provider that somebody only sets up or tries out must not keep exchanges from their turn.
-    const clouds = createOutbound({ privateNetworks: config.issuerPrivateNetworks, tracer })
-    const people = createOutbound({ privateNetworks: config.issuerPrivateNetworks, tracer })
+    const cloudOutbound = createOutbound({ privateNetworks: config.issuerPrivateNetworks, tracer })
+    const signInOutbound = createOutbound({ privateNetworks: config.issuerPrivateNetworks, tracer })
     // Its transfers take hours where an issuer's answer takes seconds.
-    const publishers = createOutbound({ privateNetworks: config.issuerPrivateNetworks, tracer })
+    const feedOutbound = createOutbound({ privateNetworks: config.issuerPrivateNetworks, tracer })
     let operatorProviders = readOperatorProviders(config.signInProvidersFile)
-    const seen = lastSeen({
+    const lastSeenTimes = createLastSeen({
       ...store,
       onError: (err) => log.error({ err }, 'writing last-seen times failed'),
     })
-    const documents = documentReader()
-    const manifests = manifestReader(parts.manifests)
-    const feeds = feedScheduler({
-      ...parts.feeds,
+    const documents = createDocumentReader()
+    const manifests = manifestReader(overrides.manifests)
+    const feeds = startFeedScheduler({
+      ...overrides.feeds,
       store: background,
       tracer,
       reader: documents,
-      outbound: publishers,
+      outbound: feedOutbound,
       directory: join(config.dataDir, 'downloads'),
       onRun({ feed, outcome, counts, error }) {
         const { documents: accepted, rejected, skipped } = counts
-        metrics.feedRun(outcome, { accepted, rejected, skipped })
-        metrics.job('advisory_feeds', outcome === 'failed' ? 'failed' : 'succeeded')
+        metrics.recordFeedRun(outcome, { accepted, rejected, skipped })
+        metrics.recordJobRun('advisory_feeds', outcome === 'failed' ? 'failed' : 'succeeded')
         if (outcome === 'failed') log.warn({ feed, error, ...counts }, 'reading a feed of advisories failed')
         else log.info({ feed, outcome, ...counts }, 'a feed of advisories was read')
       },
       onError: (err, feed) => log.error({ err, feed }, 'feeds of advisories: it is tried again'),
     })
-    const processes = feedProcesses(store.db)
+    const processes = createFeedBuilder(store.db)
     const retention = retentionScheduler({
-      ...parts.retention,
+      ...overrides.retention,
       store: background,
       tracer,
       onRun({ repo, outcome, counts }) {
-        metrics.retentionRun(outcome, counts)
-        metrics.job('retention', outcome)
+        metrics.recordRetentionRun(outcome, counts)
+        metrics.recordJobRun('retention', outcome)
         log.info({ repo, outcome, ...counts }, 'retention ran in a repo')
       },
       onError: (err, repo) => log.error({ err, repo }, 'retention failed; it is tried again'),
     })
-    const audit = recorder({
+    const audit = createAuditRecorder({
       db: store.db,
       onError: (err) => log.error({ err }, 'writing audit events failed; what can be written is tried again'),
-      onWritten: metrics.audited,
-      onDropped: auditDropped(metrics, log),
+      onWritten: metrics.recordAuditWritten,
+      onDropped: auditDropReporter(metrics, log),
     })
-    const expiring = expiry({
+    const expiryJob = startExpiryJob({
       ...background,
       tracer,
       auditRetentionMs: config.auditRetentionMs,
-      intervalMs: parts.expiryIntervalMs,
+      intervalMs: overrides.expiryIntervalMs,
       onError(err) {
-        metrics.job('expiry', 'failed')
+        metrics.recordJobRun('expiry', 'failed')
         log.error({ err }, 'deleting what expired failed; it is tried again')
       },
-      onDone: () => metrics.job('expiry', 'succeeded'),
+      onDone: () => metrics.recordJobRun('expiry', 'succeeded'),
     })
-    const spare = parts.openDb === undefined ? ballastOf(config) : noBallast
-    const collecting = collectionScheduler({
-      ...parts.collection,
+    const ballastFile = overrides.openDb === undefined ? ballastOf(config) : noBallast
+    const garbageCollection = gcScheduler({
+      ...overrides.garbageCollection,
       store: background,
       tracer,
       blobs,
-      ballast: spare,
-      intervalMs: config.collectionIntervalMs,
-      graceMs: config.collectionGraceMs,
+      ballast: ballastFile,
+      intervalMs: config.gcIntervalMs,
+      graceMs: config.gcGraceMs,
       onRun(run) {
         const seconds = run.durationMs / SECOND_MS
-        metrics.job('collection', run.outcome)
+        metrics.recordJobRun('collection', run.outcome)
         if (run.outcome === 'failed') {
-          metrics.collected(run.outcome, run.durationMs, {})
+          metrics.recordGarbageCollection(run.outcome, run.durationMs, {})
           return log.error({ err: run.error, seconds }, 'collecting what the registry does not need failed')
         }
         const { organizations: _, ...taken } = run.report
-        metrics.collected(run.outcome, run.durationMs, taken)
+        metrics.recordGarbageCollection(run.outcome, run.durationMs, taken)
         log.info({ ...taken, seconds }, 'what the registry did not need was collected')
       },
       onError: (err) => log.error({ err }, 'collections of the registry: it is tried again'),
     })
-    const following = keys.follow({
-      intervalMs: parts.keysIntervalMs,
+    const signingKeysWatcher = keys.watch({
+      intervalMs: overrides.keysIntervalMs,
       onError(err) {
-        metrics.job('signing_keys', 'failed')
+        metrics.recordJobRun('signing_keys', 'failed')
         log.warn({ err }, 'looking for other signing keys failed; it is tried again')
       },
-      onDone: () => metrics.job('signing_keys', 'succeeded'),
+      onDone: () => metrics.recordJobRun('signing_keys', 'succeeded'),
     })
-    closing.splice(
+    shutdownSteps.splice(
       1,
       0,
       // Early: other nodes take over their leases.
       { name: 'advisory feeds', run: () => feeds.stop(), early: true },
-      { name: 'garbage collection', run: () => collecting.stop(), early: true },
+      { name: 'garbage collection', run: () => garbageCollection.stop(), early: true },
       { name: 'retention', run: () => retention.stop(), early: true },
-      { name: 'expiry', run: () => expiring.stop(), early: true },
-      { name: 'signing keys', run: () => following.stop() },
-      { name: 'last-seen times', run: () => seen.stop() },
+      { name: 'expiry', run: () => expiryJob.stop(), early: true },
+      { name: 'signing keys', run: () => signingKeysWatcher.stop() },
+      { name: 'last-seen times', run: () => lastSeenTimes.stop() },
       { name: 'audit events', run: () => audit.stop() },
       { name: 'token issuers', run: () => outbound.close() },
-      { name: 'clouds', run: () => clouds.close() },
-      { name: 'sign-in providers', run: () => people.close() },
-      { name: 'advisory publishers', run: () => publishers.close() },
+      { name: 'clouds', run: () => cloudOutbound.close() },
+      { name: 'sign-in providers', run: () => signInOutbound.close() },
+      { name: 'advisory publishers', run: () => feedOutbound.close() },
       { name: 'document readers', run: () => documents.close() },
       { name: 'manifest readers', run: () => manifests.close() },
       { name: 'feed processes', run: () => processes.close() },
     )
-    const rates = reloadableLimits(() => openCounters(config, installation, metrics, log), metrics.limited)
-    await rates.apply(config.rateLimits)
-    closing.splice(1, 0, { name: 'rate limits', run: () => rates.close() })
+    const reloadableRateLimits = createReloadableLimits(
+      () => openCounters(config, installation, metrics, log),
+      metrics.recordRateLimited,
+    )
+    await reloadableRateLimits.apply(config.rateLimits)
+    shutdownSteps.splice(1, 0, { name: 'rate limits', run: () => reloadableRateLimits.close() })
 
-    await spare.fill()
+    await ballastFile.fill()
     const firstStart = await isFirstStart(installation)
     if (firstStart) await ensureFirstOrganization(installation)
     await writeSetting(store.db.kysely, ADDRESS_SETTINGS.baseUrl, addresses.baseUrl)
@@ -302,37 +313,41 @@ export async function startBerth(config: Config, operatorLog: Log, parts: BerthP
     metrics.watchPort(() => port.traffic())
     if (tls !== undefined) metrics.watchCertificate(() => tls.current.expiresMs)
     metrics.watchDisks(disk.readings)
-    metrics.watchBuffered(() => budget.buffered)
-    metrics.watchFeeds(() => lastSuccesses(store.db))
-    metrics.watchCollection(async () => Number((await readWork(store.db, 'collection'))?.succeeded_ms ?? 0))
-    metrics.watchBackup(async () => Number((await readWork(store.db, 'backup'))?.succeeded_ms ?? 0))
-    metrics.watchRegistry(() => usageOfAll(background.db))
+    metrics.watchBufferedBytes(() => budget.buffered)
+    metrics.watchFeeds(() => readLastSuccesses(store.db))
+    metrics.watchGarbageCollection(async () =>
+      Number((await readJob(store.db, 'collection'))?.succeeded_ms ?? 0),
+    )
+    metrics.watchBackup(async () => Number((await readJob(store.db, 'backup'))?.succeeded_ms ?? 0))
+    metrics.watchRegistry(() => readTotalUsage(background.db))
 
-    const ready = createServer({
+    const startedServer = createServer({
       store,
       addresses,
       keys,
       tokens: installation.tokensFor(addresses),
-      keysFor: createIssuerKeys({ outbound, clock: store.clock }).keysFor,
-      pkceSupport: (issuer, organization) => pkceSupport(clouds.share(organization), issuer),
-      issSupport: (issuer, organization) => issSupport(clouds.share(organization), issuer),
-      probes: cloudProbes(
+      issuerKeysFor: createIssuerKeys({ outbound, clock: store.clock }).keysFor,
+      pkceSupport: (issuer, organization) => pkceSupport(cloudOutbound.share(organization), issuer),
+      issSupport: (issuer, organization) => issSupport(cloudOutbound.share(organization), issuer),
+      cloudProbes: cloudProbes(
         {
-          outbound: clouds,
+          outbound: cloudOutbound,
           tokens: accountTokens({ keys, issuer: addresses.authUrl, clock: store.clock }),
         },
         config.clouds,
       ),
-      aws: { outbound: clouds, endpoint: config.clouds.awsStsEndpoint },
-      lastSeen: seen,
-      documents,
-      feeds: publishedFeeds({
-        processes,
-        files: feedFiles({ directory: join(config.dataDir, 'feeds'), clock: store.clock }),
+      aws: { outbound: cloudOutbound, endpoint: config.clouds.awsStsEndpoint },
+      lastSeen: lastSeenTimes,
+      documentReader: documents,
+      feeds: createPublishedFeeds({
+        builder: processes,
+        cache: createFeedCache({ directory: join(config.dataDir, 'feeds'), clock: store.clock }),
       }),
       blobs,
       disk,
-      readinessChecks: [remarkCheck('storage', async () => [...(await disk.remarks()), ...storageRemarks()])],
+      readinessChecks: [
+        warningCheck('storage', async () => [...(await disk.warnings()), ...storageRemarks()]),
+      ],
       manifests,
       audit,
       openOrganizations: config.openOrganizations,
@@ -342,9 +357,9 @@ export async function startBerth(config: Config, operatorLog: Log, parts: BerthP
       corsOrigins: config.corsOrigins,
       oauthClients: config.oauthClients,
       operatorProviders: () => operatorProviders,
-      peopleOutbound: people,
+      signInOutbound: signInOutbound,
       tracer,
-      limits: rates,
+      rateLimits: reloadableRateLimits,
       addressOf,
       isTrustedProxy,
       budget,
@@ -354,8 +369,8 @@ export async function startBerth(config: Config, operatorLog: Log, parts: BerthP
       publicMetrics: metricsPort === undefined,
       log,
     })
-    ready.setServing(true)
-    server = ready
+    startedServer.setServing(true)
+    server = startedServer
     return {
       addresses,
       installation,
@@ -376,27 +391,28 @@ export async function startBerth(config: Config, operatorLog: Log, parts: BerthP
         await attempt(() => {
           operatorProviders = readOperatorProviders(next.signInProvidersFile)
         })
-        await attempt(() => rates.apply(next.rateLimits))
+        await attempt(() => reloadableRateLimits.apply(next.rateLimits))
         return problems
       },
       reopenAccessLog: telemetry.reopen,
       stop({ drainMs = 0 } = {}) {
-        ready.setServing(false)
+        startedServer.setServing(false)
         stopped ??= stopAll(drainMs)
         return stopped
       },
     }
   } catch (error) {
     await stopAll(0).catch((err: unknown) => log.error({ err }, 'stopping after a failed start failed'))
-    throw setupError(config, error)
+    throw toSetupError(config, error)
   }
 }
 
 /** The disks of the data directory and of blobs in files. */
 function diskSpaceOf({ dataDir, blobs, diskReserveBytes }: Config, log: Log, onFull: () => void): DiskSpace {
-  const own = { name: 'data', path: dataDir } as const
+  const dataDisk = { name: 'data', path: dataDir } as const
   return diskSpace({
-    directories: blobs === undefined ? [own, { name: 'blobs', path: blobDirectory(dataDir) }] : [own],
+    directories:
+      blobs === undefined ? [dataDisk, { name: 'blobs', path: blobDirectory(dataDir) }] : [dataDisk],
     reserveBytes: diskReserveBytes,
     onChange({ name, ...reading }, isFull) {
       if (isFull) {
@@ -425,10 +441,10 @@ export function readOperatorProviders(file: string | undefined): readonly Operat
 const WARNING_INTERVAL_MS = 60_000
 
 /** Counts what the audit log does not take, and warns of it now and then. */
-function auditDropped(metrics: Metrics, log: Log): (events: number) => void {
+function auditDropReporter(metrics: Metrics, log: Log): (events: number) => void {
   let warnedMs = Number.NEGATIVE_INFINITY
   return (events) => {
-    metrics.auditDropped(events)
+    metrics.recordAuditDropped(events)
     if (performance.now() - warnedMs < WARNING_INTERVAL_MS) return
     warnedMs = performance.now()
     log.warn({}, 'refusals or exchanges are missing in the audit log; see berth_audit_dropped_total')
@@ -442,10 +458,10 @@ async function openCounters(
   metrics: Metrics,
   log: Log,
 ): Promise<Counters> {
-  if (rateLimitStore === 'memory') return memoryCounters()
+  if (rateLimitStore === 'memory') return createMemoryCounters()
   let warnedMs = Number.NEGATIVE_INFINITY
-  return sharedCounters(store.db, dataDir, (err) => {
-    metrics.limitStoreFailed()
+  return createSharedCounters(store.db, dataDir, (err) => {
+    metrics.recordLimitStoreFailure()
     if (performance.now() - warnedMs < WARNING_INTERVAL_MS) return
     warnedMs = performance.now()
     log.warn({ err }, 'rate limits are counted by this node alone: the database does not count them')
@@ -453,7 +469,7 @@ async function openCounters(
 }
 
 /** Binds the port. Until the server is there, requests hear that it is starting. */
-async function listenOn(
+async function listenPublic(
   config: Config,
   log: Log,
   server: () => BerthServer | undefined,
@@ -464,26 +480,26 @@ async function listenOn(
     ListenOptions,
     'tls' | 'addressOf' | 'isTrustedProxy' | 'budget' | 'unread' | 'observer' | 'limits'
   > & {
-    readonly proxies: UntrustedProxies
+    readonly proxies: UntrustedProxyDetector
   },
 ) {
   const errorDomain = errorDomainAtStart(config)
-  return bound('BERTH_LISTEN', config.listen, () =>
+  return bindOrFail('BERTH_LISTEN', config.listen, () =>
     listen({
       ...config.listen,
       http: (request) => {
-        proxies.look(request.headers, () => request.address)
-        return (server()?.http ?? starting(errorDomain))(request)
+        proxies.inspect(request.headers, () => request.address)
+        return (server()?.http ?? startingHandler(errorDomain))(request)
       },
       grpc: {
         handle(stream, headers, ...rest) {
-          proxies.look(headers, () => stream.session?.socket.remoteAddress ?? '')
+          proxies.inspect(headers, () => stream.session?.socket.remoteAddress ?? '')
           const ready = server()
           if (ready === undefined) stream.close(REFUSED_STREAM)
           else ready.grpc.handle(stream, headers, ...rest)
         },
         stop: () => server()?.grpc.stop(),
-        cut: () => server()?.grpc.cut(),
+        abort: () => server()?.grpc.abort(),
       },
       errorDomain,
       log,
@@ -497,11 +513,11 @@ async function listenForMetrics(config: Config, log: Log, server: () => BerthSer
   const { metricsListen } = config
   if (metricsListen === undefined) return undefined
   const errorDomain = errorDomainAtStart(config)
-  const port = await bound('BERTH_METRICS_LISTEN', metricsListen, () =>
+  const port = await bindOrFail('BERTH_METRICS_LISTEN', metricsListen, () =>
     listen({
       ...metricsListen,
-      http: (request) => (server()?.operator ?? starting(errorDomain))(request),
-      grpc: { handle: (stream) => stream.close(REFUSED_STREAM), stop() {}, cut() {} },
+      http: (request) => (server()?.operator ?? startingHandler(errorDomain))(request),
+      grpc: { handle: (stream) => stream.close(REFUSED_STREAM), stop() {}, abort() {} },
       errorDomain,
       log,
     }),
@@ -518,7 +534,7 @@ function errorDomainAtStart({ errorDomain, listen }: Config): string {
   return errorDomain ?? listen.host
 }
 
-function starting(errorDomain: string): HttpHandler {
+function startingHandler(errorDomain: string): HttpHandler {
   return () => ({
     status: 503,
     headers: { 'content-type': 'application/json', 'retry-after': '1' },
@@ -527,7 +543,11 @@ function starting(errorDomain: string): HttpHandler {
 }
 
 /** Runs `bind`. Throws a SetupError that names the setting where the address cannot be bound. */
-async function bound<T>(setting: string, { host, port }: ListenAddress, bind: () => Promise<T>): Promise<T> {
+async function bindOrFail<T>(
+  setting: string,
+  { host, port }: ListenAddress,
+  bind: () => Promise<T>,
+): Promise<T> {
   try {
     return await bind()
   } catch (error) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { bodyBudget } from './body-budget.ts'
+import { createBodyBudget } from './body-budget.ts'
 import { ApiError, Code } from './core/errors.ts'
 import { limits } from './core/limits.ts'
 import { httpStatusOfError } from './gateway/error-body.ts'
@@ -55,7 +55,7 @@ describe('the budget of buffered request bodies', () => {
   ]
   for (const [name, steps] of cases) {
     test(`R28: ${name}`, () => {
-      const budget = bodyBudget({ perConnectionMax: 40, totalMax: 100 })
+      const budget = createBodyBudget({ perConnectionMax: 40, totalMax: 100 })
       let granted = 0
       for (const [connection, bytes, fits] of steps) {
         const grow = () => budget.open(connection).grow(bytes)
@@ -69,7 +69,7 @@ describe('the budget of buffered request bodies', () => {
 
   test('R28: a client address never holds more than it leaves to others, however many connections it has', () => {
     const isTrustedProxy = (address = '') => address === '10.0.0.1'
-    const budget = bodyBudget({ perConnectionMax: 40, totalMax: 100, isTrustedProxy })
+    const budget = createBodyBudget({ perConnectionMax: 40, totalMax: 100, isTrustedProxy })
     const holds = (address: string) => {
       const body = budget.open({}, address)
       try {
@@ -90,7 +90,7 @@ describe('the budget of buffered request bodies', () => {
   })
 
   test('R28: however many connections ask, the process holds no more than its budget', () => {
-    const budget = bodyBudget({ perConnectionMax: 40, totalMax: 100 })
+    const budget = createBodyBudget({ perConnectionMax: 40, totalMax: 100 })
     for (let at = 0; at < 1000; at++) {
       const body = budget.open({})
       assert.throws(() => {
@@ -101,7 +101,7 @@ describe('the budget of buffered request bodies', () => {
   })
 
   test('released bytes are free again, once', () => {
-    const budget = bodyBudget({ perConnectionMax: 40, totalMax: 100 })
+    const budget = createBodyBudget({ perConnectionMax: 40, totalMax: 100 })
     const one = budget.open(first)
     const other = budget.open(first)
     one.grow(30)
@@ -117,7 +117,7 @@ describe('the budget of buffered request bodies', () => {
   })
 
   test('a refusal is 503 with the time after which to try again', () => {
-    const body = bodyBudget({ perConnectionMax: 1, totalMax: 10 }).open(first)
+    const body = createBodyBudget({ perConnectionMax: 1, totalMax: 10 }).open(first)
     assert.throws(
       () => body.grow(2),
       (error) =>

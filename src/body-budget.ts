@@ -1,6 +1,6 @@
 import { ApiError, Code } from './core/errors.ts'
 import { limits } from './core/limits.ts'
-import { countedAddress } from './limits/client-address.ts'
+import { clientAddressKey } from './limits/client-address.ts'
 
 /** Counts the request bytes that wait in memory, so that unfinished requests cannot fill it. */
 export interface BodyBudget {
@@ -30,7 +30,7 @@ const RETRY_DELAY_MS = 1000
  * A budget of `perConnectionMax` bytes for each connection and `totalMax` bytes for the process. A client address never holds more than
  * what it leaves free for all others, however many connections it has: no single client can use the budget up.
  */
-export function bodyBudget({
+export function createBodyBudget({
   perConnectionMax,
   totalMax,
   isTrustedProxy = () => false,
@@ -49,18 +49,18 @@ export function bodyBudget({
     open(connection, address = '') {
       const held = connections.get(connection) ?? { bytes: 0 }
       connections.set(connection, held)
-      const client = address === '' || isTrustedProxy(address) ? connection : countedAddress(address)
+      const client = address === '' || isTrustedProxy(address) ? connection : clientAddressKey(address)
       let own = 0
       return {
         grow(bytes) {
           const wanted = held.bytes + bytes
           if (wanted > perConnectionMax)
-            throw exhausted(
+            throw budgetExhausted(
               `the requests of this connection that are still being received hold more than ${perConnectionMax} bytes; send fewer at a time`,
             )
           const wantedOfClient = (clients.get(client) ?? 0) + bytes
           if (wantedOfClient > totalMax - buffered - bytes)
-            throw exhausted('the server is receiving too much data at the moment')
+            throw budgetExhausted('the server is receiving too much data at the moment')
           held.bytes = wanted
           clients.set(client, wantedOfClient)
           own += bytes
@@ -84,19 +84,19 @@ export function bodyBudget({
 }
 
 /** The budget of a server; `replaced` replaces single limits of core/limits.ts. */
-export function productBudget(
-  replaced: Partial<Record<'bufferedBytesPerConnectionMax' | 'bufferedBytesMax', number>> = {},
+export function createServerBodyBudget(
+  overrides: Partial<Record<'bufferedBytesPerConnectionMax' | 'bufferedBytesMax', number>> = {},
   isTrustedProxy?: (address: string | undefined) => boolean,
 ): BodyBudget {
   const { bufferedBytesPerConnectionMax: perConnectionMax, bufferedBytesMax: totalMax } = {
     ...limits,
-    ...replaced,
+    ...overrides,
   }
-  return bodyBudget({ perConnectionMax, totalMax, isTrustedProxy })
+  return createBodyBudget({ perConnectionMax, totalMax, isTrustedProxy })
 }
 
 /** 503 rather than the 429 of rate limits: the caller need not have done anything too often. */
-function exhausted(description: string): ApiError {
+function budgetExhausted(description: string): ApiError {
   return new ApiError(Code.RESOURCE_EXHAUSTED, `Resource exhausted: ${description}`, {
     reason: 'BODY_BUDGET_EXHAUSTED',
     httpStatus: 503,

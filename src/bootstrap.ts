@@ -3,8 +3,8 @@ import { GroupSchema } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { RelationshipType } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import { checkName } from './core/fields.ts'
 import { managedRoleByName } from './core/managed-roles.ts'
-import { foundOrganization, renameOrganization } from './iam/groups.ts'
-import { type Installation, makeOnce, SetupError, UsageError } from './installation.ts'
+import { createOrganization, renameOrganization } from './iam/groups.ts'
+import { createOnce, type Installation, SetupError, UsageError } from './installation.ts'
 import { recordEvent } from './storage/audit-events.ts'
 import { inTransaction, type Reader, type Tx } from './storage/db.ts'
 import { insertResource } from './storage/rows.ts'
@@ -16,7 +16,7 @@ import type { Store } from './storage/store.ts'
  * is root of trust: there is no password.
  */
 
-export interface Bootstrapped {
+export interface BootstrapResult {
   readonly organization: { readonly uid: string; readonly name: string }
   readonly identity: { readonly uid: string; readonly name: string }
 }
@@ -27,25 +27,27 @@ const DEFAULT_NAME = 'default'
 const OWNER_NAME = 'owner'
 
 /** What the setting remembers. `named`: the operator has chosen the name, or let it be. */
-interface Remembered {
+interface FirstOrganizationSetting {
   readonly organization: string
   readonly identity: string
   readonly named: boolean
 }
 
 /** Makes the first organization and its owner where they are not there yet: on the first start. */
-export async function ensureFirstOrganization({ store }: Pick<Installation, 'store'>): Promise<Bootstrapped> {
-  return makeOnce(store.db, () => findOrMake(store))
+export async function ensureFirstOrganization({
+  store,
+}: Pick<Installation, 'store'>): Promise<BootstrapResult> {
+  return createOnce(store.db, () => findOrCreate(store))
 }
 
 /** Whether nobody has made it yet. */
 export async function isFirstStart({ store }: Pick<Installation, 'store'>): Promise<boolean> {
-  return (await remembered(store.db.kysely)) === undefined
+  return (await readFirstOrganization(store.db.kysely)) === undefined
 }
 
-function findOrMake(store: Store): Promise<Bootstrapped> {
+function findOrCreate(store: Store): Promise<BootstrapResult> {
   return inTransaction(store.db, async (tx) => {
-    const known = await remembered(tx)
+    const known = await readFirstOrganization(tx)
     if (known !== undefined) return describe(tx, known)
     const owner = managedRoleByName.get('owner')
     if (owner === undefined) throw new Error('there is no owner role')
@@ -71,14 +73,14 @@ function findOrMake(store: Store): Promise<Bootstrapped> {
     })
     await tx.insertInto('platform_bindings').values({ identity_uid: identity, role_uid: owner.uid }).execute()
     const group = create(GroupSchema, { name: DEFAULT_NAME })
-    const { uid: organization } = await foundOrganization(store, tx, group, {
+    const { uid: organization } = await createOrganization(store, tx, group, {
       identity,
       acceptedThrough: '',
     })
-    const first: Remembered = { organization, identity, named: false }
+    const first: FirstOrganizationSetting = { organization, identity, named: false }
     // Two nodes may start at once on an empty database: the name of the organization lets only one of them get here.
     await writeSetting(tx, FIRST_ORGANIZATION, JSON.stringify(first))
-    await recordOwn(store, tx, organization)
+    await recordBootstrap(store, tx, organization)
     return describe(tx, first)
   })
 }
@@ -90,7 +92,7 @@ function findOrMake(store: Store): Promise<Bootstrapped> {
 export async function bootstrap(
   installation: Pick<Installation, 'store'>,
   name: string | undefined,
-): Promise<Bootstrapped> {
+): Promise<BootstrapResult> {
   const first = await ensureFirstOrganization(installation)
   if (first.organization.name === '')
     throw new SetupError('the first organization was deleted; make another one through the API')
@@ -104,19 +106,23 @@ export async function bootstrap(
         `the organization is named ${first.organization.name} already; rename it through the API`,
       )
     }
-    const known = await remembered(tx)
+    const known = await readFirstOrganization(tx)
     if (known === undefined) throw new Error('the first organization is gone')
-    await recordOwn(store, tx, known.organization)
+    await recordBootstrap(store, tx, known.organization)
     return describe(tx, known)
   })
 }
 
 /** Names the first organization; false when a name was chosen before. Fails on the name of another organization. */
 export async function nameFirstOrganization(store: Store, tx: Tx, name: string): Promise<boolean> {
-  const known = await remembered(tx)
+  const known = await readFirstOrganization(tx)
   if (known === undefined || known.named) return false
   await renameOrganization(store, tx, known.organization, name)
-  await writeSetting(tx, FIRST_ORGANIZATION, JSON.stringify({ ...known, named: true } satisfies Remembered))
+  await writeSetting(
+    tx,
+    FIRST_ORGANIZATION,
+    JSON.stringify({ ...known, named: true } satisfies FirstOrganizationSetting),
+  )
   return true
 }
 
@@ -124,23 +130,26 @@ export async function nameFirstOrganization(store: Store, tx: Tx, name: string):
  * The first organization and its owner, and whether the organization may still be named. They are the transaction's alone: of those
  * who want to be the first, one is.
  */
-export async function holdFirstOrganization(
+export async function lockFirstOrganization(
   { db }: Pick<Store, 'db'>,
   tx: Tx,
-): Promise<Bootstrapped & { readonly named: boolean }> {
+): Promise<BootstrapResult & { readonly named: boolean }> {
   const query = tx.selectFrom('settings').select('value').where('name', '=', FIRST_ORGANIZATION)
   const row = await (db.engine === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
   if (row === undefined) throw new Error('there is no first organization')
-  const known = JSON.parse(row.value) as Remembered
+  const known = JSON.parse(row.value) as FirstOrganizationSetting
   return { ...(await describe(tx, known)), named: known.named }
 }
 
-async function remembered(db: Reader): Promise<Remembered | undefined> {
+async function readFirstOrganization(db: Reader): Promise<FirstOrganizationSetting | undefined> {
   const text = await readSetting(db, FIRST_ORGANIZATION)
-  return text === undefined ? undefined : (JSON.parse(text) as Remembered)
+  return text === undefined ? undefined : (JSON.parse(text) as FirstOrganizationSetting)
 }
 
-async function describe(db: Reader, { organization, identity }: Remembered): Promise<Bootstrapped> {
+async function describe(
+  db: Reader,
+  { organization, identity }: FirstOrganizationSetting,
+): Promise<BootstrapResult> {
   const nameOf = async (table: 'groups' | 'identities', uid: string) =>
     (
       await db
@@ -156,7 +165,7 @@ async function describe(db: Reader, { organization, identity }: Remembered): Pro
   }
 }
 
-function recordOwn({ clock }: Installation['store'], tx: Tx, uid: string): Promise<void> {
+function recordBootstrap({ clock }: Installation['store'], tx: Tx, uid: string): Promise<void> {
   return recordEvent(tx, {
     timeMs: clock(),
     actor: 'system',

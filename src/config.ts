@@ -2,7 +2,7 @@ import { isAbsolute, resolve } from 'node:path'
 import ipaddr from 'ipaddr.js'
 import type { BlobSettings } from './blobs/open.ts'
 import type { CloudSettings } from './cloud/probes.ts'
-import { secondsIn } from './core/durations.ts'
+import { parseDurationSeconds } from './core/durations.ts'
 import { limits } from './core/limits.ts'
 import { parseResourceLimit, type ResourceLimits, resourceKinds } from './core/resource-limits.ts'
 import { type MasterKey, parseMasterKey } from './core/sealed.ts'
@@ -73,9 +73,9 @@ export interface Config {
   /** How long audit events are kept; undefined: for ever. */
   readonly auditRetentionMs: number | undefined
   /** Between two collections of what nobody needs in the registry; undefined: there are none. */
-  readonly collectionIntervalMs: number | undefined
+  readonly gcIntervalMs: number | undefined
   /** What nobody needs stays for so long. */
-  readonly collectionGraceMs: number
+  readonly gcGraceMs: number
   /** Bytes of their disk that blobs leave free; undefined: as `diskReserveBytes` says. */
   readonly diskReserveBytes: number | undefined
   /** That version 1 of the API will end; undefined: nobody says so. */
@@ -178,7 +178,7 @@ export const variables = {
 } as const
 
 /** Names that the command line and the tests read; the server lets them pass. */
-const otherVariables = new Set([
+const cliAndTestVariables = new Set([
   'BERTH_API',
   'BERTH_ISSUER',
   'BERTH_AUDIENCE',
@@ -231,7 +231,8 @@ export function readConfig(
   }
 
   for (const name of Object.keys(env)) {
-    const known = Object.hasOwn(variables, name) || otherVariables.has(name) || name.startsWith('BERTH_TEST_')
+    const known =
+      Object.hasOwn(variables, name) || cliAndTestVariables.has(name) || name.startsWith('BERTH_TEST_')
     if (name.startsWith('BERTH_') && !known)
       problems.push(`${name} is not a setting of berth${suggestion(name)}`)
   }
@@ -242,7 +243,7 @@ export function readConfig(
   }
   const deprecatedAtMs = read('BERTH_V1_DEPRECATED_AT', parseInstant, instantExpected)
   const sunsetMs = read('BERTH_V1_SUNSET_AT', parseInstant, instantExpected)
-  const migrationUrl = read('BERTH_V1_MIGRATION_URL', parsePage, 'an absolute http or https URL')
+  const migrationUrl = read('BERTH_V1_MIGRATION_URL', parseHttpUrl, 'an absolute http or https URL')
   if (text('BERTH_V1_DEPRECATED_AT') === undefined) {
     for (const name of ['BERTH_V1_SUNSET_AT', 'BERTH_V1_MIGRATION_URL'] as const)
       if (text(name) !== undefined) problems.push(`${name} needs BERTH_V1_DEPRECATED_AT`)
@@ -277,8 +278,8 @@ export function readConfig(
   )
   const config: Config = {
     listen: read('BERTH_LISTEN', parseListen, listenExpected) ?? { host: '127.0.0.1', port: 8080 },
-    drainDelayMs: read('BERTH_DRAIN_DELAY', parseWait, waitExpected) ?? limits.drainDelayMs,
-    stopGraceMs: read('BERTH_STOP_GRACE', parseWait, waitExpected) ?? limits.stopGraceMs,
+    drainDelayMs: read('BERTH_DRAIN_DELAY', parseStopDuration, stopDurationExpected) ?? limits.drainDelayMs,
+    stopGraceMs: read('BERTH_STOP_GRACE', parseStopDuration, stopDurationExpected) ?? limits.stopGraceMs,
     metricsListen: read('BERTH_METRICS_LISTEN', parseListen, listenExpected),
     tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
     dataDir: resolve(text('BERTH_DATA_DIR') ?? DEFAULT_DATA_DIR),
@@ -366,14 +367,14 @@ export function readConfig(
         ms: 400 * DAY_MS,
       }
     ).ms,
-    collectionIntervalMs: (
+    gcIntervalMs: (
       read('BERTH_COLLECTION_INTERVAL', parseInterval, 'a duration such as 12h or 7d, or off') ?? {
         ms: DAY_MS,
       }
     ).ms,
-    collectionGraceMs:
+    gcGraceMs:
       read('BERTH_COLLECTION_GRACE', parseGrace, 'a duration such as 24h, of at least 1h') ??
-      limits.collectionGraceMsDefault,
+      limits.gcGraceMsDefault,
     diskReserveBytes: read('BERTH_DISK_RESERVE', parseBytes, 'a number of bytes such as 512MiB or 2GiB'),
     deprecation: deprecatedAtMs === undefined ? undefined : { atMs: deprecatedAtMs, sunsetMs, migrationUrl },
     logLevel: read('BERTH_LOG_LEVEL', parseLogLevel, `one of ${logLevels.join(', ')}`) ?? 'info',
@@ -475,7 +476,7 @@ function parseInstant(value: string): number | undefined {
 }
 
 /** In the form that a header can have. */
-function parsePage(value: string): string | undefined {
+function parseHttpUrl(value: string): string | undefined {
   const url = URL.parse(value)
   return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
     ? url.href
@@ -490,20 +491,20 @@ function parseRetention(value: string): { readonly ms: number | undefined } | un
 
 function parseInterval(value: string): { readonly ms: number | undefined } | undefined {
   if (value === 'off') return { ms: undefined }
-  const ms = (secondsIn(value) ?? 0) * 1000
+  const ms = (parseDurationSeconds(value) ?? 0) * 1000
   return ms > 0 ? { ms } : undefined
 }
 
-const waitExpected = 'a duration such as 10s, of at most 1h'
+const stopDurationExpected = 'a duration such as 10s, of at most 1h'
 
-function parseWait(value: string): number | undefined {
-  const seconds = secondsIn(value)
+function parseStopDuration(value: string): number | undefined {
+  const seconds = parseDurationSeconds(value)
   return seconds === undefined || seconds > 3600 ? undefined : seconds * 1000
 }
 
 function parseGrace(value: string): number | undefined {
-  const ms = (secondsIn(value) ?? 0) * 1000
-  return ms >= limits.collectionGraceMsMin ? ms : undefined
+  const ms = (parseDurationSeconds(value) ?? 0) * 1000
+  return ms >= limits.gcGraceMsMin ? ms : undefined
 }
 
 const byteUnits = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 } as const
@@ -572,8 +573,8 @@ export interface Addresses {
 }
 
 /** `listening`: where the port was bound, which the external addresses default to. */
-export function addressesOf(config: Config, listening: string): Addresses {
-  const baseUrl = config.baseUrl ?? listening
+export function addressesOf(config: Config, boundUrl: string): Addresses {
+  const baseUrl = config.baseUrl ?? boundUrl
   const { host, hostname } = new URL(baseUrl)
   return {
     baseUrl,

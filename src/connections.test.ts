@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { connections } from './connections.ts'
+import { createConnectionAdmission } from './connections.ts'
 import { limits } from './core/limits.ts'
 
 function setUp(nowMs = () => 0) {
@@ -11,7 +11,7 @@ function setUp(nowMs = () => 0) {
     abusiveConnectionsPerAddressMax: 2,
     abuseWindowMs: 1000,
   }
-  const all = connections(bounds, (address) => address === '10.0.0.1', nowMs)
+  const all = createConnectionAdmission(bounds, (address) => address === '10.0.0.1', nowMs)
   const dropped: unknown[] = []
   const from = (remoteAddress: string) => {
     const connection = { remoteAddress, destroy: () => dropped.push(connection) }
@@ -40,7 +40,7 @@ describe('connections', () => {
     for (let at = 0; at < 3; at++) {
       const one = from('192.0.2.1')
       assert.ok(all.add(one))
-      all.decided(one)
+      all.markDecided(one)
     }
     for (const address of ['192.0.2.2', '192.0.2.3', '192.0.2.4']) assert.ok(all.add(from(address)))
     assert.equal(all.open, 6)
@@ -64,7 +64,7 @@ describe('connections', () => {
     for (let at = 1; at <= 6; at++) {
       const one = from(`192.0.2.${at}`)
       assert.ok(all.add(one))
-      all.decided(one)
+      all.markDecided(one)
     }
     assert.ok(!all.add(from('192.0.2.7')))
     assert.deepEqual(dropped, [])
@@ -76,13 +76,13 @@ describe('connections', () => {
     const { all, from } = setUp(() => nowMs)
     for (let at = 0; at < 2; at++) {
       assert.ok(all.add(from('2001:db8::1')))
-      all.abused('2001:db8::1')
+      all.reportAbuse('2001:db8::1')
     }
     assert.ok(!all.add(from('2001:db8::2')), 'of the same /64')
     assert.ok(all.add(from('192.0.2.1')))
     nowMs = 1000
     assert.ok(all.add(from('2001:db8::1')))
-    for (let at = 0; at < 9; at++) all.abused('10.0.0.1')
+    for (let at = 0; at < 9; at++) all.reportAbuse('10.0.0.1')
     assert.ok(all.add(from('10.0.0.1')))
   })
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { limits as productLimits } from './core/limits.ts'
-import { countedAddress } from './limits/client-address.ts'
+import { clientAddressKey } from './limits/client-address.ts'
 import { OpenCounts } from './limits/open-counts.ts'
 
 export type ConnectionLimits = Readonly<
@@ -24,24 +24,24 @@ interface Connection {
 }
 
 /** Decides which connections the port takes. None of the limits concerns addresses of trusted proxies, except the total. */
-export interface Connections {
+export interface ConnectionAdmission {
   /** Counts a new connection until `remove`. Returns false, and counts nothing, if there are too many. */
   add(connection: Connection): boolean
   /** The connection has sent enough to know its protocol, and shaken hands. */
-  decided(connection: Connection): void
+  markDecided(connection: Connection): void
   remove(connection: Connection): void
   /** The connection is ended for breaking or flooding its protocol. */
-  abused(address: string | undefined): void
+  reportAbuse(address: string | undefined): void
   dropUndecided(): void
   readonly open: number
   readonly undecided: number
 }
 
-export function connections(
+export function createConnectionAdmission(
   limits: ConnectionLimits,
   isTrustedProxy: (address: string | undefined) => boolean,
   clock: () => number = () => performance.now(),
-): Connections {
+): ConnectionAdmission {
   const open = new Map<Connection, string | undefined>()
   // In the order of their arrival.
   const undecided = new Set<Connection>()
@@ -50,7 +50,7 @@ export function connections(
     max: limits.connectionsMax,
   })
   const keyOf = (address: string | undefined) =>
-    address === undefined || isTrustedProxy(address) ? undefined : countedAddress(address)
+    address === undefined || isTrustedProxy(address) ? undefined : clientAddressKey(address)
   const abuseOf = (key: string) => {
     const known = abuses.get(key)
     return known !== undefined && clock() < known.endMs ? known : undefined
@@ -86,9 +86,9 @@ export function connections(
       undecided.add(connection)
       return true
     },
-    decided: (connection) => void undecided.delete(connection),
+    markDecided: (connection) => void undecided.delete(connection),
     remove,
-    abused(address) {
+    reportAbuse(address) {
       const key = keyOf(address)
       if (key === undefined) return
       const known = abuseOf(key)

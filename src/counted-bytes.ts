@@ -3,7 +3,7 @@ import type { RequestRecord } from './core/request-record.ts'
 
 /** Counting of request and response bodies; without a record nothing is wrapped. */
 
-export function countedBody(body: BufferedBody, record: RequestRecord | undefined): BufferedBody {
+export function countBodyBytes(body: BufferedBody, record: RequestRecord | undefined): BufferedBody {
   if (record === undefined) return body
   return {
     grow(bytes) {
@@ -14,21 +14,24 @@ export function countedBody(body: BufferedBody, record: RequestRecord | undefine
   }
 }
 
-export function countedStream(
+export function countStreamBytes(
   body: AsyncIterable<Uint8Array>,
   record: RequestRecord | undefined,
 ): AsyncIterable<Uint8Array> {
-  return record === undefined ? body : counted(body, record)
+  return record === undefined ? body : countChunks(body, record)
 }
 
-async function* counted(body: AsyncIterable<Uint8Array>, record: RequestRecord): AsyncGenerator<Uint8Array> {
+async function* countChunks(
+  body: AsyncIterable<Uint8Array>,
+  record: RequestRecord,
+): AsyncGenerator<Uint8Array> {
   for await (const piece of body) {
     record.bytesIn += piece.length
     yield piece
   }
 }
 
-export function bytesOutOf(record: RequestRecord): (bytes: number) => void {
+export function bytesOutCounter(record: RequestRecord): (bytes: number) => void {
   return (bytes) => {
     record.bytesOut += bytes
   }

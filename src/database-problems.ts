@@ -11,9 +11,9 @@ export interface DatabaseProblem {
 const SETTING = 'BERTH_DATABASE_URL'
 
 /** Undefined for what is no failure of the connection, such as a bug. Looks through the causes. `url`: of the database; no password is repeated. */
-export function databaseProblem(error: unknown, url: string): DatabaseProblem | undefined {
+export function describeDatabaseError(error: unknown, url: string): DatabaseProblem | undefined {
   for (let at = error; at instanceof Error; at = causeOf(at)) {
-    const problem = byCode(at, url)
+    const problem = describeByCode(at, url)
     if (problem !== undefined) return problem
   }
   return undefined
@@ -25,9 +25,9 @@ function causeOf(error: Error): unknown {
 }
 
 /** By SQLSTATE (PostgreSQL manual, appendix A), by system error, and by what pg says of TLS. */
-function byCode(error: Error, url: string): DatabaseProblem | undefined {
+function describeByCode(error: Error, url: string): DatabaseProblem | undefined {
   const { message, code, hostname, syscall } = error as NodeJS.ErrnoException & { readonly hostname?: string }
-  const { servers, user, database } = partsOf(url)
+  const { servers, user, database } = parseUrlParts(url)
   const unreachable = (text: string) => ({ message: `${text} (${SETTING})`, unreachable: true })
   const wrong = (text: string) => ({ message: `${SETTING}: ${text}`, unreachable: false })
   switch (code) {
@@ -69,7 +69,7 @@ function byCode(error: Error, url: string): DatabaseProblem | undefined {
 }
 
 /** What a database URL names; it may have several hosts or a socket, which `URL` cannot parse. */
-function partsOf(url: string): {
+function parseUrlParts(url: string): {
   readonly servers: string
   readonly user: string
   readonly database: string
@@ -78,10 +78,10 @@ function partsOf(url: string): {
   const servers = 'address' in parsed ? parsed.address.servers.map(({ name }) => name).join(', ') : ''
   const [, user = '', database = ''] =
     /^postgres(?:ql)?:\/\/(?:([^/?#:@]*)[^/?#]*@)?[^/?#]*\/?([^?#]*)/.exec(url) ?? []
-  return { servers, user: decoded(user), database: decoded(database) }
+  return { servers, user: decodeOrKeep(user), database: decodeOrKeep(database) }
 }
 
-function decoded(text: string): string {
+function decodeOrKeep(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

@@ -55,7 +55,7 @@ export interface WholeReply extends HttpReply {
  * The IP address that a request counts for, from the socket's and from what X-Forwarded-For says: who may be believed is a matter
  * of configuration (limits/client-address.ts).
  */
-export type AddressOf = (
+export type ClientAddressOf = (
   socketAddress: string | undefined,
   forwardedFor: string | readonly string[] | undefined,
 ) => string

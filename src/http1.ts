@@ -4,10 +4,10 @@ import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 import { limits } from './core/limits.ts'
 import { RequestContext, runInContext } from './core/request-context.ts'
-import { bytesOutOf, countedBody, countedStream } from './counted-bytes.ts'
+import { bytesOutCounter, countBodyBytes, countStreamBytes } from './counted-bytes.ts'
 import {
   bodyTooLarge,
-  clientWentAway,
+  clientDisconnected,
   grpcNeedsHttp2,
   headersTooLarge,
   isGrpcContentType,
@@ -17,18 +17,18 @@ import {
   tooManyPipelined,
 } from './gateway/status.ts'
 import type { HttpReply, HttpRequest, WholeBody, WholeReply } from './http.ts'
-import { bodyBytes, failureReply, hasNoContentLength, type PortContext, wireBody } from './port.ts'
-import { dropStream, endWhole, isStream, sendStream } from './reply-stream.ts'
-import { bodyStream, readWhole } from './request-stream.ts'
+import { bodyBytes, encodeLongText, hasNoContentLength, type PortContext, portErrorReply } from './port.ts'
+import { cancelStream, isStream, sendStream, sendWhole } from './reply-stream.ts'
+import { readBodyStream, readWholeBody } from './request-stream.ts'
 import type { ObservedRequest, RequestHead } from './telemetry/request-observer.ts'
 
 /**
  * The HTTP/1.1 half of the port. The server never listens: it is given sockets through its 'connection' event. Close
  * it with `close()`, which ends idle connections at once.
  */
-export function http1Server(context: PortContext): Server {
+export function createHttp1Server(context: PortContext): Server {
   const { limits } = context
-  const slow: SlowSockets = { timedOut: new WeakSet(), streaming: new WeakSet(), waiting: new WeakMap() }
+  const slow: SocketStates = { timedOut: new WeakSet(), streaming: new WeakSet(), pipelined: new WeakMap() }
   const server = createServer({
     maxHeaderSize: limits.headerBytesMax,
     headersTimeout: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs),
@@ -41,30 +41,30 @@ export function http1Server(context: PortContext): Server {
   server.on('request', (req, res) => serve(context, slow, req, res, false))
   // Refusing a body by its declared length is worth most before the client has sent it.
   server.on('checkContinue', (req, res) => serve(context, slow, req, res, true))
-  server.on('clientError', refuser(context, slow))
+  server.on('clientError', clientErrorHandler(context, slow))
   // node:http starts watching for slow senders when its server listens; this one never does.
   server.emit('listening')
   return server
 }
 
 /** Sockets whose request takes longer than `requestTimeoutMs`. */
-interface SlowSockets {
+interface SocketStates {
   readonly timedOut: WeakSet<Duplex>
   /** Those whose body is streamed: whoever reads it sees to its progress, and the whole may take long. */
   readonly streaming: WeakSet<Duplex>
   /** Requests of a socket that came before the reply to the one ahead of them had left; only while there is one ahead. */
-  readonly waiting: WeakMap<Duplex, Exchange[]>
+  readonly pipelined: WeakMap<Duplex, Http1Request[]>
 }
 
 /**
  * One request and its reply. A class, because an accessor in an object literal gives every object a hidden class of its
  * own, which costs more than all the rest of this adapter.
  */
-class Exchange implements HttpRequest {
+class Http1Request implements HttpRequest {
   readonly req: IncomingMessage
   readonly res: ServerResponse
   readonly context: PortContext
-  readonly slow: SlowSockets
+  readonly slow: SocketStates
   readonly id: string
   readonly method: string
   readonly isHead: boolean
@@ -74,7 +74,7 @@ class Exchange implements HttpRequest {
   /** The rest of the body is not wanted, and too much to read only for the sake of the connection. */
   refused = false
   /** The connection sent more requests ahead of their replies than it may. */
-  isTooMany = false
+  exceedsPipelineLimit = false
   reading: Promise<Uint8Array> | undefined = undefined
   readonly requestContext = new RequestContext()
   record: ObservedRequest | undefined = undefined
@@ -83,7 +83,7 @@ class Exchange implements HttpRequest {
     context: PortContext,
     req: IncomingMessage,
     res: ServerResponse,
-    slow: SlowSockets,
+    slow: SocketStates,
     id: string,
     awaitsContinue: boolean,
   ) {
@@ -116,9 +116,9 @@ class Exchange implements HttpRequest {
     const { req, slow } = this
     this.refused = true // what is left when nobody reads on
     slow.streaming.add(req.socket)
-    sayContinue(this)
+    sendContinue(this)
     try {
-      yield* countedStream(bodyStream(req, this.context.limits), this.record)
+      yield* countStreamBytes(readBodyStream(req, this.context.limits), this.record)
     } finally {
       slow.streaming.delete(req.socket)
     }
@@ -127,16 +127,16 @@ class Exchange implements HttpRequest {
 
 function serve(
   context: PortContext,
-  slow: SlowSockets,
+  slow: SocketStates,
   req: IncomingMessage,
   res: ServerResponse,
   awaitsContinue: boolean,
 ): void {
-  const waiting = slow.waiting.get(req.socket)
+  const pipelined = slow.pipelined.get(req.socket)
   const { pipelinedRequestsMax } = context.limits
   // Behind the reply that closes the connection.
-  if (waiting !== undefined && waiting.length >= pipelinedRequestsMax) return
-  const exchange = new Exchange(
+  if (pipelined !== undefined && pipelined.length >= pipelinedRequestsMax) return
+  const request = new Http1Request(
     context,
     req,
     res,
@@ -144,14 +144,14 @@ function serve(
     context.requestIdOf(req.headers['x-request-id']),
     awaitsContinue,
   )
-  if (waiting === undefined) {
-    slow.waiting.set(req.socket, [])
-    begin(exchange)
+  if (pipelined === undefined) {
+    slow.pipelined.set(req.socket, [])
+    startRequest(request)
     return
   }
-  waiting.push(exchange)
-  if (waiting.length < pipelinedRequestsMax) return
-  exchange.isTooMany = true
+  pipelined.push(request)
+  if (pipelined.length < pipelinedRequestsMax) return
+  request.exceedsPipelineLimit = true
   stopParsing(req.socket)
 }
 
@@ -168,10 +168,10 @@ function stopParsing(socket: Socket): void {
  * Runs a request, and the next of its connection once its reply has left: no more than one reply of a connection waits in memory,
  * and other connections have their turn in between. While a request runs, its response knows when the connection closes.
  */
-function begin(exchange: Exchange): void {
-  const { req, res, slow, context, requestContext } = exchange
-  const record = context.observer?.start(headOf(exchange))
-  exchange.record = record
+function startRequest(request: Http1Request): void {
+  const { req, res, slow, context, requestContext } = request
+  const record = context.observer?.start(headOf(request))
+  request.record = record
   context.inFlight.http++
   res.on('close', () => {
     context.inFlight.http--
@@ -179,24 +179,24 @@ function begin(exchange: Exchange): void {
       status: res.headersSent ? res.statusCode : undefined,
       aborted: !res.writableFinished || req.errored !== null,
     })
-    if (!res.writableFinished) requestContext.abort(clientWentAway())
-    const next = slow.waiting.get(req.socket)?.shift()
-    if (next === undefined) slow.waiting.delete(req.socket)
-    else setImmediate(() => (req.socket.writable ? begin(next) : abandon(next)))
+    if (!res.writableFinished) requestContext.abort(clientDisconnected())
+    const next = slow.pipelined.get(req.socket)?.shift()
+    if (next === undefined) slow.pipelined.delete(req.socket)
+    else setImmediate(() => (req.socket.writable ? startRequest(next) : recordAbandoned(next)))
   })
-  if (record === undefined) handle(exchange)
-  else record.run(() => handle(exchange))
+  if (record === undefined) handle(request)
+  else record.run(() => handle(request))
 }
 
 /** Records requests that their client left behind unanswered. */
-function abandon(first: Exchange): void {
+function recordAbandoned(first: Http1Request): void {
   const { slow, req } = first
-  for (const exchange of [first, ...(slow.waiting.get(req.socket) ?? [])])
-    exchange.context.observer?.start(headOf(exchange))?.end({ status: undefined, aborted: true })
-  slow.waiting.delete(req.socket)
+  for (const request of [first, ...(slow.pipelined.get(req.socket) ?? [])])
+    request.context.observer?.start(headOf(request))?.end({ status: undefined, aborted: true })
+  slow.pipelined.delete(req.socket)
 }
 
-function headOf({ context, id, method, isHead, url, headers, address }: Exchange): RequestHead {
+function headOf({ context, id, method, isHead, url, headers, address }: Http1Request): RequestHead {
   return {
     id,
     isGrpc: false,
@@ -209,35 +209,35 @@ function headOf({ context, id, method, isHead, url, headers, address }: Exchange
   }
 }
 
-function handle(exchange: Exchange): void {
-  const { context, req, id } = exchange
+function handle(request: Http1Request): void {
+  const { context, req, id } = request
   if (req.rawHeaders.length > context.limits.headerFieldsMax * 2) {
-    exchange.refused = true
-    send(context, exchange, failureReply(context, id, tooManyHeaders(context.limits.headerFieldsMax)))
+    request.refused = true
+    send(context, request, portErrorReply(context, id, tooManyHeaders(context.limits.headerFieldsMax)))
     return
   }
-  if (exchange.isTooMany) {
-    exchange.refused = true
-    send(context, exchange, failureReply(context, id, tooManyPipelined(context.limits.pipelinedRequestsMax)))
+  if (request.exceedsPipelineLimit) {
+    request.refused = true
+    send(context, request, portErrorReply(context, id, tooManyPipelined(context.limits.pipelinedRequestsMax)))
     return
   }
   if (req.method === 'POST' && isGrpcContentType(req.headers['content-type'])) {
-    send(context, exchange, failureReply(context, id, grpcNeedsHttp2()))
+    send(context, request, portErrorReply(context, id, grpcNeedsHttp2()))
     return
   }
   let reply: HttpReply | Promise<HttpReply>
   try {
-    reply = runInContext(exchange.requestContext, () => context.http(exchange))
+    reply = runInContext(request.requestContext, () => context.http(request))
   } catch (failure) {
-    reply = failureReply(context, id, failure)
+    reply = portErrorReply(context, id, failure)
   }
   if (reply instanceof Promise) {
     reply.then(
-      (late) => send(context, exchange, late),
-      (failure: unknown) => send(context, exchange, failureReply(context, id, failure)),
+      (late) => send(context, request, late),
+      (failure: unknown) => send(context, request, portErrorReply(context, id, failure)),
     )
   } else {
-    send(context, exchange, reply)
+    send(context, request, reply)
   }
 }
 
@@ -250,29 +250,34 @@ function originForm(url: string): string {
   return path < 0 ? '/' : url.slice(path)
 }
 
-function sayContinue(exchange: Exchange): void {
-  if (!exchange.awaitsContinue) return
-  exchange.awaitsContinue = false
-  exchange.res.writeContinue()
+function sendContinue(request: Http1Request): void {
+  if (!request.awaitsContinue) return
+  request.awaitsContinue = false
+  request.res.writeContinue()
 }
 
-function readBody(exchange: Exchange, bytesMax: number): Promise<Uint8Array> {
-  const { req, slow } = exchange
+function readBody(request: Http1Request, bytesMax: number): Promise<Uint8Array> {
+  const { req, slow } = request
   const announced = Number(req.headers['content-length'] ?? 0)
   if (announced > bytesMax) {
-    exchange.refused = true
+    request.refused = true
     return Promise.reject(bodyTooLarge(bytesMax))
   }
-  sayContinue(exchange)
-  const buffered = countedBody(exchange.context.budget.open(req.socket, exchange.address), exchange.record)
-  const reading = readWhole(req, { bytesMax, announced, buffered })
-  exchange.res.on('close', () => {
+  sendContinue(request)
+  const buffered = countBodyBytes(
+    request.context.bodyBudget.open(req.socket, request.address),
+    request.record,
+  )
+  const reading = readWholeBody(req, { bytesMax, contentLength: announced, buffered })
+  request.res.on('close', () => {
     buffered.release()
-    reading.fail(clientWentAway())
+    reading.fail(clientDisconnected())
   })
-  req.on('error', () => reading.fail(slow.timedOut.has(req.socket) ? requestTimedOut() : clientWentAway()))
+  req.on('error', () =>
+    reading.fail(slow.timedOut.has(req.socket) ? requestTimedOut() : clientDisconnected()),
+  )
   const body = reading.body.catch((failure: unknown) => {
-    exchange.refused = true
+    request.refused = true
     throw failure
   })
   // A handler that has replied already may not wait for it.
@@ -280,43 +285,44 @@ function readBody(exchange: Exchange, bytesMax: number): Promise<Uint8Array> {
   return body
 }
 
-function send(context: PortContext, exchange: Exchange, reply: HttpReply): void {
-  const { req, res, id } = exchange
+function send(context: PortContext, request: Http1Request, reply: HttpReply): void {
+  const { req, res, id } = request
   if (res.destroyed || res.headersSent) {
-    dropStream(reply.body)
+    cancelStream(reply.body)
     return
   }
-  const unread = !req.complete && (exchange.refused || exchange.awaitsContinue || isLong(context, req))
+  const unread =
+    !req.complete && (request.refused || request.awaitsContinue || isTooLongToDrain(context, req))
   const streamed = isStream(reply.body) ? reply.body : undefined
-  const body = isStream(reply.body) ? undefined : wireBody(reply.body)
+  const body = isStream(reply.body) ? undefined : encodeLongText(reply.body)
   const head: (string | number)[] = ['x-request-id', id]
   for (const name in reply.headers) head.push(name, reply.headers[name] ?? '')
   for (const warning of reply.warnings ?? []) head.push('warning', warning)
   const bodiless = hasNoContentLength(reply.status)
   if (!bodiless && streamed === undefined) head.push('content-length', bodyBytes(body))
-  if (unread || exchange.refused || context.stopping) head.push('connection', 'close')
+  if (unread || request.refused || context.stopping) head.push('connection', 'close')
   try {
     res.writeHead(reply.status, head as string[])
   } catch (failure) {
     // A handler's header that HTTP cannot carry. The replacement has only headers of ours.
-    send(context, exchange, failureReply(context, id, failure))
+    send(context, request, portErrorReply(context, id, failure))
     return
   }
-  const lingers = unread && !exchange.awaitsContinue
-  if (exchange.record !== undefined && !exchange.isHead) exchange.record.bytesOut = bodyBytes(body)
+  const lingers = unread && !request.awaitsContinue
+  if (request.record !== undefined && !request.isHead) request.record.bytesOut = bodyBytes(body)
   if (streamed !== undefined && !bodiless && req.method !== 'HEAD') {
     res.flushHeaders() // the first piece may be long in coming
     void sendStream(context, streamed, {
       out: res,
       requestId: id,
-      written: exchange.record && bytesOutOf(exchange.record),
-      end: () => (lingers ? linger(exchange) : res.end()),
-      cut: () => reset(req.socket),
+      written: request.record && bytesOutCounter(request.record),
+      end: () => (lingers ? linger(request) : res.end()),
+      abort: () => reset(req.socket),
     })
   } else if (lingers && body !== undefined) {
-    linger(exchange, body)
+    linger(request, body)
   } else {
-    endWhole(res, body, context, () => reset(req.socket))
+    sendWhole(res, body, context, () => reset(req.socket))
   }
 }
 
@@ -327,12 +333,12 @@ function reset(socket: Socket): void {
 }
 
 /** More body than is worth reading to keep the connection. */
-function isLong(context: PortContext, req: IncomingMessage): boolean {
+function isTooLongToDrain(context: PortContext, req: IncomingMessage): boolean {
   const declared = req.headers['content-length']
   return declared !== undefined && Number(declared) > context.limits.apiBodyBytesMax
 }
 
-function linger({ req, res }: Exchange, body?: NonNullable<WholeBody>): void {
+function linger({ req, res }: Http1Request, body?: NonNullable<WholeBody>): void {
   if (body !== undefined) res.write(body)
   req.resume()
   const finish = () => {
@@ -345,10 +351,10 @@ function linger({ req, res }: Exchange, body?: NonNullable<WholeBody>): void {
 }
 
 /** Answers what node:http could not read as a request, then closes the connection. */
-function refuser(context: PortContext, { timedOut, streaming }: SlowSockets) {
-  const answered = new WeakSet<Duplex>()
+function clientErrorHandler(context: PortContext, { timedOut, streaming }: SocketStates) {
+  const handled = new WeakSet<Duplex>()
   return (failure: NodeJS.ErrnoException, socket: Duplex): void => {
-    if (answered.has(socket)) return // what a refused client still sends
+    if (handled.has(socket)) return // what a refused client still sends
     if (failure.code === 'HPE_PAUSED') return // see stopParsing: the replies ahead are sent, and the last closes the connection
     if (failure.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
       if (streaming.has(socket)) return
@@ -361,10 +367,10 @@ function refuser(context: PortContext, { timedOut, streaming }: SlowSockets) {
       socket.destroy()
       return
     }
-    answered.add(socket)
+    handled.add(socket)
     const id = context.requestIdOf(undefined)
     context.log.debug({ requestId: id, err: failure }, 'request refused')
-    const reply = failureReply(context, id, refusal(context, failure))
+    const reply = portErrorReply(context, id, toClientError(context, failure))
     context.observer
       ?.start(unreadableHead(context, id, socket))
       ?.end({ status: reply.status, aborted: false })
@@ -381,7 +387,7 @@ function unreadableHead({ addressOf, isTls }: PortContext, id: string, socket: D
   return { id, isGrpc: false, httpVersion: '1.1', isTls, method: '', url: '', headers: {}, address }
 }
 
-function refusal(context: PortContext, failure: NodeJS.ErrnoException) {
+function toClientError(context: PortContext, failure: NodeJS.ErrnoException) {
   if (failure.code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimedOut()
   if (failure.code === 'HPE_HEADER_OVERFLOW') return headersTooLarge(context.limits.headerBytesMax)
   return malformedRequest(failure)

@@ -8,27 +8,33 @@ import {
 } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { RequestContext, runInContext } from './core/request-context.ts'
-import { bytesOutOf, countedBody, countedStream } from './counted-bytes.ts'
-import { bodyTooLarge, clientWentAway, isGrpcContentType, requestTimedOut } from './gateway/status.ts'
+import { bytesOutCounter, countBodyBytes, countStreamBytes } from './counted-bytes.ts'
+import { bodyTooLarge, clientDisconnected, isGrpcContentType, requestTimedOut } from './gateway/status.ts'
 import type { BodyStream, HttpReply, HttpRequest } from './http.ts'
-import { bodyBytes, failureReply, hasNoContentLength, type PortContext, refuseRest } from './port.ts'
-import { dropStream, endWhole, isStream, sendStream } from './reply-stream.ts'
-import { bodyStream, readWhole } from './request-stream.ts'
+import {
+  bodyBytes,
+  discardRequestBody,
+  hasNoContentLength,
+  type PortContext,
+  portErrorReply,
+} from './port.ts'
+import { cancelStream, isStream, sendStream, sendWhole } from './reply-stream.ts'
+import { readBodyStream, readWholeBody } from './request-stream.ts'
 import type { ObservedRequest } from './telemetry/request-observer.ts'
 
 /** The HTTP/2 half of the port. */
-export interface Http2Side {
+export interface Http2Adapter {
   /** Takes over a socket that speaks HTTP/2. */
   accept(socket: Duplex): void
   /** Tells all clients to go away; a session closes when its last stream has ended. */
   stop(): void
   /** Resets all streams with an error. */
-  cut(): void
+  abort(): void
   /** Ends all sessions now. */
   destroy(): void
 }
 
-interface Use {
+interface SessionState {
   readonly socket: Duplex | undefined
   readonly address: string | undefined
   /** Open streams. */
@@ -40,9 +46,9 @@ interface Use {
 }
 
 /** Every stream goes to the gRPC handler or to the HTTP handler, by its content type. */
-export function http2Side(context: PortContext): Http2Side {
+export function createHttp2Adapter(context: PortContext): Http2Adapter {
   const { limits } = context
-  const sessions = new Map<Http2Session, Use>()
+  const sessions = new Map<Http2Session, SessionState>()
   let accepting: Duplex | undefined
   let isStopped = false
   const server = createServer({
@@ -65,7 +71,7 @@ export function http2Side(context: PortContext): Http2Side {
     ignore(failure)
     // What the library ends a connection for; a client that goes away is another error.
     if (/^ERR_HTTP2_/.test((failure as NodeJS.ErrnoException).code ?? ''))
-      context.abused(sessions.get(session)?.address)
+      context.reportAbuse(sessions.get(session)?.address)
   })
   server.on('session', (session) => {
     sessions.set(session, {
@@ -91,14 +97,14 @@ export function http2Side(context: PortContext): Http2Side {
         if (use.isLeaving && !session.destroyed) session.close()
       })
       // A session that began after the others were asked to leave serves the request that it was opened for.
-      if (isStopped) sayGoodbye(session, use)
+      if (isStopped) sendGoaway(session, use)
     }
     const endOfStream = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0
     const protocol = isGrpcContentType(headers['content-type']) ? 'grpc' : 'http'
     context.inFlight[protocol]++
     stream.on('close', () => context.inFlight[protocol]--)
     const id = context.requestIdOf(headers['x-request-id'])
-    const record = observed(context, stream, headers, id)
+    const record = startRecord(context, stream, headers, id)
     const handle = () =>
       isGrpcContentType(headers['content-type'])
         ? context.grpc.handle(stream, headers, endOfStream, id, record)
@@ -129,9 +135,9 @@ export function http2Side(context: PortContext): Http2Side {
     },
     stop() {
       isStopped = true
-      for (const [session, use] of sessions) sayGoodbye(session, use)
+      for (const [session, use] of sessions) sendGoaway(session, use)
     },
-    cut() {
+    abort() {
       for (const { streams } of sessions.values())
         for (const stream of streams)
           if (!stream.closed && !stream.writableEnded) stream.close(constants.NGHTTP2_CANCEL)
@@ -144,7 +150,7 @@ export function http2Side(context: PortContext): Http2Side {
 }
 
 /** Starts the record of a stream, which ends when the stream closes. */
-function observed(
+function startRecord(
   { observer, addressOf, isTls }: PortContext,
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
@@ -181,7 +187,7 @@ function addressOf({ socket }: Http2Session): string | undefined {
 /** The library answers PING and SETTINGS without an end. */
 function limitControlFrames(
   session: Http2Session,
-  { limits: { http2ControlFramesMax, http2ControlWindowMs }, abused }: PortContext,
+  { limits: { http2ControlFramesMax, http2ControlWindowMs }, reportAbuse }: PortContext,
 ): void {
   let frames = 0
   let windowEndMs = 0
@@ -193,7 +199,7 @@ function limitControlFrames(
     }
     frames += 1
     if (frames <= http2ControlFramesMax || session.destroyed) return
-    abused(addressOf(session))
+    reportAbuse(addressOf(session))
     session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
   }
   session.on('ping', count)
@@ -207,13 +213,13 @@ const highestStreamId = 2 ** 31 - 1
  * stream. Requests that were on their way when the server decided to stop are still answered. A session without
  * streams gets the second kind at once: after any GOAWAY node:http2 reads only while a stream is open.
  */
-function sayGoodbye(session: Http2Session, use: Use): void {
-  if (use.isLeaving) return
-  use.isLeaving = true
+function sendGoaway(session: Http2Session, sessionState: SessionState): void {
+  if (sessionState.isLeaving) return
+  sessionState.isLeaving = true
   const close = () => {
     if (!session.destroyed) session.close()
   }
-  if (use.streams.size === 0) {
+  if (sessionState.streams.size === 0) {
     close()
     return
   }
@@ -221,7 +227,7 @@ function sayGoodbye(session: Http2Session, use: Use): void {
   if (!session.ping(close)) close()
 }
 
-interface Exchange {
+interface StreamContext {
   readonly stream: ServerHttp2Stream
   readonly id: string
   readonly head: boolean
@@ -238,10 +244,10 @@ class StreamRequest implements HttpRequest {
   readonly id: string
   readonly record: ObservedRequest | undefined
   readonly #context: PortContext
-  readonly #exchange: Exchange
+  readonly #exchange: StreamContext
   #reading: Promise<Uint8Array> | undefined = undefined
 
-  constructor(context: PortContext, exchange: Exchange, headers: IncomingHttpHeaders) {
+  constructor(context: PortContext, exchange: StreamContext, headers: IncomingHttpHeaders) {
     this.isHead = exchange.head
     this.method = exchange.head ? 'GET' : (headers[':method'] ?? '')
     this.url = headers[':path'] ?? '*'
@@ -265,8 +271,8 @@ class StreamRequest implements HttpRequest {
   async *stream(): AsyncGenerator<Uint8Array> {
     const { stream, endOfStream } = this.#exchange
     if (endOfStream) return
-    sayContinue(stream, this.headers)
-    yield* countedStream(bodyStream(stream, this.#context.limits), this.record)
+    sendContinue(stream, this.headers)
+    yield* countStreamBytes(readBodyStream(stream, this.#context.limits), this.record)
   }
 }
 
@@ -278,61 +284,67 @@ function serve(
   id: string,
   record: ObservedRequest | undefined,
 ): void {
-  const exchange: Exchange = { stream, id, head: headers[':method'] === 'HEAD', endOfStream, record }
+  const streamContext: StreamContext = {
+    stream,
+    id,
+    head: headers[':method'] === 'HEAD',
+    endOfStream,
+    record,
+  }
   if (headers.host === undefined && headers[':authority'] !== undefined) headers.host = headers[':authority']
-  const request = new StreamRequest(context, exchange, headers)
+  const request = new StreamRequest(context, streamContext, headers)
   const requestContext = new RequestContext()
   stream.on('close', () => {
     if (!stream.headersSent || stream.rstCode !== constants.NGHTTP2_NO_ERROR)
-      requestContext.abort(clientWentAway())
+      requestContext.abort(clientDisconnected())
   })
   let reply: HttpReply | Promise<HttpReply>
   try {
     reply = runInContext(requestContext, () => context.http(request))
   } catch (failure) {
-    reply = failureReply(context, id, failure)
+    reply = portErrorReply(context, id, failure)
   }
   if (reply instanceof Promise) {
     reply.then(
-      (late) => send(context, exchange, late),
-      (failure: unknown) => send(context, exchange, failureReply(context, id, failure)),
+      (late) => send(context, streamContext, late),
+      (failure: unknown) => send(context, streamContext, portErrorReply(context, id, failure)),
     )
   } else {
-    send(context, exchange, reply)
+    send(context, streamContext, reply)
   }
 }
 
-function sayContinue(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+function sendContinue(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
   if (headers.expect === '100-continue') stream.additionalHeaders({ ':status': 100 })
 }
 
 function readBody(
   context: PortContext,
-  { stream, endOfStream }: Exchange,
+  { stream, endOfStream }: StreamContext,
   { headers, address, record }: HttpRequest,
   bytesMax: number,
 ): Promise<Uint8Array> {
   if (endOfStream) return Promise.resolve(new Uint8Array())
-  const announced = Number(headers['content-length'] ?? 0)
-  if (announced > bytesMax) return Promise.reject(bodyTooLarge(bytesMax))
-  if (stream.destroyed) return Promise.reject(clientWentAway())
-  sayContinue(stream, headers)
-  const buffered = countedBody(context.budget.open(stream.session ?? stream, address), record)
-  const reading = readWhole(stream, { bytesMax, announced, buffered })
+  const contentLength = Number(headers['content-length'] ?? 0)
+  if (contentLength > bytesMax) return Promise.reject(bodyTooLarge(bytesMax))
+  if (stream.destroyed) return Promise.reject(clientDisconnected())
+  sendContinue(stream, headers)
+  const buffered = countBodyBytes(context.bodyBudget.open(stream.session ?? stream, address), record)
+  const reading = readWholeBody(stream, { bytesMax, contentLength, buffered })
   const timer = setTimeout(() => reading.fail(requestTimedOut()), context.limits.requestTimeoutMs)
   stream.on('end', () => clearTimeout(timer))
   stream.on('close', () => {
     clearTimeout(timer)
     buffered.release()
-    reading.fail(clientWentAway())
+    reading.fail(clientDisconnected())
   })
   return reading.body
 }
 
-function send(context: PortContext, exchange: Exchange, reply: HttpReply): void {
-  const { stream, id, head } = exchange
+function send(context: PortContext, streamContext: StreamContext, reply: HttpReply): void {
+  const { stream, id, head } = streamContext
   if (stream.destroyed || stream.closed || stream.headersSent) {
-    dropStream(reply.body)
+    cancelStream(reply.body)
     return
   }
   const headers: Record<string, string | number | string[]> = { ':status': reply.status, 'x-request-id': id }
@@ -350,28 +362,33 @@ function send(context: PortContext, exchange: Exchange, reply: HttpReply): void 
   } catch (failure) {
     if (stream.destroyed || stream.closed || stream.headersSent) return
     // A handler's header that HTTP cannot carry. The replacement has only headers of ours.
-    send(context, exchange, failureReply(context, id, failure))
+    send(context, streamContext, portErrorReply(context, id, failure))
     return
   }
-  if (exchange.record !== undefined && !endStream && !streamed) exchange.record.bytesOut = bodyBytes(body)
+  if (streamContext.record !== undefined && !endStream && !streamed)
+    streamContext.record.bytesOut = bodyBytes(body)
   if (streamed && !endStream) {
-    void streamBody(context, exchange, body)
+    void streamBody(context, streamContext, body)
     return
   }
   if (!endStream)
-    endWhole(stream, streamed ? undefined : body, context, () => stream.close(constants.NGHTTP2_CANCEL))
-  if (!exchange.endOfStream) refuseRest(stream)
+    sendWhole(stream, streamed ? undefined : body, context, () => stream.close(constants.NGHTTP2_CANCEL))
+  if (!streamContext.endOfStream) discardRequestBody(stream)
 }
 
-async function streamBody(context: PortContext, exchange: Exchange, body: BodyStream): Promise<void> {
-  const { stream, id } = exchange
+async function streamBody(
+  context: PortContext,
+  streamContext: StreamContext,
+  body: BodyStream,
+): Promise<void> {
+  const { stream, id } = streamContext
   await sendStream(context, body, {
     out: stream,
     requestId: id,
-    written: exchange.record && bytesOutOf(exchange.record),
+    written: streamContext.record && bytesOutCounter(streamContext.record),
     end: () => stream.end(),
     // With an error, so that its reset does not pass for a regular end.
-    cut: () => stream.destroy(new Error('the reply was cut off')),
+    abort: () => stream.destroy(new Error('the reply was cut off')),
   })
-  if (!exchange.endOfStream) refuseRest(stream)
+  if (!streamContext.endOfStream) discardRequestBody(stream)
 }

@@ -7,18 +7,18 @@ import type { BlobStore } from './blobs/store.ts'
 import type { Config } from './config.ts'
 import { limits } from './core/limits.ts'
 import { deriveKey, type MasterKey } from './core/sealed.ts'
-import { databaseProblem } from './database-problems.ts'
-import { databaseFile, findMasterKey, openDatabase, placeOf, SetupError } from './installation.ts'
+import { describeDatabaseError } from './database-problems.ts'
+import { databaseFile, describeBlobStore, findMasterKey, openDatabase, SetupError } from './installation.ts'
 import type { Log } from './log.ts'
 import type { Db } from './storage/db.ts'
-import { isFullDisk, reserveOf } from './storage/disk-space.ts'
+import { isFullDisk, reserveBytesOf } from './storage/disk-space.ts'
 import { migrationState } from './storage/migrate.ts'
 import { readSetting } from './storage/settings.ts'
-import { identitiesOf } from './store-identity.ts'
-import { openKeyRow } from './sts/signing-key-rows.ts'
+import { readStoreIdentities } from './store-identity.ts'
+import { decryptKeyRow } from './sts/signing-key-rows.ts'
 import { readOtlpFiles } from './telemetry/otlp-files.ts'
 import { expiryWarning, readTlsFiles } from './tls-files.ts'
-import { seenUntrustedProxy } from './untrusted-proxies.ts'
+import { readSeenUntrustedProxy } from './untrusted-proxies.ts'
 
 /** What `berth admin check` looks at. Nothing is changed or created. */
 
@@ -32,23 +32,23 @@ export interface CheckResult {
 }
 
 /** What a check can say. */
-type Finding = Omit<CheckResult, 'name'>
+type CheckOutcome = Omit<CheckResult, 'name'>
 
 /** Each check may use what those before it found. */
-interface Found {
+interface CheckContext {
   readonly config: Config
   readonly db: Db
   readonly masterKey: MasterKey | undefined
   readonly log: Log
 }
 
-const ok = (message: string): Finding => ({ result: 'ok', message, action: '' })
-const warn = (message: string, action: string): Finding => ({ result: 'warn', message, action })
-const fail = (message: string, action: string): Finding => ({ result: 'fail', message, action })
+const ok = (message: string): CheckOutcome => ({ result: 'ok', message, action: '' })
+const warn = (message: string, action: string): CheckOutcome => ({ result: 'warn', message, action })
+const fail = (message: string, action: string): CheckOutcome => ({ result: 'fail', message, action })
 
 /** Checks of the configuration alone. Undefined: the check does not apply. */
 const configurationChecks: Readonly<
-  Record<string, (config: Config) => Finding | undefined | Promise<Finding | undefined>>
+  Record<string, (config: Config) => CheckOutcome | undefined | Promise<CheckOutcome | undefined>>
 > = {
   'data directory': ({ dataDir }) => {
     if (!existsSync(dataDir))
@@ -75,7 +75,7 @@ const configurationChecks: Readonly<
     const free = bavail * bsize
     const action = 'Make space, or move the data directory to a larger disk.'
     const text = `${gib(free)} of ${gib(blocks * bsize)} are free for ${dataDir}`
-    const reserve = blobs === undefined ? reserveOf(blocks * bsize, diskReserveBytes) : 0
+    const reserve = blobs === undefined ? reserveBytesOf(blocks * bsize, diskReserveBytes) : 0
     if (isFullDisk({ freeBytes: free, reserveBytes: reserve }))
       return fail(reserve === 0 ? text : `${text}: pushes are refused below ${gib(reserve)}`, action)
     if (files > 0 && ffree < limits.diskFreeFilesMin)
@@ -128,7 +128,7 @@ const configurationChecks: Readonly<
     if (signInProvidersFile === undefined) return undefined
     try {
       const providers = readOperatorProviders(signInProvidersFile)
-      return await clockOfIssuers(providers.map(({ issuer }) => issuer))
+      return await checkIssuerClocks(providers.map(({ issuer }) => issuer))
     } catch (error) {
       if (!(error instanceof SetupError)) throw error
       return fail(error.message, 'Correct the file; docs/sign-in.md describes it.')
@@ -139,8 +139,8 @@ const configurationChecks: Readonly<
 const gib = (bytes: number) => `${(bytes / 2 ** 30).toFixed(1)} GiB`
 
 /** Tokens of an issuer whose clock differs much are refused. The header Date has whole seconds. */
-async function clockOfIssuers(issuers: readonly string[]): Promise<Finding> {
-  const asked = await Promise.all(
+async function checkIssuerClocks(issuers: readonly string[]): Promise<CheckOutcome> {
+  const responses = await Promise.all(
     issuers.map(async (issuer) => {
       const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
       try {
@@ -154,10 +154,10 @@ async function clockOfIssuers(issuers: readonly string[]): Promise<Finding> {
       }
     }),
   )
-  const problems = asked.flatMap(({ problem }) => problem ?? [])
+  const problems = responses.flatMap(({ problem }) => problem ?? [])
   if (problems.length > 0)
     return warn(problems.join('; '), 'Check the issuers in BERTH_SIGN_IN_PROVIDERS_FILE and the network.')
-  const off = asked.find(({ offMs = 0 }) => offMs > limits.clockSkewMs)
+  const off = responses.find(({ offMs = 0 }) => offMs > limits.clockSkewMs)
   return off === undefined
     ? ok(`${issuers.length} can be reached`)
     : fail(
@@ -168,7 +168,7 @@ async function clockOfIssuers(issuers: readonly string[]): Promise<Finding> {
 
 /** Checks that need the open database. Undefined: the check does not apply. */
 const databaseChecks: Readonly<
-  Record<string, (found: Found) => Finding | undefined | Promise<Finding | undefined>>
+  Record<string, (found: CheckContext) => CheckOutcome | undefined | Promise<CheckOutcome | undefined>>
 > = {
   'master key': async ({ config, db }) => {
     try {
@@ -224,13 +224,13 @@ const databaseChecks: Readonly<
   },
 
   'blob store': async ({ config, db, log }) => {
-    const place = placeOf(config)
+    const place = describeBlobStore(config)
     const action =
       'Set BERTH_DATA_DIR, or BERTH_BLOBS_S3_BUCKET and its settings, to the store of the database.'
     let blobs: BlobStore | undefined
     try {
       blobs = await openBlobs(config, log)
-      const { expected, found } = await identitiesOf(db, blobs)
+      const { expected, found } = await readStoreIdentities(db, blobs)
       if (expected === undefined) return ok(`${place} is checked when the server starts`)
       if (expected === found) return ok(`${place} belongs to the database`)
       return fail(
@@ -255,7 +255,7 @@ const databaseChecks: Readonly<
     if (masterKey === undefined) return fail('the keys cannot be read', 'Restore the master key.')
     const secretsKey = deriveKey(masterKey, 'secrets at rest')
     try {
-      for (const row of rows) openKeyRow({ secretsKey }, row)
+      for (const row of rows) decryptKeyRow({ secretsKey }, row)
       return ok(`${rows.length} published`)
     } catch (error) {
       return fail((error as Error).message, 'Restore the master key of this database.')
@@ -265,7 +265,7 @@ const databaseChecks: Readonly<
   'trusted proxies': async ({ config, db }) => {
     const { trustedProxies, baseUrl, tls } = config
     if (trustedProxies.length > 0) return ok(trustedProxies.join(', '))
-    const seen = await seenUntrustedProxy(db.kysely)
+    const seen = await readSeenUntrustedProxy(db.kysely)
     if (seen !== undefined)
       return warn(
         `requests have X-Forwarded-For (last noted ${seen.time}, from ${seen.address}), but no proxy is trusted: all users behind a proxy count as one address, and limits on sign-in attempts lock them out together`,
@@ -319,7 +319,7 @@ export async function checkInstallation(
     if (finding !== undefined) results.push({ name, ...finding })
   }
 
-  const opened = await openForChecks(config, log)
+  const opened = await openDatabaseForChecks(config, log)
   results.push({ name: 'database', ...opened.finding })
   if (opened.db === undefined) return results
   const { db } = opened
@@ -336,10 +336,10 @@ export async function checkInstallation(
 }
 
 /** The database if it is reachable and has a schema that this version can read. */
-async function openForChecks(
+async function openDatabaseForChecks(
   config: Config,
   log: Log,
-): Promise<{ readonly finding: Finding; readonly db?: Db }> {
+): Promise<{ readonly finding: CheckOutcome; readonly db?: Db }> {
   const place = config.databaseUrl === undefined ? databaseFile(config.dataDir) : 'PostgreSQL'
   if (config.databaseUrl === undefined && !existsSync(place))
     return {
@@ -385,7 +385,7 @@ async function openForChecks(
 }
 
 function problemOf({ databaseUrl }: Config, error: unknown): string | undefined {
-  return databaseUrl === undefined ? undefined : databaseProblem(error, databaseUrl)?.message
+  return databaseUrl === undefined ? undefined : describeDatabaseError(error, databaseUrl)?.message
 }
 
 /** As server_version_num: what the tests run with. */

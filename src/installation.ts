@@ -6,13 +6,13 @@ import { UnusableStore } from './blobs/s3-failures.ts'
 import type { BlobStore } from './blobs/store.ts'
 import type { Addresses, Config } from './config.ts'
 import { limits } from './core/limits.ts'
-import { pageTokens } from './core/page.ts'
+import { createPageTokens } from './core/page.ts'
 import { deriveKey, type MasterKey, newMasterKey, parseMasterKey, seal, unseal } from './core/sealed.ts'
 import type { Tracer } from './core/tracer.ts'
-import { randomUids, type UidSource } from './core/uid.ts'
-import { databaseProblem } from './database-problems.ts'
-import { storeAnonymous } from './iam/anonymous.ts'
-import { storeManagedRoles } from './iam/roles.ts'
+import { randomUids, type UidGenerator } from './core/uid.ts'
+import { describeDatabaseError } from './database-problems.ts'
+import { ensureAnonymousIdentity } from './iam/anonymous.ts'
+import { syncManagedRoles } from './iam/roles.ts'
 import type { Log } from './log.ts'
 import { type Ballast, ballast, noBallast } from './storage/ballast.ts'
 import {
@@ -27,7 +27,7 @@ import type { ServerLock } from './storage/server-lock.ts'
 import { readSetting, writeSetting } from './storage/settings.ts'
 import type { Store } from './storage/store.ts'
 import { readUnfinishedRestore } from './storage/unfinished-restore.ts'
-import { adoptStore, ForeignStore, requireOwnStore } from './store-identity.ts'
+import { adoptStore, ForeignStore, requireMatchingStore } from './store-identity.ts'
 import { type AccessTokens, accessTokens } from './sts/access-token.ts'
 import { type SigningKeys, signingKeys } from './sts/signing-keys.ts'
 
@@ -43,9 +43,9 @@ export interface Installation {
 }
 
 /** What tests replace. */
-export interface InstallationParts {
+export interface InstallationOverrides {
   readonly clock?: () => number
-  readonly uids?: UidSource
+  readonly uids?: UidGenerator
   readonly openDb?: () => Promise<Db>
   readonly meter?: DatabaseMeter
   /** The lock on the SQLite database, which the installation releases when it closes; a server has it. */
@@ -83,7 +83,7 @@ export async function lockDatabase({ dataDir, databaseUrl }: Config): Promise<Se
   try {
     return await lockServer(join(dataDir, 'berth.lock'), limits.serverLockWaitMs)
   } catch (error) {
-    if (!(error instanceof LockTaken)) throw unusable(dataDir, error)
+    if (!(error instanceof LockTaken)) throw dataDirectoryError(dataDir, error)
     throw new SetupError(
       `another server uses the data directory ${dataDir}: a SQLite database is for one server at a time. Stop that server, or set BERTH_DATA_DIR to another directory; several servers share a PostgreSQL database (BERTH_DATABASE_URL)`,
     )
@@ -94,35 +94,35 @@ export async function lockDatabase({ dataDir, databaseUrl }: Config): Promise<Se
 export async function openInstallation(
   config: Config,
   log: Log,
-  parts: InstallationParts = {},
+  overrides: InstallationOverrides = {},
 ): Promise<Installation> {
-  const clock = parts.clock ?? Date.now
+  const clock = overrides.clock ?? Date.now
   const close = async (opened?: Db) => {
     await opened?.close()
-    parts.lock?.release()
+    overrides.lock?.release()
   }
   let db: Db
   try {
-    db = await (parts.openDb?.() ?? openDatabase(config, log, parts.meter, parts.tracer))
+    db = await (overrides.openDb?.() ?? openDatabase(config, log, overrides.meter, overrides.tracer))
   } catch (error) {
     await close()
     throw error
   }
   try {
     await requireNoUnfinishedRestore(db)
-    const migrations = await migrateAlone(config, db, parts)
-    const masterKey = await openMasterKey(config, db)
+    const migrations = await migrateWithLock(config, db, overrides)
+    const masterKey = await loadOrCreateMasterKey(config, db)
     const secretsKey = deriveKey(masterKey, 'secrets at rest')
     const store: Store = {
       db,
       clock,
-      uids: parts.uids ?? randomUids,
-      pageTokens: pageTokens(deriveKey(masterKey, 'page tokens'), clock),
+      uids: overrides.uids ?? randomUids,
+      pageTokens: createPageTokens(deriveKey(masterKey, 'page tokens'), clock),
       secretsKey,
       grantsIn: grantsIn({ db, clock }),
     }
-    await makeOnce(db, () => storeManagedRoles(store))
-    await makeOnce(db, () => storeAnonymous(store))
+    await createOnce(db, () => syncManagedRoles(store))
+    await createOnce(db, () => ensureAnonymousIdentity(store))
     const keys = signingKeys(store, {
       signsForMs: config.signingKeyRotationMs,
       onError: (err) => log.error({ err }, 'creating the next signing key failed; it is tried again'),
@@ -136,24 +136,24 @@ export async function openInstallation(
     }
   } catch (error) {
     await close(db)
-    throw setupError(config, error)
+    throw toSetupError(config, error)
   }
 }
 
 /** What an operator can mend, as a SetupError. */
-export function setupError({ databaseUrl }: Config, error: unknown): unknown {
+export function toSetupError({ databaseUrl }: Config, error: unknown): unknown {
   if (error instanceof SetupError) return error
   if (error instanceof NewerDatabase) return new NewerDatabaseError(error.message)
-  const problem = databaseUrl === undefined ? undefined : databaseProblem(error, databaseUrl)
+  const problem = databaseUrl === undefined ? undefined : describeDatabaseError(error, databaseUrl)
   if (problem === undefined) return error
   return problem.unreachable ? new UnreachableError(problem.message) : new SetupError(problem.message)
 }
 
 /** On SQLite a command migrates only while no server runs, which would be of an older version. */
-async function migrateAlone(
+async function migrateWithLock(
   config: Config,
   db: Db,
-  { lock, openDb }: InstallationParts,
+  { lock, openDb }: InstallationOverrides,
 ): Promise<readonly string[]> {
   const needsLock = lock === undefined && openDb === undefined && config.databaseUrl === undefined
   if (!needsLock || (await migrationState(db)).missing.length === 0) return migrate(db)
@@ -174,7 +174,7 @@ async function requireNoUnfinishedRestore(db: Db): Promise<void> {
 }
 
 /** Nodes that start at once make the same things: whoever comes second looks again and finds what the first one made. */
-export async function makeOnce<T>(db: Db, work: () => Promise<T>): Promise<T> {
+export async function createOnce<T>(db: Db, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -196,20 +196,20 @@ export async function openBlobStore(
   let blobs: BlobStore | undefined
   try {
     blobs = await openBlobs(config, log, tracer)
-    await (adopt ? adoptStore(db, blobs, log) : requireOwnStore(db, blobs, log))
+    await (adopt ? adoptStore(db, blobs, log) : requireMatchingStore(db, blobs, log))
     return blobs
   } catch (error) {
     blobs?.close()
     if (error instanceof UnusableStore) throw new SetupError(error.message)
     if (!(error instanceof ForeignStore)) throw error
     throw new SetupError(
-      `${placeOf(config)} is not the blob store of this database: ${error.message}. Set BERTH_DATA_DIR, or BERTH_BLOBS_S3_BUCKET and BERTH_BLOBS_S3_PREFIX, to the store of the database; berth admin adopt-store makes this one its store`,
+      `${describeBlobStore(config)} is not the blob store of this database: ${error.message}. Set BERTH_DATA_DIR, or BERTH_BLOBS_S3_BUCKET and BERTH_BLOBS_S3_PREFIX, to the store of the database; berth admin adopt-store makes this one its store`,
     )
   }
 }
 
 /** The blob store in words, with the settings that name it. */
-export function placeOf({ dataDir, blobs }: Config): string {
+export function describeBlobStore({ dataDir, blobs }: Config): string {
   return blobs === undefined
     ? `the directory ${join(dataDir, 'blobs')} (BERTH_DATA_DIR)`
     : `the bucket ${blobs.bucket}${blobs.prefix === '' ? '' : `/${blobs.prefix}`} (BERTH_BLOBS_S3_BUCKET)`
@@ -243,11 +243,11 @@ export async function openDatabase(
   try {
     return await openSqliteDb(databaseFile(config.dataDir), meter, tracer)
   } catch (error) {
-    throw unusable(config.dataDir, error)
+    throw dataDirectoryError(config.dataDir, error)
   }
 }
 
-function unusable(dataDir: string, error: unknown): SetupError {
+function dataDirectoryError(dataDir: string, error: unknown): SetupError {
   return new SetupError(
     `the data directory ${dataDir} cannot be used: ${(error as Error).message} (BERTH_DATA_DIR)`,
   )
@@ -260,9 +260,9 @@ export const MASTER_KEY_CHECK = 'master_key_check'
  * The master key from the environment, or from a file that only this user can read and that the first start makes. A value in
  * the database proves that it is the key which everything there was encrypted with.
  */
-async function openMasterKey(config: Config, db: Db): Promise<MasterKey> {
-  const key = (await findMasterKey(config, db)) ?? writeNewKey(keyFile(config))
-  return proveKey(db, key, await readSetting(db.kysely, MASTER_KEY_CHECK))
+async function loadOrCreateMasterKey(config: Config, db: Db): Promise<MasterKey> {
+  const key = (await findMasterKey(config, db)) ?? writeKeyFile(masterKeyFile(config))
+  return verifyOrRecordMasterKey(db, key, await readSetting(db.kysely, MASTER_KEY_CHECK))
 }
 
 /** The master key if there is one yet. Throws a SetupError if it is not the one of the database. */
@@ -272,7 +272,7 @@ export async function findMasterKey(config: Config, db: Db): Promise<MasterKey |
   if (check === undefined) return key
   if (key === undefined)
     throw new SetupError(
-      `the database was made with a master key, but ${keyFile(config)} is gone; put it back or set BERTH_MASTER_KEY`,
+      `the database was made with a master key, but ${masterKeyFile(config)} is gone; put it back or set BERTH_MASTER_KEY`,
     )
   requireSameKey(key, check)
   return key
@@ -280,16 +280,16 @@ export async function findMasterKey(config: Config, db: Db): Promise<MasterKey |
 
 /** The master key of the environment or of the data directory, whichever database it belongs to. */
 export function configuredMasterKey(config: Config): MasterKey | undefined {
-  const file = keyFile(config)
+  const file = masterKeyFile(config)
   return config.masterKey ?? (existsSync(file) ? readKey(file) : undefined)
 }
 
-export function keyFile({ dataDir }: Pick<Config, 'dataDir'>): string {
+export function masterKeyFile({ dataDir }: Pick<Config, 'dataDir'>): string {
   return join(dataDir, 'master.key')
 }
 
 /** Makes the key file, whole and on disk before anything is encrypted with it. Of several starts at once one makes it. */
-export function writeNewKey(file: string, key: MasterKey = newMasterKey()): MasterKey {
+export function writeKeyFile(file: string, key: MasterKey = newMasterKey()): MasterKey {
   const draft = `${file}.${process.pid}`
   makePrivateDirectory(dirname(file))
   writeFileSync(draft, `${Buffer.from(key).toString('base64')}\n`, { mode: 0o600, flush: true })
@@ -310,12 +310,16 @@ function readKey(file: string): MasterKey {
   return key
 }
 
-async function proveKey(db: Db, key: MasterKey, check: string | undefined): Promise<MasterKey> {
+async function verifyOrRecordMasterKey(
+  db: Db,
+  key: MasterKey,
+  check: string | undefined,
+): Promise<MasterKey> {
   const secretsKey = deriveKey(key, 'secrets at rest')
   if (check === undefined) {
     const proof = Buffer.from(seal(secretsKey, 'berth', MASTER_KEY_CHECK)).toString('base64')
     const first = await writeSetting(db.kysely, MASTER_KEY_CHECK, proof, { onlyIfAbsent: true })
-    return first ? key : proveKey(db, key, await readSetting(db.kysely, MASTER_KEY_CHECK))
+    return first ? key : verifyOrRecordMasterKey(db, key, await readSetting(db.kysely, MASTER_KEY_CHECK))
   }
   requireSameKey(key, check)
   return key
@@ -323,12 +327,12 @@ async function proveKey(db: Db, key: MasterKey, check: string | undefined): Prom
 
 /** `check`: the proof in the database of the key that it was made with. */
 function requireSameKey(key: MasterKey, check: string): void {
-  if (!isMasterKeyOf(key, check))
+  if (!isKeyOfDatabase(key, check))
     throw new SetupError('the database was made with another master key; set BERTH_MASTER_KEY to that one')
 }
 
 /** Whether a proof from a database was made with this key. */
-export function isMasterKeyOf(key: MasterKey, check: string): boolean {
+export function isKeyOfDatabase(key: MasterKey, check: string): boolean {
   const secretsKey = deriveKey(key, 'secrets at rest')
   return unseal(secretsKey, Buffer.from(check, 'base64'), MASTER_KEY_CHECK) !== undefined
 }

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { keptReading } from './kept-reading.ts'
+import { cachedRead } from './kept-reading.ts'
 
 const hour = 3_600_000
 
 test('a reading that fails is answered with the last result, and counted', async () => {
   let fails = false
   let failures = 0
-  const read = keptReading(
+  const read = cachedRead(
     async () => {
       if (fails) throw new Error('the database does not answer')
       return 7
     },
     () => failures++,
-    { readMsMax: hour, keptMsMax: hour },
+    { readMsMax: hour, cacheMsMax: hour },
   )
   assert.equal(await read(), 7)
   fails = true
@@ -24,13 +24,13 @@ test('a reading that fails is answered with the last result, and counted', async
 test('a result stands in for later ones for a while only', async () => {
   let now = 0
   let fails = false
-  const read = keptReading(
+  const read = cachedRead(
     async () => {
       if (fails) throw new Error('the database does not answer')
       return 7
     },
     () => undefined,
-    { readMsMax: hour, keptMsMax: 1000 },
+    { readMsMax: hour, cacheMsMax: 1000 },
     () => now,
   )
   await read()
@@ -46,7 +46,7 @@ test('a result stands in for later ones for a while only', async () => {
 test('a reading that hangs is answered in time and not started again before it ends', async () => {
   let started = 0
   let end = (_: number) => {}
-  const read = keptReading(
+  const read = cachedRead(
     () => {
       started++
       return new Promise<number>((resolve) => {
@@ -54,7 +54,7 @@ test('a reading that hangs is answered in time and not started again before it e
       })
     },
     () => undefined,
-    { readMsMax: 1, keptMsMax: hour },
+    { readMsMax: 1, cacheMsMax: hour },
   )
   assert.equal(await read(), undefined)
   assert.equal(await read(), undefined)
@@ -69,10 +69,10 @@ test('a reading that hangs is answered in time and not started again before it e
 
 test('a reading that ends late is the next answer while the one after it hangs', async () => {
   const ends: ((value: number) => void)[] = []
-  const read = keptReading(
+  const read = cachedRead(
     () => new Promise<number>((resolve) => ends.push(resolve)),
     () => undefined,
-    { readMsMax: 1, keptMsMax: hour },
+    { readMsMax: 1, cacheMsMax: hour },
   )
   assert.equal(await read(), undefined)
   ends[0]?.(8)

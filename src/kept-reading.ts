@@ -1,9 +1,9 @@
-import { withinMs } from './core/within.ts'
+import { withTimeout } from './core/within.ts'
 
 /** How long a reading may take, and how long its last result stands in for it, milliseconds. */
-interface ReadingBounds {
+interface CachedReadBounds {
   readonly readMsMax: number
-  readonly keptMsMax: number
+  readonly cacheMsMax: number
 }
 
 /**
@@ -11,15 +11,15 @@ interface ReadingBounds {
  * reading fails or takes longer, it answers with the last result, for `keptMsMax`, and then with undefined. A reading that hangs
  * is not started again before it ends. `onFailure` hears of each answer that is not new.
  */
-export function keptReading<T>(
+export function cachedRead<T>(
   read: () => Promise<T>,
   onFailure: () => void,
-  { readMsMax, keptMsMax }: ReadingBounds,
+  { readMsMax, cacheMsMax: keptMsMax }: CachedReadBounds,
   clock: () => number = () => performance.now(),
 ): () => Promise<T | undefined> {
   let last: { readonly value: T; readonly ms: number } | undefined
   let running: Promise<T> | undefined
-  const begin = () => {
+  const startRead = () => {
     const startMs = clock()
     const own = read()
     running = own
@@ -34,7 +34,7 @@ export function keptReading<T>(
   }
   return async () => {
     try {
-      return await withinMs(readMsMax, running ?? begin())
+      return await withTimeout(readMsMax, running ?? startRead())
     } catch {
       onFailure()
       return last !== undefined && clock() - last.ms <= keptMsMax ? last.value : undefined

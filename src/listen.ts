@@ -1,19 +1,19 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { createServer as createTlsServer, Server as TlsServer } from 'node:tls'
-import { type BodyBudget, productBudget } from './body-budget.ts'
-import { connections } from './connections.ts'
+import { type BodyBudget, createServerBodyBudget } from './body-budget.ts'
+import { createConnectionAdmission } from './connections.ts'
 import { limits as productLimits } from './core/limits.ts'
 import type { TransportLog } from './gateway/status.ts'
-import type { AddressOf, HttpHandler } from './http.ts'
-import { http1Server } from './http1.ts'
-import { http2Side } from './http2.ts'
-import { clientAddresses } from './limits/client-address.ts'
+import type { ClientAddressOf, HttpHandler } from './http.ts'
+import { createHttp1Server } from './http1.ts'
+import { createHttp2Adapter } from './http2.ts'
+import { clientAddressResolver } from './limits/client-address.ts'
 import type { GrpcHandler, PortContext, PortLimits, PortTraffic } from './port.ts'
-import { requestIds } from './request-ids.ts'
-import { type RunningRequests, runningRequests } from './running-requests.ts'
+import { createRequestIds } from './request-ids.ts'
+import { createRunningRequests, type RunningRequests } from './running-requests.ts'
 import type { RequestObserver } from './telemetry/request-observer.ts'
-import { type UnreadReplies, unreadReplies } from './unread-replies.ts'
+import { createUnreadReplies, type UnreadReplies } from './unread-replies.ts'
 
 export interface ListenOptions {
   /** Address or host name to bind to. */
@@ -28,7 +28,7 @@ export interface ListenOptions {
   readonly errorDomain: string
   readonly log: TransportLog
   /** Default: no proxy is trusted. */
-  readonly addressOf?: AddressOf | undefined
+  readonly addressOf?: ClientAddressOf | undefined
   /** Whether an address stands for many clients; default: none does. */
   readonly isTrustedProxy?: ((address: string | undefined) => boolean) | undefined
   /** Counts buffered request bodies; default: a budget of its own. */
@@ -41,14 +41,14 @@ export interface ListenOptions {
   readonly limits?: Partial<PortLimits> | undefined
 }
 
-export interface Listening {
+export interface Listener {
   /** As the system reports it: a numeric address. */
   readonly address: string
   readonly port: number
   /** `http://` or `https://`, address and port, no slash at the end. */
   readonly url: string
   /** Whose replies have not begun yet, also of clients that are gone. */
-  readonly requests: Pick<RunningRequests, 'none' | 'names'>
+  readonly requests: Pick<RunningRequests, 'whenIdle' | 'describe'>
   traffic(): PortTraffic
   /**
    * Serves for `delayMs` (default 0) while replies of HTTP/1.1 ask for their connections to be closed. Then accepts nothing more, closes
@@ -64,28 +64,28 @@ export interface Listening {
  * Serves HTTP/1.1, HTTP/2 and gRPC on one port. Without TLS the first bytes of a connection tell the versions apart
  * (prior knowledge, RFC 9113, section 3.3). Rejects when the address cannot be bound.
  */
-export async function listen(options: ListenOptions): Promise<Listening> {
+export async function listen(options: ListenOptions): Promise<Listener> {
   const limits: PortLimits = { ...productLimits, ...options.limits }
-  const admitted = connections(limits, options.isTrustedProxy ?? (() => false))
-  const requests = runningRequests()
+  const admission = createConnectionAdmission(limits, options.isTrustedProxy ?? (() => false))
+  const requests = createRunningRequests()
   const context: PortContext = {
-    http: requests.watch(options.http),
+    http: requests.track(options.http),
     grpc: options.grpc,
     errorDomain: options.errorDomain,
     log: options.log,
-    addressOf: options.addressOf ?? clientAddresses([]),
+    addressOf: options.addressOf ?? clientAddressResolver([]),
     limits,
-    abused: (address) => admitted.abused(address),
-    budget: options.budget ?? productBudget(options.limits, options.isTrustedProxy),
-    unread: options.unread ?? unreadReplies(),
-    requestIdOf: requestIds(),
+    reportAbuse: (address) => admission.reportAbuse(address),
+    bodyBudget: options.budget ?? createServerBodyBudget(options.limits, options.isTrustedProxy),
+    unreadReplies: options.unread ?? createUnreadReplies(),
+    requestIdOf: createRequestIds(),
     observer: options.observer,
     isTls: options.tls !== undefined,
     inFlight: { http: 0, grpc: 0 },
     stopping: false,
   }
-  const http1 = http1Server(context)
-  const http2 = http2Side(context)
+  const http1 = createHttp1Server(context)
+  const http2 = createHttp2Adapter(context)
   const sockets = new Set<Socket>()
   /** Bytes of connections that are closed. */
   const closed = { received: 0, sent: 0 }
@@ -94,9 +94,9 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 
   // A TLS socket is another one than the connection that it arrived on.
   const byPeer = new Map<string, Socket>()
-  const hand = (socket: Socket, isHttp2: boolean) => {
+  const onConnection = (socket: Socket, isHttp2: boolean) => {
     const connection = byPeer.get(peerOf(socket))
-    if (connection !== undefined) admitted.decided(connection)
+    if (connection !== undefined) admission.markDecided(connection)
     if (isHttp2) {
       // HTTP/1 clients may close their sending half and wait for the reply; a half-closed HTTP/2 session is a dead one.
       socket.allowHalfOpen = false
@@ -106,17 +106,17 @@ export async function listen(options: ListenOptions): Promise<Listening> {
       http1.emit('connection', socket)
     }
   }
-  const server = open(options, context, hand)
+  const server = createListeningServer(options, context, onConnection)
   server.prependListener('connection', (socket: Socket) => {
     const peer = peerOf(socket)
-    if (admitted.add(socket)) byPeer.set(peer, socket)
+    if (admission.add(socket)) byPeer.set(peer, socket)
     else setImmediate(() => socket.destroy())
     sockets.add(socket)
     socket.on('close', () => {
       sockets.delete(socket)
       closed.received += socket.bytesRead
       closed.sent += socket.bytesWritten
-      admitted.remove(socket)
+      admission.remove(socket)
       if (byPeer.get(peer) === socket) byPeer.delete(peer)
     })
     socket.on('error', (failure) => options.log.debug({ err: failure }, 'connection failed'))
@@ -142,12 +142,12 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     for (let turn = 0; turn < EVENT_LOOP_TURNS; turn++) await nextTurn()
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     options.grpc.stop()
-    const undecided = setTimeout(() => admitted.dropUndecided(), context.limits.undecidedGraceMs)
+    const undecided = setTimeout(() => admission.dropUndecided(), context.limits.undecidedGraceMs)
     http1.close()
     http2.stop()
     // A reply that was being written when the stop began could not ask for a close any more: its connection turns idle.
     const idle = setInterval(() => http1.closeIdleConnections(), 50)
-    const grace = setTimeout(() => void cut(), context.limits.stopGraceMs)
+    const grace = setTimeout(() => void abortConnections(), context.limits.stopGraceMs)
     await closed
     clearInterval(idle)
     clearTimeout(undecided)
@@ -155,9 +155,9 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     http2.destroy()
   }
   /** Ends everything in such a way that no client takes a part of a reply for the whole. */
-  const cut = async () => {
-    options.grpc.cut()
-    http2.cut()
+  const abortConnections = async () => {
+    options.grpc.abort()
+    http2.abort()
     // The failures leave first.
     for (let turn = 0; turn < EVENT_LOOP_TURNS; turn++) await nextTurn()
     http2.destroy()
@@ -196,13 +196,17 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 /** Enough for a connection that waits to be accepted, and for what it has sent. */
 const EVENT_LOOP_TURNS = 3
 
-type Hand = (socket: Socket, isHttp2: boolean) => void
+type ConnectionHandler = (socket: Socket, isHttp2: boolean) => void
 
 function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }
 
-function open({ tls }: ListenOptions, context: PortContext, hand: Hand): Server {
+function createListeningServer(
+  { tls }: ListenOptions,
+  context: PortContext,
+  onConnection: ConnectionHandler,
+): Server {
   const { protocolTimeoutMs } = context.limits
   const socketOptions = {
     allowHalfOpen: true,
@@ -212,7 +216,7 @@ function open({ tls }: ListenOptions, context: PortContext, hand: Hand): Server 
     keepAliveInitialDelay: productLimits.tcpKeepAliveDelayMs,
   }
   if (tls === undefined) {
-    return createServer(socketOptions, (socket) => decide(socket, protocolTimeoutMs, hand))
+    return createServer(socketOptions, (socket) => detectProtocol(socket, protocolTimeoutMs, onConnection))
   }
   const server = createTlsServer({
     ...socketOptions,
@@ -223,7 +227,7 @@ function open({ tls }: ListenOptions, context: PortContext, hand: Hand): Server 
   })
   server.on('secureConnection', (socket) => {
     socket.on('error', (failure) => context.log.debug({ err: failure }, 'connection failed'))
-    hand(socket, socket.alpnProtocol === 'h2')
+    onConnection(socket, socket.alpnProtocol === 'h2')
   })
   server.on('tlsClientError', (failure, socket) => {
     context.log.debug({ err: failure }, 'TLS handshake failed')
@@ -236,32 +240,32 @@ function open({ tls }: ListenOptions, context: PortContext, hand: Hand): Server 
 const preface = Buffer.from('PRI')
 
 /** Waits for as many bytes as it takes to know the version; a network may deliver them one by one. */
-function decide(socket: Socket, timeoutMs: number, hand: Hand): void {
+function detectProtocol(socket: Socket, timeoutMs: number, onConnection: ConnectionHandler): void {
   let seen: Buffer = Buffer.alloc(0)
   const timer = setTimeout(() => socket.destroy(), timeoutMs)
-  const giveUp = () => {
-    settle()
+  const onEnd = () => {
+    cleanUp()
     socket.destroy()
   }
-  const settle = () => {
+  const cleanUp = () => {
     clearTimeout(timer)
-    socket.off('data', look)
-    socket.off('end', giveUp)
-    socket.off('close', settle)
+    socket.off('data', onData)
+    socket.off('end', onEnd)
+    socket.off('close', cleanUp)
   }
-  const look = (chunk: Buffer) => {
+  const onData = (chunk: Buffer) => {
     seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk])
     const known = Math.min(seen.length, preface.length)
     const isPrefix = seen.compare(preface, 0, known, 0, known) === 0
     if (isPrefix && known < preface.length) return
-    settle()
+    cleanUp()
     socket.pause()
     socket.unshift(seen)
-    hand(socket, isPrefix)
+    onConnection(socket, isPrefix)
     // An HTTP/2 session fetches what is buffered by itself, later; flowing now, it would be lost.
     if (!isPrefix) socket.resume()
   }
-  socket.on('data', look)
-  socket.on('end', giveUp)
-  socket.on('close', settle)
+  socket.on('data', onData)
+  socket.on('end', onEnd)
+  socket.on('close', cleanUp)
 }

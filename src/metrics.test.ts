@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { limits } from './core/limits.ts'
-import { withinMs } from './core/within.ts'
-import { createMetrics, sharedRuns } from './metrics.ts'
+import { withTimeout } from './core/within.ts'
+import { coalesceCalls, createMetrics } from './metrics.ts'
 
 test('R28: 20 calls at a time share two runs, and each result is as new as its call', async () => {
   let runs = 0
   let value = 'old'
-  const read = sharedRuns(async () => {
+  const read = coalesceCalls(async () => {
     runs += 1
     const seen = value
     await setImmediate()
@@ -28,7 +28,7 @@ test('R28: 20 calls at a time share two runs, and each result is as new as its c
 
 test('a run that fails does not stop the next', async () => {
   let fails = true
-  const read = sharedRuns(async () => {
+  const read = coalesceCalls(async () => {
     if (fails) throw new Error('once')
     return 'fine'
   })
@@ -40,7 +40,7 @@ test('a run that fails does not stop the next', async () => {
 test('metrics are served while a disk does not answer (metricReadMsMax)', async () => {
   const metrics = createMetrics()
   metrics.watchDisks(() => new Promise(() => {}))
-  const { body } = await withinMs(2 * limits.metricReadMsMax, metrics.text({ tenants: false }))
+  const { body } = await withTimeout(2 * limits.metricReadMsMax, metrics.render({ tenants: false }))
   assert.match(body, /berth_build_info/)
   assert.doesNotMatch(body, /^berth_disk_free_bytes\{/m)
 })

@@ -3,9 +3,9 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { ObserveBlobs } from './blobs/measured.ts'
 import { type Code, codeName } from './core/errors.ts'
 import { limits } from './core/limits.ts'
-import { runForAll } from './core/request-context.ts'
-import { withinMs } from './core/within.ts'
-import { keptReading } from './kept-reading.ts'
+import { runShared } from './core/request-context.ts'
+import { withTimeout } from './core/within.ts'
+import { cachedRead } from './kept-reading.ts'
 import type { PortTraffic } from './port.ts'
 import type { DatabaseMeter, Db } from './storage/db.ts'
 import type { DiskReading, DiskSpace } from './storage/disk-space.ts'
@@ -14,42 +14,45 @@ import { version } from './version.ts'
 /** What the server measures of itself, in the form of Prometheus. docs/operating.md explains each metric. */
 export interface Metrics {
   /** A call that ended. `method`: full name; `ms`: how long it took. */
-  call(method: string, protocol: 'rest' | 'grpc', code: Code, ms: number): void
+  recordCall(method: string, protocol: 'rest' | 'grpc', code: Code, ms: number): void
   /** A call of version 1 by an authenticated identity. */
-  versionOneCall(method: string, identity: string): void
+  recordV1Call(method: string, identity: string): void
   /** A call that a rate limit refused, and what was counted: its address or its identity. */
-  limited(limitClass: string, by: string): void
+  recordRateLimited(limitClass: string, by: string): void
   /** A request with X-Forwarded-For although no proxy is trusted. */
-  forwardedUntrusted(): void
+  recordUntrustedForwarded(): void
   /** A count in the database that failed. */
-  limitStoreFailed(): void
+  recordLimitStoreFailure(): void
   /** Refusals and exchanges that reached the audit log, or were too many for it. */
-  audited(events: number): void
-  auditDropped(events: number): void
+  recordAuditWritten(events: number): void
+  recordAuditDropped(events: number): void
   /** A run of a feed that ended, and what became of its documents. */
-  feedRun(outcome: string, documents: Readonly<Record<'accepted' | 'rejected' | 'skipped', number>>): void
+  recordFeedRun(
+    outcome: string,
+    documents: Readonly<Record<'accepted' | 'rejected' | 'skipped', number>>,
+  ): void
   /** A run of background work on this node that ended. */
-  job(name: Job, outcome: 'succeeded' | 'failed'): void
+  recordJobRun(name: MetricJobName, outcome: 'succeeded' | 'failed'): void
   /** Asked with every look at the metrics: when feeds were last read, in ms, by their uids. */
   watchFeeds(read: () => Promise<ReadonlyMap<string, number>>): void
   /** A collection of the registry on this node that ended, and what it took. */
-  collected(
+  recordGarbageCollection(
     outcome: string,
     ms: number,
     taken: Readonly<Record<string, { readonly count: number; readonly bytes: number }>>,
   ): void
   /** Asked with every look at the metrics: when the registry was last collected, in ms; 0: never. */
-  watchCollection(read: () => Promise<number>): void
+  watchGarbageCollection(read: () => Promise<number>): void
   /** Reads when the last backup was complete, in ms; 0: never. */
   watchBackup(read: () => Promise<number>): void
   /** A run of retention in a repo that ended, and what it deleted. */
-  retentionRun(outcome: string, deleted: Readonly<Record<'tags' | 'manifests', number>>): void
+  recordRetentionRun(outcome: string, deleted: Readonly<Record<'tags' | 'manifests', number>>): void
   /** Asked with every look at the metrics: what all organizations have stored. */
   watchRegistry(read: () => Promise<{ readonly manifests: number; readonly bytes: number }>): void
   /** Asked with every look at the metrics: the free space of the disks that this node writes to. */
   watchDisks(read: DiskSpace['readings']): void
   /** Asked with every look at the metrics: request bytes that wait in memory. */
-  watchBuffered(read: () => number): void
+  watchBufferedBytes(read: () => number): void
   /** Read with each scrape: when the certificate of the port expires, in ms. */
   watchCertificate(expiresMs: () => number): void
   readonly database: DatabaseMeter
@@ -61,7 +64,7 @@ export interface Metrics {
    * The response of /metrics. `tenants`: whether it includes the metrics whose labels name identities and feeds of tenants; only
    * the operator's own listener may serve those.
    */
-  text(options: {
+  render(options: {
     readonly tenants: boolean
   }): Promise<{ readonly contentType: string; readonly body: string }>
 }
@@ -71,7 +74,7 @@ const LATENCY_SECONDS = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ]
 
-export type Job = 'advisory_feeds' | 'collection' | 'expiry' | 'retention' | 'signing_keys'
+export type MetricJobName = 'advisory_feeds' | 'collection' | 'expiry' | 'retention' | 'signing_keys'
 
 export function createMetrics(): Metrics {
   const registry = new Registry()
@@ -261,12 +264,12 @@ export function createMetrics(): Metrics {
     labelNames: ['metric'],
     registers,
   })
-  const bounds = { readMsMax: limits.metricReadMsMax, keptMsMax: limits.metricKeptMsMax }
-  const kept = <T>(metric: string, read: () => Promise<T>) =>
-    keptReading(read, () => failedReads.inc({ metric }), bounds)
+  const bounds = { readMsMax: limits.metricReadMsMax, cacheMsMax: limits.metricCacheMsMax }
+  const cached = <T>(metric: string, read: () => Promise<T>) =>
+    cachedRead(read, () => failedReads.inc({ metric }), bounds)
   /** A time that the database has. `read`: in ms, 0 for never. */
   const lastSuccess = (name: string, help: string, read: () => Promise<number>): void => {
-    const readKept = kept(name, read)
+    const readKept = cached(name, read)
     new Gauge({
       name,
       help,
@@ -293,39 +296,39 @@ export function createMetrics(): Metrics {
     return child
   }
 
-  const aggregates = sharedRuns(() => registry.metrics())
-  const ofTenants = sharedRuns(() => tenantRegistry.metrics())
+  const aggregateMetrics = coalesceCalls(() => registry.metrics())
+  const tenantMetrics = coalesceCalls(() => tenantRegistry.metrics())
 
   return {
-    call(method, protocol, code, ms) {
+    recordCall(method, protocol, code, ms) {
       const child = childOf(method, protocol, code)
       child.count()
       child.time(ms / SECOND_MS)
     },
-    versionOneCall(method, identity) {
+    recordV1Call(method, identity) {
       const series = `${method} ${identity}`
-      const counted = versionOneSeries.has(series) || versionOneSeries.size < limits.versionOneSeriesMax
+      const counted = versionOneSeries.has(series) || versionOneSeries.size < limits.v1MetricSeriesMax
       if (counted) versionOneSeries.add(series)
       versionOneCalls.inc({ method })
       versionOneIdentityCalls.inc({ method, identity: counted ? identity : 'other' })
     },
-    limited: (limitClass, by) => limited.inc({ class: limitClass, by }),
-    forwardedUntrusted: () => forwardedUntrusted.inc(),
-    limitStoreFailed: () => limitStoreFailures.inc(),
-    audited: (events) => audited.inc(events),
-    auditDropped: (events) => auditDropped.inc(events),
-    feedRun(outcome, documents) {
+    recordRateLimited: (limitClass, by) => limited.inc({ class: limitClass, by }),
+    recordUntrustedForwarded: () => forwardedUntrusted.inc(),
+    recordLimitStoreFailure: () => limitStoreFailures.inc(),
+    recordAuditWritten: (events) => audited.inc(events),
+    recordAuditDropped: (events) => auditDropped.inc(events),
+    recordFeedRun(outcome, documents) {
       feedRuns.inc({ outcome })
       if (outcome === 'failed') feedFailures.inc()
       for (const [result, count] of Object.entries(documents)) feedDocuments.inc({ result }, count)
     },
-    job(name, outcome) {
+    recordJobRun(name, outcome) {
       jobRuns.inc({ name, outcome })
       if (outcome === 'succeeded') jobSuccesses.setToCurrentTime({ name })
     },
     watchFeeds(read) {
       const name = 'berth_advisory_feed_last_success_timestamp_seconds'
-      const readKept = kept(name, read)
+      const readKept = cached(name, read)
       new Gauge({
         name,
         help: 'When advisory feeds were last read to their end, on any node; 0: never.',
@@ -338,7 +341,7 @@ export function createMetrics(): Metrics {
         },
       })
     },
-    collected(outcome, ms, taken) {
+    recordGarbageCollection(outcome, ms, taken) {
       collections.inc({ outcome })
       collectionSeconds.set(ms / SECOND_MS)
       for (const [kind, { count, bytes }] of Object.entries(taken)) {
@@ -346,7 +349,7 @@ export function createMetrics(): Metrics {
         collectedBytes.inc({ kind }, bytes)
       }
     },
-    watchCollection: (read) =>
+    watchGarbageCollection: (read) =>
       lastSuccess(
         'berth_registry_collection_last_success_timestamp_seconds',
         'When the registry was last collected to the end, on any node; 0: never.',
@@ -358,7 +361,7 @@ export function createMetrics(): Metrics {
         'When berth admin backup last completed a backup; 0: never.',
         read,
       ),
-    retentionRun(outcome, deleted) {
+    recordRetentionRun(outcome, deleted) {
       retentionRuns.inc({ outcome })
       for (const [kind, count] of Object.entries(deleted)) retentionDeleted.inc({ kind }, count)
     },
@@ -371,7 +374,7 @@ export function createMetrics(): Metrics {
         ],
       } as const
       // One look at the database for both.
-      const readKept = kept(gauges.manifests[0], read)
+      const readKept = cached(gauges.manifests[0], read)
       for (const [key, [name, help]] of Object.entries(gauges) as [keyof typeof gauges, [string, string]][])
         new Gauge({
           name,
@@ -386,7 +389,7 @@ export function createMetrics(): Metrics {
     },
     watchDisks(read) {
       // A network file system may hang; its disks are missing then.
-      const readInTime = () => withinMs(limits.metricReadMsMax, read()).catch(() => [])
+      const readInTime = () => withTimeout(limits.metricReadMsMax, read()).catch(() => [])
       const gauge = (name: string, help: string, bytesOf: (reading: DiskReading) => number) =>
         new Gauge({
           name,
@@ -407,7 +410,7 @@ export function createMetrics(): Metrics {
       gauge('berth_disk_total_bytes', 'Size of a disk that the server writes to.', (one) => one.totalBytes)
       gauge('berth_disk_reserve_bytes', 'Bytes of a disk that blobs leave free.', (one) => one.reserveBytes)
     },
-    watchBuffered(read) {
+    watchBufferedBytes(read) {
       new Gauge({
         name: 'berth_buffered_request_bytes',
         help: 'Request bodies that wait in memory until their requests are answered.',
@@ -475,8 +478,8 @@ export function createMetrics(): Metrics {
         },
       )
     },
-    async text({ tenants }) {
-      const texts = await Promise.all([aggregates(), ...(tenants ? [ofTenants()] : [])])
+    async render({ tenants }) {
+      const texts = await Promise.all([aggregateMetrics(), ...(tenants ? [tenantMetrics()] : [])])
       return { contentType: registry.contentType, body: texts.join('') }
     },
   }
@@ -486,7 +489,7 @@ export function createMetrics(): Metrics {
  * Runs work that costs much, once at a time: calls that arrive meanwhile share the run after it, so that no result is older than its
  * call. Other requests run in between.
  */
-export function sharedRuns<T>(work: () => Promise<T>): () => Promise<T> {
+export function coalesceCalls<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<unknown> | undefined
   let next: Promise<T> | undefined
   const run = async (before: Promise<unknown> | undefined) => {
@@ -494,7 +497,7 @@ export function sharedRuns<T>(work: () => Promise<T>): () => Promise<T> {
     await setImmediate()
     running = next
     next = undefined
-    return runForAll(work)
+    return runShared(work)
   }
   return () => {
     if (next !== undefined) return next

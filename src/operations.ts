@@ -11,37 +11,37 @@ const plain = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'n
 
 const ok: HttpReply = { status: 200, headers: plain, body: 'ok\n' }
 
-export interface Operations {
+export interface HealthAndMetricsOptions {
   readonly readiness: () => Promise<Readiness>
   readonly metrics: Metrics
   readonly errorDomain: string
   /** False once the server is stopping: a balancer should send nothing more. */
-  readonly serving: () => boolean
+  readonly isServing: () => boolean
 }
 
 /** The handlers of health and metrics. */
-export interface OperationsHandlers {
+export interface HealthAndMetricsHandlers {
   /** By path, for the public port: /healthz (the process responds), /readyz (its checks pass; 200 with remarks, a line each). */
   readonly health: Readonly<Record<string, HttpHandler>>
   /** /metrics without anything that names a tenant. */
-  readonly aggregates: HttpHandler
+  readonly aggregateMetrics: HttpHandler
   /** Everything, for the operator's own listener: health and all metrics; 404 for other paths, 405 for other methods. */
   readonly operator: HttpHandler
 }
 
-export function operationsHandlers({
+export function healthAndMetricsHandlers({
   readiness,
   metrics,
   errorDomain,
-  serving,
-}: Operations): OperationsHandlers {
+  isServing: serving,
+}: HealthAndMetricsOptions): HealthAndMetricsHandlers {
   const metricsHandler =
     (tenants: boolean): HttpHandler =>
     async () => {
-      const { contentType, body } = await metrics.text({ tenants })
+      const { contentType, body } = await metrics.render({ tenants })
       return { status: 200, headers: { 'content-type': contentType, 'cache-control': 'no-store' }, body }
     }
-  const health: OperationsHandlers['health'] = {
+  const health: HealthAndMetricsHandlers['health'] = {
     '/healthz': () => ok,
     '/readyz': async () => {
       const notReady = (why: string, cause?: unknown): HttpReply => {
@@ -57,7 +57,7 @@ export function operationsHandlers({
         }
       }
       if (!serving()) return notReady('the server is stopping')
-      const { ready, failed, remarks } = await readiness()
+      const { ready, failed, warnings: remarks } = await readiness()
       const lines = (findings: typeof failed) => findings.map(({ name, message }) => `${name}: ${message}`)
       if (!ready) return notReady(lines(failed).join('; '), failed[0]?.cause)
       return { ...ok, body: ['ok', ...lines(remarks), ''].join('\n') }
@@ -69,10 +69,10 @@ export function operationsHandlers({
   ])
   return {
     health,
-    aggregates: metricsHandler(false),
+    aggregateMetrics: metricsHandler(false),
     operator: (request) => {
       const document = operator.get(pathOf(request.url))
-      if (document !== undefined) return readingOnly(document, errorDomain)(request)
+      if (document !== undefined) return allowGetOnly(document, errorDomain)(request)
       return {
         status: 404,
         headers: { 'content-type': 'application/json' },
@@ -86,12 +86,12 @@ export function operationsHandlers({
 }
 
 /** Answers 405 for every method but GET and HEAD. */
-export function readingOnly(document: HttpHandler, errorDomain: string): HttpHandler {
+export function allowGetOnly(document: HttpHandler, errorDomain: string): HttpHandler {
   return (request) =>
-    request.method === 'GET' || request.method === 'HEAD' ? document(request) : readOnly(errorDomain)
+    request.method === 'GET' || request.method === 'HEAD' ? document(request) : methodNotAllowed(errorDomain)
 }
 
-function readOnly(errorDomain: string): HttpReply {
+function methodNotAllowed(errorDomain: string): HttpReply {
   const error = new ApiError(Code.UNIMPLEMENTED, 'Unimplemented: this path answers GET, HEAD')
   return {
     status: 405,

@@ -4,7 +4,7 @@ import { recordEvent } from './storage/audit-events.ts'
 
 /** The signing keys, for the operator to see and to replace, with access to the database and no token. */
 
-export interface OperatorKey {
+export interface SigningKeySummary {
   readonly kid: string
   /** `next`: published, signs later. `signing`: signs now. `published`: signs no more. */
   readonly state: 'next' | 'signing' | 'published'
@@ -14,7 +14,7 @@ export interface OperatorKey {
   readonly expireTime: string
 }
 
-export async function listKeys({ keys }: Pick<Installation, 'keys'>): Promise<OperatorKey[]> {
+export async function listSigningKeys({ keys }: Pick<Installation, 'keys'>): Promise<SigningKeySummary[]> {
   const time = (ms: number) => new Date(ms).toISOString()
   return (await keys.list()).map(({ kid, state, createdMs, signsFromMs, expiresMs }) => ({
     kid,
@@ -26,10 +26,10 @@ export async function listKeys({ keys }: Pick<Installation, 'keys'>): Promise<Op
 }
 
 /** Makes the next key; `now`: withdraws all others at once. What was done is recorded with the first organization. */
-export async function rotateKeys(
+export async function rotateSigningKeys(
   installation: Installation,
   { now }: { readonly now: boolean },
-): Promise<OperatorKey[]> {
+): Promise<SigningKeySummary[]> {
   const { organization } = await ensureFirstOrganization(installation)
   const { clock } = installation.store
   await installation.keys.rotate({
@@ -44,5 +44,5 @@ export async function rotateKeys(
         address: '',
       }),
   })
-  return listKeys(installation)
+  return listSigningKeys(installation)
 }

@@ -3,12 +3,12 @@ import type { SessionVoucher } from './core/vouching.ts'
 import { type Installation, SetupError, UsageError } from './installation.ts'
 import { recordEvent } from './storage/audit-events.ts'
 import { inTransaction } from './storage/db.ts'
-import { type VoucherColumns, voucherIn } from './storage/live-sessions.ts'
+import { readVoucher, type VoucherColumns } from './storage/live-sessions.ts'
 import { endSessions } from './sts/sessions.ts'
 
 /** Who is signed in, for the operator to see and to end, with access to the database and no token. */
 
-export interface OperatorSession {
+export interface SessionSummary {
   readonly id: string
   readonly kind: string
   readonly identity: string
@@ -28,13 +28,13 @@ export interface OperatorSession {
 }
 
 /** How many sessions are listed; of more those that were used last. */
-const LISTED_MAX = 1000
+const LISTED_SESSIONS_MAX = 1000
 
 /** The sessions of an identity, or of everybody, the one used last first. */
 export async function listSessions(
   { store: { db, clock } }: Pick<Installation, 'store'>,
   identity: string | undefined,
-): Promise<OperatorSession[]> {
+): Promise<SessionSummary[]> {
   let query = db.kysely
     .selectFrom('sessions')
     .leftJoin('identities', (join) =>
@@ -45,11 +45,11 @@ export async function listSessions(
     .selectAll('sessions')
     .select(['identities.email', 'identities.name'])
     .where('sessions.expires_ms', '>', clock())
-  if (identity !== undefined) query = query.where('sessions.identity_uid', '=', uidOrFail(identity))
+  if (identity !== undefined) query = query.where('sessions.identity_uid', '=', requireUid(identity))
   const rows = await query
     .orderBy('sessions.last_used_ms', 'desc')
     .orderBy('sessions.id')
-    .limit(LISTED_MAX)
+    .limit(LISTED_SESSIONS_MAX)
     .execute()
   const time = (ms: number) => new Date(Number(ms)).toISOString()
   return rows.map((row) => ({
@@ -67,8 +67,8 @@ export async function listSessions(
   }))
 }
 
-function vouchedBy(row: VoucherColumns): Pick<OperatorSession, 'vouchedBy' | 'identityProvider'> {
-  const voucher = voucherIn(row)
+function vouchedBy(row: VoucherColumns): Pick<SessionSummary, 'vouchedBy' | 'identityProvider'> {
+  const voucher = readVoucher(row)
   return {
     vouchedBy: voucher?.kind ?? '',
     identityProvider: voucher?.kind === 'organization' ? voucher.provider : '',
@@ -81,7 +81,7 @@ export async function revokeSessions(
   which: { readonly id: string } | { readonly identity: string },
 ): Promise<number> {
   return inTransaction(db, async (tx) => {
-    const identity = 'identity' in which ? uidOrFail(which.identity) : await ownerOf(which.id)
+    const identity = 'identity' in which ? requireUid(which.identity) : await ownerOf(which.id)
     const ended =
       'id' in which
         ? await endSessions(tx, 'id', which.id)
@@ -109,7 +109,7 @@ export async function revokeSessions(
   })
 }
 
-function uidOrFail(identity: string): string {
+function requireUid(identity: string): string {
   const uid = parseUid(identity)
   if (uid === undefined)
     throw new UsageError('--identity must be a uid: 40 hex digits, then segments of /16 hex digits')

@@ -1,13 +1,13 @@
 import { OrgStatus } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import type { ResourceKind, ResourceLimits } from './core/resource-limits.ts'
 import { depthOf, parseUid } from './core/uid.ts'
-import { changeOrganization } from './iam/organization.ts'
-import { type Installation, makeOnce, SetupError } from './installation.ts'
+import { updateOrganization } from './iam/organization.ts'
+import { createOnce, type Installation, SetupError } from './installation.ts'
 import { recordEvent } from './storage/audit-events.ts'
 import { inTransaction, type Tx } from './storage/db.ts'
-import { usageOf } from './storage/registry-usage.ts'
-import { countsIn, hasGeneralLimits, limitsIn, setGeneralLimits } from './storage/resource-limits.ts'
-import { organizationNamed } from './storage/roots.ts'
+import { readUsage } from './storage/registry-usage.ts'
+import { hasDefaultLimits, readCounts, readLimits, setDefaultLimits } from './storage/resource-limits.ts'
+import { findOrganizationByName } from './storage/roots.ts'
 import { lockResource } from './storage/rows.ts'
 import type { Store } from './storage/store.ts'
 import type { GroupRow } from './storage/tables.ts'
@@ -44,10 +44,10 @@ export async function organizationSettings(
   },
 ): Promise<OrganizationSettings> {
   return inTransaction(store.db, async (tx) => {
-    const row = await hold(store, tx, uidOrName)
+    const row = await lockOrganization(store, tx, uidOrName)
     if (changes.status === undefined && changes.limits.size === 0) return describe(store, tx, row)
     const status = changes.status === undefined ? undefined : statuses[changes.status]
-    await changeOrganization(store, tx, row, { status, limits: changes.limits })
+    await updateOrganization(store, tx, row, { status, limits: changes.limits })
     await recordEvent(tx, {
       timeMs: store.clock(),
       actor: 'system',
@@ -65,14 +65,14 @@ export async function applyGeneralLimits(
   { store: { db } }: Pick<Installation, 'store'>,
   limits: ResourceLimits,
 ): Promise<void> {
-  if (await hasGeneralLimits(db.kysely, limits)) return
+  if (await hasDefaultLimits(db.kysely, limits)) return
   // Nodes that start at once write the same.
-  await makeOnce(db, () => inTransaction(db, (tx) => setGeneralLimits(tx, limits)))
+  await createOnce(db, () => inTransaction(db, (tx) => setDefaultLimits(tx, limits)))
 }
 
-async function hold({ db }: Store, tx: Tx, uidOrName: string): Promise<GroupRow> {
+async function lockOrganization({ db }: Store, tx: Tx, uidOrName: string): Promise<GroupRow> {
   // A uid first: a name may look like one.
-  const uid = parseUid(uidOrName) ?? (await organizationNamed(tx, uidOrName))
+  const uid = parseUid(uidOrName) ?? (await findOrganizationByName(tx, uidOrName))
   const row =
     uid === undefined || depthOf(uid) > 0 ? undefined : await lockResource(db, tx, 'groups', uid, 'update')
   if (row === undefined) throw new SetupError(`organization ${uidOrName} does not exist`)
@@ -81,13 +81,17 @@ async function hold({ db }: Store, tx: Tx, uidOrName: string): Promise<GroupRow>
 
 async function describe({ db }: Store, tx: Tx, row: GroupRow): Promise<OrganizationSettings> {
   const { uid, name, status } = row
-  const limits = await limitsIn(db, [uid], tx)
-  const { manifests, bytes } = await usageOf(tx, uid)
+  const limits = await readLimits(db, [uid], tx)
+  const { manifests, bytes } = await readUsage(tx, uid)
   return {
     uid,
     name,
     status: (OrgStatus[status] ?? '').toLowerCase(),
     resourceLimits: limits.get(uid) ?? {},
-    usage: { ...Object.fromEntries(await countsIn(tx, uid)), manifests, storage_mib: Math.ceil(bytes / MIB) },
+    usage: {
+      ...Object.fromEntries(await readCounts(tx, uid)),
+      manifests,
+      storage_mib: Math.ceil(bytes / MIB),
+    },
   }
 }

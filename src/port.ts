@@ -6,7 +6,7 @@ import type { RequestRecord } from './core/request-record.ts'
 import { toApiError } from './core/storage-faults.ts'
 import { errorBody, httpStatusOfError, retryAfter } from './gateway/error-body.ts'
 import type { TransportLog } from './gateway/status.ts'
-import type { AddressOf, HttpHandler, WholeBody, WholeReply } from './http.ts'
+import type { ClientAddressOf, HttpHandler, WholeBody, WholeReply } from './http.ts'
 import type { RequestIdOf } from './request-ids.ts'
 import type { RequestObserver } from './telemetry/request-observer.ts'
 import type { UnreadReplies } from './unread-replies.ts'
@@ -62,7 +62,7 @@ export interface GrpcHandler {
   /** Ends the calls that would never end by themselves; unary calls are left to finish. */
   stop(): void
   /** Fails all other calls with UNAVAILABLE. */
-  cut(): void
+  abort(): void
 }
 
 /** What clients do on the port: requests that are being received or answered, and bytes on their connections since the start. */
@@ -76,14 +76,14 @@ export interface PortContext {
   readonly grpc: GrpcHandler
   readonly errorDomain: string
   readonly log: TransportLog
-  readonly addressOf: AddressOf
+  readonly addressOf: ClientAddressOf
   readonly limits: PortLimits
   /** Counts the bodies that `HttpRequest.body` reads, until their requests are answered. */
-  readonly budget: BodyBudget
+  readonly bodyBudget: BodyBudget
   /** Counts whole replies until their clients have taken them. */
-  readonly unread: UnreadReplies
+  readonly unreadReplies: UnreadReplies
   /** The client at this address broke or flooded its protocol. */
-  readonly abused: (address: string | undefined) => void
+  readonly reportAbuse: (address: string | undefined) => void
   readonly requestIdOf: RequestIdOf
   /** Records requests for the access log and traces; undefined if both are off. */
   readonly observer: RequestObserver | undefined
@@ -94,7 +94,7 @@ export interface PortContext {
 }
 
 /** The structured reply to whatever a handler threw; see `toApiError` for what is told and what is logged. */
-export function failureReply(context: PortContext, requestId: string, failure: unknown): WholeReply {
+export function portErrorReply(context: PortContext, requestId: string, failure: unknown): WholeReply {
   const error = toApiError(failure, requestId, context.log)
   return {
     status: httpStatusOfError(error),
@@ -110,7 +110,7 @@ const LONG_TEXT = 4096
  * A body as it is best handed to a socket. Long text is put together from many pieces: writing it into a waiting buffer joins and
  * encodes them in one pass, where counting its bytes and sending it would take two.
  */
-export function wireBody(body: WholeBody): WholeBody {
+export function encodeLongText(body: WholeBody): WholeBody {
   // UTF-8 takes at most three bytes for a unit of text.
   if (typeof body !== 'string' || body.length < LONG_TEXT || body.length * 3 > scratch.length) return body
   return Buffer.from(scratch.subarray(0, scratch.write(body)))
@@ -131,7 +131,7 @@ export function hasNoContentLength(status: number): boolean {
  * RFC 9113, section 8.1: after a whole reply, NO_ERROR asks the client to send no more of its request. On a stream whose request has
  * ended this does nothing. A reset can overtake the reply that says why, so what the client still sends is swallowed for a moment.
  */
-export function refuseRest(stream: ServerHttp2Stream): void {
+export function discardRequestBody(stream: ServerHttp2Stream): void {
   if (stream.readableEnded || stream.destroyed) return
   stream.resume()
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), allLimits.lingerMs)

@@ -7,39 +7,39 @@ import type { Db } from './storage/db.ts'
  * What a check found. `failed`: the server cannot serve, so balancers should send requests elsewhere. `remark`: it serves, and its
  * operator should read the message.
  */
-export type Finding =
+export type ReadinessResult =
   | { readonly state: 'ok' }
-  | { readonly state: 'remark' | 'failed'; readonly message: string; readonly cause?: unknown }
+  | { readonly state: 'warning' | 'failed'; readonly message: string; readonly cause?: unknown }
 
 /** A check of something that requests need. Each has `limits.readinessCheckMs`; one that takes longer has failed. */
 export interface ReadinessCheck {
   /** Names the check in responses, such as `database`. */
   readonly name: string
-  run(): Finding | Promise<Finding>
+  run(): ReadinessResult | Promise<ReadinessResult>
 }
 
 /** The findings of one run of all checks, in the order of the checks. */
 export interface Readiness {
   readonly ready: boolean
-  readonly failed: readonly Named[]
-  readonly remarks: readonly Named[]
+  readonly failed: readonly NamedResult[]
+  readonly warnings: readonly NamedResult[]
 }
 
-interface Named {
+interface NamedResult {
   readonly name: string
   readonly message: string
   readonly cause?: unknown
 }
 
 /** Returns a function that runs all checks at the same time. Calls that arrive during a run share it. It never rejects. */
-export function readiness(checks: readonly ReadinessCheck[]): () => Promise<Readiness> {
+export function createReadiness(checks: readonly ReadinessCheck[]): () => Promise<Readiness> {
   let running: Promise<Readiness> | undefined
   const run = async () => {
     const all = await Promise.all(
-      checks.map(async (check) => ({ name: check.name, ...(await boundedRun(check)) })),
+      checks.map(async (check) => ({ name: check.name, ...(await runWithTimeout(check)) })),
     )
     const failed = all.filter((finding) => finding.state === 'failed')
-    return { ready: failed.length === 0, failed, remarks: all.filter(({ state }) => state === 'remark') }
+    return { ready: failed.length === 0, failed, warnings: all.filter(({ state }) => state === 'warning') }
   }
   return () => {
     running ??= run().finally(() => {
@@ -49,8 +49,10 @@ export function readiness(checks: readonly ReadinessCheck[]): () => Promise<Read
   }
 }
 
-async function boundedRun(check: ReadinessCheck): Promise<Finding & { readonly message: string }> {
-  const { promise: late, resolve } = Promise.withResolvers<Finding>()
+async function runWithTimeout(
+  check: ReadinessCheck,
+): Promise<ReadinessResult & { readonly message: string }> {
+  const { promise: late, resolve } = Promise.withResolvers<ReadinessResult>()
   const timer = setTimeout(
     () => resolve({ state: 'failed', message: `no answer within ${limits.readinessCheckMs / 1000} s` }),
     limits.readinessCheckMs,
@@ -65,12 +67,12 @@ async function boundedRun(check: ReadinessCheck): Promise<Finding & { readonly m
 }
 
 /** Fails if the database does not answer, or does not accept writes. */
-export function databaseCheck(db: Pick<Db, 'refusesWrites'>): ReadinessCheck {
+export function databaseCheck(db: Pick<Db, 'readOnlyReason'>): ReadinessCheck {
   return {
     name: 'database',
     async run() {
       try {
-        const message = await db.refusesWrites()
+        const message = await db.readOnlyReason()
         return message === undefined ? { state: 'ok' } : { state: 'failed', message }
       } catch (cause) {
         return { state: 'failed', message: 'the database does not answer', cause }
@@ -80,12 +82,12 @@ export function databaseCheck(db: Pick<Db, 'refusesWrites'>): ReadinessCheck {
 }
 
 /** Reports what is degraded while the server serves: phrases, of which there are none if all is well. */
-export function remarkCheck(name: string, remarks: () => Promise<readonly string[]>): ReadinessCheck {
+export function warningCheck(name: string, warnings: () => Promise<readonly string[]>): ReadinessCheck {
   return {
     name,
     async run() {
-      const found = await remarks()
-      return found.length === 0 ? { state: 'ok' } : { state: 'remark', message: found.join('; ') }
+      const found = await warnings()
+      return found.length === 0 ? { state: 'ok' } : { state: 'warning', message: found.join('; ') }
     },
   }
 }

@@ -14,11 +14,11 @@ const reloadable = [
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Settings that differ between two environments and take effect with a restart only. */
-export function needRestart(running: Environment, next: Environment): readonly string[] {
+export function settingsNeedingRestart(running: Environment, next: Environment): readonly string[] {
   const changed = Object.keys(variables).filter((name) => (running[name] ?? '') !== (next[name] ?? ''))
-  const isTlsTurned = hasTls(running) !== hasTls(next)
+  const isTlsToggled = hasTls(running) !== hasTls(next)
   return changed.filter(
-    (name) => !reloadable.some((one) => one === name) || (isTlsTurned && name.startsWith('BERTH_TLS_')),
+    (name) => !reloadable.some((one) => one === name) || (isTlsToggled && name.startsWith('BERTH_TLS_')),
   )
 }
 
@@ -27,7 +27,7 @@ function hasTls(env: Environment): boolean {
 }
 
 /** The running configuration with what may change from the next one. */
-export function reloaded(running: Config, next: Config): Config {
+export function applyReloadableSettings(running: Config, next: Config): Config {
   const { logLevel, rateLimits, signInProvidersFile, tls } = next
   return {
     ...running,

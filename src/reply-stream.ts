@@ -12,7 +12,7 @@ export interface StreamTarget {
   /** Ends the reply as a whole one. */
   readonly end: () => void
   /** Ends it in such a way that nobody can take it for a whole one. */
-  readonly cut: () => void
+  readonly abort: () => void
 }
 
 export function isStream(body: HttpReply['body']): body is BodyStream {
@@ -20,7 +20,7 @@ export function isStream(body: HttpReply['body']): body is BodyStream {
 }
 
 /** Ends a body that nobody will read; it may have been begun. */
-export function dropStream(body: HttpReply['body']): void {
+export function cancelStream(body: HttpReply['body']): void {
   if (isStream(body))
     body[Symbol.asyncIterator]()
       .return?.()
@@ -30,17 +30,17 @@ export function dropStream(body: HttpReply['body']): void {
 /** What sending a whole reply needs to know. */
 export interface UnreadContext {
   readonly limits: Readonly<Record<'stalledReplyMs', number>>
-  readonly unread: UnreadReplies
+  readonly unreadReplies: UnreadReplies
 }
 
 const WHOLE_PIECE_BYTES = 64 * 1024
 
 /** Ends a reply with a whole body. A client that takes nothing of it for `stalledReplyMs`, or is one of too many, is cut off by `cut`. */
-export function endWhole(
+export function sendWhole(
   out: Writable,
   body: Exclude<HttpReply['body'], BodyStream>,
-  { limits: { stalledReplyMs }, unread }: UnreadContext,
-  cut: () => void,
+  { limits: { stalledReplyMs }, unreadReplies }: UnreadContext,
+  abort: () => void,
 ): void {
   if (body !== undefined && body.length > WHOLE_PIECE_BYTES) {
     // In pieces, so that progress shows in what is left.
@@ -52,14 +52,14 @@ export function endWhole(
     out.end(body)
   }
   let left = out.writableLength
-  const taken = unread.add(left, cut)
+  const removeFromUnread = unreadReplies.add(left, abort)
   const timer = setInterval(() => {
-    if (out.writableLength >= left) cut()
+    if (out.writableLength >= left) abort()
     left = out.writableLength
   }, stalledReplyMs)
   const done = () => {
     clearInterval(timer)
-    taken()
+    removeFromUnread()
   }
   out.on('finish', done)
   out.on('close', done)
@@ -72,14 +72,14 @@ const PIECE_BYTES = 256 * 1024
 export async function sendStream(
   { log, limits }: Pick<PortContext, 'log' | 'limits'>,
   body: BodyStream,
-  { out, requestId, written, end, cut }: StreamTarget,
+  { out, requestId, written, end, abort: cut }: StreamTarget,
 ): Promise<void> {
   const iterator = body[Symbol.asyncIterator]()
   let state: 'open' | 'ended' | 'gone' = 'open'
   let wake = () => {}
 
   /** Nobody reads any more. The iterator hears of it at once: it may be waiting for something. */
-  const leave = () => {
+  const onClientGone = () => {
     if (state === 'open') {
       state = 'gone'
       Promise.resolve(iterator.return?.()).catch((err: unknown) =>
@@ -88,14 +88,14 @@ export async function sendStream(
     }
     wake()
   }
-  const goOn = () => wake()
+  const resume = () => wake()
   /** Until what was written has left, or nobody wants it any more. */
-  const taken = () =>
+  const waitUntilTaken = () =>
     new Promise<void>((resolve) => {
       const timer = setTimeout(() => {
         log.debug({ requestId }, 'a client that does not read its streamed reply is cut off')
         cut()
-        leave()
+        onClientGone()
       }, limits.stalledReplyMs)
       wake = () => {
         clearTimeout(timer)
@@ -103,17 +103,17 @@ export async function sendStream(
       }
     })
 
-  out.on('finish', goOn)
-  out.on('close', leave)
+  out.on('finish', resume)
+  out.on('close', onClientGone)
   try {
     while (state === 'open') {
       const { done, value } = await iterator.next()
       if (done === true || state !== 'open') break
       const bytes = typeof value === 'string' ? Buffer.from(value) : value
       for (let at = 0; at < bytes.length && isOpen(); at += PIECE_BYTES) {
-        const leaving = taken()
+        const leaving = waitUntilTaken()
         const piece = bytes.subarray(at, at + PIECE_BYTES)
-        out.write(piece, goOn)
+        out.write(piece, resume)
         written?.(piece.length)
         await leaving
       }
@@ -123,7 +123,7 @@ export async function sendStream(
     if (isOpen()) {
       state = 'ended'
       end()
-      if (!out.writableFinished && !out.destroyed) await taken()
+      if (!out.writableFinished && !out.destroyed) await waitUntilTaken()
     }
   } catch (err) {
     if (isOpen()) {
@@ -134,8 +134,8 @@ export async function sendStream(
       log.debug({ requestId, err }, 'a streamed reply failed after its client went away')
     }
   } finally {
-    out.off('finish', goOn)
-    out.off('close', leave)
+    out.off('finish', resume)
+    out.off('close', onClientGone)
   }
 
   function isOpen(): boolean {

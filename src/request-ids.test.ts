@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from './core/limits.ts'
-import { requestIds } from './request-ids.ts'
+import { createRequestIds } from './request-ids.ts'
 
 test('keeps an x-request-id of a client that is valid', () => {
-  const idOf = requestIds()
+  const idOf = createRequestIds()
   for (const id of [
     'a',
     '7f1c2e4e-93cf-4ea2-9a05-0f3d8a3b0f67',
@@ -16,7 +16,7 @@ test('keeps an x-request-id of a client that is valid', () => {
 })
 
 test('replaces an x-request-id of a client that is too long, empty, or has other characters, and creates unique ids', () => {
-  const idOf = requestIds()
+  const idOf = createRequestIds()
   const created = [
     undefined,
     '',
@@ -34,7 +34,7 @@ test('replaces an x-request-id of a client that is too long, empty, or has other
 })
 
 test('replaces an x-request-id in the form that this node and others create, which could imitate the request of another client', () => {
-  const [idOf, idOfOtherNode] = [requestIds(), requestIds()]
+  const [idOf, idOfOtherNode] = [createRequestIds(), createRequestIds()]
   const taken = idOf(undefined)
   assert.notEqual(idOf(taken), taken)
   assert.notEqual(idOfOtherNode(taken), taken)

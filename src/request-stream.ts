@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream'
 import type { BufferedBody } from './body-budget.ts'
 import { ByteCollector } from './core/byte-collector.ts'
-import { bodyTooLarge, clientWentAway, requestTimedOut } from './gateway/status.ts'
+import { bodyTooLarge, clientDisconnected, requestTimedOut } from './gateway/status.ts'
 import type { PortLimits } from './port.ts'
 
 /** A body that is being received as a whole. */
-interface Reading {
+interface PendingBody {
   readonly body: Promise<Uint8Array>
   /** Ends it with an error, unless it has arrived. */
   fail(error: unknown): void
@@ -14,7 +14,7 @@ interface Reading {
 interface WholeBodyBounds {
   readonly bytesMax: number
   /** The Content-Length, 0 without one. */
-  readonly announced: number
+  readonly contentLength: number
   readonly buffered: BufferedBody
 }
 
@@ -22,19 +22,22 @@ interface WholeBodyBounds {
  * Receives a body of at most `bytesMax` bytes, which `buffered` counts. Fails with code 3 (HTTP 413) if it is larger, and as the
  * budget says, and with code 1 if the client is gone already. What arrives after a failure is dropped.
  */
-export function readWhole(source: Readable, { bytesMax, announced, buffered }: WholeBodyBounds): Reading {
+export function readWholeBody(
+  source: Readable,
+  { bytesMax, contentLength: announced, buffered }: WholeBodyBounds,
+): PendingBody {
   const received = new ByteCollector(announced)
   const { promise: body, resolve, reject } = Promise.withResolvers<Uint8Array>()
-  let over = false
+  let settled = false
   const fail = (error: unknown) => {
-    if (over) return
-    over = true
+    if (settled) return
+    settled = true
     received.take()
     buffered.release()
     reject(error)
   }
   source.on('data', (chunk: Uint8Array) => {
-    if (over) return
+    if (settled) return
     try {
       if (received.length + chunk.length > bytesMax) throw bodyTooLarge(bytesMax)
       buffered.grow(chunk.length)
@@ -44,13 +47,13 @@ export function readWhole(source: Readable, { bytesMax, announced, buffered }: W
     }
   })
   source.on('end', () => {
-    if (isCutOff(source)) fail(clientWentAway())
-    if (over) return
-    over = true
+    if (isCutOff(source)) fail(clientDisconnected())
+    if (settled) return
+    settled = true
     resolve(received.take())
   })
   // A client that went away before this was asked for: the events that say so are over.
-  if (source.destroyed && !source.readableEnded) fail(clientWentAway())
+  if (source.destroyed && !source.readableEnded) fail(clientDisconnected())
   return { body, fail }
 }
 
@@ -66,7 +69,7 @@ function isCutOff(source: Readable): boolean {
  * Reads a body as fast as it is taken, and no faster than it comes. A slow client is told by its progress: only the time counts in
  * which nothing of its body was there to be taken.
  */
-export async function* bodyStream(
+export async function* readBodyStream(
   source: Readable,
   {
     streamedBodyWindowMs: windowMs,
@@ -74,9 +77,9 @@ export async function* bodyStream(
   }: Pick<PortLimits, 'streamedBodyWindowMs' | 'streamedBodyWindowBytesMin'>,
 ): AsyncGenerator<Uint8Array> {
   let wake = () => {}
-  const goOn = () => wake()
+  const resume = () => wake()
   const events = ['readable', 'end', 'error', 'close'] as const
-  for (const event of events) source.on(event, goOn)
+  for (const event of events) source.on(event, resume)
   let cutOff = false
   source.once('end', () => {
     cutOff = isCutOff(source)
@@ -91,9 +94,9 @@ export async function* bodyStream(
         yield chunk
         continue
       }
-      if (cutOff) throw clientWentAway()
+      if (cutOff) throw clientDisconnected()
       if (source.readableEnded) return
-      if (source.destroyed) throw clientWentAway()
+      if (source.destroyed) throw clientDisconnected()
       const sinceMs = performance.now()
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, windowMs - waitedMs)
@@ -109,6 +112,6 @@ export async function* bodyStream(
       bytes = 0
     }
   } finally {
-    for (const event of events) source.off(event, goOn)
+    for (const event of events) source.off(event, resume)
   }
 }

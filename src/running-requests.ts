@@ -3,18 +3,18 @@ import type { HttpHandler } from './http.ts'
 /** The requests whose handlers run, so that what they need stays open until they have ended. */
 export interface RunningRequests {
   /** The handler, counted. */
-  watch(handler: HttpHandler): HttpHandler
+  track(handler: HttpHandler): HttpHandler
   /** Fulfils once no handler runs. */
-  none(): Promise<void>
+  whenIdle(): Promise<void>
   /** Method and path of each, at most `max`. */
-  names(max: number): readonly string[]
+  describe(max: number): readonly string[]
 }
 
-export function runningRequests(): RunningRequests {
+export function createRunningRequests(): RunningRequests {
   const running = new Set<Parameters<HttpHandler>[0]>()
   let wake: (() => void) | undefined
   return {
-    watch: (handler) => (request) => {
+    track: (handler) => (request) => {
       const reply = handler(request)
       if (!(reply instanceof Promise)) return reply
       running.add(request)
@@ -25,13 +25,13 @@ export function runningRequests(): RunningRequests {
       reply.then(done, done)
       return reply
     },
-    none: () =>
+    whenIdle: () =>
       running.size === 0
         ? Promise.resolve()
         : new Promise((resolve) => {
             wake = resolve
           }),
-    names(max) {
+    describe(max) {
       const names = [...running].slice(0, max).map(({ method, url }) => `${method} ${url.split('?', 1)[0]}`)
       return running.size > max ? [...names, `${running.size - max} more`] : names
     },

@@ -6,29 +6,35 @@ import {
 } from '#gen/chainguard/platform/oidc/sts_pb.js'
 import { PingService } from '#gen/chainguard/platform/ping/v2beta1/ping_pb.js'
 import { auditService } from './audit/audit.ts'
-import { AUDIT_EXPORT_PATH, auditExport } from './audit/export.ts'
-import type { Recorder } from './audit/recorder.ts'
-import { authenticator } from './auth/authenticate.ts'
-import { type AccessRule, accessRule, authorize, authorizeHeaders, scopeAsked } from './auth/authorize.ts'
-import { grantsReader } from './auth/grants.ts'
+import { AUDIT_EXPORT_PATH, createAuditExportHandler } from './audit/export.ts'
+import type { AuditRecorder } from './audit/recorder.ts'
+import { createAuthenticator } from './auth/authenticate.ts'
+import {
+  type AccessRule,
+  accessRuleOf,
+  authorize,
+  authorizeHeaders,
+  requestedScope,
+} from './auth/authorize.ts'
+import { createGrantsReader } from './auth/grants.ts'
 import type { BlobStore } from './blobs/store.ts'
 import type { BodyBudget } from './body-budget.ts'
 import type { CloudProbes } from './cloud/probe.ts'
 import type { Addresses } from './config.ts'
-import { type Call, type Incoming, implement } from './core/call.ts'
+import { type Call, type IncomingCall, implement } from './core/call.ts'
 import type { ApiError } from './core/errors.ts'
-import { fullNameOf } from './core/method-name.ts'
-import { useShareOf } from './core/request-context.ts'
+import { fullMethodName } from './core/method-name.ts'
+import { assignShare } from './core/request-context.ts'
 import type { Tracer } from './core/tracer.ts'
 import { isWithin, parseUid } from './core/uid.ts'
-import { contractFiles, healthAndReflection, isVersionOne, versionOneFiles } from './gateway/contract.ts'
+import { contractFiles, grpcStandardFiles, isV1, v1Files } from './gateway/contract.ts'
 import { withCors } from './gateway/cors.ts'
-import { requestPipeline } from './gateway/dispatch.ts'
-import { grpcHandler } from './gateway/grpc.ts'
-import { healthService } from './gateway/grpc-health.ts'
-import { reflectionMethods } from './gateway/grpc-reflection.ts'
-import { restHandler } from './gateway/rest.ts'
-import type { AddressOf, HttpHandler } from './http.ts'
+import { createRequestPipeline } from './gateway/dispatch.ts'
+import { createGrpcHandler } from './gateway/grpc.ts'
+import { createHealthService } from './gateway/grpc-health.ts'
+import { createReflectionMethods } from './gateway/grpc-reflection.ts'
+import { createRestHandler } from './gateway/rest.ts'
+import type { ClientAddressOf, HttpHandler } from './http.ts'
 import { accountAssociationsService } from './iam/account-associations.ts'
 import { externalGroupRoleMappingsService } from './iam/external-group-role-mappings.ts'
 import { groupInvitesService } from './iam/group-invites.ts'
@@ -46,11 +52,11 @@ import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { ManifestReader } from './oci/manifest-reader.ts'
 import { registryHandlers } from './oci/registry.ts'
-import { operationsHandlers, pathOf, readingOnly } from './operations.ts'
+import { allowGetOnly, healthAndMetricsHandlers, pathOf } from './operations.ts'
 import type { GrpcHandler } from './port.ts'
-import { databaseCheck, type ReadinessCheck, readiness } from './readiness.ts'
-import { isReferencePath, referenceHandler } from './reference/handler.ts'
-import { imageConfigurations, imagesService } from './registry/images.ts'
+import { createReadiness, databaseCheck, type ReadinessCheck } from './readiness.ts'
+import { createReferenceHandler, isReferencePath } from './reference/handler.ts'
+import { imageConfigurationReader, imagesService } from './registry/images.ts'
 import { repoPoliciesService } from './registry/repo-policies.ts'
 import { reposService } from './registry/repos.ts'
 import { tagsService } from './registry/tags.ts'
@@ -58,7 +64,7 @@ import { authService } from './signin/auth-service.ts'
 import { type ClientSetting, oauthClients } from './signin/clients.ts'
 import { isSignInPath, type SignInOptions, signInHandler } from './signin/handler.ts'
 import type { OperatorProvider } from './signin/operator-providers.ts'
-import { organizationProvider, signInProviders } from './signin/providers.ts'
+import { readOrganizationProvider, signInProviders } from './signin/providers.ts'
 import { upstream } from './signin/upstream.ts'
 import type { AuditEvent } from './storage/audit-events.ts'
 import type { DiskSpace } from './storage/disk-space.ts'
@@ -78,41 +84,41 @@ import type { UnreadReplies } from './unread-replies.ts'
 import { type Deprecation, deprecationHeaders } from './v1/deprecation.ts'
 import { registryService, registryTranslation } from './v1/registry.ts'
 import { roleBindingsService as versionOneRoleBindings } from './v1/role-bindings.ts'
-import { versionOne } from './v1/services.ts'
+import { v1Translations } from './v1/services.ts'
 import { subscriptionsService } from './v1/subscriptions.ts'
 import { advisoriesService } from './vulnerabilities/advisories.ts'
 import type { DocumentReader } from './vulnerabilities/document-reader.ts'
 import { advisoryDocumentsService } from './vulnerabilities/documents.ts'
 import { advisoryFeedsService } from './vulnerabilities/feeds/feeds.ts'
-import { FEEDS_PATH, feedHandler } from './vulnerabilities/publish/feed-handler.ts'
-import type { Feeds } from './vulnerabilities/publish/feeds.ts'
+import { PUBLISHED_FEEDS_PATH, publishedFeedHandler } from './vulnerabilities/publish/feed-handler.ts'
+import type { PublishedFeeds } from './vulnerabilities/publish/feeds.ts'
 import { advisoryPublicationsService } from './vulnerabilities/publish/publications.ts'
 
 /** The table of contents of the server: every service, and the way of a request to it. */
 
-export interface ServerDeps {
+export interface ServerDependencies {
   readonly store: Store
   readonly addresses: Addresses
   readonly keys: SigningKeys
   readonly tokens: AccessTokens
-  readonly keysFor: IssuerKeys['keysFor']
+  readonly issuerKeysFor: IssuerKeys['keysFor']
   readonly pkceSupport: PkceSupport
   readonly issSupport: (issuer: string, organization: string) => Promise<IssSupport>
-  readonly probes: CloudProbes
+  readonly cloudProbes: CloudProbes
   /** Says who signed a request with credentials of AWS. */
   readonly aws: AwsSts
   readonly lastSeen: LastSeen
   /** Reads what advisories come from. */
-  readonly documents: DocumentReader
+  readonly documentReader: DocumentReader
   /** What is published of advisories. */
-  readonly feeds: Feeds
+  readonly feeds: PublishedFeeds
   /** The bytes of images. */
   readonly blobs: BlobStore
   /** The free space of the disks that this node writes to. */
   readonly disk: DiskSpace
   /** Reads manifests and image configurations. */
   readonly manifests: ManifestReader
-  readonly audit: Recorder
+  readonly audit: AuditRecorder
   readonly openOrganizations: boolean
   readonly blockedEmailDomains: readonly string[]
   readonly plainHttpIssuers: boolean
@@ -122,10 +128,10 @@ export interface ServerDeps {
   /** Returns the OpenID providers that everybody may sign in with, as they are at this moment. */
   readonly operatorProviders: () => readonly OperatorProvider[]
   /** Asks the providers that people sign in with. */
-  readonly peopleOutbound: Pick<Outbound, 'share'>
+  readonly signInOutbound: Pick<Outbound, 'share'>
   /** Undefined: nobody is limited. */
-  readonly limits: RateLimits | undefined
-  readonly addressOf: AddressOf
+  readonly rateLimits: RateLimits | undefined
+  readonly addressOf: ClientAddressOf
   /** Whether an address stands for many clients. */
   readonly isTrustedProxy: (address: string | undefined) => boolean
   /** Counts buffered gRPC messages, with the bodies that the port reads. */
@@ -153,20 +159,20 @@ export interface BerthServer {
 }
 
 /** The versions that are names for v2beta1 (decision 22). */
-const namesOf = ({ typeName }: DescService) => [typeName, typeName.replace('.v2beta1.', '.v2.')]
+const serviceNamesOf = ({ typeName }: DescService) => [typeName, typeName.replace('.v2beta1.', '.v2.')]
 
-export function createServer(deps: ServerDeps): BerthServer {
+export function createServer(deps: ServerDependencies): BerthServer {
   const { store, addresses, keys, tokens, lastSeen, audit, metrics, log } = deps
   const { errorDomain } = addresses
-  const event = (
-    { requestId, address }: Incoming,
+  const auditEventOf = (
+    { requestId, address }: IncomingCall,
     method: DescMethod,
     actor: string,
     uid: string,
   ): AuditEvent => ({
     timeMs: store.clock(),
     actor,
-    method: fullNameOf(method),
+    method: fullMethodName(method),
     uid,
     requestId,
     address,
@@ -175,20 +181,23 @@ export function createServer(deps: ServerDeps): BerthServer {
   const services = contractFiles.flatMap((file) => file.services)
   const methods = services.flatMap((service) => service.methods)
   const deprecated = deps.deprecation && deprecationHeaders(deps.deprecation)
-  const headersOf = ({ parent }: DescMethod) => (isVersionOne(parent) ? deprecated : undefined)
-  const proven = (identity: string, call: Call) => {
-    useShareOf(identity)
+  const headersOf = ({ parent }: DescMethod) => (isV1(parent) ? deprecated : undefined)
+  const onAuthenticated = (identity: string, call: Call) => {
+    assignShare(identity)
     if (call.record !== undefined) call.record.identity = identity
-    return deps.limits?.byIdentity(call.method, call, identity)
+    return deps.rateLimits?.countByIdentity(call.method, call, identity)
   }
-  const refused = (identity: string, { code, message }: ApiError, call: Call) =>
-    audit.refused(event(call, call.called, identity, identity), { code, reason: message })
-  const readGrants = grantsReader(store)
+  const auditDenied = (identity: string, { code, message }: ApiError, call: Call) =>
+    audit.recordDenial(auditEventOf(call, call.requestedMethod, identity, identity), {
+      code,
+      reason: message,
+    })
+  const readGrants = createGrantsReader(store)
   const providers = signInProviders(store, deps.operatorProviders, addresses.authUrl)
   const issuerForms = audienceForms(addresses.authUrl)
-  const assuming: AssumeOptions = {
+  const assumeOptions: AssumeOptions = {
     ...store,
-    keysFor: deps.keysFor,
+    keysFor: deps.issuerKeysFor,
     issuer: addresses.authUrl,
     issuerForms,
     audiences: [addresses.baseUrl, addresses.registryHost],
@@ -202,7 +211,7 @@ export function createServer(deps: ServerDeps): BerthServer {
       get operatorProviders() {
         return providers.offered
       },
-      organizationProvider: (uid) => organizationProvider(providers, uid),
+      organizationProvider: (uid) => readOrganizationProvider(providers, uid),
       uidOf: (issuer, subject) => lookupUser(store.db.kysely, issuer, subject),
     },
     aws: deps.aws,
@@ -217,49 +226,52 @@ export function createServer(deps: ServerDeps): BerthServer {
     externalGroupRoleMappingsService(store, addresses.authUrl),
     groupInvitesService(store),
     invitationsService(store),
-    accountAssociationsService(store, deps.probes),
+    accountAssociationsService(store, deps.cloudProbes),
     reposService(store, addresses),
     tagsService(store),
-    registryService(store, addresses, imageConfigurations(store, deps.blobs, deps.manifests)),
+    registryService(store, addresses, imageConfigurationReader(store, deps.blobs, deps.manifests)),
     subscriptionsService,
     imagesService(store, deps.blobs, deps.manifests),
     repoPoliciesService(store),
     advisoriesService(store),
-    advisoryDocumentsService(store, deps.documents),
+    advisoryDocumentsService(store, deps.documentReader),
     advisoryFeedsService(store, { plainHttp: deps.plainHttpIssuers }),
     advisoryPublicationsService(store),
-    explainService(assuming),
+    explainService(assumeOptions),
     securityTokenService({
-      ...assuming,
+      ...assumeOptions,
       store,
       tokens,
       log,
-      seen: lastSeen.note,
-      proven,
+      markSeen: lastSeen.touch,
+      beforeIssue: onAuthenticated,
       audit: {
         exchanged: (identity, claims, call) =>
-          audit.exchanged(event(call, call.called, identity, identity), claims),
-        refused: (identity, { claims, ...refusal }, call) =>
-          audit.refused(event(call, call.called, identity, identity), { ...refusal, token: claims }),
+          audit.recordExchange(auditEventOf(call, call.requestedMethod, identity, identity), claims),
+        auditDenied: (identity, { claims, ...refusal }, call) =>
+          audit.recordDenial(auditEventOf(call, call.requestedMethod, identity, identity), {
+            ...refusal,
+            token: claims,
+          }),
       },
     }),
     refreshTokenService({
       store,
       tokens,
       authUrl: addresses.authUrl,
-      seen: lastSeen.note,
-      proven,
-      refused,
+      markSeen: lastSeen.touch,
+      beforeIssue: onAuthenticated,
+      auditRefused: auditDenied,
     }),
     authService({
       store,
       authUrl: addresses.authUrl,
-      verify: tokens.verifyPerson,
+      verify: tokens.verifyAccessOrIdToken,
       readGrants,
-      keysFor: deps.keysFor,
+      keysFor: deps.issuerKeysFor,
       providers,
-      proven,
-      refused,
+      onIdentityVerified: onAuthenticated,
+      onRefused: auditDenied,
     }),
     auditService(store, methods),
     implement(PingService, {
@@ -270,66 +282,77 @@ export function createServer(deps: ServerDeps): BerthServer {
     }),
   ]
 
-  const pipeline = requestPipeline<AccessRule>({
+  const pipeline = createRequestPipeline<AccessRule>({
     methods,
     services: implementations,
-    translations: [...versionOne(store), registryTranslation(store)],
-    ruleOf: accessRule,
+    translations: [...v1Translations(store), registryTranslation(store)],
+    ruleOf: accessRuleOf,
     isOpen: (rule) => rule.kind === 'open',
-    authenticate: authenticator({ ...tokens, clock: store.clock }, addresses.baseUrl),
+    authenticate: createAuthenticator({ ...tokens, clock: store.clock }, addresses.baseUrl),
     readGrants,
     authorizeHeaders,
     authorize,
-    scopeOf: scopeAsked,
-    limits: deps.limits,
-    denied: ({ called, scope, incoming, caller: { identity } }, { code, message, about }) => {
-      const uid = deniedAt(scope && parseUid(scope), about) || identity
-      audit.refused(event(incoming, called, identity, uid), { code, reason: message })
+    scopeOf: requestedScope,
+    limits: deps.rateLimits,
+    onDenied: (
+      { requestedMethod: called, scope, incoming, caller: { identity } },
+      { code, message, auditUid: about },
+    ) => {
+      const uid = deniedUid(scope && parseUid(scope), about) || identity
+      audit.recordDenial(auditEventOf(incoming, called, identity, uid), { code, reason: message })
     },
     tracer: deps.tracer,
     observe: (method: DescMethod, { protocol, record }, code, ms, identity) => {
-      const name = fullNameOf(method)
+      const name = fullMethodName(method)
       if (record !== undefined) Object.assign(record, { method: name, code })
-      metrics.call(name, protocol, code, ms)
-      if (identity !== undefined && isVersionOne(method.parent)) metrics.versionOneCall(name, identity)
+      metrics.recordCall(name, protocol, code, ms)
+      if (identity !== undefined && isV1(method.parent)) metrics.recordV1Call(name, identity)
     },
   })
 
   const { dispatch } = pipeline
 
-  const ready = readiness([databaseCheck(store.db), ...(deps.readinessChecks ?? [])])
-  const health = healthService(
+  const ready = createReadiness([databaseCheck(store.db), ...(deps.readinessChecks ?? [])])
+  const health = createHealthService(
     services.map((service) => service.typeName),
     async () => (await ready()).ready,
   )
-  const everyService = [...services, ...healthAndReflection.flatMap((file) => file.services)]
-  const rest = restHandler({
+  const everyService = [...services, ...grpcStandardFiles.flatMap((file) => file.services)]
+  const rest = createRestHandler({
     ...pipeline,
     scopePathOf,
     services,
-    versionOne: versionOneFiles.flatMap((file) => file.services),
+    v1Services: v1Files.flatMap((file) => file.services),
     headersOf,
     errorDomain,
     log,
     ...(deps.corsOrigins.length === 0 ? {} : { cors: { origins: deps.corsOrigins } }),
   })
   const discovery = discoveryHandler({ issuer: addresses.authUrl, keys })
-  const operations = operationsHandlers({ readiness: ready, metrics, errorDomain, serving: () => serving })
+  const operations = healthAndMetricsHandlers({
+    readiness: ready,
+    metrics,
+    errorDomain,
+    isServing: () => serving,
+  })
   let serving = false
   // Documents that are only read, beside the API.
   const documents = new Map(Object.entries(operations.health))
-  if (deps.publicMetrics) documents.set('/metrics', operations.aggregates)
+  if (deps.publicMetrics) documents.set('/metrics', operations.aggregateMetrics)
   for (const path of discoveryPaths) documents.set(path, discovery)
-  const exporting = readingOnly(auditExport({ ...pipeline, errorDomain, log }), errorDomain)
-  const publishing = readingOnly(feedHandler({ ...deps, ...addresses, ...pipeline }), errorDomain)
-  const forPages = (handler: HttpHandler) =>
+  const auditExportHandler = allowGetOnly(
+    createAuditExportHandler({ ...pipeline, errorDomain, log }),
+    errorDomain,
+  )
+  const feedsHandler = allowGetOnly(publishedFeedHandler({ ...deps, ...addresses, ...pipeline }), errorDomain)
+  const withConfiguredCors = (handler: HttpHandler) =>
     deps.corsOrigins.length === 0 ? handler : withCors(handler, deps.corsOrigins)
-  const auditLog = forPages(exporting)
-  const feeds = forPages(publishing)
-  const reference = referenceHandler({ ...addresses, ...deps, files: contractFiles })
+  const auditLog = withConfiguredCors(auditExportHandler)
+  const feeds = withConfiguredCors(feedsHandler)
+  const reference = createReferenceHandler({ ...addresses, ...deps, files: contractFiles })
   const exchange: SignInOptions['exchange'] = async (subjectToken, { identity, audiences, scopes }, from) => {
     const request = create(ExchangeRequestSchema, { aud: [...audiences], identity, scopes: [...scopes] })
-    const incoming = { ...from, protocol: 'rest', authorization: `Bearer ${subjectToken}` } as const
+    const incoming = { ...from, protocol: 'rest', authorizationHeader: `Bearer ${subjectToken}` } as const
     const reply = await dispatch(SecurityTokenService.method.exchange, request, {
       ...incoming,
       ifMatch: undefined,
@@ -340,6 +363,7 @@ export function createServer(deps: ServerDeps): BerthServer {
   const registry = registryHandlers({
     ...deps,
     ...addresses,
+    limits: deps.rateLimits,
     issuerForms,
     readGrants,
     exchange: (subjectToken, identity, { id: requestId, address }) =>
@@ -354,7 +378,7 @@ export function createServer(deps: ServerDeps): BerthServer {
     clients: oauthClients(deps.oauthClients),
     providers,
     upstream: upstream({
-      outbound: deps.peopleOutbound,
+      outbound: deps.signInOutbound,
       authUrl: addresses.authUrl,
     }),
     exchange,
@@ -367,23 +391,23 @@ export function createServer(deps: ServerDeps): BerthServer {
       const path = pathOf(request.url)
       const document = documents.get(path) ?? (isReferencePath(path) ? reference : undefined)
       if (request.record !== undefined) request.record.route = fixedRoute(path, documents)
-      if (document !== undefined) return readingOnly(document, errorDomain)(request)
+      if (document !== undefined) return allowGetOnly(document, errorDomain)(request)
       if (isSignInPath(path)) return signIn(request)
       const distribution = registry(path)
       if (distribution !== undefined) return distribution(request)
       if (path === AUDIT_EXPORT_PATH) return auditLog(request)
-      return path.startsWith(FEEDS_PATH) ? feeds(request) : rest(request)
+      return path.startsWith(PUBLISHED_FEEDS_PATH) ? feeds(request) : rest(request)
     },
     operator: operations.operator,
-    grpc: grpcHandler({
+    grpc: createGrpcHandler({
       ...pipeline,
       services,
-      namesOf,
+      namesOf: serviceNamesOf,
       headersOf,
       streaming: [
         ...health.methods,
-        ...reflectionMethods(
-          [...contractFiles, ...healthAndReflection],
+        ...createReflectionMethods(
+          [...contractFiles, ...grpcStandardFiles],
           everyService.map((service) => service.typeName),
         ),
       ],
@@ -405,16 +429,16 @@ export function createServer(deps: ServerDeps): BerthServer {
 function fixedRoute(path: string, documents: ReadonlyMap<string, HttpHandler>): string | undefined {
   if (documents.has(path) || path === AUDIT_EXPORT_PATH || path === '/token') return path
   if (isReferencePath(path)) return path.startsWith('/docs') ? '/docs/*' : path
-  return path.startsWith(FEEDS_PATH) ? `${FEEDS_PATH}*` : undefined
+  return path.startsWith(PUBLISHED_FEEDS_PATH) ? `${PUBLISHED_FEEDS_PATH}*` : undefined
 }
 
 /** Where the request of a method has its scope, as names of fields; undefined for methods without one. */
 function scopePathOf(method: DescMethod): readonly string[] | undefined {
-  const rule = accessRule(method)
+  const rule = accessRuleOf(method)
   return rule.kind === 'scoped' ? rule.path : undefined
 }
 
 /** What a denial is about: where the caller lacks something, or more exactly what lies there and was asked for. */
-function deniedAt(asked: string | undefined, lacking: string | undefined): string | undefined {
-  return asked !== undefined && isWithin(asked, lacking ?? '') ? asked : lacking
+function deniedUid(asked: string | undefined, missing: string | undefined): string | undefined {
+  return asked !== undefined && isWithin(asked, missing ?? '') ? asked : missing
 }

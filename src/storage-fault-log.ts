@@ -2,21 +2,21 @@ import { limits } from './core/limits.ts'
 import { storageFaultOf } from './core/storage-faults.ts'
 import type { Log } from './log.ts'
 
-export interface StorageEpisodes {
+export interface StorageFaultLog {
   /** Reports a fault of a disk once per episode; everything else passes. */
   readonly log: Log
   /** Sentences about the faults of the episodes that have not ended, for the readiness check. */
-  remarks(): readonly string[]
+  warnings(): readonly string[]
 }
 
 /**
  * Faults of disks, as the log sees them. A full disk fails each request and each round of the background work, and a line for each would
- * fill the disk of the log. An episode ends when its fault has not occurred for `storageEpisodeMs`.
+ * fill the disk of the log. An episode ends when its fault has not occurred for `storageFaultQuietMs`.
  */
-export function storageEpisodes(log: Log): StorageEpisodes {
+export function createStorageFaultLog(log: Log): StorageFaultLog {
   const seenMs = new Map<string, number>()
   const isOpen = (lastMs: number | undefined) =>
-    lastMs !== undefined && performance.now() - lastMs < limits.storageEpisodeMs
+    lastMs !== undefined && performance.now() - lastMs < limits.storageFaultQuietMs
   const isRepeated = (fields: object) => {
     const found = 'err' in fields ? storageFaultOf(fields.err) : undefined
     if (found === undefined) return false
@@ -36,6 +36,6 @@ export function storageEpisodes(log: Log): StorageEpisodes {
       info: (fields, message) => log.info(fields, message),
       debug: (fields, message) => log.debug(fields, message),
     },
-    remarks: () => [...seenMs].filter(([, lastMs]) => isOpen(lastMs)).map(([episode]) => episode),
+    warnings: () => [...seenMs].filter(([, lastMs]) => isOpen(lastMs)).map(([episode]) => episode),
   }
 }

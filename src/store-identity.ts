@@ -9,7 +9,7 @@ import { readSetting, writeSetting } from './storage/settings.ts'
  */
 
 /** The setting of the database. `adopted`: a store has the identity. */
-interface Known {
+interface StoreIdentitySetting {
   readonly id: string
   readonly adopted: boolean
 }
@@ -26,25 +26,25 @@ export interface IdentityLog {
 const SETTING = 'blob_store'
 const ID_BYTES = 16
 /** Blobs of the database that are looked for in a store without the right identity. */
-const SAMPLE = 10
+const SAMPLE_SIZE = 10
 
 /**
  * Checks that the store is the one of the database. A database that has no store yet adopts one that is empty or has blobs of it. Throws
  * ForeignStore, which says what the store lacks.
  */
-export async function requireOwnStore(db: Db, blobs: BlobStore, log: IdentityLog): Promise<void> {
-  const known = await readKnown(db.kysely)
+export async function requireMatchingStore(db: Db, blobs: BlobStore, log: IdentityLog): Promise<void> {
+  const known = await readIdentitySetting(db.kysely)
   if (known?.adopted && known.id === (await blobs.identity.read())) return
-  await change(db, async (known, tx) => {
+  await changeIdentity(db, async (known, tx) => {
     // Read again: another node may have written it.
     const found = await blobs.identity.read()
     if (found === known.id) return found
     if (found === undefined) {
       await requireEmptyOrMatching(tx, blobs, { ...known, isShared: db.engine === 'postgres' })
-      return await writeIdentity(blobs, known.id, log).catch((error: unknown) => unlessReadOnly(error, log))
+      return await writeIdentity(blobs, known.id, log).catch((error: unknown) => ignoreIfReadOnly(error, log))
     }
     // A copy of a database and its store, of which the database is from before it had an identity.
-    if (!known.adopted && (await hitsIn(blobs, await sampleOf(tx))) > 0) return found
+    if (!known.adopted && (await countPresentBlobs(blobs, await sampleBlobs(tx))) > 0) return found
     throw new ForeignStore(
       `it belongs to another database: it has the identity ${found}, and the database expects ${known.id}`,
     )
@@ -53,31 +53,31 @@ export async function requireOwnStore(db: Db, blobs: BlobStore, log: IdentityLog
 
 /** Makes the store the one of the database, whatever is in it. Returns the identity. */
 export async function adoptStore(db: Db, blobs: BlobStore, log: IdentityLog): Promise<string> {
-  return change(db, (known) => writeIdentity(blobs, known.id, log))
+  return changeIdentity(db, (known) => writeIdentity(blobs, known.id, log))
 }
 
 /** What `berth admin check` reads: the identities of the database and of the store. Changes nothing. */
-export async function identitiesOf(
+export async function readStoreIdentities(
   db: Db,
   blobs: BlobStore,
 ): Promise<{ readonly expected: string | undefined; readonly found: string | undefined }> {
-  const known = await readKnown(db.kysely)
+  const known = await readIdentitySetting(db.kysely)
   return { expected: known?.adopted ? known.id : undefined, found: await blobs.identity.read() }
 }
 
 /** Runs `adopt`, which returns the identity of the store, or undefined to change nothing, while no other node does. */
-async function change<Id extends string | undefined>(
+async function changeIdentity<Id extends string | undefined>(
   db: Db,
-  adopt: (known: Known, tx: Tx) => Promise<Id>,
+  adopt: (known: StoreIdentitySetting, tx: Tx) => Promise<Id>,
 ): Promise<Id> {
-  const first: Known = { id: randomBytes(ID_BYTES).toString('hex'), adopted: false }
+  const first: StoreIdentitySetting = { id: randomBytes(ID_BYTES).toString('hex'), adopted: false }
   await writeSetting(db.kysely, SETTING, JSON.stringify(first), { onlyIfAbsent: true })
   return inTransaction(db, async (tx) => {
     const query = tx.selectFrom('settings').select('value').where('name', '=', SETTING)
     const row = await (db.engine === 'postgres' ? query.forUpdate() : query).executeTakeFirstOrThrow()
-    const id = await adopt(JSON.parse(row.value) as Known, tx)
+    const id = await adopt(JSON.parse(row.value) as StoreIdentitySetting, tx)
     if (id !== undefined)
-      await writeSetting(tx, SETTING, JSON.stringify({ id, adopted: true } satisfies Known))
+      await writeSetting(tx, SETTING, JSON.stringify({ id, adopted: true } satisfies StoreIdentitySetting))
     return id
   })
 }
@@ -92,7 +92,7 @@ async function writeIdentity(blobs: BlobStore, id: string, log: IdentityLog): Pr
 }
 
 /** A directory that is mounted read-only can still be read from: it has blobs of the database. */
-function unlessReadOnly(error: unknown, log: IdentityLog): undefined {
+function ignoreIfReadOnly(error: unknown, log: IdentityLog): undefined {
   const { code } = error as NodeJS.ErrnoException
   if (code !== 'EROFS' && code !== 'EACCES' && code !== 'EPERM') throw error
   log.warn({ err: error }, 'the blob store is read-only, so it does not get the identity of the database')
@@ -101,11 +101,11 @@ function unlessReadOnly(error: unknown, log: IdentityLog): undefined {
 async function requireEmptyOrMatching(
   tx: Tx,
   blobs: BlobStore,
-  { id, adopted, isShared }: Known & { readonly isShared: boolean },
+  { id, adopted, isShared }: StoreIdentitySetting & { readonly isShared: boolean },
 ): Promise<void> {
-  const sample = await sampleOf(tx)
+  const sample = await sampleBlobs(tx)
   if (sample.length > 0) {
-    if ((await hitsIn(blobs, sample)) > 0) return
+    if ((await countPresentBlobs(blobs, sample)) > 0) return
     throw new ForeignStore(
       `it has no identity, and none of the ${sample.length} blobs of the database that were looked for`,
     )
@@ -119,25 +119,25 @@ async function requireEmptyOrMatching(
     )
 }
 
-interface Stored {
+interface SampledBlob {
   readonly location: string
   readonly size: number
 }
 
 /** Digests are random, so the first ones are a random sample. */
-function sampleOf(tx: Tx): Promise<Stored[]> {
+function sampleBlobs(tx: Tx): Promise<SampledBlob[]> {
   return tx
     .selectFrom('blobs')
     .select(['location', 'size'])
     .where('location', '!=', '')
     .where('size', '>', 0)
     .orderBy('digest')
-    .limit(SAMPLE)
+    .limit(SAMPLE_SIZE)
     .execute()
 }
 
 /** How many blobs of a sample the store has. */
-async function hitsIn(blobs: BlobStore, sample: readonly Stored[]): Promise<number> {
+async function countPresentBlobs(blobs: BlobStore, sample: readonly SampledBlob[]): Promise<number> {
   let hits = 0
   for (const { location } of sample) if (await hasBlob(blobs, location)) hits++
   return hits
@@ -154,11 +154,11 @@ async function hasBlob(blobs: BlobStore, location: string): Promise<boolean> {
 }
 
 async function isEmpty(blobs: BlobStore): Promise<boolean> {
-  for await (const _ of blobs.blobs()) return false
+  for await (const _ of blobs.listBlobs()) return false
   return true
 }
 
-async function readKnown(db: Reader): Promise<Known | undefined> {
+async function readIdentitySetting(db: Reader): Promise<StoreIdentitySetting | undefined> {
   const text = await readSetting(db, SETTING)
-  return text === undefined ? undefined : (JSON.parse(text) as Known)
+  return text === undefined ? undefined : (JSON.parse(text) as StoreIdentitySetting)
 }

@@ -10,7 +10,7 @@ export interface TlsFiles {
   readonly key: string
   /** When the first certificate of the file, which is that of the server, expires. */
   readonly expiresMs: number
-  readonly beginsMs: number
+  readonly validFromMs: number
 }
 
 type TlsSettings = NonNullable<Config['tls']>
@@ -22,8 +22,8 @@ const KEY = 'BERTH_TLS_KEY_FILE'
 export function readTlsFiles({ certFile, keyFile }: TlsSettings): TlsFiles {
   const cert = read(CERT, certFile)
   const key = read(KEY, keyFile)
-  const certificate = parsed(CERT, certFile, 'a PEM certificate', () => new X509Certificate(cert))
-  const privateKey = parsed(KEY, keyFile, 'a PEM private key without a passphrase', () =>
+  const certificate = parsePem(CERT, certFile, 'a PEM certificate', () => new X509Certificate(cert))
+  const privateKey = parsePem(KEY, keyFile, 'a PEM private key without a passphrase', () =>
     createPrivateKey(key),
   )
   if (!certificate.checkPrivateKey(privateKey))
@@ -31,13 +31,16 @@ export function readTlsFiles({ certFile, keyFile }: TlsSettings): TlsFiles {
   return {
     cert,
     key,
-    beginsMs: certificate.validFromDate.getTime(),
+    validFromMs: certificate.validFromDate.getTime(),
     expiresMs: certificate.validToDate.getTime(),
   }
 }
 
 /** What an operator should know about the validity of a certificate; undefined while there is time. */
-export function expiryWarning({ beginsMs, expiresMs }: TlsFiles, nowMs: number): string | undefined {
+export function expiryWarning(
+  { validFromMs: beginsMs, expiresMs }: TlsFiles,
+  nowMs: number,
+): string | undefined {
   const until = new Date(expiresMs).toISOString()
   if (nowMs > expiresMs) return `the certificate in ${CERT} expired at ${until}`
   if (nowMs < beginsMs)
@@ -57,7 +60,7 @@ function read(setting: string, file: string): string {
   }
 }
 
-function parsed<T>(setting: string, file: string, expected: string, parse: () => T): T {
+function parsePem<T>(setting: string, file: string, expected: string, parse: () => T): T {
   try {
     return parse()
   } catch (error) {

@@ -32,7 +32,7 @@ export function watchTls(
   let current = readTlsFiles(files)
   let problem = ''
   let warnedMs = Number.NEGATIVE_INFINITY
-  let soon: NodeJS.Timeout | undefined
+  let scheduledCheck: NodeJS.Timeout | undefined
   let watchers: FSWatcher[] = []
 
   const warnOfExpiry = () => {
@@ -41,7 +41,7 @@ export function watchTls(
     warnedMs = Date.now()
     log.warn({ expires: new Date(current.expiresMs).toISOString() }, warning)
   }
-  const use = (next: TlsFiles) => {
+  const applyFiles = (next: TlsFiles) => {
     problem = ''
     if (next.cert === current.cert && next.key === current.key) return
     current = next
@@ -52,9 +52,9 @@ export function watchTls(
       'new connections get the renewed certificate',
     )
   }
-  const look = () => {
+  const checkFiles = () => {
     try {
-      use(readTlsFiles(files))
+      applyFiles(readTlsFiles(files))
     } catch (error) {
       // Of two files one is replaced first: said once, and read again until they match.
       const { message } = error as Error
@@ -63,16 +63,16 @@ export function watchTls(
     }
     warnOfExpiry()
   }
-  const lookSoon = () => {
-    clearTimeout(soon)
-    soon = setTimeout(look, SETTLE_MS).unref()
+  const scheduleCheck = () => {
+    clearTimeout(scheduledCheck)
+    scheduledCheck = setTimeout(checkFiles, SETTLE_MS).unref()
   }
   const watchDirectories = () => {
     for (const watcher of watchers) watcher.close()
     watchers = [...new Set([dirname(files.certFile), dirname(files.keyFile)])].flatMap((directory) => {
       try {
         // What it does not report, or not any more, the poll finds.
-        return [watch(directory, { persistent: false }, lookSoon).on('error', () => undefined)]
+        return [watch(directory, { persistent: false }, scheduleCheck).on('error', () => undefined)]
       } catch {
         return []
       }
@@ -80,7 +80,7 @@ export function watchTls(
   }
   watchDirectories()
   warnOfExpiry()
-  const poll = setInterval(look, pollMs).unref()
+  const poll = setInterval(checkFiles, pollMs).unref()
   return {
     get current() {
       return current
@@ -88,12 +88,12 @@ export function watchTls(
     reload(settings) {
       const next = readTlsFiles(settings)
       files = settings
-      use(next)
+      applyFiles(next)
       watchDirectories()
     },
     stop() {
       clearInterval(poll)
-      clearTimeout(soon)
+      clearTimeout(scheduledCheck)
       for (const watcher of watchers) watcher.close()
     },
   }

@@ -11,7 +11,7 @@ export interface UnreadReplies {
 }
 
 /** Replies of at most `bytesMax` bytes in all, and one that is larger. */
-export function unreadReplies(bytesMax: number = limits.unreadReplyBytesMax): UnreadReplies {
+export function createUnreadReplies(bytesMax: number = limits.unreadReplyBytesMax): UnreadReplies {
   // In the order of their arrival.
   const waiting = new Map<object, { readonly bytes: number; readonly cut: () => void }>()
   let total = 0

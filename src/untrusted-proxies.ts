@@ -11,46 +11,46 @@ import type { Store } from './storage/store.ts'
  * attempts lock all of them out together. What was seen is in the database, where `berth admin check` finds it.
  */
 
-const SEEN = 'untrusted_proxy_seen'
+const SETTING = 'untrusted_proxy_seen'
 
-export interface SeenProxy {
+export interface SeenUntrustedProxy {
   /** RFC 3339. */
   readonly time: string
   /** Address that the request came from. */
   readonly address: string
 }
 
-export interface UntrustedProxies {
+export interface UntrustedProxyDetector {
   /** Looks at the headers of a request. `addressOf` returns the address that it came from. */
-  look(headers: IncomingHttpHeaders, addressOf: () => string): void
+  inspect(headers: IncomingHttpHeaders, addressOf: () => string): void
   /** Waits for what is being written. */
   stop(): Promise<void>
 }
 
 /** `trusted`: the configured networks of proxies. Forgets what was seen if there are any. */
-export async function untrustedProxies(
+export async function createUntrustedProxyDetector(
   { db, clock }: Pick<Store, 'db' | 'clock'>,
   {
     trusted,
     log,
     metrics,
-  }: { trusted: readonly string[]; log: Log; metrics: Pick<Metrics, 'forwardedUntrusted'> },
-): Promise<UntrustedProxies> {
-  if (trusted.length > 0 && (await seenUntrustedProxy(db.kysely)) !== undefined)
-    await writeSetting(db.kysely, SEEN, '')
+  }: { trusted: readonly string[]; log: Log; metrics: Pick<Metrics, 'recordUntrustedForwarded'> },
+): Promise<UntrustedProxyDetector> {
+  if (trusted.length > 0 && (await readSeenUntrustedProxy(db.kysely)) !== undefined)
+    await writeSetting(db.kysely, SETTING, '')
   let notedMs = Number.NEGATIVE_INFINITY
   let writing: Promise<unknown> = Promise.resolve()
   return {
-    look(headers, addressOf) {
+    inspect(headers, addressOf) {
       if (headers['x-forwarded-for'] === undefined || trusted.length > 0) return
-      metrics.forwardedUntrusted()
+      metrics.recordUntrustedForwarded()
       const now = clock()
       if (now - notedMs < limits.untrustedProxyNoticeMs) return
       notedMs = now
       const address = addressOf()
       log.warn({ address }, WARNING)
-      const seen: SeenProxy = { time: new Date(now).toISOString(), address }
-      writing = writeSetting(db.kysely, SEEN, JSON.stringify(seen)).catch((err: unknown) =>
+      const seen: SeenUntrustedProxy = { time: new Date(now).toISOString(), address }
+      writing = writeSetting(db.kysely, SETTING, JSON.stringify(seen)).catch((err: unknown) =>
         log.warn({ err }, 'the untrusted proxy could not be recorded for berth admin check'),
       )
     },
@@ -64,7 +64,7 @@ const WARNING =
   'a request has X-Forwarded-For, but no proxy is trusted, so all users behind a proxy count as one address: rate limits and limits on sign-in attempts lock them out together. If this address is your proxy, add its network to BERTH_TRUSTED_PROXIES; if there is no proxy, ignore this'
 
 /** The last request of an untrusted proxy that was recorded; undefined if there was none since proxies were configured. */
-export async function seenUntrustedProxy(db: Reader): Promise<SeenProxy | undefined> {
-  const text = await readSetting(db, SEEN)
-  return text === undefined || text === '' ? undefined : (JSON.parse(text) as SeenProxy)
+export async function readSeenUntrustedProxy(db: Reader): Promise<SeenUntrustedProxy | undefined> {
+  const text = await readSetting(db, SETTING)
+  return text === undefined || text === '' ? undefined : (JSON.parse(text) as SeenUntrustedProxy)
 }

@@ -164,7 +164,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
     await t.test('registry: pushes, and requests without a token', async () => {
       const oci = ociClient({ url }, `Bearer ${berth.registryToken}`)
       const blob = randomBytes(1000)
-      const reply = await oci.ask('POST', `${organization}/r/blobs/uploads/?digest=${digest(blob)}`, {
+      const reply = await oci.request('POST', `${organization}/r/blobs/uploads/?digest=${digest(blob)}`, {
         body: blob,
         headers: named('oci-push'),
       })
@@ -181,7 +181,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
           bytes_in: blob.length,
         },
       )
-      await ociClient({ url }).ask('GET', 'acme/x/manifests/latest', { headers: named('oci-401') })
+      await ociClient({ url }).request('GET', 'acme/x/manifests/latest', { headers: named('oci-401') })
       assert.equal((await lineOf('oci-401')).status, 401)
     })
 

@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { limits } from '../src/core/limits.ts'
 import { createOutbound } from '../src/sts/outbound.ts'
-import { DownloadError, type Downloading, download } from '../src/vulnerabilities/feeds/download.ts'
+import { DownloadError, type DownloadOptions, download } from '../src/vulnerabilities/feeds/download.ts'
 import { etagOf, sendFile, startFeedServer, trustedCertificate } from './support/feed-server.ts'
 import { temporaryDirectory } from './support/process.ts'
 
@@ -13,13 +13,13 @@ import { temporaryDirectory } from './support/process.ts'
 
 const LOOPBACK = ['127.0.0.0/8', '::1/128']
 
-function fetcher(t: TestContext, more: Partial<Downloading> = {}, privateNetworks = LOOPBACK) {
+function fetcher(t: TestContext, more: Partial<DownloadOptions> = {}, privateNetworks = LOOPBACK) {
   const outbound = createOutbound({ privateNetworks })
   t.after(() => outbound.close())
   const directory = temporaryDirectory(t)
   return {
     directory,
-    fetch: (url: string, own: Partial<Downloading> = {}) =>
+    fetch: (url: string, own: Partial<DownloadOptions> = {}) =>
       download(url, { outbound, directory, bounds: limits, ...more, ...own }),
   }
 }

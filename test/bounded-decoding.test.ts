@@ -8,7 +8,7 @@ import { RoleBindingsService } from '#gen/chainguard/platform/iam/v2beta1/role_b
 import { RolesService } from '#gen/chainguard/platform/iam/v2beta1/roles_pb.js'
 import { SecurityTokenService } from '#gen/chainguard/platform/oidc/sts_pb.js'
 import { limits } from '../src/core/limits.ts'
-import { frame } from '../src/gateway/grpc-frame.ts'
+import { encodeFrame } from '../src/gateway/grpc-frame.ts'
 import { startTestBerth, type TestBerth } from './support/berth.ts'
 import { restRequestOf } from './support/methods.ts'
 import { http2Request, http2Session } from './support/port.ts'
@@ -68,7 +68,7 @@ describe('what is decoded', () => {
             'grpc-encoding': compressed ? 'gzip' : 'identity',
             authorization: `Bearer ${berth.token}`,
           },
-          frame(message, compressed),
+          encodeFrame(message, compressed),
         )
         assert.equal(headers['grpc-status'], '3')
         assert.match(
@@ -130,7 +130,7 @@ describe('what is decoded', () => {
             'content-type': 'application/grpc',
             authorization: `Bearer ${berth.token}`,
           },
-          frame(toBinary(method.input, create(method.input, { name } as never)), false),
+          encodeFrame(toBinary(method.input, create(method.input, { name } as never)), false),
         )
         assert.equal(trailers['grpc-status'] ?? headers['grpc-status'], '0')
         return fromBinary(method.output, body.subarray(5))
@@ -140,12 +140,15 @@ describe('what is decoded', () => {
     }
   })
 
-  test('R28: methods without a token read a small body only (openBodyBytesMax)', async (t) => {
-    const large = `aud=${'x'.repeat(limits.openBodyBytesMax)}`
+  test('R28: methods without a token read a small body only (unauthenticatedBodyBytesMax)', async (t) => {
+    const large = `aud=${'x'.repeat(limits.unauthenticatedBodyBytesMax)}`
     const { status, text } = await rest('POST', exchangePath, large, form)
     assert.equal(status, 413)
-    assert.match(text, new RegExp(`larger than ${limits.openBodyBytesMax} bytes`))
-    for (const message of [gzipSync(Buffer.alloc(limits.openBodyBytesMax + 1)), Buffer.alloc(100_000)]) {
+    assert.match(text, new RegExp(`larger than ${limits.unauthenticatedBodyBytesMax} bytes`))
+    for (const message of [
+      gzipSync(Buffer.alloc(limits.unauthenticatedBodyBytesMax + 1)),
+      Buffer.alloc(100_000),
+    ]) {
       const compressed = message.length < 1000
       const { headers } = await http2Request(
         http2Session(t, berth.url),
@@ -155,7 +158,7 @@ describe('what is decoded', () => {
           'content-type': 'application/grpc',
           'grpc-encoding': 'gzip',
         },
-        frame(message, compressed),
+        encodeFrame(message, compressed),
       )
       assert.equal(headers['grpc-status'], '3')
       assert.match(String(headers['grpc-message']), /larger than 65536 bytes/)

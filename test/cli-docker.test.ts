@@ -18,7 +18,7 @@ import { anyDatabase } from './support/databases.ts'
 import { exchange } from './support/exchange.ts'
 import { SUBJECT, startIssuer } from './support/issuer.ts'
 import { cleanups, program } from './support/process.ts'
-import { bind, makeIdentity } from './support/tenant.ts'
+import { bindRole, createIdentity } from './support/tenant.ts'
 
 /** What container tools get from the command line: a credential helper, pull tokens, and a provider for the kubelet. */
 
@@ -225,10 +225,10 @@ for (const database of anyDatabase)
 
     test('the kubelet gets what the service account of the pod may pull with', async () => {
       const issuer = await startIssuer(cleanup)
-      const identity = await makeIdentity(berth, berth.organization, {
+      const identity = await createIdentity(berth, berth.organization, {
         claimMatch: { issuer: issuer.name, subject: SUBJECT },
       })
-      await bind(berth, berth.organization, identity, 'registry.pull')
+      await bindRole(berth, berth.organization, identity, 'registry.pull')
       const cli = commandLine(cleanup, berth.url)
       const request = async (more = {}) =>
         JSON.stringify({

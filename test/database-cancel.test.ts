@@ -10,7 +10,7 @@ import { type Db, inTransaction, openPostgresDb, openSqliteDb } from '../src/sto
 import { migrate } from '../src/storage/migrate.ts'
 import { startTestBerth } from './support/berth.ts'
 import { databases } from './support/databases.ts'
-import { faultProxy } from './support/fault-proxy.ts'
+import { startFaultProxy } from './support/fault-proxy.ts'
 import { temporaryDirectory } from './support/process.ts'
 
 /** Work of a client that went away ends: over each version of HTTP, and where the database cannot be asked to cancel it. */
@@ -80,7 +80,7 @@ async function pidOf(db: Db) {
 test('a statement that cannot be cancelled ends with its connection, and the pool recovers', {
   skip,
 }, async (t) => {
-  const proxy = await faultProxy(t, serverUrl)
+  const proxy = await startFaultProxy(t, serverUrl)
   const errors: Error[] = []
   const db = await openPostgresDb(proxy.through(serverUrl), { onError: (error) => errors.push(error) })
   t.after(() => db.close())
@@ -101,7 +101,7 @@ test('a statement that cannot be cancelled ends with its connection, and the poo
 test('a cancel request that is not answered within databaseCancelMsMax ends the connection', {
   skip,
 }, async (t) => {
-  const proxy = await faultProxy(t, serverUrl)
+  const proxy = await startFaultProxy(t, serverUrl)
   const db = await openPostgresDb(proxy.through(serverUrl), { onError() {} })
   t.after(() => db.close())
   const observer = await session(t)

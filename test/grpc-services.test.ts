@@ -24,20 +24,20 @@ import {
   ServerReflectionResponseSchema,
 } from '#gen/grpc/reflection/v1/reflection_pb.js'
 import { contractFiles } from '../src/gateway/contract.ts'
-import { grpcHandler } from '../src/gateway/grpc.ts'
-import { healthService } from '../src/gateway/grpc-health.ts'
-import { reflectionMethods } from '../src/gateway/grpc-reflection.ts'
+import { createGrpcHandler } from '../src/gateway/grpc.ts'
+import { createHealthService } from '../src/gateway/grpc-health.ts'
+import { createReflectionMethods } from '../src/gateway/grpc-reflection.ts'
 import { startPort } from './support/port.ts'
 
 const groups = 'chainguard.platform.iam.v2beta1.GroupsService'
 const [serving, notServing, serviceUnknown] = [1, 2, 3]
 
 async function start(t: TestContext) {
-  const health = healthService([groups])
-  const grpc = grpcHandler({
+  const health = createHealthService([groups])
+  const grpc = createGrpcHandler({
     authorizeHeaders: () => Promise.reject(new Error('no unary method')),
     services: [],
-    streaming: [...health.methods, ...reflectionMethods(contractFiles, [groups])],
+    streaming: [...health.methods, ...createReflectionMethods(contractFiles, [groups])],
     errorDomain: 'test.example',
     log: { error: () => assert.fail('nothing to log'), debug() {} },
   })

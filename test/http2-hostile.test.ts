@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { limits } from '../src/core/limits.ts'
 import type { HttpHandler } from '../src/http.ts'
 import type { ListenOptions } from '../src/listen.ts'
-import { unreadReplies } from '../src/unread-replies.ts'
+import { createUnreadReplies } from '../src/unread-replies.ts'
 import { http2Request, http2Session, rawConnection, startPort } from './support/port.ts'
 import {
   END_HEADERS,
@@ -154,7 +154,7 @@ describe('HTTP/2 clients that are hostile otherwise', () => {
   })
 
   test('R28: replies that clients do not read are cut off for new ones, the oldest first (unreadReplyBytesMax)', async (t) => {
-    const unread = unreadReplies(16 * 1024 * 1024)
+    const unread = createUnreadReplies(16 * 1024 * 1024)
     const http: HttpHandler = ({ url }) => ({
       status: 200,
       headers: {},

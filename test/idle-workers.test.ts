@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { limits } from '../src/core/limits.ts'
 import { readerPool } from '../src/storage/reader-pool.ts'
-import { documentReader } from '../src/vulnerabilities/document-reader.ts'
+import { createDocumentReader } from '../src/vulnerabilities/document-reader.ts'
 import { temporaryDirectory } from './support/process.ts'
 
 /** Processes and threads end when they have had no work for some time, and start again with the next. */
@@ -33,7 +33,7 @@ const document = Buffer.from(
 test('the process that reads documents ends after workerProcessIdleMs without work', { skip }, async (t) => {
   assert.equal(limits.workerProcessIdleMs, 60_000)
   const before = children()
-  const reader = documentReader({ ...limits, workerProcessIdleMs: 50 })
+  const reader = createDocumentReader({ ...limits, workerProcessIdleMs: 50 })
   t.after(() => reader.close())
   for (let n = 0; n < 2; n++) {
     assert.ok(!('rejection' in (await reader.read('a.json', '', document))))

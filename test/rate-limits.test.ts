@@ -12,13 +12,13 @@ import { sql } from 'kysely'
 import { GroupSchema, GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { ErrorInfoSchema, QuotaFailureSchema, RetryInfoSchema } from '#gen/google/rpc/error_details_pb.js'
 import { StatusSchema } from '#gen/google/rpc/status_pb.js'
-import { type Cast, newName, onEveryDatabase } from './support/cast.ts'
+import { type ApiFixture, newName, onEveryDatabase } from './support/cast.ts'
 import { databases } from './support/databases.ts'
 import { startIssuer } from './support/issuer.ts'
 import { freePort, startPostgres, withoutPostgres } from './support/postgres.ts'
 import { cleanups, runBerth, serveBerth, temporaryDirectory } from './support/process.ts'
 import { call, type RestReply } from './support/rest.ts'
-import { makeIdentity } from './support/tenant.ts'
+import { createIdentity } from './support/tenant.ts'
 
 /** Rate limits through the front door. Windows are so long that none ends in a test, except where that is what is tested. */
 
@@ -80,7 +80,7 @@ function getOverGrpc(url: string, uid: string, token: string): Promise<GrpcAnswe
   })
 }
 
-async function metric({ berth }: Cast, line: string): Promise<number> {
+async function metric({ berth }: ApiFixture, line: string): Promise<number> {
   const text = await (await fetch(`${berth.url}/metrics`)).text()
   return Number(
     text
@@ -197,7 +197,7 @@ function perIdentity(title: string, env: Record<string, string>, only?: 'sqlite'
         const { berth } = cast()
         const issuer = await startIssuer(t)
         const { uid } = await cast().organization()
-        const identity = await makeIdentity(
+        const identity = await createIdentity(
           berth,
           uid,
           { claimMatch: { issuer: issuer.name, subject: 'me' } },

@@ -9,12 +9,12 @@ import {
   type Organization,
   onEveryDatabase,
 } from './support/cast.ts'
-import { describedApi } from './support/openapi.ts'
+import { describeServedApi } from './support/openapi.ts'
 import { call } from './support/rest.ts'
 
 /** The examples of the reference, sent to a server as its readers would send them. */
 
-const { document } = describedApi('http://127.0.0.1', '0')
+const { document } = describeServedApi('http://127.0.0.1', '0')
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({ path, method, ...operation })),
 )
@@ -67,7 +67,7 @@ const sent = operations.filter(
 async function stage({ uid: root, owner: { api } }: Organization, admin: Api, operationId: string) {
   const stands: [there: string, here: string][] = []
   const stand = async (kind: string, path: string, body: object, caller = api) => {
-    const made = await caller.made(path, body)
+    const made = await caller.create(path, body)
     stands.push([String(answerOf(described(`Get${kind}`))?.['uid']), made.uid])
     return made
   }

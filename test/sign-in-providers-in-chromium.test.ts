@@ -11,7 +11,7 @@ import { startTestBerth, type TestBerth } from './support/berth.ts'
 import { startBrowser, withoutBrowser } from './support/browser.ts'
 import { codeFlow, withQuery } from './support/oauth.ts'
 import { cleanups } from './support/process.ts'
-import { make, makeOrganization, verifyOrganization } from './support/tenant.ts'
+import { createOrganization, createResource, verifyOrganization } from './support/tenant.ts'
 import { startUpstreamProvider, UPSTREAM_CLIENT, type UpstreamProvider } from './support/upstream-provider.ts'
 
 const shortcomings = readFileSync(new URL('support/page-shortcomings.js', import.meta.url), 'utf8')
@@ -35,7 +35,7 @@ describe('providers in Chromium', { skip: withoutBrowser }, () => {
   })
 
   test('whoever types the name of their organization gets to its provider and comes back signed in', async () => {
-    const { uid } = await make(berth, `/iam/v2beta1/identityProviders/${berth.organization}`, {
+    const { uid } = await createResource(berth, `/iam/v2beta1/identityProviders/${berth.organization}`, {
       name: 'own',
       defaultRole: managedRoleByName.get('viewer')?.uid,
       oidc: {
@@ -71,9 +71,9 @@ describe('providers in Chromium', { skip: withoutBrowser }, () => {
   })
 
   test('R40: a link of another site leads to a page that asks, readable in light and dark, and only its button continues', async () => {
-    const { uid } = await make(
+    const { uid } = await createResource(
       berth,
-      `/iam/v2beta1/identityProviders/${await makeOrganization(berth, 'acme')}`,
+      `/iam/v2beta1/identityProviders/${await createOrganization(berth, 'acme')}`,
       {
         name: 'okta',
         defaultRole: managedRoleByName.get('viewer')?.uid,

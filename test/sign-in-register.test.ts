@@ -7,7 +7,7 @@ import { databases } from './support/databases.ts'
 import { localAccount, newLocalAccount, PASSWORD, sendForm } from './support/local-accounts.ts'
 import { codeFlow, withQuery } from './support/oauth.ts'
 import { call } from './support/rest.ts'
-import { make } from './support/tenant.ts'
+import { createResource } from './support/tenant.ts'
 import { type WebBrowser, type WebPage, webBrowser } from './support/web.ts'
 
 for (const database of databases) {
@@ -20,7 +20,7 @@ for (const database of databases) {
 
     const invite = async (email = ''): Promise<string> =>
       (
-        await make(berth, `/iam/v2beta1/groupInvites/${berth.organization}`, {
+        await createResource(berth, `/iam/v2beta1/groupInvites/${berth.organization}`, {
           roleUid: managedRoleByName.get('viewer')?.uid,
           ttl: '3600s',
           ...(email === '' ? {} : { email }),

@@ -136,7 +136,7 @@ test('a bucket has the identity of its database, and another one is refused', {
   )
   const again = await start(one.env)
   const listed = []
-  for await (const { location } of again.berth.blobs.blobs()) listed.push(location)
+  for await (const { location } of again.berth.blobs.listBlobs()) listed.push(location)
   assert.equal(listed.length, 2)
   await again.stop()
 })

@@ -14,7 +14,7 @@ import { limits } from '../src/core/limits.ts'
 import { createIssuerKeys } from '../src/sts/issuer-keys.ts'
 import { createOutbound, OutboundError, type OutboundOptions } from '../src/sts/outbound.ts'
 import { checkSubjectToken, readSubjectToken } from '../src/sts/subject-token.ts'
-import { untilOneFails } from '../src/trust/judges.ts'
+import { evaluateUntilFailure } from '../src/trust/judges.ts'
 import type { KeySource } from '../src/trust/key-set.ts'
 import { selfSignedCertificate } from './support/certificate.ts'
 
@@ -407,7 +407,9 @@ function verifierFor(
 async function outcomeOf(token: string, keys: KeySource, clock: () => number): Promise<string> {
   const read = readSubjectToken(token)
   if (!read.ok) return 'invalid'
-  const checked = await untilOneFails((judge) => checkSubjectToken(token, read, { keys, clock }, judge))
+  const checked = await evaluateUntilFailure((judge) =>
+    checkSubjectToken(token, read, { keys, clock }, judge),
+  )
   if (checked.ok) return 'ok'
   return checked.failed.fault === 'elsewhere' ? 'unavailable' : 'invalid'
 }

@@ -9,7 +9,7 @@ import { issueIdToken } from '../src/sts/id-token.ts'
 import { onEveryDatabase } from './support/cast.ts'
 import { exchange } from './support/exchange.ts'
 import type { GrpcFailure } from './support/grpc.ts'
-import { newPerson, newSession } from './support/people.ts'
+import { createPerson, createSession } from './support/people.ts'
 import { call } from './support/rest.ts'
 
 /**
@@ -23,8 +23,8 @@ onEveryDatabase('an access token and an ID token for the same address', (cast) =
   const signedIn = async () => {
     const { installation, addresses } = server()
     assert.equal(addresses.authUrl, addresses.baseUrl)
-    const identity = await newPerson(cast().berth)
-    const { id } = await newSession(cast().berth, { identity })
+    const identity = await createPerson(cast().berth)
+    const { id } = await createSession(cast().berth, { identity })
     const { keys, store } = installation
     const deps = { keys, issuer: addresses.authUrl, clock: store.clock }
     const { kid, key } = await keys.current()

@@ -6,8 +6,8 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { expectGolden } from './support/golden.ts'
-import { decide } from './support/oauth.ts'
+import { assertGolden } from './support/golden.ts'
+import { submitConsent } from './support/oauth.ts'
 import { serveBerth, spawnBerth, temporaryDirectory } from './support/process.ts'
 import { webBrowser } from './support/web.ts'
 
@@ -59,7 +59,7 @@ test('the README works as it stands, and its answers are true', { timeout: 120_0
     const answer = withoutIds(outputs[at] ?? '', addresses, number)
     return `${commands.replace(/^/gm, '$ ')}\n${answer}`
   })
-  expectGolden('walkthrough.txt', transcript.join('\n'))
+  assertGolden('walkthrough.txt', transcript.join('\n'))
 })
 
 test('the first account and the command line work as the README says', { timeout: 60_000 }, async (t) => {
@@ -80,7 +80,7 @@ test('the first account and the command line work as the README says', { timeout
     await new Promise((resolve) => setTimeout(resolve, 50))
     address = /http\S+authorize\?\S+/.exec(signingIn.output().stderr)?.[0]
   }
-  const { left } = await decide(browser, await browser.open(address))
+  const { redirectedTo: left } = await submitConsent(browser, await browser.open(address))
   assert.ok(left)
   assert.equal((await fetch(left)).status, 200)
   const signedIn = await signingIn.finished

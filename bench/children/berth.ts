@@ -41,7 +41,7 @@ const newClient = () =>
     {
       client: 'bench',
       audiences: [addresses.baseUrl],
-      place: { address: '127.0.0.1', userAgent: '' },
+      clientInfo: { address: '127.0.0.1', userAgent: '' },
     },
   )
 

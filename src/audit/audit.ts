@@ -1,14 +1,14 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import { type AuditEvent, AuditService, type ListAuditEventsRequest } from '#gen/berth/audit/v1/audit_pb.js'
-import { allowed } from '../core/allowed.ts'
+import { requireScope } from '../core/allowed.ts'
 import { implement } from '../core/call.ts'
 import { type FieldViolation, notFound } from '../core/errors.ts'
-import { refuseIfAny } from '../core/fields.ts'
+import { requireValid } from '../core/fields.ts'
 import { timestampMs, timestampOf } from '../core/message.ts'
-import { fullNameOf } from '../core/method-name.ts'
+import { fullMethodName } from '../core/method-name.ts'
 import { parseUid } from '../core/uid.ts'
 import { firstEventId, readEvent } from '../storage/audit-events.ts'
-import { type Condition, listPage } from '../storage/list.ts'
+import { type ColumnCondition, listPage } from '../storage/list.ts'
 import type { Store } from '../storage/store.ts'
 import type { AuditEventRow } from '../storage/tables.ts'
 
@@ -23,13 +23,13 @@ const sortFields = { created_at: 'id', create_time: 'id', createTime: 'id' }
 export function auditService(store: Store, methods: readonly DescMethod[]) {
   const fullNames = new Map<string, string[]>()
   for (const method of methods)
-    fullNames.set(method.name, [...(fullNames.get(method.name) ?? []), fullNameOf(method)])
+    fullNames.set(method.name, [...(fullNames.get(method.name) ?? []), fullMethodName(method)])
 
   return implement(AuditService, {
     async listAuditEvents(request, call) {
-      refuseIfAny(checkUid('actor', request.actor, 'system'), checkUid('resource_uid', request.resourceUid))
+      requireValid(checkUid('actor', request.actor, 'system'), checkUid('resource_uid', request.resourceUid))
       const { rows, ...page } = await listPage(store, call, request, {
-        collection: 'audit_events',
+        table: 'audit_events',
         sortFields,
         defaultOrder: 'created_at desc',
         equals: { actor: request.actor, parent: request.resourceUid, code: request.code },
@@ -43,7 +43,7 @@ export function auditService(store: Store, methods: readonly DescMethod[]) {
     },
 
     async getAuditEvent(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       const row = await readEvent(store.db, scope)
       if (row === undefined) throw notFound(TYPE, scope)
       return toAuditEvent(row)
@@ -69,8 +69,8 @@ function toAuditEvent(row: AuditEventRow): AuditEvent {
   }
 }
 
-function timeConditions({ since, until }: ListAuditEventsRequest): Condition[] {
-  const conditions: Condition[] = []
+function timeConditions({ since, until }: ListAuditEventsRequest): ColumnCondition[] {
+  const conditions: ColumnCondition[] = []
   // What is finer than a millisecond was cut off when it was recorded.
   if (since !== undefined)
     conditions.push({ column: 'id', comparison: '>=', value: firstEventId(timestampMs(since)) })
@@ -79,7 +79,10 @@ function timeConditions({ since, until }: ListAuditEventsRequest): Condition[] {
   return conditions
 }
 
-function methodConditions(method: string, fullNames: ReadonlyMap<string, readonly string[]>): Condition[] {
+function methodConditions(
+  method: string,
+  fullNames: ReadonlyMap<string, readonly string[]>,
+): ColumnCondition[] {
   return method === '' ? [] : [{ column: 'method', values: [method, ...(fullNames.get(method) ?? [])] }]
 }
 

@@ -7,12 +7,12 @@ import {
   type ListAuditEventsResponse,
 } from '#gen/berth/audit/v1/audit_pb.js'
 import type { FieldViolation } from '../core/errors.ts'
-import { refuseIfAny } from '../core/fields.ts'
+import { requireValid } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
 import type { RequestPipeline } from '../gateway/dispatch.ts'
-import { jsonWriter } from '../gateway/json-writer.ts'
-import { queryReader } from '../gateway/query-reader.ts'
-import { commonHeaders, errorReply, inTime, RestCall, withReplyHeaders } from '../gateway/rest.ts'
+import { createJsonWriter } from '../gateway/json-writer.ts'
+import { createQueryReader } from '../gateway/query-reader.ts'
+import { commonHeaders, errorReply, RestCall, withDeadline, withReplyHeaders } from '../gateway/rest.ts'
 import type { BodyStream, HttpHandler } from '../http.ts'
 import type { Log } from '../log.ts'
 
@@ -28,26 +28,26 @@ export interface AuditExportOptions extends Pick<RequestPipeline, 'authorizeHead
 }
 
 const method = AuditService.method.listAuditEvents
-const readQuery = queryReader(ListAuditEventsRequestSchema, [])
-const writeEvent = jsonWriter(AuditEventSchema)
+const readQuery = createQueryReader(ListAuditEventsRequestSchema, [])
+const writeEvent = createJsonWriter(AuditEventSchema)
 const headers = { 'content-type': 'application/x-ndjson', ...commonHeaders }
 
 /**
  * `GET /audit/v1/events:export`, with the filters of ListAuditEvents as parameters. What is wrong before the first page is there
  * is answered as an error of REST; later it cuts the answer off. What happens after the beginning is left to the next export.
  */
-export function auditExport(options: AuditExportOptions): HttpHandler {
+export function createAuditExportHandler(options: AuditExportOptions): HttpHandler {
   const { authorizeHeaders, dispatch } = options
   return async (request) => {
     const incoming = new RestCall(request)
     const pageOf = (reply: Promise<Message>) =>
-      inTime(reply as Promise<ListAuditEventsResponse>, limits.handlerTimeoutMs)
+      withDeadline(reply as Promise<ListAuditEventsResponse>, limits.handlerTimeoutMs)
     try {
       const call = await authorizeHeaders(method, incoming)
-      const asked = requestOf(request.url)
-      const first = await pageOf(call(asked))
+      const listRequest = parseRequest(request.url)
+      const first = await pageOf(call(listRequest))
       const next = (pageToken: string) => {
-        const request: ListAuditEventsRequest = { ...asked, pageToken }
+        const request: ListAuditEventsRequest = { ...listRequest, pageToken }
         return pageOf(dispatch(method, request, incoming))
       }
       return withReplyHeaders({ status: 200, headers, body: linesOf(first, next) }, incoming)
@@ -57,20 +57,20 @@ export function auditExport(options: AuditExportOptions): HttpHandler {
   }
 }
 
-function requestOf(url: string): ListAuditEventsRequest {
+function parseRequest(url: string): ListAuditEventsRequest {
   const request = create(ListAuditEventsRequestSchema)
   const mark = url.indexOf('?')
   if (mark >= 0) readQuery?.(request, [url.slice(mark + 1)])
-  refuseIfAny(
-    notTaken('page_size', request.pageSize !== 0),
-    notTaken('page_token', request.pageToken !== ''),
-    notTaken('order_by', request.orderBy !== ''),
-    notTaken('skip', request.skip !== 0),
+  requireValid(
+    rejectParameter('page_size', request.pageSize !== 0),
+    rejectParameter('page_token', request.pageToken !== ''),
+    rejectParameter('order_by', request.orderBy !== ''),
+    rejectParameter('skip', request.skip !== 0),
   )
   return { ...request, pageSize: limits.pageSizeMax, orderBy: 'created_at asc' }
 }
 
-function notTaken(field: string, given: boolean): FieldViolation | undefined {
+function rejectParameter(field: string, given: boolean): FieldViolation | undefined {
   return given ? { field, description: 'cannot be given: an export has everything, oldest first' } : undefined
 }
 
@@ -79,14 +79,15 @@ async function* linesOf(
   first: ListAuditEventsResponse,
   next: (pageToken: string) => Promise<ListAuditEventsResponse>,
 ): BodyStream {
-  let left = first.totalCount === undefined ? Number.POSITIVE_INFINITY : Number(first.totalCount)
+  let remaining = first.totalCount === undefined ? Number.POSITIVE_INFINITY : Number(first.totalCount)
   for (let page = first; ; page = await next(page.nextPageToken)) {
-    const events = page.events.slice(0, left)
+    const events = page.events.slice(0, remaining)
     yield events.map((event) => `${writeEvent(event)}\n`).join('')
-    left -= events.length
-    if (left <= 0) return
+    remaining -= events.length
+    if (remaining <= 0) return
     if (page.nextPageToken === '') break
   }
   // Whoever lost the right to read some of them is answered a shorter list.
-  if (left < Number.POSITIVE_INFINITY) throw new Error(`${left} of the events that there were are missing`)
+  if (remaining < Number.POSITIVE_INFINITY)
+    throw new Error(`${remaining} of the events that there were are missing`)
 }

@@ -1,30 +1,30 @@
 import { Code } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
-import { runForAll } from '../core/request-context.ts'
+import { runShared } from '../core/request-context.ts'
 import { rootOf } from '../core/uid.ts'
 import {
   type AuditEvent,
   eventRow,
   insertEvents,
   type NewAuditEventRow,
-  renewedEvent,
+  withNewId,
 } from '../storage/audit-events.ts'
 import { type Db, inTransaction } from '../storage/db.ts'
-import { organizationsAmong } from '../storage/roots.ts'
+import { existingOrganizations } from '../storage/roots.ts'
 
 /**
  * What is recorded without a change to go with: who was refused what, and who got a token. That must not cost whoever asks a wait
  * for the disk, nor give anybody a way to fill it: events wait in memory for a second, equal refusals become one, and there is a
  * bound to how many there may be. A crash loses what waits; changes have their record in their own transaction.
  */
-export interface Recorder {
-  refused(event: AuditEvent, refusal: Refusal): void
-  exchanged(event: AuditEvent, token: ForeignToken): void
+export interface AuditRecorder {
+  recordDenial(event: AuditEvent, refusal: Denial): void
+  recordExchange(event: AuditEvent, token: ForeignToken): void
   /** Writes what waits, and no more after that. */
   stop(): Promise<void>
 }
 
-export interface Refusal {
+export interface Denial {
   /** RPC code. */
   readonly code: number
   /** In words. */
@@ -48,27 +48,27 @@ export interface RecorderOptions {
 
 const FLUSH_INTERVAL_MS = 1000
 /** So many exchanges do not wait for their second to pass. */
-const EARLY_ROWS = limits.auditExchangesMax / 2
+const EARLY_FLUSH_ROWS = limits.auditExchangesMax / 2
 /** Events of one transaction: its statements hold up other requests for about a millisecond. */
 const BATCH_ROWS = 96
 const ATTEMPTS_MAX = 5
 
-export function recorder({ db, onError, onWritten, onDropped }: RecorderOptions): Recorder {
+export function createAuditRecorder({ db, onError, onWritten, onDropped }: RecorderOptions): AuditRecorder {
   let exchanges: NewAuditEventRow[] = []
-  let refusals = new Map<string, NewAuditEventRow>()
+  let denials = new Map<string, NewAuditEventRow>()
   let perRoot = new Map<string, number>()
   let perActor = new Map<string, number>()
 
-  const take = (): NewAuditEventRow[] => {
-    const rows = [...exchanges, ...refusals.values()]
+  const takeQueued = (): NewAuditEventRow[] => {
+    const rows = [...exchanges, ...denials.values()]
     exchanges = []
-    refusals = new Map()
+    denials = new Map()
     perRoot = new Map()
     perActor = new Map()
     return rows
   }
   /** Puts back what could not be written, as far as there is room. */
-  const giveBack = (rows: readonly NewAuditEventRow[]) => {
+  const requeue = (rows: readonly NewAuditEventRow[]) => {
     const room = Math.max(0, limits.auditExchangesMax - exchanges.length)
     exchanges = [...rows.slice(0, room), ...exchanges]
     if (rows.length > room) onDropped(rows.length - room)
@@ -80,13 +80,13 @@ export function recorder({ db, onError, onWritten, onDropped }: RecorderOptions)
     } catch (error) {
       // An identity in heavy use gets tokens so often that chance gives two of them one id.
       if (attempts === 1 || !db.rules.isUniqueViolation(error)) throw error
-      await insert(batch.map(renewedEvent), attempts - 1)
+      await insert(batch.map(withNewId), attempts - 1)
     }
   }
   /** What came of it: the rows of a batch that is `refused` can never all be written. */
   const tryBatch = async (batch: readonly NewAuditEventRow[]): Promise<'written' | 'refused' | 'failed'> => {
     try {
-      await insert(await filed(db, batch))
+      await insert(await attributeToExisting(db, batch))
       onWritten(batch.length)
       return 'written'
     } catch (error) {
@@ -96,10 +96,10 @@ export function recorder({ db, onError, onWritten, onDropped }: RecorderOptions)
     }
   }
   const write = async () => {
-    const batches = inBatches(take(), BATCH_ROWS)
+    const batches = inBatches(takeQueued(), BATCH_ROWS)
     for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
       const outcome = await tryBatch(batch)
-      if (outcome === 'failed') return giveBack([batch, ...batches].flat())
+      if (outcome === 'failed') return requeue([batch, ...batches].flat())
       // One row is to blame, and is searched for: the others must not wait for it.
       if (outcome === 'refused' && batch.length === 1) onDropped(1)
       else if (outcome === 'refused') batches.unshift(...inBatches(batch, Math.ceil(batch.length / 2)))
@@ -111,8 +111,8 @@ export function recorder({ db, onError, onWritten, onDropped }: RecorderOptions)
   const flush = async () => {
     // Somebody else who waited may have begun to write again.
     while (running !== undefined) await running
-    if (exchanges.length === 0 && refusals.size === 0) return
-    running = runForAll(write).finally(() => {
+    if (exchanges.length === 0 && denials.size === 0) return
+    running = runShared(write).finally(() => {
       running = undefined
     })
     await running
@@ -121,15 +121,16 @@ export function recorder({ db, onError, onWritten, onDropped }: RecorderOptions)
   timer.unref()
 
   return {
-    exchanged(event, token) {
+    recordExchange(event, token) {
       if (exchanges.length >= limits.auditExchangesMax) onDropped(1)
-      else if (exchanges.push(rowOf(event, { code: Code.OK, reason: '', token })) === EARLY_ROWS) void flush()
+      else if (exchanges.push(rowOf(event, { code: Code.OK, reason: '', token })) === EARLY_FLUSH_ROWS)
+        void flush()
     },
-    refused(event, refusal) {
+    recordDenial(event, refusal) {
       const row = rowOf(event, refusal)
       const { actor, method, parent, address, code, reason, issuer, subject } = row
       const key = JSON.stringify([actor, method, parent, address, code, reason, issuer, subject])
-      const known = refusals.get(key)
+      const known = denials.get(key)
       if (known !== undefined) {
         known.n++
         return
@@ -137,16 +138,16 @@ export function recorder({ db, onError, onWritten, onDropped }: RecorderOptions)
       const about = perRoot.get(row.root) ?? 0
       const by = perActor.get(actor) ?? 0
       if (
-        refusals.size >= limits.auditRefusalsMax ||
-        about >= limits.auditRefusalsPerOrganizationMax ||
-        by >= limits.auditRefusalsPerActorMax
+        denials.size >= limits.auditDenialsMax ||
+        about >= limits.auditDenialsPerOrganizationMax ||
+        by >= limits.auditDenialsPerActorMax
       ) {
         onDropped(1)
         return
       }
       perRoot.set(row.root, about + 1)
       perActor.set(actor, by + 1)
-      refusals.set(key, row)
+      denials.set(key, row)
     },
     async stop() {
       clearInterval(timer)
@@ -158,22 +159,27 @@ export function recorder({ db, onError, onWritten, onDropped }: RecorderOptions)
 }
 
 /** Refusals about uids that somebody made up lie in no organization, where nobody would read them: they are about the actor. */
-async function filed(db: Db, batch: readonly NewAuditEventRow[]): Promise<readonly NewAuditEventRow[]> {
-  const abroad = batch.filter(isAbroad)
-  if (abroad.length === 0) return batch
-  const existing = await organizationsAmong(db, [...new Set(abroad.map(({ root }) => root))])
-  return batch.map((row) => (isAbroad(row) && !existing.has(row.root) ? aboutActor(row) : row))
+async function attributeToExisting(
+  db: Db,
+  batch: readonly NewAuditEventRow[],
+): Promise<readonly NewAuditEventRow[]> {
+  const foreign = batch.filter(isForeignOrganization)
+  if (foreign.length === 0) return batch
+  const existing = await existingOrganizations(db, [...new Set(foreign.map(({ root }) => root))])
+  return batch.map((row) =>
+    isForeignOrganization(row) && !existing.has(row.root) ? attributeToActor(row) : row,
+  )
 }
 
-function isAbroad({ code, root, actor }: NewAuditEventRow): boolean {
+function isForeignOrganization({ code, root, actor }: NewAuditEventRow): boolean {
   return code !== Code.OK && root !== rootOf(actor)
 }
 
-function aboutActor(row: NewAuditEventRow): NewAuditEventRow {
+function attributeToActor(row: NewAuditEventRow): NewAuditEventRow {
   return { ...row, root: rootOf(row.actor), parent: row.actor }
 }
 
-function rowOf(event: AuditEvent, { code, reason, token }: Refusal): NewAuditEventRow {
+function rowOf(event: AuditEvent, { code, reason, token }: Denial): NewAuditEventRow {
   const row = eventRow(event)
   return {
     ...row,

@@ -32,13 +32,13 @@ export interface AuthenticatorOptions {
 }
 
 /** `audience`: what a token must be for, besides others. */
-export function authenticator(
+export function createAuthenticator(
   { verify, isKeyPublished, clock }: AuthenticatorOptions,
   audience: string,
 ): Authenticate {
   // Keyed by the whole header value (R9): no two tokens share an entry.
   const verified = new LRUCache<string, Omit<VerifiedToken, 'audiences'>>({
-    max: limits.verifiedTokensMax,
+    max: limits.verifiedTokensCachedMax,
     maxSize: limits.verifiedTokensCharsMax,
     sizeCalculation: (_, authorization) => authorization.length,
   })

@@ -7,15 +7,15 @@ import {
 } from '@bufbuild/protobuf'
 import { iam, iam_scope } from '#gen/annotations/auth_pb.js'
 import {
-  type Access,
+  type Authorization,
   type Grants,
-  proveAllowed,
-  proveVisible,
-  requireAnywhere,
+  newAuthorizedScope,
+  newVisibleScopes,
   requireCapabilities,
+  requireCapabilitiesAnywhere,
 } from '../core/allowed.ts'
 import type { Caller } from '../core/call.ts'
-import { type CapabilitySet, setOf } from '../core/capabilities.ts'
+import { type CapabilitySet, capabilitySetOf } from '../core/capabilities.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { parseUid, type Uid } from '../core/uid.ts'
 
@@ -31,11 +31,11 @@ export type AccessRule =
     }
 
 /** Reads a method's rule. Throws for a method whose options do not say who may call it: the server must not start. */
-export function accessRule(method: DescMethod): AccessRule {
+export function accessRuleOf(method: DescMethod): AccessRule {
   const { mode } = getOption(method, iam)
   if (mode.case === 'disabled') return { kind: 'open' }
   if (mode.case === undefined) throw new Error(`${method} does not say who may call it`)
-  const capabilities = setOf(mode.value.capabilities)
+  const capabilities = capabilitySetOf(mode.value.capabilities)
   if (mode.value.unscoped) return { kind: 'unscoped', capabilities }
   const path = scopePath(method.input)
   if (path === undefined)
@@ -63,11 +63,11 @@ export function authorizeHeaders(
   pathScope: string | undefined,
   caller: Caller,
   grants: Grants,
-): Access | undefined {
+): Authorization | undefined {
   if (rule.kind !== 'scoped') return authorizeWithoutScope(rule, caller, grants)
   const scope = pathScope === undefined ? undefined : parseUid(pathScope)
   if (scope !== undefined) return authorizeAt(rule, scope, caller, grants)
-  requireAnywhere(grants, rule.capabilities)
+  requireCapabilitiesAnywhere(grants, rule.capabilities)
   return undefined
 }
 
@@ -75,7 +75,7 @@ export function authorizeHeaders(
  * Decides before anything is looked up (AIP-211): code 7 when the caller holds the capabilities nowhere on the way to the scope,
  * whether or not anything is there. A scope that is no uid at all is code 3, which tells nothing either.
  */
-export function authorize(rule: AccessRule, request: Message, caller: Caller, grants: Grants): Access {
+export function authorize(rule: AccessRule, request: Message, caller: Caller, grants: Grants): Authorization {
   return rule.kind === 'scoped'
     ? authorizeAt(rule, scopeOf(request, rule.path), caller, grants)
     : authorizeWithoutScope(rule, caller, grants)
@@ -86,23 +86,23 @@ function authorizeAt(
   scope: string,
   caller: Caller,
   grants: Grants,
-): Access {
+): Authorization {
   requireCapabilities(grants, scope, capabilities)
-  return { caller, grants, allowed: proveAllowed(scope), visible: undefined }
+  return { caller, grants, authorized: newAuthorizedScope(scope), visible: undefined }
 }
 
 function authorizeWithoutScope(
   rule: Exclude<AccessRule, { kind: 'scoped' }>,
   caller: Caller,
   grants: Grants,
-): Access {
-  if (rule.kind === 'open') return { caller, grants, allowed: undefined, visible: undefined }
-  const scopes = rule.capabilities === 0n ? [] : grants.holding(rule.capabilities)
-  return { caller, grants, allowed: undefined, visible: proveVisible(scopes) }
+): Authorization {
+  if (rule.kind === 'open') return { caller, grants, authorized: undefined, visible: undefined }
+  const scopes = rule.capabilities === 0n ? [] : grants.scopesHolding(rule.capabilities)
+  return { caller, grants, authorized: undefined, visible: newVisibleScopes(scopes) }
 }
 
 /** Returns the uid that a call is authorized at, if its request has a well-formed one. */
-export function scopeAsked(rule: AccessRule, request: Message): Uid | undefined {
+export function requestedScope(rule: AccessRule, request: Message): Uid | undefined {
   return rule.kind === 'scoped' ? parseUid(textAt(request, rule.path)) : undefined
 }
 

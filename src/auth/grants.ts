@@ -4,18 +4,18 @@ import { type Grants, isNarrowed } from '../core/allowed.ts'
 import type { Caller } from '../core/call.ts'
 import {
   type CapabilitySet,
+  capabilitySetOf,
   everyCapability,
   includesAll,
   intersect,
   noCapabilities,
-  setOf,
   union,
 } from '../core/capabilities.ts'
 import { managedRoleByUid } from '../core/managed-roles.ts'
 import { isWithin, pathOf, rootOf } from '../core/uid.ts'
-import { actsAsPerson, bindingCounts, type Voucher } from '../core/vouching.ts'
+import { hasUserAuthority, isBindingEffective, type Voucher } from '../core/vouching.ts'
 import type { Tx } from '../storage/db.ts'
-import { sessionCounts, type VoucherColumns, voucherIn } from '../storage/live-sessions.ts'
+import { readVoucher, type VoucherColumns, validSessionSql } from '../storage/live-sessions.ts'
 import { runInTransaction, runText, sqlText } from '../storage/sql-text.ts'
 import type { Store } from '../storage/store.ts'
 
@@ -24,13 +24,13 @@ import type { Store } from '../storage/store.ts'
  * no more, on any node. On SQLite the answer is remembered for as long as nothing has been written that could change it.
  */
 
-const IDENTITIES_REMEMBERED_MAX = 10_000
+const CACHED_IDENTITIES_MAX = 10_000
 
-type Holdings = Grants['holdings']
+type CapabilitiesByScope = Grants['capabilitiesByScope']
 
-type Fact = HeldRole | CallerFact
+type GrantRow = RoleRow | CallerRow
 
-interface HeldRole {
+interface RoleRow {
   /** uid of the group; '' for the platform. */
   readonly scope: string
   readonly role_uid: string
@@ -39,7 +39,7 @@ interface HeldRole {
 }
 
 /** Says that the identity exists, and its session. */
-interface CallerFact extends Nullable<VoucherColumns> {
+interface CallerRow extends Nullable<VoucherColumns> {
   readonly scope: null
   readonly registered_through: string
   /** Of callers with a session. */
@@ -48,10 +48,10 @@ interface CallerFact extends Nullable<VoucherColumns> {
 
 type Nullable<T> = { readonly [K in keyof T]: T[K] | null }
 
-type Reading = Pick<Store, 'db' | 'clock'>
+type GrantsStore = Pick<Store, 'db' | 'clock'>
 
 /** An organization that is suspended is closed to its members: what is bound in it grants nothing. */
-const isOpen = (root: string) =>
+const organizationIsActive = (root: string) =>
   `coalesce((select o.status from groups o where o.root = ${root} and o.uid = ${root}), 0) <> ${OrgStatus.SUSPENDED}`
 
 /**
@@ -59,11 +59,11 @@ const isOpen = (root: string) =>
  * is there and has not expired too (R12, R16). The roles that a session's groups have (R22) are those of whoever signed in, not of
  * an identity that they have assumed.
  */
-function factsAbout(
-  { db, clock }: Reading,
+function readGrantRows(
+  { db, clock }: GrantsStore,
   { identity, session }: Caller,
   tx?: Tx,
-): Promise<Fact[]> | Fact[] {
+): Promise<GrantRow[]> | GrantRow[] {
   const sql = sqlText(db.engine)
   const role = (uid: string) => `left join roles r on r.root = substr(${uid}, 1, 40) and r.uid = ${uid}`
   const noRole = 'null as scope, null as role_uid, null as capabilities, null as accepted_through'
@@ -74,11 +74,11 @@ function factsAbout(
       from identities i where`
       : `select ${noRole}, i.registered_through, s.expires_ms, s.vouched_by, s.provider_uid, s.vouched_email
       from identities i join sessions s on s.id = ${sql.bind(session)}
-        and s.expires_ms > ${sql.bind(clock())} and ${sessionCounts('s')} where`
+        and s.expires_ms > ${sql.bind(clock())} and ${validSessionSql('s')} where`
   const held = `i.root = ${sql.bind(rootOf(identity))} and i.uid = ${sql.bind(identity)}
     union all select b.parent, b.role_uid, r.capabilities, b.accepted_through, ${noCaller}
       from role_bindings b ${role('b.role_uid')}
-      where b.identity_uid = ${sql.bind(identity)} and ${isOpen('b.root')}
+      where b.identity_uid = ${sql.bind(identity)} and ${organizationIsActive('b.root')}
     union all select '', role_uid, null, '', ${noCaller} from platform_bindings where identity_uid = ${sql.bind(identity)}`
   const mapped =
     session === undefined
@@ -89,7 +89,7 @@ function factsAbout(
         join external_group_role_mappings m on m.root = substr(s.provider_uid, 1, 40)
           and m.parent = s.provider_uid and m.external_group_id = g.external_group_id
         ${role('m.role_uid')}
-      where s.id = ${sql.bind(session)} and s.identity_uid = ${sql.bind(identity)} and ${isOpen('m.root')}`
+      where s.id = ${sql.bind(session)} and s.identity_uid = ${sql.bind(identity)} and ${organizationIsActive('m.root')}`
   const text = `${exists} ${held} ${mapped}`
   return tx === undefined ? runText(db, text, sql) : runInTransaction(tx, text, sql)
 }
@@ -97,24 +97,24 @@ function factsAbout(
 /** Reads what a caller may do; undefined when its identity does not exist (any more), or its session has ended. */
 export type ReadGrants = (caller: Caller) => Promise<Grants | undefined> | Grants | undefined
 
-interface Remembered {
+interface CachedGrants {
   readonly version: number
   readonly grants: Grants
   /** When the session ends by itself. */
-  readonly untilMs: number
+  readonly expiresAtMs: number
 }
 
-export function grantsReader(store: Reading): ReadGrants {
+export function createGrantsReader(store: GrantsStore): ReadGrants {
   const { db, clock } = store
-  const remembered = new LRUCache<string, Remembered>({ max: IDENTITIES_REMEMBERED_MAX })
+  const cache = new LRUCache<string, CachedGrants>({ max: CACHED_IDENTITIES_MAX })
 
   const read = async (caller: Caller, key: string, version: number | undefined) => {
-    const facts: readonly Fact[] = await factsAbout(store, caller)
-    const found = callerIn(facts, caller)
+    const facts: readonly GrantRow[] = await readGrantRows(store, caller)
+    const found = findCaller(facts, caller)
     if (found === undefined) return undefined
-    const grants = grantsOf(holdingsOf(facts, found.voucher), found)
-    const { untilMs } = found
-    if (version !== undefined) remembered.set(key, { version, grants, untilMs })
+    const grants = grantsOf(sumCapabilities(facts, found.voucher), found)
+    const { expiresAtMs: untilMs } = found
+    if (version !== undefined) cache.set(key, { version, grants, expiresAtMs: untilMs })
     return grants
   }
 
@@ -123,41 +123,41 @@ export function grantsReader(store: Reading): ReadGrants {
     // Read before the query: what is written meanwhile makes the next request ask again.
     const version = db.version('access')
     const key = session === undefined ? identity : `${identity} ${session}`
-    const known = version === undefined ? undefined : remembered.get(key)
+    const known = version === undefined ? undefined : cache.get(key)
     if (
       known !== undefined &&
       known.version === version &&
-      (session === undefined || known.untilMs > clock())
+      (session === undefined || known.expiresAtMs > clock())
     ) {
-      return ofToken(known.grants, caller)
+      return narrowToToken(known.grants, caller)
     }
-    return read(caller, key, version).then((grants) => grants && ofToken(grants, caller))
+    return read(caller, key, version).then((grants) => grants && narrowToToken(grants, caller))
   }
 }
 
 /** What a caller may do as a transaction sees it, which includes its own changes. Nothing is remembered. */
-export function grantsIn(store: Reading): Store['grantsIn'] {
+export function grantsIn(store: GrantsStore): Store['grantsIn'] {
   return async (tx, caller) => {
-    const facts = await factsAbout(store, caller, tx)
-    const found = callerIn(facts, caller)
-    return found && ofToken(grantsOf(holdingsOf(facts, found.voucher), found), caller)
+    const facts = await readGrantRows(store, caller, tx)
+    const found = findCaller(facts, caller)
+    return found && narrowToToken(grantsOf(sumCapabilities(facts, found.voucher), found), caller)
   }
 }
 
-interface FoundCaller extends Pick<Grants, 'voucher' | 'actsAsPerson'> {
+interface FoundCaller extends Pick<Grants, 'voucher' | 'hasUserAuthority'> {
   /** When the session expires. */
-  readonly untilMs: number
+  readonly expiresAtMs: number
 }
 
 /** Undefined when the identity does not exist, its session has ended, or it is not on record who vouched. */
-function callerIn(facts: readonly Fact[], { session }: Caller): FoundCaller | undefined {
-  const fact = facts.find((one) => one.scope === null)
+function findCaller(rows: readonly GrantRow[], { session }: Caller): FoundCaller | undefined {
+  const fact = rows.find((one) => one.scope === null)
   if (fact === undefined) return undefined
   const { vouched_by, provider_uid, vouched_email, expires_ms, registered_through } = fact
   const voucher: Voucher | undefined =
     session === undefined
       ? { kind: 'direct' }
-      : voucherIn({
+      : readVoucher({
           vouched_by: vouched_by ?? '',
           provider_uid: provider_uid ?? '',
           vouched_email: vouched_email ?? '',
@@ -165,27 +165,27 @@ function callerIn(facts: readonly Fact[], { session }: Caller): FoundCaller | un
   return (
     voucher && {
       voucher,
-      actsAsPerson: actsAsPerson(voucher, registered_through),
-      untilMs: Number(expires_ms ?? Number.POSITIVE_INFINITY),
+      hasUserAuthority: hasUserAuthority(voucher, registered_through),
+      expiresAtMs: Number(expires_ms ?? Number.POSITIVE_INFINITY),
     }
   )
 }
 
-function holdingsOf(facts: readonly Fact[], voucher: Voucher): Holdings {
-  const holdings = new Map<string, CapabilitySet>()
-  for (const fact of facts) {
+function sumCapabilities(rows: readonly GrantRow[], voucher: Voucher): CapabilitiesByScope {
+  const byScope = new Map<string, CapabilitySet>()
+  for (const fact of rows) {
     if (fact.scope === null) continue
     const { scope, role_uid, capabilities, accepted_through: acceptedThrough } = fact
-    if (!bindingCounts(voucher, { scope, acceptedThrough })) continue
-    holdings.set(
+    if (!isBindingEffective(voucher, { scope, acceptedThrough })) continue
+    byScope.set(
       scope,
-      union(holdings.get(scope) ?? noCapabilities, capabilitiesOf(scope, role_uid, capabilities)),
+      union(byScope.get(scope) ?? noCapabilities, capabilitiesOf(scope, role_uid, capabilities)),
     )
   }
-  return holdings
+  return byScope
 }
 
-function ofToken(grants: Grants, caller: Caller): Grants {
+function narrowToToken(grants: Grants, caller: Caller): Grants {
   return isNarrowed(caller) ? narrow(grants, caller) : grants
 }
 
@@ -194,30 +194,30 @@ function capabilitiesOf(scope: string, roleUid: string, stored: string | null): 
   if (scope === '') return everyCapability
   const managed = managedRoleByUid.get(roleUid)
   if (managed !== undefined) return managed.capabilities
-  return stored === null ? noCapabilities : setOf(JSON.parse(stored) as number[])
+  return stored === null ? noCapabilities : capabilitySetOf(JSON.parse(stored) as number[])
 }
 
 /** Pure: the questions that can be asked of holdings. */
 function grantsOf(
-  holdings: Holdings,
-  { voucher, actsAsPerson }: Pick<Grants, 'voucher' | 'actsAsPerson'>,
+  capabilitiesByScope: CapabilitiesByScope,
+  { voucher, hasUserAuthority: actsAsPerson }: Pick<Grants, 'voucher' | 'hasUserAuthority'>,
 ): Grants {
   const at = (uid: string): CapabilitySet => {
-    let held = holdings.get('') ?? noCapabilities
+    let held = capabilitiesByScope.get('') ?? noCapabilities
     if (uid === '') return held
     for (const group of pathOf(uid)) {
-      const here = holdings.get(group)
+      const here = capabilitiesByScope.get(group)
       if (here !== undefined) held = union(held, here)
     }
     return held
   }
   return {
     voucher,
-    actsAsPerson,
-    holdings,
+    hasUserAuthority: actsAsPerson,
+    capabilitiesByScope,
     at,
-    holding(capabilities) {
-      const scopes = [...holdings.keys()].filter((group) => includesAll(at(group), capabilities))
+    scopesHolding(capabilities) {
+      const scopes = [...capabilitiesByScope.keys()].filter((group) => includesAll(at(group), capabilities))
       return scopes.filter((scope) => !scopes.some((other) => other !== scope && isWithin(scope, other)))
     },
   }
@@ -229,8 +229,8 @@ function grantsOf(
  */
 function narrow(grants: Grants, caller: Caller): Grants {
   const { scopes, capabilities } = caller
-  const { at, holdings } = grants
-  const within: Holdings =
+  const { at, capabilitiesByScope: holdings } = grants
+  const within: CapabilitiesByScope =
     scopes === undefined ? holdings : new Map(scopes.map((scope) => [scope, at(scope)] as const))
   if (capabilities === undefined) return grantsOf(within, grants)
   return grantsOf(

@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto'
-import { FewAtOnce } from '../blobs/few-at-once.ts'
+import { TaskGroup } from '../blobs/few-at-once.ts'
 import { type BlobStore, MissingBytes } from '../blobs/store.ts'
 import { limits } from '../core/limits.ts'
 import type { MasterKey } from '../core/sealed.ts'
 import { MASTER_KEY_CHECK, SetupError } from '../installation.ts'
-import { type TakenWork, takeWork } from '../oci/run-rows.ts'
-import { tablesOf } from '../storage/catalog.ts'
+import { acquireJob, type JobLease } from '../oci/run-rows.ts'
+import { readTables } from '../storage/catalog.ts'
 import type { Db } from '../storage/db.ts'
-import { migrationsOf, unknownMigrations } from '../storage/migrate.ts'
+import { readAppliedMigrations, unknownMigrations } from '../storage/migrate.ts'
 import { readSetting } from '../storage/settings.ts'
 import { openSnapshot, type Snapshot } from '../storage/snapshot.ts'
 import { readUnfinishedRestore } from '../storage/unfinished-restore.ts'
 import type { Destination } from './destination.ts'
-import { FORMAT, type Manifest, type StoredTable } from './manifest.ts'
-import { newBackupId, openOwnRepository, type Repository } from './repository.ts'
+import { BACKUP_FORMAT, type BackupManifest, type StoredTable } from './manifest.ts'
+import { type BackupRepository, newBackupId, openOrCreateBackupRepository } from './repository.ts'
 import { packRows } from './rows.ts'
 import { sealKey } from './sealed-key.ts'
 
@@ -38,72 +38,76 @@ export interface BackupOptions {
 
 export type BackupProgress =
   | { readonly step: 'tables'; readonly table: string }
-  | { readonly step: 'blobs'; readonly bytes: number; readonly bytesInAll: number }
+  | { readonly step: 'blobs'; readonly bytes: number; readonly totalBytes: number }
 
-export async function backUp(options: BackupOptions): Promise<Manifest> {
+export async function backUp(options: BackupOptions): Promise<BackupManifest> {
   const { db, destination } = options
-  const check = await requireComplete(db)
-  const run = async (work: TakenWork) => {
-    const repository = await openOwnRepository(destination, installationOf(check))
+  const check = await requireBackupPossible(db)
+  const run = async (work: JobLease) => {
+    const repository = await openOrCreateBackupRepository(destination, installationFingerprint(check))
     await repository.removeUnfinished()
     for (const backup of await repository.list())
       if (backup.manifest === undefined) await repository.remove(backup)
     const signal = AbortSignal.any([options.signal, work.signal])
-    return await write({ ...options, signal }, repository, check)
+    return await writeBackup({ ...options, signal }, repository, check)
   }
-  return asOnlyBackup(options, run, { isBackup: true })
+  return withBackupLease(options, run, { isBackup: true })
 }
 
 /** The proof of the master key. Throws a SetupError for a database that cannot be backed up. */
-export async function requireComplete(db: Db): Promise<string> {
+export async function requireBackupPossible(db: Db): Promise<string> {
   const unfinished = await readUnfinishedRestore(db)
   if (unfinished !== undefined)
     throw new SetupError(
       'a restore into this installation is not finished: finish it with berth admin restore first',
     )
-  const migrations = await migrationsOf(db)
+  const migrations = await readAppliedMigrations(db)
   if (migrations.length === 0) throw new SetupError('the database is empty: there is nothing to back up')
   const [unknown] = unknownMigrations(migrations)
   if (unknown !== undefined)
     throw new SetupError(
       `the database is from a newer version of Berth (${unknown}): use that version to back it up`,
     )
-  if (!migrations.includes(FIRST_WITH_IMAGES))
+  if (!migrations.includes(FIRST_REGISTRY_MIGRATION))
     throw new SetupError('the database is from a version without a registry: run berth migrate first')
   const check = await readSetting(db.kysely, MASTER_KEY_CHECK)
   if (check === undefined) throw new SetupError('the database has no master key yet: start berth serve once')
   return check
 }
 
-const FIRST_WITH_IMAGES = '0007-registry'
+const FIRST_REGISTRY_MIGRATION = '0007-registry'
 
 /** Runs `work` while no other backup of the installation runs, and no blob is removed. `isBackup`: its success is the time of the last backup. */
-export async function asOnlyBackup<T>(
+export async function withBackupLease<T>(
   { db, clock, onError }: Pick<BackupOptions, 'db' | 'clock' | 'onError'>,
-  work: (taken: TakenWork) => Promise<T>,
+  work: (taken: JobLease) => Promise<T>,
   { isBackup = false }: { readonly isBackup?: boolean } = {},
 ): Promise<T> {
-  const taken = await takeWork({ db, clock, onError }, 'backup')
+  const taken = await acquireJob({ db, clock, onError }, 'backup')
   if (taken === undefined)
     throw new SetupError(
       `another backup of this installation is running, or ended without notice less than ${limits.registryRunLeaseMs / 1000} seconds ago: try again later`,
     )
   try {
     const result = await work(taken)
-    await taken.giveBack(isBackup ? { succeeded_ms: clock() } : {})
+    await taken.release(isBackup ? { succeeded_ms: clock() } : {})
     return result
   } catch (error) {
-    await taken.giveBack()
+    await taken.release()
     throw error
   }
 }
 
 /** Names an installation without a secret: what backups of the same one have in common. */
-function installationOf(masterKeyCheck: string): string {
+function installationFingerprint(masterKeyCheck: string): string {
   return createHash('sha256').update(masterKeyCheck).digest('hex').slice(0, 16)
 }
 
-async function write(options: BackupOptions, repository: Repository, check: string): Promise<Manifest> {
+async function writeBackup(
+  options: BackupOptions,
+  repository: BackupRepository,
+  check: string,
+): Promise<BackupManifest> {
   const { db, clock, key, version } = options
   if (db.source === undefined) throw new SetupError('this database cannot be backed up: it is in memory')
   const [id, snapshotMs] = [newBackupId(clock()), clock()]
@@ -112,8 +116,8 @@ async function write(options: BackupOptions, repository: Repository, check: stri
     snapshot.close(),
   )
   const { blobs, damaged } = await writeBlobs(options, repository, wanted)
-  const manifest: Manifest = {
-    format: FORMAT,
+  const manifest: BackupManifest = {
+    format: BACKUP_FORMAT,
     id,
     version,
     engine: db.engine,
@@ -132,21 +136,21 @@ async function write(options: BackupOptions, repository: Repository, check: stri
 }
 
 /** Uploads that are in progress have no bytes in a backup: their clients start anew. */
-const withoutRows = new Set(['uploads'])
+const tablesWithoutRows = new Set(['uploads'])
 
 async function writeTables(
   { signal, onProgress }: BackupOptions,
-  repository: Repository,
+  repository: BackupRepository,
   id: string,
   snapshot: Snapshot,
-): Promise<Pick<Manifest, 'tables' | 'migrations'> & { readonly wanted: readonly WantedBlob[] }> {
+): Promise<Pick<BackupManifest, 'tables' | 'migrations'> & { readonly wanted: readonly WantedBlob[] }> {
   const tables: StoredTable[] = []
-  for (const table of await tablesOf(snapshot)) {
+  for (const table of await readTables(snapshot)) {
     const { name, columns } = table
     onProgress({ step: 'tables', table: name })
     let rows = 0
     async function* counted() {
-      if (withoutRows.has(name)) return
+      if (tablesWithoutRows.has(name)) return
       const text = `select ${columns.map((column) => `"${column.name}"`).join(', ')} from "${name}"`
       for await (const batch of snapshot.batches(text)) {
         signal.throwIfAborted()
@@ -173,41 +177,41 @@ interface WantedBlob {
 
 async function writeBlobs(
   options: BackupOptions,
-  repository: Repository,
+  repository: BackupRepository,
   wanted: readonly WantedBlob[],
-): Promise<Pick<Manifest, 'blobs' | 'damaged'>> {
+): Promise<Pick<BackupManifest, 'blobs' | 'damaged'>> {
   const { signal, onProgress } = options
   const stored = await repository.blobs()
   const missing = wanted.filter(({ digest, size }) => stored.get(digest) !== Number(size))
-  const bytesInAll = sumOf(missing)
+  const totalBytes = totalSize(missing)
   const damaged = new Set<string>()
   let bytes = 0
-  const copying = new FewAtOnce(limits.backupBlobsAtOnce)
+  const copying = new TaskGroup(limits.backupBlobConcurrency)
   try {
     for (const blob of missing) {
       signal.throwIfAborted()
-      await copying.begin(async (calledOff) => {
+      await copying.start(async (calledOff) => {
         const read = (some: number) => {
           signal.throwIfAborted()
           calledOff.throwIfAborted()
           bytes += some
-          onProgress({ step: 'blobs', bytes, bytesInAll })
+          onProgress({ step: 'blobs', bytes, totalBytes })
         }
         if (!(await copyBlob(options, repository, blob, read))) damaged.add(blob.digest)
       })
     }
-    await copying.end()
+    await copying.wait()
   } catch (error) {
-    await copying.callOff()
+    await copying.cancel()
     throw error
   }
   const added = missing.filter(({ digest }) => !damaged.has(digest))
-  const whole = wanted.filter(({ digest }) => !damaged.has(digest))
+  const intact = wanted.filter(({ digest }) => !damaged.has(digest))
   return {
     blobs: {
-      count: whole.length,
-      bytes: sumOf(whole),
-      added: { count: added.length, bytes: sumOf(added) },
+      count: intact.length,
+      bytes: totalSize(intact),
+      added: { count: added.length, bytes: totalSize(added) },
     },
     damaged: [...damaged].sort(),
   }
@@ -216,7 +220,7 @@ async function writeBlobs(
 /** False for a blob that is missing or damaged in the installation. */
 async function copyBlob(
   { db, blobs }: BackupOptions,
-  repository: Repository,
+  repository: BackupRepository,
   { digest, size, location }: WantedBlob,
   onRead: (bytes: number) => void,
 ): Promise<boolean> {
@@ -248,6 +252,6 @@ async function copyBlob(
   })
 }
 
-function sumOf(blobs: readonly Pick<WantedBlob, 'size'>[]): number {
+function totalSize(blobs: readonly Pick<WantedBlob, 'size'>[]): number {
   return blobs.reduce((sum, { size }) => sum + Number(size), 0)
 }

@@ -1,8 +1,8 @@
-import { FewAtOnce } from '../blobs/few-at-once.ts'
+import { TaskGroup } from '../blobs/few-at-once.ts'
 import { limits } from '../core/limits.ts'
 import { SetupError } from '../installation.ts'
-import type { Manifest, StoredTable } from './manifest.ts'
-import { DamagedFile, isBackupId, type Repository, type StoredBackup } from './repository.ts'
+import type { BackupManifest, StoredTable } from './manifest.ts'
+import { type BackupRepository, DamagedFile, isBackupId, type StoredBackup } from './repository.ts'
 import { type Row, unpackRows } from './rows.ts'
 
 /** What a backup contains, as it is read for a check, a restore, or the removal of others. */
@@ -19,7 +19,10 @@ export interface BackedUpBlob {
 }
 
 /** A complete backup by its id, or the latest one. */
-export async function chooseBackup(repository: Repository, id: string | undefined): Promise<Manifest> {
+export async function chooseBackup(
+  repository: BackupRepository,
+  id: string | undefined,
+): Promise<BackupManifest> {
   if (id !== undefined && !isBackupId(id))
     throw new SetupError(`${JSON.stringify(id)} is not the id of a backup`)
   const backups = await repository.list()
@@ -35,7 +38,7 @@ export async function chooseBackup(repository: Repository, id: string | undefine
 }
 
 /** Rows of a table. Fails with DamagedFile where there are more or fewer than there were. */
-export async function* rowsOf(repository: Repository, table: StoredTable): AsyncGenerator<Row> {
+export async function* readBackupRows(repository: BackupRepository, table: StoredTable): AsyncGenerator<Row> {
   let rows = 0
   try {
     for await (const row of unpackRows(repository.read(table), table.columns)) {
@@ -52,28 +55,28 @@ export async function* rowsOf(repository: Repository, table: StoredTable): Async
 }
 
 /** All blobs that a backup refers to, those that were damaged left out. */
-export async function blobsOf(
-  repository: Repository,
-  { tables, damaged }: Manifest,
+export async function listBackedUpBlobs(
+  repository: BackupRepository,
+  { tables, damaged }: BackupManifest,
 ): Promise<BackedUpBlob[]> {
   const table = tables.find(({ name }) => name === 'blobs')
   if (table === undefined) return []
   const [digestAt, sizeAt] = ['digest', 'size'].map((name) =>
     table.columns.findIndex((one) => one.name === name),
   )
-  const left = new Set(damaged)
+  const excluded = new Set(damaged)
   const blobs: BackedUpBlob[] = []
-  for await (const row of rowsOf(repository, table)) {
+  for await (const row of readBackupRows(repository, table)) {
     const digest = String(row[digestAt ?? -1])
-    if (!left.has(digest)) blobs.push({ digest, size: Number(row[sizeAt ?? -1]) })
+    if (!excluded.has(digest)) blobs.push({ digest, size: Number(row[sizeAt ?? -1]) })
   }
   return blobs
 }
 
 /** Reads the files of all tables, and compares them with their checksums. Throws DamagedFile for the first that is damaged. */
 export async function verifyTables(
-  repository: Repository,
-  { tables }: Manifest,
+  repository: BackupRepository,
+  { tables }: BackupManifest,
   { signal, onProgress }: ReadOptions,
 ): Promise<void> {
   const bytesInAll = tables.reduce((sum, table) => sum + table.bytes, 0)
@@ -88,8 +91,8 @@ export async function verifyTables(
 }
 
 /** Reads all blobs of a backup, and returns what is wrong with those that are missing or damaged. */
-export async function damagedBlobs(
-  repository: Repository,
+export async function findDamagedBlobs(
+  repository: BackupRepository,
   blobs: readonly BackedUpBlob[],
   { signal, onProgress }: ReadOptions,
 ): Promise<DamagedFile[]> {
@@ -116,21 +119,21 @@ export async function damagedBlobs(
 
 /** Does work on some blobs at a time; the first failure ends it. */
 export async function forEachBlob<T>(blobs: readonly T[], work: (blob: T) => Promise<void>): Promise<void> {
-  const working = new FewAtOnce(limits.backupBlobsAtOnce)
+  const working = new TaskGroup(limits.backupBlobConcurrency)
   try {
-    for (const blob of blobs) await working.begin(() => work(blob))
-    await working.end()
+    for (const blob of blobs) await working.start(() => work(blob))
+    await working.wait()
   } catch (error) {
-    await working.callOff()
+    await working.cancel()
     throw error
   }
 }
 
 /** Removes all complete backups but the newest `keep`, what is not complete, and the blobs that no backup refers to any more. */
 export async function prune(
-  repository: Repository,
+  repository: BackupRepository,
   { keep, dryRun, signal }: { readonly keep: number; readonly dryRun: boolean; readonly signal: AbortSignal },
-): Promise<Pruned> {
+): Promise<PruneReport> {
   const all = await repository.list()
   const complete = all.filter(({ manifest }) => manifest !== undefined)
   const kept = new Set(complete.slice(-keep))
@@ -139,7 +142,7 @@ export async function prune(
   const needed = new Set<string>()
   for (const { manifest } of kept)
     if (manifest !== undefined)
-      for (const { digest } of await blobsOf(repository, manifest)) needed.add(digest)
+      for (const { digest } of await listBackedUpBlobs(repository, manifest)) needed.add(digest)
   const blobs = [...(await repository.blobs())].filter(([digest]) => !needed.has(digest))
   const bytes = blobs.reduce((sum, [, size]) => sum + size, 0)
   if (!dryRun) {
@@ -156,7 +159,7 @@ export async function prune(
   return { kept: kept.size, removed: removed.map(({ id }) => id), blobs: { count: blobs.length, bytes } }
 }
 
-export interface Pruned {
+export interface PruneReport {
   readonly kept: number
   /** Ids. */
   readonly removed: readonly string[]

@@ -45,7 +45,7 @@ export async function openDestination(
     const directory = resolve(text)
     requireOutside(directory, config.dataDir)
     if (mustExist && !existsSync(directory)) throw new SetupError(`the directory ${directory} does not exist`)
-    requireOwn(directory)
+    requireBackupDirectory(directory)
     return { name: directory, files: fileBlobs(directory) }
   }
   const settings = {
@@ -59,7 +59,7 @@ export async function openDestination(
   if (
     blobs?.bucket === bucket.bucket &&
     blobs.endpoint === s3.endpoint &&
-    overlap(blobs.prefix, bucket.prefix)
+    prefixesOverlap(blobs.prefix, bucket.prefix)
   )
     throw new SetupError(
       `${text} overlaps with the bucket of the images (BERTH_BLOBS_S3_BUCKET, BERTH_BLOBS_S3_PREFIX): store backups in another bucket, or under a prefix that is not part of the other`,
@@ -72,19 +72,19 @@ export async function openDestination(
   }
 }
 
-function overlap(one: string, other: string): boolean {
+function prefixesOverlap(one: string, other: string): boolean {
   return one.startsWith(other) || other.startsWith(one)
 }
 
 function requireOutside(directory: string, dataDir: string): void {
   const [at, data] = [realPath(directory), realPath(dataDir)]
-  if (isBelow(at, data) || isBelow(data, at))
+  if (isInside(at, data) || isInside(data, at))
     throw new SetupError(
       `${directory} and the data directory ${dataDir} overlap: store backups in a directory of their own, best on another disk`,
     )
 }
 
-function isBelow(path: string, directory: string): boolean {
+function isInside(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep)
 }
 
@@ -95,11 +95,11 @@ function realPath(path: string): string {
 }
 
 /** First names of what a backup directory contains. */
-const own = new Set(['backups', 'sha256', 'sha512', 'uploads', 'lost+found'])
+const backupEntries = new Set(['backups', 'sha256', 'sha512', 'uploads', 'lost+found'])
 
-function requireOwn(directory: string): void {
+function requireBackupDirectory(directory: string): void {
   if (!existsSync(directory)) return
-  const foreign = readdirSync(directory).filter((name) => !own.has(name))
+  const foreign = readdirSync(directory).filter((name) => !backupEntries.has(name))
   if (foreign.length > 0)
     throw new SetupError(
       `${directory} contains ${foreign.slice(0, 3).join(', ')}, which no backup created: use an empty directory`,

@@ -7,7 +7,7 @@ import type { SealedKey } from './sealed-key.ts'
 /** The manifest of a backup: what it consists of, written after everything else. A backup without one is not complete. */
 
 /** Raised when an older version could not restore what this one writes. */
-export const FORMAT = 1
+export const BACKUP_FORMAT = 1
 
 export interface StoredFile {
   /** In the repository. */
@@ -21,8 +21,8 @@ export interface StoredTable extends Table, StoredFile {
   readonly rows: number
 }
 
-export interface Manifest {
-  readonly format: typeof FORMAT
+export interface BackupManifest {
+  readonly format: typeof BACKUP_FORMAT
   readonly id: string
   /** Of the program that wrote it. */
   readonly version: string
@@ -38,39 +38,39 @@ export interface Manifest {
   readonly masterKey?: SealedKey
   readonly tables: readonly StoredTable[]
   /** Bytes of images. `added`: those that no earlier backup had stored. */
-  readonly blobs: { readonly count: number; readonly bytes: number; readonly added: Added }
+  readonly blobs: { readonly count: number; readonly bytes: number; readonly added: AddedBlobs }
   /** Digests of blobs that were missing or damaged in the installation. */
   readonly damaged: readonly string[]
 }
 
-export interface Added {
+export interface AddedBlobs {
   readonly count: number
   readonly bytes: number
 }
 
 /** With its own checksum. */
-export function writeManifest(manifest: Manifest): Uint8Array {
-  return Buffer.from(`${JSON.stringify({ manifest, sha256: sumOf(manifest) })}\n`)
+export function serializeBackupManifest(manifest: BackupManifest): Uint8Array {
+  return Buffer.from(`${JSON.stringify({ manifest, sha256: checksumOf(manifest) })}\n`)
 }
 
 /** Throws a SetupError that names the file. */
-export function readManifest(bytes: Uint8Array, file: string): Manifest {
-  let read: { readonly manifest?: Manifest; readonly sha256?: unknown }
+export function parseBackupManifest(bytes: Uint8Array, file: string): BackupManifest {
+  let read: { readonly manifest?: BackupManifest; readonly sha256?: unknown }
   try {
     read = JSON.parse(Buffer.from(bytes).toString())
   } catch {
     throw new SetupError(`${file} is damaged: it is not JSON`)
   }
   const { manifest, sha256 } = read
-  if (manifest !== undefined && Number(manifest.format) > FORMAT)
+  if (manifest !== undefined && Number(manifest.format) > BACKUP_FORMAT)
     throw new SetupError(
-      `${file} has format ${manifest.format}, and this version of Berth reads format ${FORMAT}: use Berth ${manifest.version} or newer`,
+      `${file} has format ${manifest.format}, and this version of Berth reads format ${BACKUP_FORMAT}: use Berth ${manifest.version} or newer`,
     )
-  if (manifest?.format !== FORMAT || sha256 !== sumOf(manifest))
+  if (manifest?.format !== BACKUP_FORMAT || sha256 !== checksumOf(manifest))
     throw new SetupError(`${file} is damaged: its checksum is not that of its content`)
   return manifest
 }
 
-function sumOf(manifest: Manifest): string {
+function checksumOf(manifest: BackupManifest): string {
   return createHash('sha256').update(JSON.stringify(manifest)).digest('hex')
 }

@@ -1,15 +1,21 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { BlobStore, StoredBytes } from '../blobs/store.ts'
+import type { BlobStore, StoredBlob } from '../blobs/store.ts'
 import { MissingBytes } from '../blobs/store.ts'
 import { SetupError } from '../installation.ts'
 import type { Destination } from './destination.ts'
-import { FORMAT, type Manifest, readManifest, type StoredFile, writeManifest } from './manifest.ts'
+import {
+  BACKUP_FORMAT,
+  type BackupManifest,
+  parseBackupManifest,
+  type StoredFile,
+  serializeBackupManifest,
+} from './manifest.ts'
 
 /**
  * A repository of backups of one installation. `backups/<id>/` contains the tables and the manifest of each backup, `sha256/` and
  * `sha512/` the bytes of images by their digest, once for all backups. Files appear whole or not at all.
  */
-export interface Repository {
+export interface BackupRepository {
   readonly name: string
   /** All backups, the oldest first. */
   list(): Promise<StoredBackup[]>
@@ -18,7 +24,7 @@ export interface Repository {
   /** Stores a file of a backup. */
   write(backup: string, name: string, bytes: AsyncIterable<Uint8Array>): Promise<StoredFile>
   /** Makes a backup complete. */
-  complete(manifest: Manifest): Promise<void>
+  complete(manifest: BackupManifest): Promise<void>
   /** Stores a blob; false, and nothing is stored, where the bytes do not have this digest. */
   writeBlob(digest: string, bytes: AsyncIterable<Uint8Array>): Promise<boolean>
   /** The bytes of a file. Fails at their end, with a SetupError that names the file, where its checksum is another one. */
@@ -36,7 +42,7 @@ export interface Repository {
 export interface StoredBackup {
   readonly id: string
   /** Undefined for one that is not complete. */
-  readonly manifest: Manifest | undefined
+  readonly manifest: BackupManifest | undefined
   readonly files: readonly string[]
 }
 
@@ -61,28 +67,35 @@ export function isBackupId(text: string): boolean {
 }
 
 /** Opens a repository to read it. Throws a SetupError where there is none. */
-export async function openRepository(destination: Destination): Promise<Repository> {
+export async function openBackupRepository(destination: Destination): Promise<BackupRepository> {
   const { files, name } = destination
   const marker = await readMarker(destination)
   if (marker === undefined) throw new SetupError(`${name} contains no backups`)
-  return repository(files, name)
+  return createBackupRepository(files, name)
 }
 
 /** Opens the repository of an installation to write to it; an empty destination becomes one. */
-export async function openOwnRepository(destination: Destination, installation: string): Promise<Repository> {
+export async function openOrCreateBackupRepository(
+  destination: Destination,
+  installation: string,
+): Promise<BackupRepository> {
   const { files, name } = destination
   const marker = await readMarker(destination)
   if (marker === undefined) {
-    for await (const { location } of files.blobs())
+    for await (const { location } of files.listBlobs())
       throw new SetupError(
         `${name} contains ${location}, which no backup created: use an empty directory or prefix`,
       )
-    await store(files, MARKER, one(Buffer.from(`${JSON.stringify({ format: FORMAT, installation })}\n`)))
+    await storeFile(
+      files,
+      MARKER,
+      singleChunk(Buffer.from(`${JSON.stringify({ format: BACKUP_FORMAT, installation })}\n`)),
+    )
   } else if (marker.installation !== installation)
     throw new SetupError(
       `${name} contains backups of another installation (${marker.installation}, this is ${installation}): use another directory or prefix`,
     )
-  return repository(files, name)
+  return createBackupRepository(files, name)
 }
 
 async function readMarker({ files, name }: Destination): Promise<Marker | undefined> {
@@ -90,31 +103,31 @@ async function readMarker({ files, name }: Destination): Promise<Marker | undefi
   if (found === undefined) return undefined
   let marker: Partial<Marker>
   try {
-    marker = JSON.parse((await collected(files.read(MARKER, { start: 0, end: found.size }))).toString())
+    marker = JSON.parse((await readWholeFile(files.read(MARKER, { start: 0, end: found.size }))).toString())
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     throw new SetupError(`${MARKER} in ${name} is damaged: it is not JSON`)
   }
   const { format = 0, installation = '' } = marker
-  if (format > FORMAT)
+  if (format > BACKUP_FORMAT)
     throw new SetupError(
-      `the backups in ${name} have format ${format}, and this version of Berth reads format ${FORMAT}: use a newer version`,
+      `the backups in ${name} have format ${format}, and this version of Berth reads format ${BACKUP_FORMAT}: use a newer version`,
     )
   return { format, installation }
 }
 
-function repository(files: BlobStore, name: string): Repository {
+function createBackupRepository(files: BlobStore, name: string): BackupRepository {
   return {
     name,
 
     async list() {
-      const all = (await filesIn(files, BACKUPS)).filter(({ location }) => isBackupId(idOf(location)))
+      const all = (await filesIn(files, BACKUPS)).filter(({ location }) => isBackupId(backupIdOf(location)))
       const backups: StoredBackup[] = []
-      for (const [id, own] of Map.groupBy(all, ({ location }) => idOf(location))) {
+      for (const [id, own] of Map.groupBy(all, ({ location }) => backupIdOf(location))) {
         const file = `${BACKUPS}/${id}/${MANIFEST}`
         const found = own.find(({ location }) => location === file)
-        const bytes = found && (await collected(files.read(file, { start: 0, end: found.size })))
-        const manifest = bytes && readManifest(bytes, file)
+        const bytes = found && (await readWholeFile(files.read(file, { start: 0, end: found.size })))
+        const manifest = bytes && parseBackupManifest(bytes, file)
         backups.push({ id, manifest, files: own.map(({ location }) => location) })
       }
       return backups.sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -123,34 +136,38 @@ function repository(files: BlobStore, name: string): Repository {
     async blobs() {
       const found = new Map<string, number>()
       for (const algorithm of ['sha256', 'sha512'])
-        for await (const { location, size } of files.blobs(algorithm))
+        for await (const { location, size } of files.listBlobs(algorithm))
           found.set(`${algorithm}:${location.slice(location.lastIndexOf('/') + 1)}`, size)
       return found
     },
 
-    write: (backup, file, bytes) => store(files, `${BACKUPS}/${backup}/${file}`, bytes),
+    write: (backup, file, bytes) => storeFile(files, `${BACKUPS}/${backup}/${file}`, bytes),
 
     async complete(manifest) {
-      await store(files, `${BACKUPS}/${manifest.id}/${MANIFEST}`, one(writeManifest(manifest)))
+      await storeFile(
+        files,
+        `${BACKUPS}/${manifest.id}/${MANIFEST}`,
+        singleChunk(serializeBackupManifest(manifest)),
+      )
     },
 
     async writeBlob(digest, bytes) {
-      const { algorithm, location } = placeOf(digest)
+      const { algorithm, location } = parseBlobDigest(digest)
       const { uploaded, hex } = await upload(files, bytes, algorithm)
       const isExpected = digest === `${algorithm}:${hex}`
-      await (isExpected ? files.keep(uploaded, location) : files.discard(uploaded))
+      await (isExpected ? files.commit(uploaded, location) : files.discard(uploaded))
       return isExpected
     },
 
     read: ({ file, bytes, sha256 }) =>
-      verified(files, file, bytes, { algorithm: 'sha256', digest: `sha256:${sha256}` }),
+      readVerified(files, file, bytes, { algorithm: 'sha256', digest: `sha256:${sha256}` }),
 
     readBlob(digest, size) {
-      const { algorithm, location } = placeOf(digest)
-      return verified(files, location, size, { algorithm, digest })
+      const { algorithm, location } = parseBlobDigest(digest)
+      return readVerified(files, location, size, { algorithm, digest })
     },
 
-    removeBlob: (digest) => files.remove(placeOf(digest).location),
+    removeBlob: (digest) => files.remove(parseBlobDigest(digest).location),
 
     async remove({ id, files: all }) {
       const manifest = `${BACKUPS}/${id}/${MANIFEST}`
@@ -160,7 +177,7 @@ function repository(files: BlobStore, name: string): Repository {
     },
 
     async removeUnfinished() {
-      for await (const upload of files.uploads()) await files.discard(upload)
+      for await (const upload of files.listUploads()) await files.discard(upload)
     },
 
     close: () => files.close(),
@@ -177,14 +194,18 @@ async function upload(files: BlobStore, bytes: AsyncIterable<Uint8Array>, algori
       yield Buffer.from(piece)
     }
   }
-  const begun = { id: randomBytes(16).toString('hex'), size: 0, state: '' }
-  const uploaded = await files.append(begun, hashed(), { isLast: true })
+  const newUpload = { id: randomBytes(16).toString('hex'), size: 0, state: '' }
+  const uploaded = await files.append(newUpload, hashed(), { isLast: true })
   return { uploaded, hex: hash.digest('hex') }
 }
 
-async function store(files: BlobStore, file: string, bytes: AsyncIterable<Uint8Array>): Promise<StoredFile> {
+async function storeFile(
+  files: BlobStore,
+  file: string,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<StoredFile> {
   const { uploaded, hex } = await upload(files, bytes, 'sha256')
-  await files.keep(uploaded, file)
+  await files.commit(uploaded, file)
   return { file, bytes: uploaded.size, sha256: hex }
 }
 
@@ -193,7 +214,7 @@ interface Expected {
   readonly digest: string
 }
 
-async function* verified(
+async function* readVerified(
   files: BlobStore,
   location: string,
   size: number,
@@ -209,7 +230,7 @@ async function* verified(
     if (!(error instanceof MissingBytes)) throw error
     throw new DamagedFile(
       location,
-      error.found === 0 ? 'it is missing' : `it ends at ${error.found} of ${size} bytes`,
+      error.foundBytes === 0 ? 'it is missing' : `it ends at ${error.foundBytes} of ${size} bytes`,
     )
   }
   if (`${algorithm}:${hash.digest('hex')}` !== digest)
@@ -228,28 +249,28 @@ export class DamagedFile extends SetupError {
 }
 
 /** By digest: the same bytes have one place, whatever the installation calls them. */
-function placeOf(digest: string): { readonly algorithm: string; readonly location: string } {
+function parseBlobDigest(digest: string): { readonly algorithm: string; readonly location: string } {
   const [, algorithm = '', hex = ''] = /^(sha256|sha512):([0-9a-f]{64,128})$/.exec(digest) ?? []
   if (algorithm === '') throw new SetupError(`${JSON.stringify(digest)} is not a digest`)
   return { algorithm, location: `${algorithm}/${hex.slice(0, 2)}/${hex}` }
 }
 
-function idOf(location: string): string {
+function backupIdOf(location: string): string {
   return location.split('/')[1] ?? ''
 }
 
-async function filesIn(files: BlobStore, folder: string): Promise<StoredBytes[]> {
-  const found: StoredBytes[] = []
-  for await (const file of files.blobs(folder)) found.push(file)
+async function filesIn(files: BlobStore, folder: string): Promise<StoredBlob[]> {
+  const found: StoredBlob[] = []
+  for await (const file of files.listBlobs(folder)) found.push(file)
   return found
 }
 
-async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* singleChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
 /** All bytes of a small file. */
-async function collected(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
+async function readWholeFile(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const all: Uint8Array[] = []
   for await (const piece of pieces) all.push(Buffer.from(piece))
   return Buffer.concat(all)

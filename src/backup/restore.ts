@@ -2,15 +2,21 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import type { BlobStore, StoredBytes } from '../blobs/store.ts'
+import type { BlobStore, StoredBlob } from '../blobs/store.ts'
 import type { Config } from '../config.ts'
 import { limits } from '../core/limits.ts'
 import type { MasterKey } from '../core/sealed.ts'
-import { configuredMasterKey, isMasterKeyOf, keyFile, SetupError, writeNewKey } from '../installation.ts'
-import { type Finding, isWrong } from '../oci/scrub/findings.ts'
+import {
+  configuredMasterKey,
+  isKeyOfDatabase,
+  masterKeyFile,
+  SetupError,
+  writeKeyFile,
+} from '../installation.ts'
+import { type Finding, isFailure } from '../oci/scrub/findings.ts'
 import type { ScrubReport } from '../oci/scrub/run.ts'
 import { scrub } from '../oci/scrub/scrub.ts'
-import { tableNames, tablesOf, UNFINISHED_RESTORE } from '../storage/catalog.ts'
+import { readTableNames, readTables, UNFINISHED_RESTORE } from '../storage/catalog.ts'
 import type { Db } from '../storage/db.ts'
 import { migrate, migrateTo, unknownMigrations } from '../storage/migrate.ts'
 import { insertRows } from '../storage/rows-at-once.ts'
@@ -22,9 +28,9 @@ import {
   unmarkRestore,
 } from '../storage/unfinished-restore.ts'
 import { adoptStore } from '../store-identity.ts'
-import { blobsOf, damagedBlobs, forEachBlob, rowsOf, verifyTables } from './contents.ts'
-import type { Manifest, StoredTable } from './manifest.ts'
-import { DamagedFile, type Repository } from './repository.ts'
+import { findDamagedBlobs, forEachBlob, listBackedUpBlobs, readBackupRows, verifyTables } from './contents.ts'
+import type { BackupManifest, StoredTable } from './manifest.ts'
+import { type BackupRepository, DamagedFile } from './repository.ts'
 import { unsealKey } from './sealed-key.ts'
 
 /**
@@ -37,8 +43,8 @@ export interface RestoreOptions {
   readonly db: Db
   readonly clock: () => number
   readonly blobs: BlobStore
-  readonly repository: Repository
-  readonly manifest: Manifest
+  readonly repository: BackupRepository
+  readonly manifest: BackupManifest
   /** Asked for where the master key has to be decrypted. */
   readonly passphrase: () => Promise<string>
   /** Replaces an installation that exists. */
@@ -56,7 +62,7 @@ export interface RestoreProgress {
   readonly step: 'check' | 'tables' | 'blobs' | 'scrub'
   /** Rows of `tables`, bytes of the others. */
   readonly done: number
-  readonly all: number
+  readonly total: number
 }
 
 export interface RestoreReport {
@@ -79,20 +85,21 @@ export async function restore(options: RestoreOptions): Promise<RestoreReport> {
       `backup ${manifest.id} is from a newer version of Berth (${manifest.version}, ${unknown}): restore it with that version`,
     )
   const earlier = await readUnfinishedRestore(db)
-  const isEmpty = await requireTarget(options, earlier)
-  const key = await masterKeyOf(options)
-  const isContinued = earlier?.backup === manifest.id && earlier.stage === 'blobs'
+  const isEmpty = await requireReplaceableTarget(options, earlier)
+  const key = await resolveMasterKey(options)
+  const isResumed = earlier?.backup === manifest.id && earlier.stage === 'blobs'
   const reading = { signal, onProgress: progressOf(onProgress, 'check') }
-  if (!isContinued) {
+  if (!isResumed) {
     await verifyTables(repository, manifest, reading)
     // What is replaced is gone afterwards: nothing of the backup may be damaged then.
-    if (!isEmpty && earlier === undefined) await requireBlobs(options)
+    if (!isEmpty && earlier === undefined) await requireUndamagedBlobs(options)
     await loadTables(options, key)
   }
   const { copied, damaged } = await copyBlobs(options)
   const migrations = await migrate(db)
   const leftOut = [...manifest.damaged, ...damaged]
-  const report = options.scrub || leftOut.length > 0 ? await scrubbed(options, leftOut.length > 0) : undefined
+  const report =
+    options.scrub || leftOut.length > 0 ? await scrubRestored(options, leftOut.length > 0) : undefined
   await adoptStore(db, options.blobs, { debug() {}, warn() {} })
   await unmarkRestore(db)
   return {
@@ -106,26 +113,26 @@ export async function restore(options: RestoreOptions): Promise<RestoreReport> {
 }
 
 function progressOf(onProgress: RestoreOptions['onProgress'], step: RestoreProgress['step']) {
-  return (done: number, all: number) => onProgress({ step, done, all })
+  return (done: number, all: number) => onProgress({ step, done, total: all })
 }
 
 /** Whether the installation is empty. Throws a SetupError where it may not be replaced. */
-async function requireTarget(
+async function requireReplaceableTarget(
   { config, db, blobs, manifest, replace }: RestoreOptions,
   earlier: UnfinishedRestore | undefined,
 ): Promise<boolean> {
-  const names = await tableNames(db)
-  const known = new Set([...manifest.tables.map(({ name }) => name), ...ofEngines, UNFINISHED_RESTORE])
+  const names = await readTableNames(db)
+  const known = new Set([...manifest.tables.map(({ name }) => name), ...engineTables, UNFINISHED_RESTORE])
   const foreign = names.filter((name) => !known.has(name))
   if (foreign.length > 0)
     throw new SetupError(
       `the database contains ${foreign.slice(0, 3).join(', ')}, which the backup does not: restore into an empty database`,
     )
   if (earlier !== undefined) return false
-  const stored = await firstOf(blobs)
+  const stored = await firstBlob(blobs)
   if (names.length === 0 && stored === undefined) return true
   if (replace) {
-    await requireNoOthers(db)
+    await requireNoOtherConnections(db)
     return false
   }
   const where = config.databaseUrl === undefined ? config.dataDir : 'the database'
@@ -137,15 +144,17 @@ async function requireTarget(
 }
 
 /** How the connections of a restore are named in PostgreSQL. */
-export const RESTORE_NAME = 'berth admin restore'
+export const RESTORE_APPLICATION_NAME = 'berth admin restore'
 
 /** Throws a SetupError while others are connected to a PostgreSQL database that is about to be replaced. */
-async function requireNoOthers(db: Db): Promise<void> {
+async function requireNoOtherConnections(db: Db): Promise<void> {
   if (db.engine === 'sqlite') return
   const { rows } = await sql<{ who: string }>`
     select concat_ws(' ', coalesce(nullif(application_name, ''), 'unnamed'), client_addr, 'pid', pid) as who
     from pg_stat_activity where datname = current_database() and backend_type = 'client backend'
-      and application_name not like ${`${RESTORE_NAME} %`} and pid <> pg_backend_pid()`.execute(db.kysely)
+      and application_name not like ${`${RESTORE_APPLICATION_NAME} %`} and pid <> pg_backend_pid()`.execute(
+    db.kysely,
+  )
   if (rows.length > 0)
     throw new SetupError(
       `${rows.length} other connections use the database (${rows
@@ -156,38 +165,49 @@ async function requireNoOthers(db: Db): Promise<void> {
 }
 
 /** Tables that no backup has. */
-const ofEngines = ['migrations', 'migrations_lock', 'rate_limits']
+const engineTables = ['migrations', 'migrations_lock', 'rate_limits']
 
-async function firstOf(blobs: BlobStore): Promise<StoredBytes | undefined> {
-  for await (const stored of blobs.blobs()) return stored
+async function firstBlob(blobs: BlobStore): Promise<StoredBlob | undefined> {
+  for await (const stored of blobs.listBlobs()) return stored
   return undefined
 }
 
 /** The key of the backup. Throws a SetupError where it is not to be had. */
-async function masterKeyOf({ config, manifest, passphrase, replace }: RestoreOptions): Promise<MasterKey> {
+async function resolveMasterKey({
+  config,
+  manifest,
+  passphrase,
+  replace,
+}: RestoreOptions): Promise<MasterKey> {
   const present = configuredMasterKey(config)
-  if (present !== undefined && isMasterKeyOf(present, manifest.masterKeyCheck)) return present
+  if (present !== undefined && isKeyOfDatabase(present, manifest.masterKeyCheck)) return present
   if (config.masterKey !== undefined)
     throw new SetupError(`BERTH_MASTER_KEY is not the master key of backup ${manifest.id}`)
   if (present !== undefined && !replace)
     throw new SetupError(
-      `${keyFile(config)} is not the master key of backup ${manifest.id}: move it away, or replace the installation with --replace`,
+      `${masterKeyFile(config)} is not the master key of backup ${manifest.id}: move it away, or replace the installation with --replace`,
     )
   if (manifest.masterKey === undefined)
     throw new SetupError(
-      `backup ${manifest.id} does not include the master key: set BERTH_MASTER_KEY, or put the key into ${keyFile(config)}`,
+      `backup ${manifest.id} does not include the master key: set BERTH_MASTER_KEY, or put the key into ${masterKeyFile(config)}`,
     )
   const key = await unsealKey(manifest.masterKey, await passphrase(), manifest.id)
   if (key === undefined) throw new SetupError(`the passphrase is not the one of backup ${manifest.id}`)
-  if (!isMasterKeyOf(key, manifest.masterKeyCheck))
+  if (!isKeyOfDatabase(key, manifest.masterKeyCheck))
     throw new SetupError(`the master key in backup ${manifest.id} is not the key of its database`)
   return key
 }
 
-async function requireBlobs({ repository, manifest, allowDamaged, signal, onProgress }: RestoreOptions) {
+async function requireUndamagedBlobs({
+  repository,
+  manifest,
+  allowDamaged,
+  signal,
+  onProgress,
+}: RestoreOptions) {
   if (allowDamaged) return
-  const blobs = await blobsOf(repository, manifest)
-  const [damaged] = await damagedBlobs(repository, blobs, {
+  const blobs = await listBackedUpBlobs(repository, manifest)
+  const [damaged] = await findDamagedBlobs(repository, blobs, {
     signal,
     onProgress: progressOf(onProgress, 'check'),
   })
@@ -200,7 +220,7 @@ async function loadTables(options: RestoreOptions, key: MasterKey): Promise<void
   storeKey(config, key)
   // Published files are numbered by revisions, which a restored database counts anew.
   rmSync(join(config.dataDir, 'feeds'), { recursive: true, force: true })
-  for (const name of await tableNames(db))
+  for (const name of await readTableNames(db))
     if (name !== UNFINISHED_RESTORE) await sql`drop table ${sql.table(name)}`.execute(db.kysely)
   await migrateTo(db, manifest.migrations.at(-1) ?? '')
   await requireSameTables(db, manifest)
@@ -210,7 +230,7 @@ async function loadTables(options: RestoreOptions, key: MasterKey): Promise<void
     await loadTable(db, repository, table, (rows) => {
       signal.throwIfAborted()
       done += rows
-      onProgress({ step: 'tables', done, all })
+      onProgress({ step: 'tables', done, total: all })
     })
   // The store of images may be another one: it gets an identity at the end.
   await db.kysely.deleteFrom('settings').where('name', '=', 'blob_store').execute()
@@ -223,31 +243,31 @@ function storeKey(config: Config, key: MasterKey): void {
   if (config.masterKey !== undefined) return
   const present = configuredMasterKey(config)
   if (present !== undefined && Buffer.from(present).equals(key)) return
-  const file = keyFile(config)
+  const file = masterKeyFile(config)
   if (existsSync(file)) renameSync(file, `${file}.replaced-${Date.now()}`)
-  writeNewKey(file, key)
+  writeKeyFile(file, key)
 }
 
 /** Also keeps names of a manifest that was tampered with out of statements. */
-async function requireSameTables(db: Db, { id, tables }: Manifest): Promise<void> {
+async function requireSameTables(db: Db, { id, tables }: BackupManifest): Promise<void> {
   const described = (all: readonly Pick<StoredTable, 'name' | 'columns'>[]) =>
     all
       .flatMap(({ name, columns }) => columns.map((column) => `${name}.${column.name} ${column.type}`))
       .sort()
-  const there = new Set(described(await tablesOf(db)))
+  const existing = new Set(described(await readTables(db)))
   const wanted = described(tables)
-  const [missing] = wanted.filter((column) => !there.has(column))
-  if (missing !== undefined || wanted.length !== there.size)
+  const [missing] = wanted.filter((column) => !existing.has(column))
+  if (missing !== undefined || wanted.length !== existing.size)
     throw new SetupError(
       `the tables of backup ${id} are not those of its migrations (${missing ?? 'columns are missing'}): it is damaged`,
     )
 }
 
-const ROWS_AT_ONCE = 500
+const INSERT_BATCH_ROWS = 500
 
 async function loadTable(
   db: Db,
-  repository: Repository,
+  repository: BackupRepository,
   table: StoredTable,
   onRows: (rows: number) => void,
 ): Promise<void> {
@@ -261,15 +281,15 @@ async function loadTable(
       onRows(rows.length)
       rows = []
     }
-    for await (const row of rowsOf(repository, table)) {
+    for await (const row of readBackupRows(repository, table)) {
       rows.push(Object.fromEntries(table.columns.map((column, at) => [column.name, row[at]])))
-      if (rows.length >= ROWS_AT_ONCE) await insert()
+      if (rows.length >= INSERT_BATCH_ROWS) await insert()
     }
     await insert()
   })
 }
 
-interface Wanted {
+interface BlobToRestore {
   readonly digest: string
   readonly size: number
   readonly location: string
@@ -277,23 +297,23 @@ interface Wanted {
 
 async function copyBlobs(options: RestoreOptions) {
   const { db, blobs, repository, manifest, allowDamaged, signal, onProgress } = options
-  const left = new Set(manifest.damaged)
+  const excluded = new Set(manifest.damaged)
   const rows = await db.kysely.selectFrom('blobs').select(['digest', 'size', 'location']).execute()
-  const wanted: Wanted[] = rows
+  const wanted: BlobToRestore[] = rows
     .map((row) => ({ ...row, size: Number(row.size) }))
-    .filter(({ digest }) => !left.has(digest))
+    .filter(({ digest }) => !excluded.has(digest))
   const stored = new Map<string, number>()
-  for await (const { location, size } of blobs.blobs()) stored.set(location, size)
+  for await (const { location, size } of blobs.listBlobs()) stored.set(location, size)
   const missing = wanted.filter(({ location, size }) => stored.get(location) !== size)
   const all = missing.reduce((sum, { size }) => sum + size, 0)
   let done = 0
   const damaged: string[] = []
-  for await (const upload of blobs.uploads()) await blobs.discard(upload)
-  async function* bytesOf({ digest, size }: Wanted) {
+  for await (const upload of blobs.listUploads()) await blobs.discard(upload)
+  async function* bytesOf({ digest, size }: BlobToRestore) {
     for await (const piece of repository.readBlob(digest, size)) {
       signal.throwIfAborted()
       done += piece.length
-      onProgress({ step: 'blobs', done, all })
+      onProgress({ step: 'blobs', done, total: all })
       yield Buffer.from(piece)
     }
   }
@@ -303,7 +323,7 @@ async function copyBlobs(options: RestoreOptions) {
       const id = randomBytes(16).toString('hex')
       // Fails where the digest is another one, before the bytes get their place.
       const upload = await blobs.append({ id, size: 0, state: '' }, bytesOf(blob), { isLast: true })
-      await blobs.keep(upload, blob.location)
+      await blobs.commit(upload, blob.location)
     } catch (error) {
       if (!allowDamaged || !(error instanceof DamagedFile)) throw error
       damaged.push(error.file)
@@ -314,7 +334,7 @@ async function copyBlobs(options: RestoreOptions) {
 }
 
 /** `repair`: a push of the same bytes stores blobs that are left out. */
-async function scrubbed(
+async function scrubRestored(
   { db, clock, blobs, signal, onProgress, onFinding }: RestoreOptions,
   repair: boolean,
 ) {
@@ -325,14 +345,15 @@ async function scrubbed(
     repair,
     force: repair,
     position: '',
-    reach: async () => {},
+    savePosition: async () => {},
     onFinding(finding) {
-      if (isWrong(finding)) wrong++
+      if (isFailure(finding)) wrong++
       onFinding(finding)
     },
-    onProgress: ({ bytes, bytesInAll }) => onProgress({ step: 'scrub', done: bytes, all: bytesInAll }),
+    onProgress: ({ bytes, totalBytes: bytesInAll }) =>
+      onProgress({ step: 'scrub', done: bytes, total: bytesInAll }),
     signal,
-    orphanAgeMs: limits.strayAgeMsMin,
+    orphanAgeMs: limits.untrackedBlobAgeMsMin,
   })
   return { ...report, wrong }
 }

@@ -17,18 +17,18 @@ export function packRows(
     for await (const rows of batches)
       yield Buffer.from(
         rows
-          .map((row) => `${JSON.stringify(columns.map(({ type }, at) => plain(row[at], type)))}\n`)
+          .map((row) => `${JSON.stringify(columns.map(({ type }, at) => toJsonValue(row[at], type)))}\n`)
           .join(''),
       )
   }
-  return through(lines(), createGzip())
+  return pipeThrough(lines(), createGzip())
 }
 
 export async function* unpackRows(
   bytes: AsyncIterable<Uint8Array>,
   columns: readonly Column[],
 ): AsyncGenerator<Row> {
-  for await (const line of linesOf(through(bytes, createGunzip()))) {
+  for await (const line of linesOf(pipeThrough(bytes, createGunzip()))) {
     const values = JSON.parse(line) as unknown[]
     yield columns.map(({ type }, at) => {
       const value = values[at]
@@ -37,12 +37,12 @@ export async function* unpackRows(
   }
 }
 
-function plain(value: unknown, type: Column['type']): unknown {
+function toJsonValue(value: unknown, type: Column['type']): unknown {
   if (type !== 'bytes' || value === null) return value
   return Buffer.from(value as Uint8Array).toString('base64')
 }
 
-async function* through(
+async function* pipeThrough(
   bytes: AsyncIterable<Uint8Array>,
   zip: ReturnType<typeof createGzip> | ReturnType<typeof createGunzip>,
 ): AsyncGenerator<Uint8Array> {

@@ -25,7 +25,11 @@ const derive = promisify<string, Uint8Array, number, object, Buffer>(scrypt)
 export async function sealKey(key: MasterKey, passphrase: string, backup: string): Promise<SealedKey> {
   const salt = randomBytes(16)
   const cost = { kdf: 'scrypt', ...COST, salt: salt.toString('base64') } as const
-  const sealed = seal(await keyOf(cost, passphrase), Buffer.from(key).toString('base64'), contextOf(backup))
+  const sealed = seal(
+    await deriveWrappingKey(cost, passphrase),
+    Buffer.from(key).toString('base64'),
+    contextOf(backup),
+  )
   return { ...cost, sealed: Buffer.from(sealed).toString('base64') }
 }
 
@@ -36,11 +40,14 @@ export async function unsealKey(
   backup: string,
 ): Promise<MasterKey | undefined> {
   const sealed = Buffer.from(key.sealed, 'base64')
-  const text = unseal(await keyOf(key, passphrase), sealed, contextOf(backup))
+  const text = unseal(await deriveWrappingKey(key, passphrase), sealed, contextOf(backup))
   return text === undefined ? undefined : parseMasterKey(text)
 }
 
-function keyOf({ n, r, p, salt }: Omit<SealedKey, 'sealed'>, passphrase: string): Promise<Buffer> {
+function deriveWrappingKey(
+  { n, r, p, salt }: Omit<SealedKey, 'sealed'>,
+  passphrase: string,
+): Promise<Buffer> {
   const bytes = Buffer.from(salt, 'base64')
   return derive(passphrase.normalize('NFC'), bytes, KEY_BYTES, { N: n, r, p, maxmem: MEMORY_MAX })
 }

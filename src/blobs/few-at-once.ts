@@ -1,5 +1,5 @@
 /** Work that is done a few pieces at a time. The first failure calls the rest off. */
-export class FewAtOnce {
+export class TaskGroup {
   readonly #most: number
   readonly #running = new Set<Promise<void>>()
   readonly #calledOff = new AbortController()
@@ -10,7 +10,7 @@ export class FewAtOnce {
   }
 
   /** Fulfils when the piece was begun. Rejects with what made an earlier one fail. */
-  async begin(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  async start(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     while (this.#running.size >= this.#most) await Promise.race(this.#running)
     this.#requireNoFailure()
     const piece = work(this.#calledOff.signal)
@@ -23,13 +23,13 @@ export class FewAtOnce {
   }
 
   /** Fulfils when all is done. */
-  async end(): Promise<void> {
+  async wait(): Promise<void> {
     await Promise.all(this.#running)
     this.#requireNoFailure()
   }
 
   /** Fulfils when nothing of it runs any more. */
-  async callOff(): Promise<void> {
+  async cancel(): Promise<void> {
     this.#calledOff.abort()
     await Promise.all(this.#running)
   }

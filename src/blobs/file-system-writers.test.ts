@@ -34,7 +34,7 @@ for (const before of ['', 'before'])
     const lost = blobs.append(upload, late())
     await begun.promise
     const taken = await blobs.append(upload, pieces('mine'), { isTakenOver: true })
-    await blobs.keep(taken, 'sha256/00/a.1')
+    await blobs.commit(taken, 'sha256/00/a.1')
     goOn.resolve()
     await lost
     assert.equal(await textAt(blobs.read('sha256/00/a.1', { start: 0, end: taken.size })), `${before}mine`)
@@ -55,5 +55,5 @@ test('an upload that comes a byte at a time is whole', async () => {
   const blobs = fileBlobs(root)
   const bytes = Array.from({ length: 5000 }, (_, at) => String(at % 10))
   const upload = await blobs.append({ id: 'c', size: 0, state: '' }, pieces(...bytes))
-  assert.equal(await textAt(blobs.uploaded(upload)), bytes.join(''))
+  assert.equal(await textAt(blobs.readUpload(upload)), bytes.join(''))
 })

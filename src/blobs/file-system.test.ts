@@ -38,10 +38,10 @@ test('an upload grows by what is appended, and is seen as a blob when it is kept
   ] as const)
     upload = await blobs.append(upload, pieces(bytes.subarray(from, to)))
   assert.equal(upload.size, bytes.length)
-  assert.ok((await read(blobs.uploaded(upload))).equals(bytes))
+  assert.ok((await read(blobs.readUpload(upload))).equals(bytes))
   const location = 'sha256/ab/abcd.1'
   assert.equal(existsSync(join(directory, location)), false)
-  await blobs.keep(upload, location)
+  await blobs.commit(upload, location)
   assert.ok(readFileSync(join(directory, location)).equals(bytes))
   assert.deepEqual(readdirSync(join(directory, 'uploads')), [])
   for (const [start, end] of [
@@ -62,16 +62,16 @@ test('an append that fails leaves the upload as it was, and the next one begins 
     throw new Error('gone')
   }
   await assert.rejects(blobs.append(first, broken()), /gone/)
-  assert.equal((await read(blobs.uploaded(first))).toString(), 'abc')
+  assert.equal((await read(blobs.readUpload(first))).toString(), 'abc')
   const second = await blobs.append(first, pieces(Buffer.from('def')))
-  await blobs.keep(second, 'sha256/00/a.1')
+  await blobs.commit(second, 'sha256/00/a.1')
   assert.equal((await read(blobs.read('sha256/00/a.1', { start: 0, end: 6 }))).toString(), 'abcdef')
 })
 
 test('bytes that were stored anew have another location, and outlive the removal of the old ones', async () => {
   const { blobs } = store()
   const keep = async (location: string) =>
-    blobs.keep(await blobs.append(begun(), pieces(Buffer.from('same'))), location)
+    blobs.commit(await blobs.append(begun(), pieces(Buffer.from('same'))), location)
   await keep('sha256/00/same.1')
   await keep('sha256/00/same.2')
   await blobs.remove('sha256/00/same.1')
@@ -86,7 +86,7 @@ test('an upload that is discarded leaves nothing, and one of no bytes is a blob 
   await blobs.discard(upload)
   await blobs.discard(upload)
   assert.deepEqual(readdirSync(join(directory, 'uploads')), [])
-  await blobs.keep(begun(), 'sha256/e3/empty.1')
+  await blobs.commit(begun(), 'sha256/e3/empty.1')
   assert.equal((await read(blobs.read('sha256/e3/empty.1', { start: 0, end: 0 }))).length, 0)
 })
 
@@ -94,7 +94,7 @@ test('reads share memory one after the other, and never while somebody may still
   const { blobs } = store()
   const contents = Array.from({ length: 40 }, () => randomBytes(2_500_000))
   for (const [at, bytes] of contents.entries())
-    await blobs.keep(await blobs.append(begun(), pieces(bytes)), `sha256/00/many.${at}`)
+    await blobs.commit(await blobs.append(begun(), pieces(bytes)), `sha256/00/many.${at}`)
   const range = { start: 0, end: 2_500_000 }
   const left = []
   for (const [at, bytes] of contents.entries()) {
@@ -113,13 +113,13 @@ test('reads share memory one after the other, and never while somebody may still
 
 test('a blob that is shorter than it should be is an error, not a short answer', async () => {
   const { blobs } = store()
-  await blobs.keep(await blobs.append(begun(), pieces(Buffer.from('abc'))), 'sha256/00/short.1')
+  await blobs.commit(await blobs.append(begun(), pieces(Buffer.from('abc'))), 'sha256/00/short.1')
   await assert.rejects(read(blobs.read('sha256/00/short.1', { start: 0, end: 5 })), /ends at 3, before 5/)
 })
 
 test('what is stored is for the user of the server alone', async () => {
   const { blobs, directory } = store()
-  await blobs.keep(await blobs.append(begun(), pieces(Buffer.from('abc'))), 'sha256/00/mode.1')
+  await blobs.commit(await blobs.append(begun(), pieces(Buffer.from('abc'))), 'sha256/00/mode.1')
   const modeOf = (path: string) => statSync(join(directory, path)).mode & 0o777
   assert.equal(modeOf('sha256/00/mode.1'), 0o600)
   for (const path of ['.', 'uploads', 'sha256', 'sha256/00']) assert.equal(modeOf(path), 0o700)
@@ -132,21 +132,21 @@ test('all that is stored is listed, and uploads apart from it', async () => {
     for await (const item of found) items.push(item)
     return items
   }
-  assert.deepEqual(await all(blobs.blobs()), [])
-  assert.deepEqual(await all(blobs.uploads()), [])
+  assert.deepEqual(await all(blobs.listBlobs()), [])
+  assert.deepEqual(await all(blobs.listUploads()), [])
   const locations = ['sha256/00/a.1', 'sha256/00/b.1', 'sha256/ff/c.1', 'sha512/ff/c.1']
   for (const [size, location] of locations.entries())
-    await blobs.keep(await blobs.append(begun(), pieces(Buffer.alloc(size))), location)
+    await blobs.commit(await blobs.append(begun(), pieces(Buffer.alloc(size))), location)
   const upload = await blobs.append(begun(), pieces(Buffer.from('abc')))
-  const seen = await all(blobs.blobs())
+  const seen = await all(blobs.listBlobs())
   assert.deepEqual(
     seen.map(({ location, size }) => ({ location, size })).sort((a, b) => a.size - b.size),
     locations.map((location, size) => ({ location, size })),
   )
-  for (const { modifiedMs } of [...seen, ...(await all(blobs.uploads()))])
+  for (const { modifiedMs } of [...seen, ...(await all(blobs.listUploads()))])
     assert.ok(Math.abs(Date.now() - modifiedMs) < 60_000)
   assert.deepEqual(
-    (await all(blobs.uploads())).map(({ id, state }) => ({ id, state })),
+    (await all(blobs.listUploads())).map(({ id, state }) => ({ id, state })),
     [{ id: upload.id, state: '' }],
   )
   assert.deepEqual(readdirSync(directory).sort(), ['sha256', 'sha512', 'uploads'])
@@ -155,10 +155,10 @@ test('all that is stored is listed, and uploads apart from it', async () => {
 test('what is not there is told from what cannot be read', async () => {
   const { blobs } = store()
   await assert.rejects(read(blobs.read('sha256/00/none.1', { start: 0, end: 3 })), (error) => {
-    return error instanceof MissingBytes && error.found === 0
+    return error instanceof MissingBytes && error.foundBytes === 0
   })
-  await blobs.keep(await blobs.append(begun(), pieces(Buffer.from('abc'))), 'sha256/00/short.1')
+  await blobs.commit(await blobs.append(begun(), pieces(Buffer.from('abc'))), 'sha256/00/short.1')
   await assert.rejects(read(blobs.read('sha256/00/short.1', { start: 0, end: 5 })), (error) => {
-    return error instanceof MissingBytes && error.found === 3
+    return error instanceof MissingBytes && error.foundBytes === 3
   })
 })

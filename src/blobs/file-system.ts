@@ -14,8 +14,8 @@ import {
 import { dirname, join } from 'node:path'
 import { isStorageFull } from '../core/storage-faults.ts'
 import { makePrivateDirectory } from '../storage/db.ts'
-import { type ReadBuffers, readBuffers } from './read-buffers.ts'
-import { type BlobStore, type ByteRange, IDENTITY, MissingBytes, type Upload } from './store.ts'
+import { createReadBuffers, type ReadBuffers } from './read-buffers.ts'
+import { type BlobStore, type ByteRange, IDENTITY_FILE, MissingBytes, type Upload } from './store.ts'
 
 /**
  * Blobs as files. An upload is a file of its own until it is whole; then it gets its name in one step. Several nodes may share the
@@ -31,25 +31,25 @@ export function fileBlobs(directory: string): BlobStore {
   const uploads = join(directory, 'uploads')
   const fileOf = ({ id }: Pick<Upload, 'id'>) => join(uploads, id)
   const blobAt = (location: string) => join(directory, location)
-  const buffers = readBuffers()
+  const buffers = createReadBuffers()
   /** Directories that are known to be there, and to be found after a crash. */
-  const made = new Set<string>()
-  const makeDirectory = async (path: string) => {
-    if (made.has(path)) return
+  const createdDirectories = new Set<string>()
+  const createDirectory = async (path: string) => {
+    if (createdDirectories.has(path)) return
     makePrivateDirectory(path)
     for (let at = path; at.startsWith(directory); at = dirname(at)) await syncDirectory(dirname(at))
-    made.add(path)
+    createdDirectories.add(path)
   }
 
   return {
     async append(upload, bytes, { isTakenOver = false } = {}) {
-      await makeDirectory(uploads)
-      if (isTakenOver) await leaveBehind(fileOf(upload), upload)
+      await createDirectory(uploads)
+      if (isTakenOver) await replaceUploadFile(fileOf(upload), upload)
       const file = await openUpload(fileOf(upload), upload)
       try {
         // The end of the file says how far an upload is.
         await file.truncate(upload.size)
-        return { ...upload, size: await writeFrom(file, upload.size, bytes) }
+        return { ...upload, size: await writeChunks(file, upload.size, bytes) }
       } catch (error) {
         // A full disk gets back what is of no use.
         if (isStorageFull(error)) await file.truncate(upload.size)
@@ -59,18 +59,18 @@ export function fileBlobs(directory: string): BlobStore {
       }
     },
 
-    async progress(upload) {
-      const file = await factsOf(fileOf(upload))
+    async readProgress(upload) {
+      const file = await statIfExists(fileOf(upload))
       return file === undefined || file.size <= upload.size ? upload : { ...upload, size: file.size }
     },
 
-    uploaded: (upload) => readFile(buffers, fileOf(upload), { start: 0, end: upload.size }),
+    readUpload: (upload) => readFile(buffers, fileOf(upload), { start: 0, end: upload.size }),
 
-    async keep(upload, location) {
+    async commit(upload, location) {
       const target = blobAt(location)
       // Nothing may have been written, not even by an upload of no bytes.
-      await makeDirectory(uploads)
-      await makeDirectory(dirname(target))
+      await createDirectory(uploads)
+      await createDirectory(dirname(target))
       const file = await openUpload(fileOf(upload), upload)
       try {
         await file.truncate(upload.size)
@@ -83,7 +83,7 @@ export function fileBlobs(directory: string): BlobStore {
       await syncDirectory(dirname(target))
     },
 
-    restore: (upload, location) => rename(blobAt(location), fileOf(upload)),
+    revertCommit: (upload, location) => rename(blobAt(location), fileOf(upload)),
 
     discard: (upload) => rm(fileOf(upload), { force: true }),
 
@@ -91,43 +91,43 @@ export function fileBlobs(directory: string): BlobStore {
 
     remove: (location) => rm(blobAt(location), { force: true }),
 
-    urlOf: undefined,
+    presignUrl: undefined,
 
     identity: {
       async read() {
         try {
-          return (await readText(blobAt(IDENTITY), 'utf8')).trim()
+          return (await readText(blobAt(IDENTITY_FILE), 'utf8')).trim()
         } catch (error) {
-          if (isAbsent(error)) return undefined
+          if (isNotFound(error)) return undefined
           throw error
         }
       },
       async write(id) {
-        await makeDirectory(directory)
-        const draft = blobAt(`${IDENTITY}.${randomBytes(8).toString('hex')}`)
+        await createDirectory(directory)
+        const draft = blobAt(`${IDENTITY_FILE}.${randomBytes(8).toString('hex')}`)
         await writeFile(draft, `${id}\n`, { mode: 0o600, flush: true })
-        await rename(draft, blobAt(IDENTITY))
+        await rename(draft, blobAt(IDENTITY_FILE))
         await syncDirectory(directory)
       },
     },
 
     close() {},
 
-    async *blobs(folder) {
+    async *listBlobs(folder) {
       for await (const algorithm of entriesOf(directory)) {
         if (join(directory, algorithm) === uploads || (folder ?? algorithm) !== algorithm) continue
         for await (const prefix of entriesOf(join(directory, algorithm)))
           for await (const name of entriesOf(join(directory, algorithm, prefix))) {
             const location = `${algorithm}/${prefix}/${name}`
-            const file = await factsOf(blobAt(location))
+            const file = await statIfExists(blobAt(location))
             if (file?.isFile()) yield { location, size: file.size, modifiedMs: file.mtimeMs }
           }
       }
     },
 
-    async *uploads() {
+    async *listUploads() {
       for await (const id of entriesOf(uploads)) {
-        const file = await factsOf(fileOf({ id }))
+        const file = await statIfExists(fileOf({ id }))
         if (file?.isFile()) yield { id, state: '', modifiedMs: file.mtimeMs }
       }
     },
@@ -135,7 +135,7 @@ export function fileBlobs(directory: string): BlobStore {
 }
 
 async function openUpload(path: string, { size }: Pick<Upload, 'size'>): Promise<FileHandle> {
-  const file = await open(path, size === 0 ? 'w' : 'r+', 0o600).catch(lost)
+  const file = await open(path, size === 0 ? 'w' : 'r+', 0o600).catch(throwMissing)
   try {
     const { size: found } = await file.stat()
     if (found < size) throw new MissingBytes(`${path} ends at ${found}, before ${size}`, found)
@@ -147,7 +147,7 @@ async function openUpload(path: string, { size }: Pick<Upload, 'size'>): Promise
 }
 
 /** Makes the upload another file, with the same bytes: whoever has the old one open writes to nobody. */
-async function leaveBehind(path: string, { size }: Pick<Upload, 'size'>): Promise<void> {
+async function replaceUploadFile(path: string, { size }: Pick<Upload, 'size'>): Promise<void> {
   if (size === 0) return rm(path, { force: true })
   // Named as uploads are: a crash leaves one that nobody knows.
   const copy = join(dirname(path), randomBytes(16).toString('hex'))
@@ -156,29 +156,33 @@ async function leaveBehind(path: string, { size }: Pick<Upload, 'size'>): Promis
     await rename(copy, path)
   } catch (error) {
     await rm(copy, { force: true })
-    lost(error)
+    throwMissing(error)
   }
 }
 
-function lost(error: unknown): never {
-  throw isAbsent(error) ? new MissingBytes('the file of an upload is not there', 0, error) : error
+function throwMissing(error: unknown): never {
+  throw isNotFound(error) ? new MissingBytes('the file of an upload is not there', 0, error) : error
 }
 
 /** Writes what comes, in pieces of some size; the position behind it. */
-async function writeFrom(file: FileHandle, from: number, bytes: AsyncIterable<Uint8Array>): Promise<number> {
+async function writeChunks(
+  file: FileHandle,
+  from: number,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<number> {
   let position = from
-  let waiting: Uint8Array[] = []
-  let waitingBytes = 0
+  let pending: Uint8Array[] = []
+  let pendingBytes = 0
   const flush = async () => {
-    const pieces = waiting
-    waiting = []
-    waitingBytes = 0
+    const pieces = pending
+    pending = []
+    pendingBytes = 0
     if (pieces.length > 0) position += await writeAll(file, pieces, position)
   }
   for await (const chunk of bytes) {
-    waiting.push(chunk)
-    waitingBytes += chunk.length
-    if (waitingBytes >= PIECE_BYTES || waiting.length >= PIECES_MAX) await flush()
+    pending.push(chunk)
+    pendingBytes += chunk.length
+    if (pendingBytes >= PIECE_BYTES || pending.length >= PIECES_MAX) await flush()
   }
   await flush()
   return position
@@ -200,9 +204,9 @@ async function* readFile(
   { start, end }: ByteRange,
 ): AsyncGenerator<Uint8Array> {
   const file = await open(path, 'r').catch((error: unknown) => {
-    throw isAbsent(error) ? new MissingBytes(`${path} is not there`, 0, error) : error
+    throw isNotFound(error) ? new MissingBytes(`${path} is not there`, 0, error) : error
   })
-  const buffer = buffers.take(end - start)
+  const buffer = buffers.acquire(end - start)
   let isLent = false
   try {
     for (let position = start; position < end; ) {
@@ -215,8 +219,8 @@ async function* readFile(
     }
   } finally {
     // Whoever does not come back for more may have left it with a connection that is about to end.
-    if (isLent) buffers.giveUp(buffer)
-    else buffers.giveBack(buffer)
+    if (isLent) buffers.abandon(buffer)
+    else buffers.release(buffer)
     await file.close()
   }
 }
@@ -235,21 +239,21 @@ async function* entriesOf(path: string): AsyncGenerator<string> {
   try {
     for await (const { name } of await opendir(path)) yield name
   } catch (error) {
-    if (!isAbsent(error)) throw error
+    if (!isNotFound(error)) throw error
   }
 }
 
 /** Undefined for what went away since its name was read. */
-async function factsOf(path: string): Promise<Stats | undefined> {
+async function statIfExists(path: string): Promise<Stats | undefined> {
   try {
     return await stat(path)
   } catch (error) {
-    if (isAbsent(error)) return undefined
+    if (isNotFound(error)) return undefined
     throw error
   }
 }
 
-function isAbsent(error: unknown): boolean {
+function isNotFound(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException
   return code === 'ENOENT' || code === 'ENOTDIR'
 }

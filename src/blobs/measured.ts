@@ -12,7 +12,7 @@ export function measuredBlobs(store: BlobStore, observe: ObserveBlobs): BlobStor
     return (outcome: 'ok' | 'failed') =>
       observe(operation, outcome, (performance.now() - startMs) / SECOND_MS)
   }
-  const measured = async <T>(operation: string, work: () => Promise<T>): Promise<T> => {
+  const measure = async <T>(operation: string, work: () => Promise<T>): Promise<T> => {
     const end = start(operation)
     try {
       const result = await work()
@@ -23,7 +23,7 @@ export function measuredBlobs(store: BlobStore, observe: ObserveBlobs): BlobStor
       throw error
     }
   }
-  async function* untilFirst(operation: string, bytes: () => AsyncIterable<Uint8Array>) {
+  async function* measureFirstChunk(operation: string, bytes: () => AsyncIterable<Uint8Array>) {
     let end: ReturnType<typeof start> | undefined = start(operation)
     try {
       for await (const piece of bytes()) {
@@ -38,15 +38,15 @@ export function measuredBlobs(store: BlobStore, observe: ObserveBlobs): BlobStor
       throw error
     }
   }
-  const { urlOf } = store
+  const { presignUrl: urlOf } = store
   return {
     ...store,
-    append: (upload, bytes, options) => measured('append', () => store.append(upload, bytes, options)),
-    uploaded: (upload) => untilFirst('uploaded', () => store.uploaded(upload)),
-    keep: (upload, location) => measured('keep', () => store.keep(upload, location)),
-    discard: (upload) => measured('discard', () => store.discard(upload)),
-    read: (location, range) => untilFirst('read', () => store.read(location, range)),
-    remove: (location) => measured('remove', () => store.remove(location)),
-    urlOf: urlOf && ((location) => measured('sign', () => urlOf(location))),
+    append: (upload, bytes, options) => measure('append', () => store.append(upload, bytes, options)),
+    readUpload: (upload) => measureFirstChunk('uploaded', () => store.readUpload(upload)),
+    commit: (upload, location) => measure('keep', () => store.commit(upload, location)),
+    discard: (upload) => measure('discard', () => store.discard(upload)),
+    read: (location, range) => measureFirstChunk('read', () => store.read(location, range)),
+    remove: (location) => measure('remove', () => store.remove(location)),
+    presignUrl: urlOf && ((location) => measure('sign', () => urlOf(location))),
   }
 }

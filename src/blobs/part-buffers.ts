@@ -44,7 +44,7 @@ export class PartBuffers {
   }
 
   /** A full part that nobody needs any more. */
-  giveBack({ bytes }: FilledPart): void {
+  release({ bytes }: FilledPart): void {
     this.#spare.push(bytes)
   }
 

@@ -4,11 +4,11 @@
  */
 export interface ReadBuffers {
   /** A buffer for a read of `bytes` in all. */
-  take(bytes: number): Buffer
+  acquire(bytes: number): Buffer
   /** Nobody looks at it any more. */
-  giveBack(buffer: Buffer): void
+  release(buffer: Buffer): void
   /** It may still be on its way to somebody, so nothing may be read into it any more. */
-  giveUp(buffer: Buffer): void
+  abandon(buffer: Buffer): void
 }
 
 const KIB = 1024
@@ -16,12 +16,12 @@ const KIB = 1024
 const LARGE = { bytes: 1024 * KIB, atOnceMax: 16 }
 const SMALL = { bytes: 64 * KIB, keptMax: 64 }
 
-export function readBuffers(): ReadBuffers {
+export function createReadBuffers(): ReadBuffers {
   const large: Buffer[] = []
   const small: Buffer[] = []
   let largeMade = 0
   return {
-    take(bytes) {
+    acquire(bytes) {
       if (bytes <= SMALL.bytes) return small.pop() ?? Buffer.allocUnsafeSlow(SMALL.bytes)
       const known = large.pop()
       if (known !== undefined) return known
@@ -29,11 +29,11 @@ export function readBuffers(): ReadBuffers {
       largeMade++
       return Buffer.allocUnsafeSlow(LARGE.bytes)
     },
-    giveBack(buffer) {
+    release(buffer) {
       if (buffer.length === LARGE.bytes) large.push(buffer)
       else if (small.length < SMALL.keptMax) small.push(buffer)
     },
-    giveUp(buffer) {
+    abandon(buffer) {
       if (buffer.length === LARGE.bytes) largeMade--
     },
   }

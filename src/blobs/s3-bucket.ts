@@ -21,8 +21,8 @@ import { isStorageFull } from '../core/storage-faults.ts'
 import type { Tracer } from '../core/tracer.ts'
 import type { BlobLog, BlobSettings } from './open.ts'
 import type { FilledPart } from './part-buffers.ts'
-import { type Absence, errorOf, readFailure, type S3Failure } from './s3-failures.ts'
-import type { ByteRange, StoredBytes } from './store.ts'
+import { type ExpectedAbsence, type S3Failure, toFailure, toStoreError } from './s3-failures.ts'
+import type { ByteRange, StoredBlob } from './store.ts'
 
 /**
  * A bucket, in the few operations that the store needs. Keys are those below the prefix. What is sent is signed with its SHA-256, which
@@ -37,22 +37,25 @@ export interface Bucket {
   /** At most 5 GiB, by one request. */
   copy(from: string, to: string): Promise<void>
   remove(key: string): Promise<void>
-  list(prefix: string): AsyncIterable<StoredBytes>
-  beginParts(key: string): Promise<string>
+  list(prefix: string): AsyncIterable<StoredBlob>
+  createMultipartUpload(key: string): Promise<string>
   /** The tag of the part, which completes the whole. */
-  putPart(part: Part, filled: FilledPart, signal: AbortSignal): Promise<string>
+  uploadPart(part: Part, filled: FilledPart, signal: AbortSignal): Promise<string>
   /** `range` undefined: all of the other object. */
   copyPart(part: Part, from: string, range?: ByteRange, signal?: AbortSignal): Promise<string>
   /** 'NoSuchUpload' where there are none of these parts, or not any more. */
-  completeParts(whole: Whole, tags: readonly string[]): Promise<'complete' | 'NoSuchUpload'>
+  completeMultipartUpload(
+    whole: MultipartUpload,
+    tags: readonly string[],
+  ): Promise<'complete' | 'NoSuchUpload'>
   /** Does nothing where there are none. */
-  abortParts(whole: Whole): Promise<void>
+  abortMultipartUpload(whole: MultipartUpload): Promise<void>
   /** Tags of the parts from the first one up to the first that is missing or has another size. */
-  partTags(whole: Whole, bytes: number): Promise<readonly string[]>
+  listPartEtags(whole: MultipartUpload, bytes: number): Promise<readonly string[]>
   /** Parts that were neither completed nor aborted, with when the last of them came. */
-  listParts(prefix: string): AsyncIterable<Whole & { readonly modifiedMs: number }>
+  listMultipartUploads(prefix: string): AsyncIterable<MultipartUpload & { readonly modifiedMs: number }>
   /** A URL that gives the object to whoever has it, for some time. */
-  urlOf(key: string): Promise<string>
+  presignUrl(key: string): Promise<string>
   close(): void
 }
 
@@ -62,17 +65,17 @@ export interface OpenObject {
 }
 
 /** An object that is made of parts. */
-export interface Whole {
+export interface MultipartUpload {
   readonly key: string
   readonly uploadId: string
 }
 
-export interface Part extends Whole {
+export interface Part extends MultipartUpload {
   /** From 1. */
   readonly number: number
 }
 
-interface Asking {
+interface RequestOptions {
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number
 }
@@ -81,19 +84,21 @@ const CONTENT_TYPE = 'application/octet-stream'
 
 export function openBucket(settings: BlobSettings, log: BlobLog, tracer?: Tracer): Bucket {
   const { bucket, prefix, redirect } = settings
-  const client = clientAt(settings, settings.endpoint)
-  if (tracer !== undefined) client.middlewareStack.add(spanOfAttempt(tracer, settings.endpoint), TRACE)
+  const client = createClient(settings, settings.endpoint)
+  if (tracer !== undefined) client.middlewareStack.add(traceAttempt(tracer, settings.endpoint), TRACE)
   const publicClient =
-    redirect === false || redirect.endpoint === undefined ? undefined : clientAt(settings, redirect.endpoint)
+    redirect === false || redirect.endpoint === undefined
+      ? undefined
+      : createClient(settings, redirect.endpoint)
   const at = (key: string) => ({ Bucket: bucket, Key: prefix + key })
-  const atParts = ({ key, uploadId }: Whole) => ({ ...at(key), UploadId: uploadId })
+  const multipartInput = ({ key, uploadId }: MultipartUpload) => ({ ...at(key), UploadId: uploadId })
   const sourceOf = (key: string) => encodeURI(`${bucket}/${prefix}${key}`)
 
   /** Rejects with an error of the store; what S3 is expected to say it answers instead. */
-  async function ask<T, A extends Absence = never>(
+  async function send<T, A extends ExpectedAbsence = never>(
     what: string,
     request: (options: { abortSignal?: AbortSignal; requestTimeout?: number }) => Promise<T>,
-    { signal, timeoutMs }: Asking = {},
+    { signal, timeoutMs }: RequestOptions = {},
     ...expected: A[]
   ): Promise<T | A> {
     try {
@@ -103,35 +108,35 @@ export function openBucket(settings: BlobSettings, log: BlobLog, tracer?: Tracer
       })
     } catch (error) {
       if (signal?.aborted === true) throw error
-      const failure = readFailure(error)
+      const failure = toFailure(error)
       const known = expected.find((code) => code === failure.code)
       if (known !== undefined) return known
-      throw toldError(failure, what)
+      throw logFailure(failure, what)
     }
   }
 
-  function toldError(failure: S3Failure, what: string): Error {
-    const error = errorOf(failure, what)
+  function logFailure(failure: S3Failure, what: string): Error {
+    const error = toStoreError(failure, what)
     const full = isStorageFull(error) && { err: error }
     if (failure.temporary || full)
       log.warn({ ...failure, ...full, what, bucket }, 'S3 does not answer as it should')
     return error
   }
 
-  const copying: Asking = { timeoutMs: limits.s3CopyTimeoutMs }
+  const copyOptions: RequestOptions = { timeoutMs: limits.s3CopyTimeoutMs }
 
   return {
     async put(key, { bytes, sha256 }) {
       const input = { ...at(key), Body: bytes, ContentLength: bytes.length, ContentType: CONTENT_TYPE }
       const command = new PutObjectCommand(input)
       command.middlewareStack.add(withPayloadHash(sha256), PAYLOAD_HASH)
-      await ask(`to store ${prefix}${key}`, (options) => client.send(command, options))
+      await send(`to store ${prefix}${key}`, (options) => client.send(command, options))
     },
 
     async get(key, { start, end }, signal) {
       const what = `object ${prefix}${key} in ${bucket}`
       const input = { ...at(key), Range: `bytes=${start}-${end - 1}` }
-      const { Body, ContentLength } = await ask(
+      const { Body, ContentLength } = await send(
         what,
         (options) => client.send(new GetObjectCommand(input), options),
         { signal },
@@ -140,7 +145,7 @@ export function openBucket(settings: BlobSettings, log: BlobLog, tracer?: Tracer
     },
 
     async sizeOf(key) {
-      const found = await ask(
+      const found = await send(
         `to look for ${prefix}${key}`,
         (options) => client.send(new HeadObjectCommand(at(key)), options),
         {},
@@ -151,15 +156,15 @@ export function openBucket(settings: BlobSettings, log: BlobLog, tracer?: Tracer
 
     async copy(from, to) {
       const input = { ...at(to), CopySource: sourceOf(from) }
-      await ask(
+      await send(
         `to copy ${prefix}${from}`,
         (options) => client.send(new CopyObjectCommand(input), options),
-        copying,
+        copyOptions,
       )
     },
 
     async remove(key) {
-      await ask(
+      await send(
         `to delete ${prefix}${key}`,
         (options) => client.send(new DeleteObjectCommand(at(key)), options),
         {},
@@ -171,7 +176,7 @@ export function openBucket(settings: BlobSettings, log: BlobLog, tracer?: Tracer
       let after: string | undefined
       do {
         const input = { Bucket: bucket, Prefix: prefix + below, ContinuationToken: after }
-        const page = await ask('to list objects', (options) =>
+        const page = await send('to list objects', (options) =>
           client.send(new ListObjectsV2Command(input), options),
         )
         for (const { Key = '', Size = 0, LastModified } of page.Contents ?? [])
@@ -180,19 +185,19 @@ export function openBucket(settings: BlobSettings, log: BlobLog, tracer?: Tracer
       } while (after !== undefined)
     },
 
-    async beginParts(key) {
+    async createMultipartUpload(key) {
       const input = { ...at(key), ContentType: CONTENT_TYPE }
-      const { UploadId = '' } = await ask(`to begin ${prefix}${key}`, (options) =>
+      const { UploadId = '' } = await send(`to begin ${prefix}${key}`, (options) =>
         client.send(new CreateMultipartUploadCommand(input), options),
       )
       return UploadId
     },
 
-    async putPart({ number, ...whole }, { bytes, sha256 }, signal) {
-      const input = { ...atParts(whole), PartNumber: number, Body: bytes, ContentLength: bytes.length }
+    async uploadPart({ number, ...whole }, { bytes, sha256 }, signal) {
+      const input = { ...multipartInput(whole), PartNumber: number, Body: bytes, ContentLength: bytes.length }
       const command = new UploadPartCommand(input)
       command.middlewareStack.add(withPayloadHash(sha256), PAYLOAD_HASH)
-      const { ETag = '' } = await ask(
+      const { ETag = '' } = await send(
         `part ${number} of ${prefix}${whole.key}`,
         (options) => client.send(command, options),
         { signal },
@@ -202,46 +207,46 @@ export function openBucket(settings: BlobSettings, log: BlobLog, tracer?: Tracer
 
     async copyPart({ number, ...whole }, from, range, signal) {
       const input = {
-        ...atParts(whole),
+        ...multipartInput(whole),
         PartNumber: number,
         CopySource: sourceOf(from),
         ...(range && { CopySourceRange: `bytes=${range.start}-${range.end - 1}` }),
       }
-      const { CopyPartResult } = await ask(
+      const { CopyPartResult } = await send(
         `to copy ${prefix}${from}`,
         (options) => client.send(new UploadPartCopyCommand(input), options),
-        { ...copying, signal },
+        { ...copyOptions, signal },
       )
       return CopyPartResult?.ETag ?? ''
     },
 
-    async completeParts(whole, tags) {
+    async completeMultipartUpload(whole, tags) {
       const Parts = tags.map((ETag, index) => ({ ETag, PartNumber: index + 1 }))
-      const input = { ...atParts(whole), MultipartUpload: { Parts } }
-      const done = await ask(
+      const input = { ...multipartInput(whole), MultipartUpload: { Parts } }
+      const done = await send(
         `to complete ${prefix}${whole.key}`,
         (options) => client.send(new CompleteMultipartUploadCommand(input), options),
-        copying,
+        copyOptions,
         'NoSuchUpload',
       )
       return done === 'NoSuchUpload' ? done : 'complete'
     },
 
-    async abortParts(whole) {
-      await ask(
+    async abortMultipartUpload(whole) {
+      await send(
         `to give up ${prefix}${whole.key}`,
-        (options) => client.send(new AbortMultipartUploadCommand(atParts(whole)), options),
+        (options) => client.send(new AbortMultipartUploadCommand(multipartInput(whole)), options),
         {},
         'NoSuchUpload',
       )
     },
 
-    async partTags({ key, uploadId }, bytes) {
+    async listPartEtags({ key, uploadId }, bytes) {
       const tags: string[] = []
       let after: string | undefined
       do {
-        const input = { ...atParts({ key, uploadId }), PartNumberMarker: after }
-        const page = await ask(
+        const input = { ...multipartInput({ key, uploadId }), PartNumberMarker: after }
+        const page = await send(
           'to list parts',
           (options) => client.send(new ListPartsCommand(input), options),
           {},
@@ -257,11 +262,11 @@ export function openBucket(settings: BlobSettings, log: BlobLog, tracer?: Tracer
       return tags
     },
 
-    async *listParts(below) {
+    async *listMultipartUploads(below) {
       let marker: { readonly KeyMarker?: string; readonly UploadIdMarker?: string } | undefined = {}
       while (marker !== undefined) {
         const input: object = { Bucket: bucket, Prefix: prefix + below, ...marker }
-        const page = await ask('to list unfinished uploads', (options) =>
+        const page = await send('to list unfinished uploads', (options) =>
           client.send(new ListMultipartUploadsCommand({ Bucket: bucket, ...input }), options),
         )
         for (const { Key = '', UploadId = '', Initiated } of page.Uploads ?? []) {
@@ -276,7 +281,7 @@ export function openBucket(settings: BlobSettings, log: BlobLog, tracer?: Tracer
       }
     },
 
-    urlOf: (key) =>
+    presignUrl: (key) =>
       getSignedUrl(
         publicClient ?? client,
         new GetObjectCommand({ ...at(key), ResponseContentType: CONTENT_TYPE }),
@@ -294,7 +299,7 @@ export function openBucket(settings: BlobSettings, log: BlobLog, tracer?: Tracer
     let after: string | undefined
     do {
       const input = { Bucket: bucket, Key, UploadId, PartNumberMarker: after }
-      const page = await ask(
+      const page = await send(
         'to list parts',
         (options) => client.send(new ListPartsCommand(input), options),
         {},
@@ -311,7 +316,7 @@ export function openBucket(settings: BlobSettings, log: BlobLog, tracer?: Tracer
 const TRACE = { step: 'deserialize', name: 'berthTrace', priority: 'low' } as const
 
 /** After the signature, which a proxy that adds its own trace headers must not break. */
-function spanOfAttempt(tracer: Tracer, endpoint: string | undefined) {
+function traceAttempt(tracer: Tracer, endpoint: string | undefined) {
   return <Args extends { readonly request: unknown }, Answer>(
     next: (args: Args) => Promise<Answer>,
     { commandName = '' }: { readonly commandName?: string },
@@ -342,7 +347,7 @@ function withPayloadHash(sha256: string) {
     }
 }
 
-function clientAt({ region, pathStyle }: BlobSettings, endpoint: string | undefined): S3Client {
+function createClient({ region, pathStyle }: BlobSettings, endpoint: string | undefined): S3Client {
   const agent = { keepAlive: true, maxSockets: limits.s3ConnectionsMax }
   return new S3Client({
     ...(endpoint !== undefined && { endpoint }),

@@ -13,7 +13,7 @@ export class UnusableStore extends Error {
 }
 
 /** What S3 says and the store expects in the course of its work. */
-export type Absence = 'NoSuchKey' | 'NoSuchUpload'
+export type ExpectedAbsence = 'NoSuchKey' | 'NoSuchUpload'
 
 /** The object is not there, or ends before the range that was asked for begins. */
 const missing: readonly string[] = ['NoSuchKey', 'NoSuchUpload', 'InvalidRange']
@@ -63,24 +63,31 @@ const temporaryCodes = new Set([
 const connectionCode =
   /^(E(CONN(REFUSED|RESET|ABORTED)|PIPE|HOSTUNREACH|NETUNREACH|TIMEDOUT|AI_AGAIN|NOTFOUND)|ERR_STREAM_PREMATURE_CLOSE|NetworkingError)$/
 
-export function readFailure(error: unknown): S3Failure {
+export function toFailure(error: unknown): S3Failure {
   const { name = 'Error', message = '', code, $metadata } = error as Partial<ServiceError>
   const status = $metadata?.httpStatusCode
-  const told = typeof code === 'string' && connectionCode.test(code) ? code : name
-  const answered = status !== undefined
+  const errorCode = typeof code === 'string' && connectionCode.test(code) ? code : name
+  const hasResponse = status !== undefined
   return {
     // A server that answers a HEAD has no body to say it in.
-    code: status === 404 && bare.has(told) ? 'NoSuchKey' : status === 416 ? 'InvalidRange' : told,
+    code:
+      status === 404 && bodylessErrorNames.has(errorCode)
+        ? 'NoSuchKey'
+        : status === 416
+          ? 'InvalidRange'
+          : errorCode,
     message: message === '' || message === 'UnknownError' ? `status ${status}` : message,
     status,
     requestId: $metadata?.requestId,
     temporary:
-      temporaryCodes.has(told) ||
-      (answered ? status >= 500 || status === 429 : connectionCode.test(told) || told === 'AggregateError'),
+      temporaryCodes.has(errorCode) ||
+      (hasResponse
+        ? status >= 500 || status === 429
+        : connectionCode.test(errorCode) || errorCode === 'AggregateError'),
   }
 }
 
-const bare = new Set(['NotFound', 'UnknownError'])
+const bodylessErrorNames = new Set(['NotFound', 'UnknownError'])
 
 interface ServiceError {
   readonly name: string
@@ -90,13 +97,15 @@ interface ServiceError {
 }
 
 /** As S3 servers name a full disk and a quota of a bucket: MinIO, Ceph, others. */
-const fullCodes = /^(XMinioStorageFull|XMinioAdminBucketQuotaExceeded|InsufficientStorage|QuotaExceeded)$/
+const storageFullCodes =
+  /^(XMinioStorageFull|XMinioAdminBucketQuotaExceeded|InsufficientStorage|QuotaExceeded)$/
 const INSUFFICIENT_STORAGE = 507
 
 /** What the store says of a failure: code 8 where it is full, code 14 where trying again may help. */
-export function errorOf({ code, message, status, temporary }: S3Failure, what: string): Error {
+export function toStoreError({ code, message, status, temporary }: S3Failure, what: string): Error {
   const cause = new Error(`${code}: ${message}`)
-  if (fullCodes.test(code) || status === INSUFFICIENT_STORAGE) return storageFull('the blob store', cause)
+  if (storageFullCodes.test(code) || status === INSUFFICIENT_STORAGE)
+    return storageFull('the blob store', cause)
   if (temporary) return unavailable('the store of blobs does not answer as it should', RETRY_MS, cause)
   if (missing.includes(code)) return new MissingBytes(`S3 has not got ${what}: ${code}`, 0)
   const hint = advice[code]

@@ -3,15 +3,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { ApiError } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import type { Tracer } from '../core/tracer.ts'
-import { FewAtOnce } from './few-at-once.ts'
+import { TaskGroup } from './few-at-once.ts'
 import type { BlobLog, BlobSettings } from './open.ts'
 import { type FilledPart, PartBuffers } from './part-buffers.ts'
-import { type Bucket, openBucket, type Whole } from './s3-bucket.ts'
-import { errorOf, readFailure, UnusableStore } from './s3-failures.ts'
+import { type Bucket, type MultipartUpload, openBucket } from './s3-bucket.ts'
+import { toFailure, toStoreError, UnusableStore } from './s3-failures.ts'
 import {
   type BlobStore,
   type ByteRange,
-  IDENTITY,
+  IDENTITY_FILE,
   MissingBytes,
   type StoredUpload,
   type Upload,
@@ -40,7 +40,7 @@ export async function openS3Blobs(settings: BlobSettings, log: BlobLog, tracer?:
 }
 
 /** What is known of an upload: all of its parts but the tail are of one size. */
-interface State {
+interface UploadState {
   readonly uploadId?: string
   /** Of the parts, in their order. */
   readonly tags?: readonly string[]
@@ -49,7 +49,7 @@ interface State {
   /** The one before, which is of use until this state is known. */
   readonly formerTail?: string
   /** A copy that was not finished: nothing is appended to it. */
-  readonly copy?: Whole
+  readonly copy?: MultipartUpload
 }
 
 const UPLOADS = 'uploads/'
@@ -57,29 +57,29 @@ const { s3PartBytes: PART_BYTES } = limits
 
 function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean }): BlobStore {
   /** Small uploads that are kept or discarded next, by their id. */
-  const held = new Map<string, FilledPart>()
+  const smallUploads = new Map<string, FilledPart>()
   const folderOf = (id: string) => `${UPLOADS}${id}/`
-  const wholeOf = (id: string) => `${folderOf(id)}whole`
+  const objectKeyOf = (id: string) => `${folderOf(id)}whole`
   const newTail = (id: string) => `${folderOf(id)}tail-${randomBytes(8).toString('hex')}`
 
   return {
     async append(upload, bytes, { isLast = false } = {}) {
       const { id } = upload
-      const former = readState(upload.state)
+      const former = parseState(upload.state)
       const tags = [...(former.tags ?? [])]
-      const sending = new FewAtOnce(limits.s3PartsAtOnce)
+      const tasks = new TaskGroup(limits.s3PartConcurrency)
       const buffers = new PartBuffers()
       let { uploadId } = former
       let size = upload.size
       const sendPart = async () => {
         if (tags.length + 1 >= limits.s3PartsMax) throw tooLarge()
         const part = buffers.take()
-        uploadId ??= await bucket.beginParts(wholeOf(id))
+        uploadId ??= await bucket.createMultipartUpload(objectKeyOf(id))
         const number = tags.push('')
-        const target = { key: wholeOf(id), uploadId, number }
-        await sending.begin(async (signal) => {
-          tags[number - 1] = await bucket.putPart(target, part, signal)
-          buffers.giveBack(part)
+        const target = { key: objectKeyOf(id), uploadId, number }
+        await tasks.start(async (signal) => {
+          tags[number - 1] = await bucket.uploadPart(target, part, signal)
+          buffers.release(part)
         })
       }
       try {
@@ -98,10 +98,10 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
           }
         }
         if (size === upload.size) return upload
-        await sending.end()
+        await tasks.wait()
         const tail = buffers.take()
         if (isLast && upload.size === 0 && uploadId === undefined) {
-          held.set(id, tail)
+          smallUploads.set(id, tail)
           return { ...upload, size }
         }
         const tailKey = newTail(id)
@@ -109,117 +109,122 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
         return {
           ...upload,
           size,
-          state: writeState({
+          state: serializeState({
             ...(uploadId !== undefined && { uploadId, tags }),
             tail: tailKey,
             ...(former.tail !== undefined && { formerTail: former.tail }),
           }),
         }
       } catch (error) {
-        await sending.callOff()
+        await tasks.cancel()
         if (uploadId !== undefined && former.uploadId === undefined)
-          await bucket.abortParts({ key: wholeOf(id), uploadId }).catch(() => undefined)
+          await bucket.abortMultipartUpload({ key: objectKeyOf(id), uploadId }).catch(() => undefined)
         throw error
       }
     },
 
-    async progress(upload) {
-      const former = readState(upload.state)
-      const key = wholeOf(upload.id)
-      let most = upload
-      for await (const { uploadId } of bucket.listParts(key)) {
+    async readProgress(upload) {
+      const former = parseState(upload.state)
+      const key = objectKeyOf(upload.id)
+      let best = upload
+      for await (const { uploadId } of bucket.listMultipartUploads(key)) {
         if (former.uploadId !== undefined && former.uploadId !== uploadId) continue
-        const tags = await bucket.partTags({ key, uploadId }, PART_BYTES)
+        const tags = await bucket.listPartEtags({ key, uploadId }, PART_BYTES)
         const size = tags.length * PART_BYTES
-        if (size <= most.size) continue
+        if (size <= best.size) continue
         const formerTail = former.tail ?? former.formerTail
-        most = { ...upload, size, state: writeState({ uploadId, tags, ...(formerTail && { formerTail }) }) }
+        best = {
+          ...upload,
+          size,
+          state: serializeState({ uploadId, tags, ...(formerTail && { formerTail }) }),
+        }
       }
-      return most
+      return best
     },
 
-    async *uploaded(upload) {
-      const part = held.get(upload.id)
+    async *readUpload(upload) {
+      const part = smallUploads.get(upload.id)
       if (part !== undefined) yield part.bytes
       else if (upload.size > 0)
-        yield* readWhole(bucket, await completed(upload), { start: 0, end: upload.size })
+        yield* readObject(bucket, await completeUpload(upload), { start: 0, end: upload.size })
     },
 
-    async keep(upload, location) {
-      const part = upload.size === 0 ? new PartBuffers().take() : held.get(upload.id)
+    async commit(upload, location) {
+      const part = upload.size === 0 ? new PartBuffers().take() : smallUploads.get(upload.id)
       if (part !== undefined) {
         await bucket.put(location, part)
-        held.delete(upload.id)
+        smallUploads.delete(upload.id)
         return
       }
-      const whole = await completed(upload)
-      await copyWhole(bucket, whole, location, upload.size)
-      const { tail, formerTail } = readState(upload.state)
+      const objectKey = await completeUpload(upload)
+      await copyObject(bucket, objectKey, location, upload.size)
+      const { tail, formerTail } = parseState(upload.state)
       // It is kept, whatever becomes of these: collection finds them.
-      const remains = new Set([whole, tail, formerTail].filter((key) => key !== undefined))
-      await Promise.allSettled([...remains].map((key) => bucket.remove(key)))
+      const leftovers = new Set([objectKey, tail, formerTail].filter((key) => key !== undefined))
+      await Promise.allSettled([...leftovers].map((key) => bucket.remove(key)))
     },
 
-    async restore({ id, size, state }, location) {
-      const { uploadId, tail } = readState(state)
+    async revertCommit({ id, size, state }, location) {
+      const { uploadId, tail } = parseState(state)
       // One that was held is over with its request.
       if (tail !== undefined)
-        await copyWhole(bucket, location, uploadId === undefined ? tail : wholeOf(id), size)
+        await copyObject(bucket, location, uploadId === undefined ? tail : objectKeyOf(id), size)
       await bucket.remove(location)
     },
 
     async discard({ id, state }) {
-      if (held.delete(id)) return
-      const { copy, uploadId } = readState(state)
-      if (copy !== undefined) return bucket.abortParts(copy)
-      if (uploadId !== undefined) await bucket.abortParts({ key: wholeOf(id), uploadId })
+      if (smallUploads.delete(id)) return
+      const { copy, uploadId } = parseState(state)
+      if (copy !== undefined) return bucket.abortMultipartUpload(copy)
+      if (uploadId !== undefined) await bucket.abortMultipartUpload({ key: objectKeyOf(id), uploadId })
       // Others may have been begun by somebody who did not live to tell. Some servers find only those of a whole key.
-      for await (const parts of bucket.listParts(wholeOf(id))) await bucket.abortParts(parts)
+      for await (const parts of bucket.listMultipartUploads(objectKeyOf(id)))
+        await bucket.abortMultipartUpload(parts)
       for await (const { location } of bucket.list(folderOf(id))) await bucket.remove(location)
     },
 
-    read: (location, range) => untilLeft((signal) => readWhole(bucket, location, range, signal)),
+    read: (location, range) => abortOnReturn((signal) => readObject(bucket, location, range, signal)),
 
     remove: (location) => bucket.remove(location),
 
-    urlOf: redirects ? (location) => bucket.urlOf(location) : undefined,
+    presignUrl: redirects ? (location) => bucket.presignUrl(location) : undefined,
 
     identity: {
       async read() {
-        const size = await bucket.sizeOf(IDENTITY)
+        const size = await bucket.sizeOf(IDENTITY_FILE)
         if (size === undefined || size === 0) return undefined
         const pieces: Uint8Array[] = []
-        for await (const piece of readWhole(bucket, IDENTITY, { start: 0, end: size }))
+        for await (const piece of readObject(bucket, IDENTITY_FILE, { start: 0, end: size }))
           pieces.push(Uint8Array.from(piece))
         return Buffer.concat(pieces).toString('utf8').trim()
       },
       async write(id) {
         const text = new PartBuffers()
         text.add(Buffer.from(`${id}\n`))
-        await bucket.put(IDENTITY, text.take())
+        await bucket.put(IDENTITY_FILE, text.take())
       },
     },
 
-    async *blobs(folder) {
+    async *listBlobs(folder) {
       const below = folder === undefined ? '' : `${folder}/`
       for await (const stored of bucket.list(below))
-        if (!stored.location.startsWith(UPLOADS) && stored.location !== IDENTITY) yield stored
+        if (!stored.location.startsWith(UPLOADS) && stored.location !== IDENTITY_FILE) yield stored
     },
 
-    async *uploads() {
+    async *listUploads() {
       // An upload has parts and objects: it is told of once. There are few that are not finished.
       const seen = new Map<string, StoredUpload>()
-      const see = (upload: StoredUpload) => {
+      const addUpload = (upload: StoredUpload) => {
         const modifiedMs = Math.max(upload.modifiedMs, seen.get(upload.id)?.modifiedMs ?? 0)
         seen.set(upload.id, { ...upload, modifiedMs })
       }
-      for await (const { key, uploadId, modifiedMs } of bucket.listParts('')) {
-        const id = uploadOf(key)
-        see(
+      for await (const { key, uploadId, modifiedMs } of bucket.listMultipartUploads('')) {
+        const id = uploadIdOf(key)
+        addUpload(
           id === undefined
             ? {
-                id: nameOf(uploadId),
-                state: writeState({ copy: { key, uploadId } }),
+                id: hashedName(uploadId),
+                state: serializeState({ copy: { key, uploadId } }),
                 location: key,
                 modifiedMs,
               }
@@ -227,8 +232,8 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
         )
       }
       for await (const { location, modifiedMs } of bucket.list(UPLOADS)) {
-        const id = uploadOf(location)
-        if (id !== undefined) see({ id, state: '', modifiedMs })
+        const id = uploadIdOf(location)
+        if (id !== undefined) addUpload({ id, state: '', modifiedMs })
       }
       yield* seen.values()
     },
@@ -237,37 +242,37 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
   }
 
   /** The bytes behind the parts, to go on with. */
-  async function readTail({ id, size }: Upload, { tail, tags = [] }: State, into: PartBuffers) {
+  async function readTail({ id, size }: Upload, { tail, tags = [] }: UploadState, into: PartBuffers) {
     if (size === 0) return
     if (tail === undefined) {
       if (size === tags.length * PART_BYTES) return
-      throw nothingOf(id)
+      throw uploadNotFoundError(id)
     }
     const range = { start: 0, end: size - tags.length * PART_BYTES }
-    for await (const piece of readWhole(bucket, tail, range)) into.add(piece)
+    for await (const piece of readObject(bucket, tail, range)) into.add(piece)
   }
 
   /** The object with all bytes of an upload. */
-  async function completed({ id, size, state }: Upload): Promise<string> {
-    const { uploadId, tags = [], tail } = readState(state)
-    if (tail === undefined && size !== tags.length * PART_BYTES) throw nothingOf(id)
+  async function completeUpload({ id, size, state }: Upload): Promise<string> {
+    const { uploadId, tags = [], tail } = parseState(state)
+    if (tail === undefined && size !== tags.length * PART_BYTES) throw uploadNotFoundError(id)
     if (uploadId === undefined) {
-      if (tail === undefined) throw nothingOf(id)
+      if (tail === undefined) throw uploadNotFoundError(id)
       return tail
     }
-    const key = wholeOf(id)
+    const key = objectKeyOf(id)
     // An earlier attempt may have come so far.
     if ((await bucket.sizeOf(key)) === size) return key
     const last =
       tail === undefined ? [] : [await bucket.copyPart({ key, uploadId, number: tags.length + 1 }, tail)]
-    const done = await bucket.completeParts({ key, uploadId }, [...tags, ...last])
+    const done = await bucket.completeMultipartUpload({ key, uploadId }, [...tags, ...last])
     if (done !== 'complete' && (await bucket.sizeOf(key)) !== size)
       throw new MissingBytes(`S3 has not got the parts of the upload ${id} any more`, 0)
     return key
   }
 }
 
-function nothingOf(id: string): Error {
+function uploadNotFoundError(id: string): Error {
   return new MissingBytes(`S3 has nothing of the upload ${id}`, 0)
 }
 
@@ -275,47 +280,47 @@ function tooLarge(): Error {
   return new Error(`a blob may have ${limits.s3PartsMax} parts of ${PART_BYTES} bytes`)
 }
 
-function readState(state: string): State {
-  return state === '' ? {} : (JSON.parse(state) as State)
+function parseState(state: string): UploadState {
+  return state === '' ? {} : (JSON.parse(state) as UploadState)
 }
 
-function writeState(state: State): string {
+function serializeState(state: UploadState): string {
   return JSON.stringify(state)
 }
 
 /** The upload that a key belongs to. */
-function uploadOf(key: string): string | undefined {
+function uploadIdOf(key: string): string | undefined {
   return /^uploads\/([0-9A-Za-z]+)\//.exec(key)?.[1]
 }
 
 /** Letters and digits for something that has another name. */
-function nameOf(text: string): string {
+function hashedName(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }
 
 /** Larger blobs in parts, since S3 copies at most 5 GiB at a time, and several parts sooner than one. */
-async function copyWhole(bucket: Bucket, from: string, to: string, size: number): Promise<void> {
+async function copyObject(bucket: Bucket, from: string, to: string, size: number): Promise<void> {
   const step = limits.s3CopyPartBytes
   if (size <= step) return bucket.copy(from, to)
-  const uploadId = await bucket.beginParts(to)
-  const copying = new FewAtOnce(limits.s3CopiesAtOnce)
+  const uploadId = await bucket.createMultipartUpload(to)
+  const tasks = new TaskGroup(limits.s3CopyConcurrency)
   const tags: string[] = []
   try {
     for (let start = 0; start < size; start += step) {
       const number = tags.push('')
       const range = { start, end: Math.min(start + step, size) }
-      await copying.begin(async (signal) => {
+      await tasks.start(async (signal) => {
         tags[number - 1] = await bucket.copyPart({ key: to, uploadId, number }, from, range, signal)
       })
     }
-    await copying.end()
-    const done = await bucket.completeParts({ key: to, uploadId }, tags)
+    await tasks.wait()
+    const done = await bucket.completeMultipartUpload({ key: to, uploadId }, tags)
     // Where the answer to a first attempt was lost the second one says so.
     if (done !== 'complete' && (await bucket.sizeOf(to)) !== size)
       throw new MissingBytes(`the copy ${to} went away while it was made`, 0)
   } catch (error) {
-    await copying.callOff()
-    await bucket.abortParts({ key: to, uploadId }).catch(() => undefined)
+    await tasks.cancel()
+    await bucket.abortMultipartUpload({ key: to, uploadId }).catch(() => undefined)
     throw error
   }
 }
@@ -323,7 +328,7 @@ async function copyWhole(bucket: Bucket, from: string, to: string, size: number)
 const RESUME_MS = 200
 
 /** A connection that breaks, or was idle for too long, is opened again where it ended. */
-async function* readWhole(
+async function* readObject(
   bucket: Bucket,
   key: string,
   { start, end }: ByteRange,
@@ -345,9 +350,9 @@ async function* readWhole(
       if (position < end) throw new Error('the answer ended too early')
     } catch (error) {
       if (signal.aborted || error instanceof MissingBytes) throw error
-      const failure = readFailure(error)
+      const failure = toFailure(error)
       attempts += 1
-      if (attempts > limits.s3AttemptsMax) throw errorOf({ ...failure, temporary: true }, key)
+      if (attempts > limits.s3AttemptsMax) throw toStoreError({ ...failure, temporary: true }, key)
       await pause(RESUME_MS * attempts, undefined, { signal })
     } finally {
       signal.removeEventListener('abort', leave)
@@ -357,15 +362,15 @@ async function* readWhole(
 }
 
 /** Bytes whose reader may leave while it waits for more: what it waits for ends at once. */
-function untilLeft(read: (signal: AbortSignal) => AsyncGenerator<Uint8Array>): AsyncIterable<Uint8Array> {
+function abortOnReturn(read: (signal: AbortSignal) => AsyncGenerator<Uint8Array>): AsyncIterable<Uint8Array> {
   return {
     [Symbol.asyncIterator]() {
-      const left = new AbortController()
-      const bytes = read(left.signal)
+      const returned = new AbortController()
+      const bytes = read(returned.signal)
       return {
         next: () => bytes.next(),
         async return() {
-          left.abort()
+          returned.abort()
           return bytes.return(undefined)
         },
       }
@@ -381,9 +386,9 @@ async function requireUsable(bucket: Bucket): Promise<void> {
   tried.add(new Uint8Array(5))
   await bucket.put(key, tried.take())
   try {
-    for await (const _ of readWhole(bucket, key, { start: 0, end: 5 }));
+    for await (const _ of readObject(bucket, key, { start: 0, end: 5 }));
     for await (const _ of bucket.list(folder));
-    for await (const _ of bucket.listParts(key));
+    for await (const _ of bucket.listMultipartUploads(key));
   } finally {
     await bucket.remove(key)
   }

@@ -15,13 +15,13 @@ export interface BlobStore {
     options?: { readonly isLast?: boolean; readonly isTakenOver?: boolean },
   ): Promise<Upload>
   /** The upload with all that is stored of it, also by a writer that never said how far it came; never less than `size`. */
-  progress(upload: Upload): Promise<Upload>
+  readProgress(upload: Upload): Promise<Upload>
   /** The bytes of an upload that is complete: nothing is appended to it afterwards. A piece holds until the next one is asked for. */
-  uploaded(upload: Upload): AsyncIterable<Uint8Array>
+  readUpload(upload: Upload): AsyncIterable<Uint8Array>
   /** Makes an upload the blob at a location that was never used before. */
-  keep(upload: Upload, location: string): Promise<void>
+  commit(upload: Upload, location: string): Promise<void>
   /** Undoes `keep`: the upload can be kept again, or discarded. Nothing may know the location. */
-  restore(upload: Upload, location: string): Promise<void>
+  revertCommit(upload: Upload, location: string): Promise<void>
   /** Forgets an upload; does nothing where there is none. */
   discard(upload: Pick<Upload, 'id' | 'state'>): Promise<void>
   /**
@@ -35,13 +35,13 @@ export interface BlobStore {
    * A URL that gives whoever has it the bytes of a blob, for `blobUrlLifetimeMs`. Undefined where the store cannot be asked by clients,
    * or is not to be.
    */
-  readonly urlOf: ((location: string) => Promise<string>) | undefined
+  readonly presignUrl: ((location: string) => Promise<string>) | undefined
   /** Names the database that the store belongs to; it is not among `blobs`. */
   readonly identity: StoreIdentity
   /** All that is stored, in any order. What comes or goes meanwhile may be among it or not. `folder`: only below this first name. */
-  blobs(folder?: string): AsyncIterable<StoredBytes>
+  listBlobs(folder?: string): AsyncIterable<StoredBlob>
   /** All that was appended and neither kept nor discarded, likewise. */
-  uploads(): AsyncIterable<StoredUpload>
+  listUploads(): AsyncIterable<StoredUpload>
   close(): void
 }
 
@@ -54,9 +54,9 @@ export interface StoreIdentity {
 }
 
 /** Its name in a directory, and below the prefix of a bucket. */
-export const IDENTITY = 'store-identity'
+export const IDENTITY_FILE = 'store-identity'
 
-export interface StoredBytes {
+export interface StoredBlob {
   readonly location: string
   readonly size: number
   readonly modifiedMs: number
@@ -72,11 +72,11 @@ export interface StoredUpload extends Pick<Upload, 'id' | 'state'> {
 export class MissingBytes extends Error {
   override readonly name = 'MissingBytes'
   /** How many there are. */
-  readonly found: number
+  readonly foundBytes: number
 
-  constructor(message: string, found: number, cause?: unknown) {
+  constructor(message: string, foundBytes: number, cause?: unknown) {
     super(message, { cause })
-    this.found = found
+    this.foundBytes = foundBytes
   }
 }
 

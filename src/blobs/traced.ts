@@ -10,12 +10,12 @@ export function tracedBlobs(store: BlobStore, system: 'file' | 's3', tracer: Tra
     }) as const
   const span = <T>(operation: string, work: () => Promise<T>) =>
     tracer.span(`blobs ${operation}`, options(operation), work)
-  const { urlOf } = store
+  const { presignUrl: urlOf } = store
   return {
     ...store,
     append: (upload, bytes, how) => span('append', () => store.append(upload, bytes, how)),
-    uploaded: (upload) => spanOver(tracer, 'blobs uploaded', options('uploaded'), store.uploaded(upload)),
-    keep: (upload, location) => span('keep', () => store.keep(upload, location)),
+    readUpload: (upload) => spanOver(tracer, 'blobs uploaded', options('uploaded'), store.readUpload(upload)),
+    commit: (upload, location) => span('keep', () => store.commit(upload, location)),
     discard: (upload) => span('discard', () => store.discard(upload)),
     read: (location, range) =>
       spanOver(
@@ -25,8 +25,8 @@ export function tracedBlobs(store: BlobStore, system: 'file' | 's3', tracer: Tra
         store.read(location, range),
       ),
     remove: (location) => span('remove', () => store.remove(location)),
-    urlOf: urlOf && ((location) => span('sign', () => urlOf(location))),
-    restore: (upload, location) => span('restore', () => store.restore(upload, location)),
-    progress: (upload) => span('progress', () => store.progress(upload)),
+    presignUrl: urlOf && ((location) => span('sign', () => urlOf(location))),
+    revertCommit: (upload, location) => span('restore', () => store.revertCommit(upload, location)),
+    readProgress: (upload) => span('progress', () => store.readProgress(upload)),
   }
 }

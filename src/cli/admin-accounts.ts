@@ -4,19 +4,19 @@ import { type Installation, SetupError, UsageError } from '../installation.ts'
 import {
   type Account,
   accountByEmail,
-  accountProblem,
+  checkAccount,
   createAccount,
   deleteAccount,
-  disableAccount,
   resetPassword,
+  setAccountDisabled,
 } from '../signin/accounts.ts'
-import { newPasswordLink, newSetupLink } from '../signin/one-time-links.ts'
+import { createPasswordLink, createSetupLink } from '../signin/one-time-links.ts'
 import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
 import type { Column } from './client/output.ts'
-import { configOrExit, withExistingInstallation } from './operator.ts'
-import { addresses } from './operator-addresses.ts'
-import { print, table } from './operator-output.ts'
+import { readConfigOrExit, withExistingInstallation } from './operator.ts'
+import { resolveAddresses } from './operator-addresses.ts'
+import { printResult, renderTable } from './operator-output.ts'
 
 /** The operator's commands for people who sign in with an account of this installation. */
 export function addAccountCommands(admin: Command): void {
@@ -25,13 +25,13 @@ export function addAccountCommands(admin: Command): void {
     .description('print a link that makes the first account: once, within 24 hours, while there is none')
     .option('--json', 'print JSON', false)
     .addHelpText('after', '\nExample:\n  berth admin setup-link\n')
-    .action(({ json }: Json) =>
-      withExistingInstallation(configOrExit(), async (installation) => {
-        const { authUrl } = await addresses(configOrExit(), installation)
-        const link = await newSetupLink(installation.store, authUrl)
+    .action(({ json }: JsonFlag) =>
+      withExistingInstallation(readConfigOrExit(), async (installation) => {
+        const { authUrl } = await resolveAddresses(readConfigOrExit(), installation)
+        const link = await createSetupLink(installation.store, authUrl)
         if (link === undefined)
           throw new SetupError('there is an account already; berth admin accounts create makes others')
-        print(json, { link }, `${link}\n`)
+        printResult(json, { link }, `${link}\n`)
       }),
     )
 
@@ -48,11 +48,11 @@ export function addAccountCommands(admin: Command): void {
     .description('print all accounts')
     .option('--json', 'print JSON', false)
     .addHelpText('after', '\nExample:\n  berth admin accounts list\n')
-    .action(({ json }: Json) =>
-      withExistingInstallation(configOrExit(), async ({ store }) => {
+    .action(({ json }: JsonFlag) =>
+      withExistingInstallation(readConfigOrExit(), async ({ store }) => {
         const rows = await store.db.kysely.selectFrom('accounts').selectAll().orderBy('email').execute()
-        const list = rows.map(described)
-        print(json, { accounts: list }, table(list, columns, 'there is no account yet'))
+        const list = rows.map(accountSummary)
+        printResult(json, { accounts: list }, renderTable(list, columns, 'there is no account yet'))
       }),
     )
 
@@ -64,22 +64,23 @@ export function addAccountCommands(admin: Command): void {
     .option('--identity <uid>', 'an identity that has no account (default: a new one)')
     .option('--json', 'print JSON', false)
     .addHelpText('after', '\nExample:\n  berth admin accounts create ada@example.com --name "Ada Lovelace"\n')
-    .action((email: string, { name = email, identity, json }: Json & { name?: string; identity?: string }) =>
-      withExistingInstallation(configOrExit(), async (installation) => {
-        const { store } = installation
-        const wrong = accountProblem({ email, name })
-        if (wrong !== undefined) throw new UsageError(`${wrong.field} ${wrong.description}`)
-        const { authUrl } = await addresses(configOrExit(), installation)
-        const adopted = identity === undefined ? undefined : await personIn(installation, identity)
-        const account = await changed(installation, 'create', async (tx) => {
-          const created = { email, name, passwordHash: '' }
-          return createAccount(store, tx, authUrl, created, adopted).catch((error: unknown) => {
-            if (!store.db.rules.isUniqueViolation(error)) throw error
-            throw new SetupError(`${email}, or the identity, has an account already`)
+    .action(
+      (email: string, { name = email, identity, json }: JsonFlag & { name?: string; identity?: string }) =>
+        withExistingInstallation(readConfigOrExit(), async (installation) => {
+          const { store } = installation
+          const wrong = checkAccount({ email, name })
+          if (wrong !== undefined) throw new UsageError(`${wrong.field} ${wrong.description}`)
+          const { authUrl } = await resolveAddresses(readConfigOrExit(), installation)
+          const adopted = identity === undefined ? undefined : await requireIdentity(installation, identity)
+          const account = await changeAccount(installation, 'create', async (tx) => {
+            const created = { email, name, passwordHash: '' }
+            return createAccount(store, tx, authUrl, created, adopted).catch((error: unknown) => {
+              if (!store.db.rules.isUniqueViolation(error)) throw error
+              throw new SetupError(`${email}, or the identity, has an account already`)
+            })
           })
-        })
-        await printLink(installation, account, json)
-      }),
+          await printLink(installation, account, json)
+        }),
     )
 
   accounts
@@ -89,11 +90,11 @@ export function addAccountCommands(admin: Command): void {
     .option('--passkeys', 'remove its passkeys as well', false)
     .option('--json', 'print JSON', false)
     .addHelpText('after', '\nExample:\n  berth admin accounts reset-password ada@example.com\n')
-    .action((email: string, { passkeys, json }: Json & { passkeys: boolean }) =>
-      withExistingInstallation(configOrExit(), async (installation) => {
+    .action((email: string, { passkeys, json }: JsonFlag & { passkeys: boolean }) =>
+      withExistingInstallation(readConfigOrExit(), async (installation) => {
         const { store } = installation
-        const reset = await changed(installation, 'reset-password', async (tx) => {
-          const account = await existing(tx, email)
+        const reset = await changeAccount(installation, 'reset-password', async (tx) => {
+          const account = await requireAccount(tx, email)
           return resetPassword(store, tx, account, { passkeys })
         })
         await printLink(installation, reset, json)
@@ -110,16 +111,16 @@ export function addAccountCommands(admin: Command): void {
       .argument('<email>', 'of the account')
       .option('--json', 'print JSON', false)
       .addHelpText('after', `\nExample:\n  berth admin accounts ${name} ada@example.com\n`)
-      .action((email: string, { json }: Json) =>
-        withExistingInstallation(configOrExit(), async (installation) => {
-          const account = await changed(installation, name, async (tx) => {
-            const account = await existing(tx, email)
-            await disableAccount(installation.store, tx, account, disabled)
+      .action((email: string, { json }: JsonFlag) =>
+        withExistingInstallation(readConfigOrExit(), async (installation) => {
+          const account = await changeAccount(installation, name, async (tx) => {
+            const account = await requireAccount(tx, email)
+            await setAccountDisabled(installation.store, tx, account, disabled)
             return { ...account, disabled: disabled ? 1 : 0 }
           })
-          print(
+          printResult(
             json,
-            described(account),
+            accountSummary(account),
             `${account.email} is ${disabled ? 'disabled' : 'enabled'}${account.password_hash === '' ? ', and has no password' : ''}\n`,
           )
         }),
@@ -135,24 +136,24 @@ export function addAccountCommands(admin: Command): void {
       'after',
       '\nThe owner that the installation began with keeps the identity; berth admin token acts as it.\n\nExample:\n  berth admin accounts delete ada@example.com\n',
     )
-    .action((email: string, { json }: Json) =>
-      withExistingInstallation(configOrExit(), async (installation) => {
-        const account = await changed(installation, 'delete', async (tx) => {
-          const account = await existing(tx, email)
+    .action((email: string, { json }: JsonFlag) =>
+      withExistingInstallation(readConfigOrExit(), async (installation) => {
+        const account = await changeAccount(installation, 'delete', async (tx) => {
+          const account = await requireAccount(tx, email)
           await deleteAccount(installation.store, tx, account)
           return account
         })
-        print(json, described(account), `${account.email} is deleted\n`)
+        printResult(json, accountSummary(account), `${account.email} is deleted\n`)
       }),
     )
 }
 
-interface Json {
+interface JsonFlag {
   readonly json: boolean
 }
 
 /** Runs a change of an account and records it, in one transaction. */
-function changed(
+function changeAccount(
   { store }: Installation,
   command: string,
   work: (tx: Tx) => Promise<Account>,
@@ -171,14 +172,14 @@ function changed(
   })
 }
 
-async function existing(tx: Tx, email: string): Promise<Account> {
+async function requireAccount(tx: Tx, email: string): Promise<Account> {
   const account = await accountByEmail(tx, email)
   if (account === undefined) throw new SetupError(`there is no account with the address ${email}`)
   return account
 }
 
 /** The uid of a person's identity: they are roots. */
-async function personIn({ store }: Installation, identity: string): Promise<string> {
+async function requireIdentity({ store }: Installation, identity: string): Promise<string> {
   const uid = parseUid(identity)
   if (uid === undefined || rootOf(uid) !== uid)
     throw new UsageError('--identity must be the uid of a person: 40 hex digits')
@@ -193,16 +194,16 @@ async function personIn({ store }: Installation, identity: string): Promise<stri
 }
 
 async function printLink(installation: Installation, account: Account, json: boolean): Promise<void> {
-  const { authUrl } = await addresses(configOrExit(), installation)
-  const link = await newPasswordLink(installation.store, authUrl, account)
-  print(
+  const { authUrl } = await resolveAddresses(readConfigOrExit(), installation)
+  const link = await createPasswordLink(installation.store, authUrl, account)
+  printResult(
     json,
-    { ...described(account), link },
+    { ...accountSummary(account), link },
     `${account.email} chooses a password with this link, once, within 24 hours:\n\n  ${link}\n\n`,
   )
 }
 
-const columns: readonly Column<ReturnType<typeof described>>[] = [
+const columns: readonly Column<ReturnType<typeof accountSummary>>[] = [
   { title: 'EMAIL', kind: 'name', value: ({ email }) => email },
   { title: 'STATE', kind: 'name', value: ({ state }) => state },
   { title: 'IDENTITY', kind: 'uid', value: ({ identity }) => identity },
@@ -214,7 +215,7 @@ function stateOf({ disabled, password_hash }: Account): 'disabled' | 'without pa
   return password_hash === '' ? 'without password' : 'enabled'
 }
 
-function described(account: Account) {
+function accountSummary(account: Account) {
   const { email, name, identity_uid, created_ms } = account
   return {
     email,

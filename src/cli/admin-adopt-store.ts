@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { placeOf } from '../installation.ts'
-import { configOrExit, withBlobStore } from './operator.ts'
-import { print } from './operator-output.ts'
+import { describeBlobStore } from '../installation.ts'
+import { readConfigOrExit, withBlobStore } from './operator.ts'
+import { printResult } from './operator-output.ts'
 
 /** `berth admin adopt-store`: binds the configured blob store to the database. */
 export function addAdoptStoreCommand(admin: Command): void {
@@ -9,21 +9,25 @@ export function addAdoptStoreCommand(admin: Command): void {
     .command('adopt-store')
     .description('make the configured directory or bucket the blob store of the database')
     .option('--json', 'print JSON', false)
-    .addHelpText('after', adoptHelp)
+    .addHelpText('after', help)
     .action(({ json }: { json: boolean }) => {
-      const config = configOrExit()
+      const config = readConfigOrExit()
       return withBlobStore(
         config,
         async (_, blobs) => {
           const identity = await blobs.identity.read()
-          print(json, { identity }, `${placeOf(config)} is the blob store of the database: ${identity}\n`)
+          printResult(
+            json,
+            { identity },
+            `${describeBlobStore(config)} is the blob store of the database: ${identity}\n`,
+          )
         },
         { adopt: true },
       )
     })
 }
 
-const adoptHelp = `
+const help = `
 A server starts with the blob store of its database only. Use this command after the store was lost, or was moved
 without its file store-identity. Do not use it for the store of another database: garbage collection deletes the
 blobs that the database does not know. Then berth admin scrub lists the blobs that are missing.

@@ -1,10 +1,17 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import { asOnlyBackup, backUp, requireComplete } from '../backup/backup.ts'
-import { blobsOf, chooseBackup, damagedBlobs, type Pruned, prune, verifyTables } from '../backup/contents.ts'
+import { backUp, requireBackupPossible, withBackupLease } from '../backup/backup.ts'
+import {
+  chooseBackup,
+  findDamagedBlobs,
+  listBackedUpBlobs,
+  type PruneReport,
+  prune,
+  verifyTables,
+} from '../backup/contents.ts'
 import type { Destination } from '../backup/destination.ts'
-import type { Manifest } from '../backup/manifest.ts'
-import { openRepository, type StoredBackup } from '../backup/repository.ts'
+import type { BackupManifest } from '../backup/manifest.ts'
+import { openBackupRepository, type StoredBackup } from '../backup/repository.ts'
 import type { Config } from '../config.ts'
 import { findMasterKey, openBlobStore, openDatabase, SetupError, UsageError } from '../installation.ts'
 import { createLog } from '../log.ts'
@@ -20,10 +27,10 @@ import {
   withStoreFlags,
 } from './backup-options.ts'
 import type { Column } from './client/output.ts'
-import { sizeText } from './client/sizes.ts'
-import { configOrExit, FOUND_DAMAGE, orFail } from './operator.ts'
-import { print, table } from './operator-output.ts'
-import { bytesProgress, progressLine, untilInterrupted } from './operator-progress.ts'
+import { formatSize } from './client/sizes.ts'
+import { EXIT_DAMAGE_FOUND, readConfigOrExit, reportFailure } from './operator.ts'
+import { printResult, renderTable } from './operator-output.ts'
+import { createByteProgress, createProgressLine, interruptSignal } from './operator-progress.ts'
 
 /** `berth admin backup`: back up an installation while it serves; list, verify and remove backups. */
 export function addBackupCommands(admin: Command): void {
@@ -37,7 +44,7 @@ export function addBackupCommands(admin: Command): void {
   withStoreFlags(backup)
     .option('--json', 'print JSON', false)
     .addHelpText('after', backupHelp)
-    .action((destination: string, flags: BackupFlags) => orFail(() => runBackup(destination, flags)))
+    .action((destination: string, flags: BackupFlags) => reportFailure(() => runBackup(destination, flags)))
 
   withStoreFlags(
     backup
@@ -48,7 +55,7 @@ export function addBackupCommands(admin: Command): void {
     .option('--json', 'print JSON', false)
     .addHelpText('after', '\nExample:\n  berth admin backup list /srv/backups/berth\n')
     .action((destination: string, _: unknown, command: Command) =>
-      orFail(() => runList(destination, flagsOf(command))),
+      reportFailure(() => runList(destination, flagsOf(command))),
     )
 
   withStoreFlags(
@@ -61,7 +68,7 @@ export function addBackupCommands(admin: Command): void {
     .option('--json', 'print JSON', false)
     .addHelpText('after', verifyHelp)
     .action((destination: string, id: string | undefined, _: unknown, command: Command) =>
-      orFail(() => runVerify(destination, id, flagsOf(command))),
+      reportFailure(() => runVerify(destination, id, flagsOf(command))),
     )
 
   withStoreFlags(
@@ -75,7 +82,7 @@ export function addBackupCommands(admin: Command): void {
     .option('--json', 'print JSON', false)
     .addHelpText('after', pruneHelp)
     .action((destination: string, _: unknown, command: Command) =>
-      orFail(() => runPrune(destination, flagsOf(command))),
+      reportFailure(() => runPrune(destination, flagsOf(command))),
     )
 }
 
@@ -85,15 +92,15 @@ interface BackupFlags extends StoreFlags, PassphraseFlags {
   readonly json: boolean
 }
 
-interface SubFlags extends StoreFlags {
+interface SubcommandFlags extends StoreFlags {
   readonly keep?: string
   readonly dryRun?: boolean
   readonly json?: boolean
 }
 
 /** Options that both commands have are parsed by the one above. */
-function flagsOf(command: Command): SubFlags {
-  return command.optsWithGlobals<SubFlags>()
+function flagsOf(command: Command): SubcommandFlags {
+  return command.optsWithGlobals<SubcommandFlags>()
 }
 
 const backupHelp = `${storeHelp}
@@ -101,7 +108,7 @@ The server may run, and garbage collection removes no images until the backup is
 destination: a second backup copies only new ones. A backup that was interrupted does not count; run it again, and it copies what is missing.
 Keep the passphrase in another place than the backups: without it, or a copy of the master key, secrets in a backup cannot be read.
 
-Exit codes: 0 complete, ${FOUND_DAMAGE} complete but for images that are missing or damaged in the installation, 1 it failed, 2 wrong usage,
+Exit codes: 0 complete, ${EXIT_DAMAGE_FOUND} complete but for images that are missing or damaged in the installation, 1 it failed, 2 wrong usage,
 3 the database could not be reached.
 
 Examples:
@@ -111,7 +118,7 @@ Examples:
 `
 
 const verifyHelp = `
-Exit codes: 0 it can be restored, ${FOUND_DAMAGE} something is missing or damaged, 1 it failed.
+Exit codes: 0 it can be restored, ${EXIT_DAMAGE_FOUND} something is missing or damaged, 1 it failed.
 Remove an image that is damaged from the destination: the next backup stores it anew.
 
 Examples:
@@ -126,20 +133,20 @@ Examples:
 `
 
 async function runBackup(name: string, flags: BackupFlags): Promise<void> {
-  const keep = flags.keep === undefined ? undefined : keepIn(flags.keep)
+  const keep = flags.keep === undefined ? undefined : parseKeep(flags.keep)
   if (flags.withoutKey && flags.passphraseFile !== undefined)
     throw new UsageError('--without-key and --passphrase-file exclude each other')
-  const config = configOrExit()
+  const config = readConfigOrExit()
   const log = createLog(config.logLevel)
   const open = { config, log, mustExist: false }
   await withDatabase(config, (db) =>
     withDestination(name, flags, open, async (destination) => {
-      await requireComplete(db)
+      await requireBackupPossible(db)
       const key = flags.withoutKey ? undefined : await sealingKey(config, db, flags)
       const blobs = await openBlobStore(config, db, log)
-      const line = progressLine()
-      const progress = bytesProgress(line)
-      const signal = untilInterrupted()
+      const line = createProgressLine()
+      const progress = createByteProgress(line)
+      const signal = interruptSignal()
       const startMs = performance.now()
       try {
         const manifest = await backUp({
@@ -151,16 +158,18 @@ async function runBackup(name: string, flags: BackupFlags): Promise<void> {
           key,
           signal,
           onProgress: (at) =>
-            at.step === 'tables' ? line(`table ${at.table}`) : progress(at.bytes, at.bytesInAll),
-          onError: report,
+            at.step === 'tables' ? line(`table ${at.table}`) : progress(at.bytes, at.totalBytes),
+          onError: reportError,
         })
         const seconds = Math.round((performance.now() - startMs) / 100) / 10
         const pruned =
-          keep === undefined ? undefined : await pruneAlone(db, destination, { keep, dryRun: false, signal })
+          keep === undefined
+            ? undefined
+            : await pruneExclusively(db, destination, { keep, dryRun: false, signal })
         line('')
-        const result = { ...shownOf(manifest), seconds, ...(pruned && { pruned }) }
-        print(flags.json, result, backupText(manifest, seconds, pruned))
-        if (manifest.damaged.length > 0) process.exitCode = FOUND_DAMAGE
+        const result = { ...summarizeManifest(manifest), seconds, ...(pruned && { pruned }) }
+        printResult(flags.json, result, backupText(manifest, seconds, pruned))
+        if (manifest.damaged.length > 0) process.exitCode = EXIT_DAMAGE_FOUND
       } finally {
         line('')
         blobs.close()
@@ -173,13 +182,17 @@ async function sealingKey(config: Config, db: Db, flags: PassphraseFlags) {
   const masterKey = await findMasterKey(config, db)
   if (masterKey === undefined) return undefined
   const otherwise = ', or leave it out with --without-key'
-  return { masterKey, passphrase: await readPassphrase(flags, { isNew: true, otherwise }) }
+  return { masterKey, passphrase: await readPassphrase(flags, { isNew: true, hint: otherwise }) }
 }
 
 /** While no backup runs, which relies on images that are there. */
-function pruneAlone(db: Db, destination: Destination, options: Parameters<typeof prune>[1]): Promise<Pruned> {
-  return asOnlyBackup({ db, clock: Date.now, onError: report }, async () =>
-    prune(await openRepository(destination), options),
+function pruneExclusively(
+  db: Db,
+  destination: Destination,
+  options: Parameters<typeof prune>[1],
+): Promise<PruneReport> {
+  return withBackupLease({ db, clock: Date.now, onError: reportError }, async () =>
+    prune(await openBackupRepository(destination), options),
   )
 }
 
@@ -197,79 +210,85 @@ async function withDatabase(config: Config, work: (db: Db) => Promise<void>): Pr
   }
 }
 
-function report(error: unknown): void {
+function reportError(error: unknown): void {
   process.stderr.write(`berth: ${String(error)}\n`)
 }
 
-function keepIn(text: string): number {
+function parseKeep(text: string): number {
   const keep = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : undefined
   if (keep === undefined) throw new UsageError(`--keep: ${JSON.stringify(text)} must be a number from 1`)
   return keep
 }
 
-async function runList(name: string, flags: SubFlags): Promise<void> {
-  const config = configOrExit()
+async function runList(name: string, flags: SubcommandFlags): Promise<void> {
+  const config = readConfigOrExit()
   await withDestination(
     name,
     flags,
     { config, log: createLog(config.logLevel), mustExist: true },
     async (destination) => {
-      const backups = (await (await openRepository(destination)).list()).map(listed)
-      print(
+      const backups = (await (await openBackupRepository(destination)).list()).map(toBackupRow)
+      printResult(
         flags.json === true,
         { backups },
-        table(backups, columns, `${destination.name} contains no backups`),
+        renderTable(backups, columns, `${destination.name} contains no backups`),
       )
     },
   )
 }
 
-function listed({ id, manifest }: StoredBackup) {
+function toBackupRow({ id, manifest }: StoredBackup) {
   return manifest === undefined
     ? { id, complete: false as const }
-    : { complete: true as const, ...shownOf(manifest) }
+    : { complete: true as const, ...summarizeManifest(manifest) }
 }
 
-function shownOf({ format: _, masterKeyCheck: __, masterKey, tables, ...manifest }: Manifest) {
+function summarizeManifest({
+  format: _,
+  masterKeyCheck: __,
+  masterKey,
+  tables,
+  ...manifest
+}: BackupManifest) {
   const bytes = tables.reduce((sum, one) => sum + one.bytes, 0)
   const rows = tables.reduce((sum, one) => sum + one.rows, 0)
   return { ...manifest, masterKey: masterKey !== undefined, tables: tables.length, database: { rows, bytes } }
 }
 
-const columns: readonly Column<ReturnType<typeof listed>>[] = [
+const columns: readonly Column<ReturnType<typeof toBackupRow>>[] = [
   { title: 'BACKUP', kind: 'name', value: ({ id }) => id },
   { title: 'TIME', kind: 'time', value: (row) => (row.complete ? row.snapshotTime : '') },
   { title: 'VERSION', value: (row) => (row.complete ? row.version : 'not complete') },
-  { title: 'DATABASE', value: (row) => (row.complete ? sizeText(row.database.bytes) : '') },
-  { title: 'IMAGES', value: (row) => (row.complete ? sizeText(row.blobs.bytes) : '') },
-  { title: 'ADDED', value: (row) => (row.complete ? sizeText(row.blobs.added.bytes) : '') },
+  { title: 'DATABASE', value: (row) => (row.complete ? formatSize(row.database.bytes) : '') },
+  { title: 'IMAGES', value: (row) => (row.complete ? formatSize(row.blobs.bytes) : '') },
+  { title: 'ADDED', value: (row) => (row.complete ? formatSize(row.blobs.added.bytes) : '') },
   { title: 'KEY', value: (row) => (row.complete ? (row.masterKey ? 'included' : 'left out') : '') },
   { title: 'DAMAGED', value: (row) => (row.complete ? String(row.damaged.length) : '') },
 ]
 
-async function runVerify(name: string, id: string | undefined, flags: SubFlags): Promise<void> {
-  const config = configOrExit()
+async function runVerify(name: string, id: string | undefined, flags: SubcommandFlags): Promise<void> {
+  const config = readConfigOrExit()
   await withDestination(
     name,
     flags,
     { config, log: createLog(config.logLevel), mustExist: true },
     async (destination) => {
-      const line = progressLine()
-      const reading = { signal: untilInterrupted(), onProgress: bytesProgress(line) }
+      const line = createProgressLine()
+      const reading = { signal: interruptSignal(), onProgress: createByteProgress(line) }
       try {
-        const repository = await openRepository(destination)
+        const repository = await openBackupRepository(destination)
         const manifest = await chooseBackup(repository, id)
         await verifyTables(repository, manifest, reading)
-        const blobs = await blobsOf(repository, manifest)
-        const damaged = (await damagedBlobs(repository, blobs, reading)).map(({ file }) => file)
+        const blobs = await listBackedUpBlobs(repository, manifest)
+        const damaged = (await findDamagedBlobs(repository, blobs, reading)).map(({ file }) => file)
         line('')
         const text = damaged.map((file) => `damaged  ${file}\n`).join('')
-        print(
+        printResult(
           flags.json === true,
           { backup: manifest.id, tables: manifest.tables.length, blobs: blobs.length, damaged },
           `${text}backup ${manifest.id}: ${manifest.tables.length} tables and ${blobs.length} blobs read, ${damaged.length} damaged\n`,
         )
-        if (damaged.length > 0) process.exitCode = FOUND_DAMAGE
+        if (damaged.length > 0) process.exitCode = EXIT_DAMAGE_FOUND
       } finally {
         line('')
       }
@@ -277,41 +296,41 @@ async function runVerify(name: string, id: string | undefined, flags: SubFlags):
   )
 }
 
-async function runPrune(name: string, flags: SubFlags): Promise<void> {
+async function runPrune(name: string, flags: SubcommandFlags): Promise<void> {
   if (flags.keep === undefined) throw new UsageError('--keep is required: the number of backups to keep')
-  const keep = keepIn(flags.keep)
+  const keep = parseKeep(flags.keep)
   const dryRun = flags.dryRun === true
-  const config = configOrExit()
+  const config = readConfigOrExit()
   await withDatabase(config, async (db) =>
     withDestination(
       name,
       flags,
       { config, log: createLog(config.logLevel), mustExist: true },
       async (destination) => {
-        const pruned = await pruneAlone(db, destination, { keep, dryRun, signal: untilInterrupted() })
-        print(flags.json === true, { dryRun, ...pruned }, pruneText(pruned, dryRun))
+        const pruned = await pruneExclusively(db, destination, { keep, dryRun, signal: interruptSignal() })
+        printResult(flags.json === true, { dryRun, ...pruned }, pruneText(pruned, dryRun))
       },
     ),
   )
 }
 
-function pruneText({ kept, removed, blobs }: Pruned, dryRun: boolean): string {
-  const what = `${removed.length} backups and ${blobs.count} images (${sizeText(blobs.bytes)})`
+function pruneText({ kept, removed, blobs }: PruneReport, dryRun: boolean): string {
+  const what = `${removed.length} backups and ${blobs.count} images (${formatSize(blobs.bytes)})`
   return `${what} ${dryRun ? 'would be removed' : 'removed'}, ${kept} backups kept\n`
 }
 
-function backupText(manifest: Manifest, seconds: number, pruned: Pruned | undefined): string {
+function backupText(manifest: BackupManifest, seconds: number, pruned: PruneReport | undefined): string {
   const { id, blobs, damaged } = manifest
-  const { database, masterKey } = shownOf(manifest)
+  const { database, masterKey } = summarizeManifest(manifest)
   const lost =
     damaged.length === 0
       ? ''
       : `${damaged.length} images are missing or damaged in the installation, and not in the backup; berth admin scrub lists them\n`
   const key = masterKey ? 'included, encrypted with the passphrase' : 'left out: keep a copy of it elsewhere'
   return `backup      ${id}
-database    ${database.rows} rows, ${sizeText(database.bytes)}
-images      ${blobs.count}, ${sizeText(blobs.bytes)}
-added       ${blobs.added.count}, ${sizeText(blobs.added.bytes)}
+database    ${database.rows} rows, ${formatSize(database.bytes)}
+images      ${blobs.count}, ${formatSize(blobs.bytes)}
+added       ${blobs.added.count}, ${formatSize(blobs.added.bytes)}
 master key  ${key}
 time        ${seconds} s
 ${lost}${pruned === undefined ? '' : pruneText(pruned, false)}`

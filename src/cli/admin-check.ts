@@ -2,8 +2,8 @@ import type { Command } from 'commander'
 import { type CheckResult, checkInstallation } from '../installation-checks.ts'
 import { createLog } from '../log.ts'
 import { readEnvironment } from './environment.ts'
-import { orFail } from './operator.ts'
-import { print } from './operator-output.ts'
+import { reportFailure } from './operator.ts'
+import { printResult } from './operator-output.ts'
 
 /** `berth admin check`: whether the installation is set up as it should be. */
 export function addCheckCommand(admin: Command): void {
@@ -13,9 +13,9 @@ export function addCheckCommand(admin: Command): void {
     .option('--json', 'print JSON', false)
     .addHelpText('after', checkHelp)
     .action(({ json }: { json: boolean }) =>
-      orFail(async () => {
+      reportFailure(async () => {
         const checks = await checkInstallation(readEnvironment(), createLog('silent'))
-        print(json, { checks }, checks.map(textOf).join(''))
+        printResult(json, { checks }, checks.map(formatCheck).join(''))
         if (checks.some(({ result }) => result === 'fail')) process.exitCode = 1
       }),
     )
@@ -31,7 +31,7 @@ Examples:
   berth admin check --json | jq '.checks[] | select(.result != "ok")'
 `
 
-function textOf({ name, result, message, action }: CheckResult): string {
+function formatCheck({ name, result, message, action }: CheckResult): string {
   const line = `${result.padEnd(4)}  ${name}: ${message}\n`
   return action === '' ? line : `${line}      ${action}\n`
 }

@@ -1,22 +1,17 @@
 import type { Command } from 'commander'
-import { secondsIn } from '../core/durations.ts'
+import { parseDurationSeconds } from '../core/durations.ts'
 import { ballastOf, type Installation, SetupError, UsageError } from '../installation.ts'
-import { collect } from '../oci/collection/collect.ts'
-import {
-  type CollectedKind,
-  type CollectionReport,
-  collectedKinds,
-  type OrganizationReport,
-} from '../oci/collection/run.ts'
-import { takeWork } from '../oci/run-rows.ts'
+import { collectGarbage } from '../oci/collection/collect.ts'
+import { type GcKind, type GcOrganizationReport, type GcReport, gcKinds } from '../oci/collection/run.ts'
+import { acquireJob } from '../oci/run-rows.ts'
 import type { Column } from './client/output.ts'
-import { sizeText } from './client/sizes.ts'
-import { configOrExit, withBlobStore } from './operator.ts'
-import { print, table } from './operator-output.ts'
-import { progressLine, untilInterrupted } from './operator-progress.ts'
+import { formatSize } from './client/sizes.ts'
+import { readConfigOrExit, withBlobStore } from './operator.ts'
+import { printResult, renderTable } from './operator-output.ts'
+import { createProgressLine, interruptSignal } from './operator-progress.ts'
 
 /** `berth admin collect`: what the server does by itself every day, now, or only told of. */
-export function addCollectCommand(admin: Command): void {
+export function addGarbageCollectionCommand(admin: Command): void {
   admin
     .command('collect')
     .description('take from the registry what nobody needs: blobs without manifests, uploads that are over')
@@ -30,30 +25,34 @@ export function addCollectCommand(admin: Command): void {
     .option('--json', 'print JSON', false)
     .addHelpText('after', help)
     .action(({ dryRun, grace, force, json }: Options) => {
-      const config = configOrExit()
+      const config = readConfigOrExit()
       return withBlobStore(config, async (installation, blobs) => {
-        const graceMs = graceIn(grace) ?? config.collectionGraceMs
-        const tell = progressLine()
+        const graceMs = parseGrace(grace) ?? config.gcGraceMs
+        const reportProgress = createProgressLine()
         const run = {
           store: installation.store,
           blobs,
           graceMs,
           dryRun,
-          mistrust: !force,
-          onProgress: ({ step, seen }: { step: CollectedKind; seen: number }) =>
-            tell(`${steps[step]}: ${seen} looked at`),
+          requireKnownStore: !force,
+          onProgress: ({ step, seen }: { step: GcKind; seen: number }) =>
+            reportProgress(`${steps[step]}: ${seen} looked at`),
           onHeld: () =>
             process.stderr.write(
               'berth: a backup is running, so stored bytes were not removed; the next collection removes them\n',
             ),
         }
-        const signal = untilInterrupted()
+        const signal = interruptSignal()
         const report = await (dryRun
-          ? collect({ ...run, signal })
-          : ballastOf(config).run(() => collectAlone(run, signal)))
-        tell('')
+          ? collectGarbage({ ...run, signal })
+          : ballastOf(config).run(() => collectExclusively(run, signal)))
+        reportProgress('')
         const named = await withNames(installation, report)
-        print(json, { dryRun, graceSeconds: graceMs / SECOND_MS, ...named }, textOf(named, dryRun))
+        printResult(
+          json,
+          { dryRun, graceSeconds: graceMs / SECOND_MS, ...named },
+          formatReport(named, dryRun),
+        )
       })
     })
 }
@@ -67,9 +66,9 @@ interface Options {
 
 const SECOND_MS = 1000
 
-function graceIn(text: string | undefined): number | undefined {
+function parseGrace(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
-  const found = secondsIn(text)
+  const found = parseDurationSeconds(text)
   if (found === undefined)
     throw new UsageError(`--grace: ${JSON.stringify(text)} must be a duration such as 0s, 90m or 48h`)
   return found * SECOND_MS
@@ -84,7 +83,7 @@ Examples:
   berth admin collect --grace 48h --json
 `
 
-const steps: Readonly<Record<CollectedKind, string>> = {
+const steps: Readonly<Record<GcKind, string>> = {
   orphans: 'rows of deleted resources',
   links: 'links of repos',
   blobs: 'blobs',
@@ -93,30 +92,30 @@ const steps: Readonly<Record<CollectedKind, string>> = {
 }
 
 /** One process at a time. */
-async function collectAlone(
-  run: Omit<Parameters<typeof collect>[0], 'signal'>,
+async function collectExclusively(
+  run: Omit<Parameters<typeof collectGarbage>[0], 'signal'>,
   signal: AbortSignal,
-): Promise<CollectionReport> {
+): Promise<GcReport> {
   const { db, clock } = run.store
   const onError = (error: unknown) => process.stderr.write(`berth: ${String(error)}\n`)
-  const work = await takeWork({ db, clock, onError }, 'collection')
+  const work = await acquireJob({ db, clock, onError }, 'collection')
   if (work === undefined)
     throw new SetupError('another process collects at the moment; try again when it is done')
   try {
-    const report = await collect({ ...run, signal: AbortSignal.any([signal, work.signal]) })
-    await work.giveBack({ succeeded_ms: clock() })
+    const report = await collectGarbage({ ...run, signal: AbortSignal.any([signal, work.signal]) })
+    await work.release({ succeeded_ms: clock() })
     return report
   } catch (error) {
-    await work.giveBack()
+    await work.release()
     throw error
   }
 }
 
-interface Named extends Omit<CollectionReport, 'organizations'> {
-  readonly organizations: readonly (OrganizationReport & { readonly name: string })[]
+interface NamedReport extends Omit<GcReport, 'organizations'> {
+  readonly organizations: readonly (GcOrganizationReport & { readonly name: string })[]
 }
 
-async function withNames({ store }: Installation, report: CollectionReport): Promise<Named> {
+async function withNames({ store }: Installation, report: GcReport): Promise<NamedReport> {
   const organizations = []
   for (const organization of report.organizations) {
     const row = await store.db.kysely
@@ -130,7 +129,7 @@ async function withNames({ store }: Installation, report: CollectionReport): Pro
   return { ...report, organizations }
 }
 
-const meanings: Readonly<Record<CollectedKind, string>> = {
+const kindDescriptions: Readonly<Record<GcKind, string>> = {
   orphans: 'resources that are deleted and left rows in other tables',
   links: 'in repos, without a manifest that needs them',
   blobs: 'stored bytes that no repo has any more',
@@ -138,21 +137,23 @@ const meanings: Readonly<Record<CollectedKind, string>> = {
   strays: 'stored bytes that the database does not know',
 }
 
-function textOf(report: Named, dryRun: boolean): string {
-  const rows = collectedKinds.map((kind) => ({ kind, ...report[kind] }))
+function formatReport(report: NamedReport, dryRun: boolean): string {
+  const rows = gcKinds.map((kind) => ({ kind, ...report[kind] }))
   const columns: readonly Column<(typeof rows)[number]>[] = [
     { title: dryRun ? 'WOULD GO' : 'GONE', kind: 'name', value: ({ kind }) => kind },
     { title: 'NUMBER', value: ({ count }) => String(count) },
-    { title: 'BYTES', value: ({ bytes }) => sizeText(bytes) },
-    { title: 'WHAT', value: ({ kind }) => meanings[kind] },
+    { title: 'BYTES', value: ({ bytes }) => formatSize(bytes) },
+    { title: 'WHAT', value: ({ kind }) => kindDescriptions[kind] },
   ]
-  const organizations: readonly Column<Named['organizations'][number]>[] = [
+  const organizations: readonly Column<NamedReport['organizations'][number]>[] = [
     { title: 'ORGANIZATION', kind: 'name', value: ({ name }) => name },
     { title: 'UID', value: ({ uid }) => uid },
     { title: 'LINKS', value: ({ links }) => String(links.count) },
-    { title: 'BYTES', value: ({ links }) => sizeText(links.bytes) },
+    { title: 'BYTES', value: ({ links }) => formatSize(links.bytes) },
     { title: 'UPLOADS', value: ({ uploads }) => String(uploads.count) },
   ]
-  const all = table(rows, columns, '')
-  return report.organizations.length === 0 ? all : `${all}\n${table(report.organizations, organizations, '')}`
+  const all = renderTable(rows, columns, '')
+  return report.organizations.length === 0
+    ? all
+    : `${all}\n${renderTable(report.organizations, organizations, '')}`
 }

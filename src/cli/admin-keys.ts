@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { listKeys, type OperatorKey, rotateKeys } from '../operator-keys.ts'
-import { configOrExit, withExistingInstallation } from './operator.ts'
-import { print, table } from './operator-output.ts'
+import { listSigningKeys, rotateSigningKeys, type SigningKeySummary } from '../operator-keys.ts'
+import { readConfigOrExit, withExistingInstallation } from './operator.ts'
+import { printResult, renderTable } from './operator-output.ts'
 
 /** `berth admin keys`: the keys that sign tokens. */
 export function addKeyCommands(admin: Command): void {
@@ -13,8 +13,8 @@ export function addKeyCommands(admin: Command): void {
     .option('--json', 'print JSON', false)
     .addHelpText('after', '\nExample:\n  berth admin keys list --json\n')
     .action(({ json }: { json: boolean }) =>
-      withExistingInstallation(configOrExit(), async (installation) =>
-        show(await listKeys(installation), json),
+      withExistingInstallation(readConfigOrExit(), async (installation) =>
+        printKeys(await listSigningKeys(installation), json),
       ),
     )
 
@@ -29,8 +29,8 @@ export function addKeyCommands(admin: Command): void {
     .option('--json', 'print JSON', false)
     .addHelpText('after', rotateHelp)
     .action(({ now, json }: { now: boolean; json: boolean }) =>
-      withExistingInstallation(configOrExit(), async (installation) =>
-        show(await rotateKeys(installation, { now }), json),
+      withExistingInstallation(readConfigOrExit(), async (installation) =>
+        printKeys(await rotateSigningKeys(installation, { now }), json),
       ),
     )
 }
@@ -41,8 +41,8 @@ Examples:
   berth admin keys rotate --now      somebody else may have the key
 `
 
-function show(keys: readonly OperatorKey[], json: boolean): void {
-  const text = table(
+function printKeys(keys: readonly SigningKeySummary[], json: boolean): void {
+  const text = renderTable(
     keys,
     [
       { title: 'KEY', kind: 'name', value: ({ kid }) => kid },
@@ -52,5 +52,5 @@ function show(keys: readonly OperatorKey[], json: boolean): void {
     ],
     'there is no key yet',
   )
-  print(json, { keys }, text)
+  printResult(json, { keys }, text)
 }

@@ -1,7 +1,12 @@
 import type { Command } from 'commander'
 import { chooseBackup } from '../backup/contents.ts'
-import { openRepository } from '../backup/repository.ts'
-import { RESTORE_NAME, type RestoreProgress, type RestoreReport, restore } from '../backup/restore.ts'
+import { openBackupRepository } from '../backup/repository.ts'
+import {
+  RESTORE_APPLICATION_NAME,
+  type RestoreProgress,
+  type RestoreReport,
+  restore,
+} from '../backup/restore.ts'
 import { openBlobs } from '../blobs/open.ts'
 import { UnusableStore } from '../blobs/s3-failures.ts'
 import type { BlobStore } from '../blobs/store.ts'
@@ -19,10 +24,10 @@ import {
   withPassphraseFlag,
   withStoreFlags,
 } from './backup-options.ts'
-import { sizeText } from './client/sizes.ts'
-import { configOrExit, FOUND_DAMAGE, orFail } from './operator.ts'
-import { print } from './operator-output.ts'
-import { bytesProgress, progressLine, untilInterrupted } from './operator-progress.ts'
+import { formatSize } from './client/sizes.ts'
+import { EXIT_DAMAGE_FOUND, readConfigOrExit, reportFailure } from './operator.ts'
+import { printResult } from './operator-output.ts'
+import { createByteProgress, createProgressLine, interruptSignal } from './operator-progress.ts'
 
 /** `berth admin restore`: restore a backup into the installation that the environment describes. */
 export function addRestoreCommand(admin: Command): void {
@@ -38,7 +43,9 @@ export function addRestoreCommand(admin: Command): void {
   withStoreFlags(command)
     .option('--json', 'print JSON', false)
     .addHelpText('after', help)
-    .action((source: string, id: string | undefined, flags: Flags) => orFail(() => run(source, id, flags)))
+    .action((source: string, id: string | undefined, flags: Flags) =>
+      reportFailure(() => runRestore(source, id, flags)),
+    )
 }
 
 interface Flags extends StoreFlags, PassphraseFlags {
@@ -53,7 +60,7 @@ The environment says where to restore to, as for berth serve: BERTH_DATA_DIR, BE
 engine or store of images than before is fine. Stop the server first. Until a restore is finished the server does not start; run the command
 again to continue it, or with another backup to start anew.
 
-Exit codes: 0 all is restored, ${FOUND_DAMAGE} restored without images that are missing or damaged, 1 it failed, 2 wrong usage, 3 the database
+Exit codes: 0 all is restored, ${EXIT_DAMAGE_FOUND} restored without images that are missing or damaged, 1 it failed, 2 wrong usage, 3 the database
 could not be reached.
 
 Examples:
@@ -62,17 +69,17 @@ Examples:
   berth admin restore /srv/backups/berth --replace
 `
 
-async function run(source: string, id: string | undefined, flags: Flags): Promise<void> {
-  const config = configOrExit()
+async function runRestore(source: string, id: string | undefined, flags: Flags): Promise<void> {
+  const config = readConfigOrExit()
   const log = createLog(config.logLevel)
-  const line = progressLine()
-  const signal = untilInterrupted()
+  const line = createProgressLine()
+  const signal = interruptSignal()
   const findings: Finding[] = []
   await withDestination(source, flags, { config, log, mustExist: true }, async (destination) => {
-    const repository = await openRepository(destination)
+    const repository = await openBackupRepository(destination)
     const manifest = await chooseBackup(repository, id)
     const lock = await lockDatabase(config)
-    const opened = await openDatabase(named(config), log)
+    const opened = await openDatabase(withApplicationName(config), log)
     const db = opened.background
     try {
       const blobs = await openTarget(config, log)
@@ -86,18 +93,18 @@ async function run(source: string, id: string | undefined, flags: Flags): Promis
           repository,
           manifest,
           passphrase: () =>
-            readPassphrase(flags, { isNew: false, otherwise: ', or set BERTH_MASTER_KEY to the key itself' }),
+            readPassphrase(flags, { isNew: false, hint: ', or set BERTH_MASTER_KEY to the key itself' }),
           replace: flags.replace,
           allowDamaged: flags.allowDamaged,
           scrub: flags.scrub,
           signal,
-          onProgress: progressOf(line),
+          onProgress: createProgress(line),
           onFinding: (finding) => findings.push(finding),
         })
         line('')
         const seconds = Math.round((performance.now() - startMs) / 100) / 10
-        print(flags.json, { ...report, seconds }, textOf(report, findings, seconds))
-        if (report.damaged.length > 0 || (report.scrub?.wrong ?? 0) > 0) process.exitCode = FOUND_DAMAGE
+        printResult(flags.json, { ...report, seconds }, formatReport(report, findings, seconds))
+        if (report.damaged.length > 0 || (report.scrub?.wrong ?? 0) > 0) process.exitCode = EXIT_DAMAGE_FOUND
       } finally {
         line('')
         blobs.close()
@@ -119,11 +126,11 @@ async function openTarget(config: Config, log: Log): Promise<BlobStore> {
 }
 
 /** So that a restore knows its own connections. */
-function named(config: Config): Config {
+function withApplicationName(config: Config): Config {
   if (config.databaseUrl === undefined) return config
   // The first of two counts. An address of several servers is no URL to URL.
   const [servers, query] = config.databaseUrl.split('?')
-  const name = `application_name=${encodeURIComponent(RESTORE_NAME)}`
+  const name = `application_name=${encodeURIComponent(RESTORE_APPLICATION_NAME)}`
   return { ...config, databaseUrl: `${servers}?${query ? `${name}&${query}` : name}` }
 }
 
@@ -134,17 +141,17 @@ const titles: Readonly<Record<RestoreProgress['step'], string>> = {
   scrub: 'check of what is restored',
 }
 
-function progressOf(line: (sentence: string) => void) {
+function createProgress(line: (sentence: string) => void) {
   const steps = new Map<RestoreProgress['step'], (done: number, all: number) => void>()
-  return ({ step, done, all }: RestoreProgress) => {
+  return ({ step, done, total: all }: RestoreProgress) => {
     if (step === 'tables') return line(`${titles.tables}: ${done} of ${all} rows`)
-    const show = steps.get(step) ?? bytesProgress((text) => line(`${titles[step]} ${text}`))
+    const show = steps.get(step) ?? createByteProgress((text) => line(`${titles[step]} ${text}`))
     steps.set(step, show)
     show(done, all)
   }
 }
 
-function textOf(report: RestoreReport, findings: readonly Finding[], seconds: number): string {
+function formatReport(report: RestoreReport, findings: readonly Finding[], seconds: number): string {
   const { backup, rows, blobs, damaged, migrations, scrub } = report
   const found = findings
     .map(({ kind, what, digest, reason }) => `${kind}  ${what} ${digest}: ${reason}\n`)
@@ -157,7 +164,7 @@ function textOf(report: RestoreReport, findings: readonly Finding[], seconds: nu
   const ran = migrations.length === 0 ? '' : `migrations  ${migrations.join(', ')}\n`
   return `${found}${lost}backup      ${backup}
 database    ${rows} rows
-images      ${blobs.count}, ${sizeText(blobs.bytes)}
+images      ${blobs.count}, ${formatSize(blobs.bytes)}
 ${ran}check       ${checked}
 time        ${seconds} s
 `

@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { limits } from '../core/limits.ts'
 import { SetupError, UsageError } from '../installation.ts'
-import { takeWork } from '../oci/run-rows.ts'
-import { type Finding, isWrong } from '../oci/scrub/findings.ts'
+import { acquireJob } from '../oci/run-rows.ts'
+import { type Finding, isFailure } from '../oci/scrub/findings.ts'
 import type { ScrubReport } from '../oci/scrub/run.ts'
 import { scrub } from '../oci/scrub/scrub.ts'
 import type { Column } from './client/output.ts'
-import { bytesIn, sizeText } from './client/sizes.ts'
-import { configOrExit, FOUND_DAMAGE, withBlobStore } from './operator.ts'
-import { print, table } from './operator-output.ts'
-import { bytesProgress, progressLine, untilInterrupted } from './operator-progress.ts'
+import { formatSize, parseSize } from './client/sizes.ts'
+import { EXIT_DAMAGE_FOUND, readConfigOrExit, withBlobStore } from './operator.ts'
+import { printResult, renderTable } from './operator-output.ts'
+import { createByteProgress, createProgressLine, interruptSignal } from './operator-progress.ts'
 
 /** `berth admin scrub`: whether what was pushed can still be pulled as it was. */
 export function addScrubCommand(admin: Command): void {
@@ -25,41 +25,41 @@ export function addScrubCommand(admin: Command): void {
     .option('--json', 'print JSON', false)
     .addHelpText('after', help)
     .action((options: Options) => {
-      const config = configOrExit()
+      const config = readConfigOrExit()
       return withBlobStore(config, async ({ store }, blobs) => {
-        const rate = sizeIn('--rate', options.rate?.replace(/\/s$/, ''), 'a rate such as 50MiB/s')
-        const bytesMax = sizeIn('--limit', options.limit, 'a size such as 500GiB')
+        const rate = parseSizeOption('--rate', options.rate?.replace(/\/s$/, ''), 'a rate such as 50MiB/s')
+        const bytesMax = parseSizeOption('--limit', options.limit, 'a size such as 500GiB')
         const { db, clock } = store
-        const work = await takeWork({ db, clock, onError: (error) => tell(String(error)) }, 'scrub')
+        const work = await acquireJob({ db, clock, onError: (error) => printError(String(error)) }, 'scrub')
         if (work === undefined) throw new SetupError('another process scrubs at the moment')
-        const findings = collected()
-        const line = progressLine()
-        const progress = bytesProgress(line, () => `, ${findings.wrong()} wrong`)
+        const findings = createFindings()
+        const line = createProgressLine()
+        const progress = createByteProgress(line, () => `, ${findings.wrong()} wrong`)
         try {
           const report = await scrub({
             store,
             blobs,
             repair: options.repair,
             force: options.force,
-            throttle: rate === undefined ? undefined : throttleTo(rate),
+            throttle: rate === undefined ? undefined : createThrottle(rate),
             bytesMax,
             position: options.continue ? work.position : '',
-            reach: work.reach,
+            savePosition: work.savePosition,
             onFinding: findings.add,
-            onProgress: ({ bytes, bytesInAll }) => progress(bytes, bytesInAll),
-            signal: AbortSignal.any([untilInterrupted(), work.signal]),
-            orphanAgeMs: limits.strayAgeMsMin,
+            onProgress: ({ bytes, totalBytes: bytesInAll }) => progress(bytes, bytesInAll),
+            signal: AbortSignal.any([interruptSignal(), work.signal]),
+            orphanAgeMs: limits.untrackedBlobAgeMsMin,
           })
           line('')
           const { position } = report
-          await work.giveBack({ position, ...(position === '' && { succeeded_ms: clock() }) })
-          print(options.json, { ...report, ...findings.report() }, textOf(report, findings))
+          await work.release({ position, ...(position === '' && { succeeded_ms: clock() }) })
+          printResult(options.json, { ...report, ...findings.report() }, formatReport(report, findings))
         } catch (error) {
           line('')
-          await work.giveBack()
+          await work.release()
           throw error
         }
-        if (findings.wrong() > 0) process.exitCode = FOUND_DAMAGE
+        if (findings.wrong() > 0) process.exitCode = EXIT_DAMAGE_FOUND
       })
     })
 }
@@ -74,7 +74,7 @@ interface Options {
 }
 
 const help = `
-It may run beside the server. Exit codes: 0 all is well, ${FOUND_DAMAGE} something is missing or damaged, 1 it failed.
+It may run beside the server. Exit codes: 0 all is well, ${EXIT_DAMAGE_FOUND} something is missing or damaged, 1 it failed.
 
 With --repair the server forgets bytes that are missing or damaged: whoever pushes the image again mends it in all repos that have it.
 Until then pulls of it answer 404. Damaged bytes stay where the report says, until the next collection.
@@ -86,19 +86,19 @@ Examples:
   berth admin scrub --repair
 `
 
-function sizeIn(option: string, text: string | undefined, what: string): number | undefined {
+function parseSizeOption(option: string, text: string | undefined, what: string): number | undefined {
   if (text === undefined) return undefined
-  const found = bytesIn(text)
+  const found = parseSize(text)
   if (found === undefined) throw new UsageError(`${option}: ${JSON.stringify(text)} must be ${what}`)
   return found
 }
 
-function tell(line: string): void {
+function printError(line: string): void {
   process.stderr.write(`berth: ${line}\n`)
 }
 
 /** Waits for as long as the bytes so far should have taken. */
-function throttleTo(bytesPerSecond: number): (bytes: number) => Promise<void> {
+function createThrottle(bytesPerSecond: number): (bytes: number) => Promise<void> {
   let [startMs, sum] = [performance.now(), 0]
   return async (bytes) => {
     sum += bytes
@@ -118,7 +118,7 @@ interface Findings {
   }
 }
 
-function collected(): Findings {
+function createFindings(): Findings {
   const counts: Record<Finding['kind'], number> = {
     missing: 0,
     damaged: 0,
@@ -137,16 +137,16 @@ function collected(): Findings {
   }
 }
 
-function textOf({ blobs, bytes, manifests, position }: ScrubReport, findings: Findings): string {
+function formatReport({ blobs, bytes, manifests, position }: ScrubReport, findings: Findings): string {
   const all = findings.report().findings
-  const text = all.length === 0 ? '' : `${table(all, columns, '')}\n`
-  const unmended = all.filter((finding) => isWrong(finding) && !finding.repaired).length
+  const text = all.length === 0 ? '' : `${renderTable(all, columns, '')}\n`
+  const unmended = all.filter((finding) => isFailure(finding) && !finding.repaired).length
   const end = position === '' ? '' : `; ended at ${position}, --continue goes on`
   const advice =
     unmended === 0
       ? ''
       : '--repair lets a push of the same bytes mend what is missing or damaged; a manifest is deleted first.\n'
-  return `${text}${blobs} blobs (${sizeText(bytes)}) and ${manifests} manifests read, ${findings.wrong()} wrong${end}\n${advice}`
+  return `${text}${blobs} blobs (${formatSize(bytes)}) and ${manifests} manifests read, ${findings.wrong()} wrong${end}\n${advice}`
 }
 
 const columns: readonly Column<Finding>[] = [

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { UsageError } from '../installation.ts'
-import { listSessions, type OperatorSession, revokeSessions } from '../operator-sessions.ts'
+import { listSessions, revokeSessions, type SessionSummary } from '../operator-sessions.ts'
 import type { Column } from './client/output.ts'
-import { configOrExit, withExistingInstallation } from './operator.ts'
-import { print, table } from './operator-output.ts'
+import { readConfigOrExit, withExistingInstallation } from './operator.ts'
+import { printResult, renderTable } from './operator-output.ts'
 
 /** `berth admin sessions`: who is signed in. */
 export function addSessionCommands(admin: Command): void {
@@ -16,9 +16,9 @@ export function addSessionCommands(admin: Command): void {
     .option('--json', 'print JSON', false)
     .addHelpText('after', '\nExample:\n  berth admin sessions list --json\n')
     .action(({ identity, json }: { identity?: string; json: boolean }) =>
-      withExistingInstallation(configOrExit(), async (installation) => {
+      withExistingInstallation(readConfigOrExit(), async (installation) => {
         const sessions = await listSessions(installation, identity)
-        print(json, { sessions }, table(sessions, columns, 'nobody is signed in'))
+        printResult(json, { sessions }, renderTable(sessions, columns, 'nobody is signed in'))
       }),
     )
 
@@ -30,14 +30,14 @@ export function addSessionCommands(admin: Command): void {
     .option('--json', 'print JSON', false)
     .addHelpText('after', revokeHelp)
     .action((id: string | undefined, { identity, json }: { identity?: string; json: boolean }) =>
-      withExistingInstallation(configOrExit(), async (installation) => {
-        const revoked = await revokeSessions(installation, which(id, identity))
-        print(json, { revoked }, `${revoked} ${revoked === 1 ? 'session' : 'sessions'} revoked\n`)
+      withExistingInstallation(readConfigOrExit(), async (installation) => {
+        const revoked = await revokeSessions(installation, sessionSelector(id, identity))
+        printResult(json, { revoked }, `${revoked} ${revoked === 1 ? 'session' : 'sessions'} revoked\n`)
       }),
     )
 }
 
-const columns: readonly Column<OperatorSession>[] = [
+const columns: readonly Column<SessionSummary>[] = [
   { title: 'SESSION', kind: 'name', value: ({ id }) => id },
   { title: 'PERSON', kind: 'name', value: ({ person }) => person },
   { title: 'KIND', value: ({ kind }) => kind },
@@ -57,7 +57,7 @@ Examples:
   berth admin sessions revoke --identity 7f3ac1b08e2d4956a0c7d41e5b92f6083d1ce745
 `
 
-function which(id: string | undefined, identity: string | undefined) {
+function sessionSelector(id: string | undefined, identity: string | undefined) {
   if (id !== undefined && identity === undefined) return { id }
   if (id === undefined && identity !== undefined) return { identity }
   throw new UsageError('name either a session or --identity')

@@ -8,14 +8,14 @@ import { addAccountCommands } from './admin-accounts.ts'
 import { addAdoptStoreCommand } from './admin-adopt-store.ts'
 import { addBackupCommands } from './admin-backup.ts'
 import { addCheckCommand } from './admin-check.ts'
-import { addCollectCommand } from './admin-collect.ts'
+import { addGarbageCollectionCommand } from './admin-collect.ts'
 import { addKeyCommands } from './admin-keys.ts'
 import { addRestoreCommand } from './admin-restore.ts'
 import { addScrubCommand } from './admin-scrub.ts'
 import { addSessionCommands } from './admin-sessions.ts'
-import { configOrExit, withExistingInstallation, withInstallation } from './operator.ts'
-import { addresses } from './operator-addresses.ts'
-import { print } from './operator-output.ts'
+import { readConfigOrExit, withExistingInstallation, withInstallation } from './operator.ts'
+import { resolveAddresses } from './operator-addresses.ts'
+import { printResult } from './operator-output.ts'
 
 /**
  * What the operator does on the installation itself: whoever can read the data directory or the database needs no token. Works
@@ -33,14 +33,14 @@ export function addAdminCommands(program: Command): void {
     .option('--json', 'print JSON', false)
     .addHelpText('after', '\nExample:\n  berth admin bootstrap --name my-org --json\n')
     .action(({ name, json }: { name?: string; json: boolean }) =>
-      withInstallation(configOrExit(), async (installation) => {
+      withInstallation(readConfigOrExit(), async (installation) => {
         const first = await bootstrap(installation, name)
-        const { baseUrl, authUrl } = await addresses(configOrExit(), installation)
+        const { baseUrl, authUrl } = await resolveAddresses(readConfigOrExit(), installation)
         const { token } = await installation
           .tokensFor({ authUrl })
           .issue({ identity: first.identity.uid, audiences: [baseUrl] })
         const { organization, identity } = first
-        print(
+        printResult(
           json,
           { ...first, token },
           `organization  ${organization.uid}  ${organization.name}\nidentity      ${identity.uid}  ${identity.name}\ntoken         ${token}\n`,
@@ -58,12 +58,12 @@ export function addAdminCommands(program: Command): void {
       '\nExample:\n  curl -H "Authorization: Bearer $(berth admin token)" http://127.0.0.1:8080/iam/v2beta1/groups\n',
     )
     .action(({ identity, audience }: { identity?: string; audience?: string }) =>
-      withExistingInstallation(configOrExit(), async (installation) => {
-        const { baseUrl, authUrl } = await addresses(configOrExit(), installation)
+      withExistingInstallation(readConfigOrExit(), async (installation) => {
+        const { baseUrl, authUrl } = await resolveAddresses(readConfigOrExit(), installation)
         const uid =
           identity === undefined
             ? (await ensureFirstOrganization(installation)).identity.uid
-            : await existing(installation, identity)
+            : await requireIdentity(installation, identity)
         const { token } = await installation
           .tokensFor({ authUrl })
           .issue({ identity: uid, audiences: [audience ?? baseUrl] })
@@ -92,13 +92,13 @@ export function addAdminCommands(program: Command): void {
         organization: string,
         { status, limit = [], json }: { status?: StatusName; limit?: readonly string[]; json: boolean },
       ) =>
-        withExistingInstallation(configOrExit(), async (installation) => {
-          const limits = new Map(limit.map(limitIn))
+        withExistingInstallation(readConfigOrExit(), async (installation) => {
+          const limits = new Map(limit.map(parseLimit))
           const settings = await organizationSettings(installation, organization, { status, limits })
           const { uid, name, resourceLimits, usage } = settings
           const shown = Object.entries(resourceLimits).map(([kind, n]) => `${kind}=${n}`)
           const used = Object.entries(usage).flatMap(([kind, n]) => (n === 0 ? [] : [`${kind}=${n}`]))
-          print(
+          printResult(
             json,
             settings,
             `organization  ${uid}  ${name}\nstatus        ${settings.status}\nlimits        ${shown.join(' ') || 'none'}\nusage         ${used.join(' ') || 'none'}\n`,
@@ -111,7 +111,7 @@ export function addAdminCommands(program: Command): void {
   addKeyCommands(admin)
   addSessionCommands(admin)
   addAccountCommands(admin)
-  addCollectCommand(admin)
+  addGarbageCollectionCommand(admin)
   addScrubCommand(admin)
   addBackupCommands(admin)
   addRestoreCommand(admin)
@@ -126,7 +126,7 @@ Examples:
   berth admin organization my-org --limit identities=500 --limit repos=none --json
 `
 
-function limitIn(text: string): [kind: ResourceKind, n: number | undefined] {
+function parseLimit(text: string): [kind: ResourceKind, n: number | undefined] {
   const limit = parseResourceLimit(text)
   if (limit === undefined)
     throw new UsageError(
@@ -135,7 +135,7 @@ function limitIn(text: string): [kind: ResourceKind, n: number | undefined] {
   return [limit.kind, limit.n]
 }
 
-async function existing({ store }: Installation, identity: string): Promise<string> {
+async function requireIdentity({ store }: Installation, identity: string): Promise<string> {
   const uid = parseUid(identity)
   if (uid === undefined)
     throw new UsageError('--identity must be a uid: 40 hex digits, then segments of /16 hex digits')

@@ -45,7 +45,7 @@ export async function withDestination<T>(
   { config, log, mustExist }: { readonly config: Config; readonly log: Log; readonly mustExist: boolean },
   work: (destination: Destination) => Promise<T>,
 ): Promise<T> {
-  const destination = await openDestination(name, { s3: s3Options(flags), config, log, mustExist })
+  const destination = await openDestination(name, { s3: readS3Options(flags), config, log, mustExist })
   try {
     return await work(destination)
   } finally {
@@ -53,7 +53,7 @@ export async function withDestination<T>(
   }
 }
 
-function s3Options({ s3Endpoint, s3Region, s3PathStyle }: StoreFlags): S3Options {
+function readS3Options({ s3Endpoint, s3Region, s3PathStyle }: StoreFlags): S3Options {
   const { env } = process
   const address = s3Endpoint ?? (env['BERTH_BACKUP_S3_ENDPOINT'] || undefined)
   const endpoint = address === undefined ? undefined : parseOrigin(address)
@@ -74,13 +74,13 @@ function s3Options({ s3Endpoint, s3Region, s3PathStyle }: StoreFlags): S3Options
 /** The passphrase of the file, the environment or a prompt. `isNew`: it has to be long enough, and is asked for twice. */
 export async function readPassphrase(
   { passphraseFile }: PassphraseFlags,
-  { isNew, otherwise }: { readonly isNew: boolean; readonly otherwise: string },
+  { isNew, hint }: { readonly isNew: boolean; readonly hint: string },
 ): Promise<string> {
-  const given =
+  const configured =
     passphraseFile === undefined
       ? process.env['BERTH_BACKUP_PASSPHRASE'] || undefined
       : firstLine(passphraseFile)
-  const passphrase = given ?? (await ask(isNew, otherwise))
+  const passphrase = configured ?? (await promptForPassphrase(isNew, hint))
   if (isNew && passphrase.length < limits.passwordCharsMin)
     throw new UsageError(`the passphrase must have at least ${limits.passwordCharsMin} characters`)
   return passphrase
@@ -96,7 +96,7 @@ function firstLine(file: string): string {
   }
 }
 
-async function ask(isNew: boolean, otherwise: string): Promise<string> {
+async function promptForPassphrase(isNew: boolean, otherwise: string): Promise<string> {
   if (process.stdin.isTTY !== true)
     throw new UsageError(
       `the passphrase of the master key is missing: set --passphrase-file or BERTH_BACKUP_PASSPHRASE${otherwise}`,

@@ -20,11 +20,11 @@ Examples:
 `,
     )
     .action(async (shell: (typeof shells)[number]) => {
-      process.stdout.write(scripts[shell](wordsOf(await every())))
+      process.stdout.write(scripts[shell](buildCompletionTable(await every())))
     })
 }
 
-interface Words {
+interface CompletionTable {
   /** The words after each command: `iam` → `folders roles …`, `iam folders list` → `--parent --output …`. */
   readonly next: ReadonlyMap<string, readonly string[]>
   /** What each flag takes: some words, or none that are known. */
@@ -32,9 +32,9 @@ interface Words {
 }
 
 /** These talk to no server, and have no flags for one. */
-const OWN = ['completion', 'serve', 'migrate', 'admin']
+const COMMANDS_WITHOUT_SERVER = ['completion', 'serve', 'migrate', 'admin']
 
-function wordsOf(program: Command): Words {
+function buildCompletionTable(program: Command): CompletionTable {
   const next = new Map<string, string[]>()
   const values = new Map<string, string[]>()
   const walk = (command: Command, path: string, shared: readonly Option[]) => {
@@ -46,7 +46,7 @@ function wordsOf(program: Command): Words {
     const flags = names.length > 0 && path !== '' ? [] : options.flatMap(({ long }) => long ?? [])
     next.set(path, [...new Set([...names, ...flags, '--help'])])
     for (const inner of command.commands) {
-      const own = path === '' && OWN.includes(inner.name())
+      const own = path === '' && COMMANDS_WITHOUT_SERVER.includes(inner.name())
       for (const name of [inner.name(), ...inner.aliases()])
         walk(inner, path === '' ? name : `${path} ${name}`, own ? [] : shared)
     }
@@ -61,16 +61,16 @@ function wordsOf(program: Command): Words {
   return { next, values }
 }
 
-const patterns = (flags: readonly string[]) => flags.join('|')
+const joinPatterns = (flags: readonly string[]) => flags.join('|')
 
 /** Flags that take the same, as one case of a shell. */
-function flagsByValues({ values }: Words): [flags: string[], words: string][] {
+function flagsByValues({ values }: CompletionTable): [flags: string[], words: string][] {
   const grouped = Map.groupBy(values, ([, words]) => words.join(' '))
   return [...grouped].map(([words, flags]) => [flags.map(([flag]) => flag), words])
 }
 
 /** The commands among the words so far, which flags and their values are not. */
-const shared = (words: Words) => `_berth_next() {
+const posixFunctions = (words: CompletionTable) => `_berth_next() {
   case "$1" in
 ${[...words.next].map(([path, next]) => `    '${path}') echo '${next.join(' ')}' ;;`).join('\n')}
     *) return 1 ;;
@@ -79,7 +79,7 @@ ${[...words.next].map(([path, next]) => `    '${path}') echo '${next.join(' ')}'
 _berth_values() {
   case "$1" in
 ${flagsByValues(words)
-  .map(([flags, values]) => `    ${patterns(flags)}) echo '${values}' ;;`)
+  .map(([flags, values]) => `    ${joinPatterns(flags)}) echo '${values}' ;;`)
   .join('\n')}
     *) return 1 ;;
   esac
@@ -95,8 +95,8 @@ _berth_path() {
 }
 `
 
-const scripts: Readonly<Record<(typeof shells)[number], (words: Words) => string>> = {
-  bash: (words) => `${shared(words)}_berth() {
+const scripts: Readonly<Record<(typeof shells)[number], (words: CompletionTable) => string>> = {
+  bash: (words) => `${posixFunctions(words)}_berth() {
   local word="\${COMP_WORDS[COMP_CWORD]}" words
   words="$(_berth_values "\${COMP_WORDS[COMP_CWORD-1]}")" ||
     words="$(_berth_next "$(_berth_path "\${COMP_WORDS[@]:1:COMP_CWORD-1}")")"
@@ -105,7 +105,7 @@ const scripts: Readonly<Record<(typeof shells)[number], (words: Words) => string
 complete -o default -F _berth berth
 `,
   zsh: (words) => `#compdef berth
-${shared(words)}_berth() {
+${posixFunctions(words)}_berth() {
   local next
   next="$(_berth_values "\${words[CURRENT-1]}")" ||
     next="$(_berth_next "$(_berth_path \${words[2,CURRENT-1]})")"

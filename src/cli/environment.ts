@@ -7,16 +7,16 @@ import { parseSettingsFile } from '../settings-file.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** What the process was started with, before a file added to it. */
-const given: Environment = { ...process.env }
+const processEnvironment: Environment = { ...process.env }
 
-export type ReadEnvironment =
+export type EnvironmentResult =
   | { readonly env: Environment; readonly config: Config }
   | { readonly problems: readonly string[] }
 
 /** Reads the file again with each call. Returns the configuration, or everything that is wrong, a sentence each. */
-export function readEnvironment(): ReadEnvironment {
-  const file = given['BERTH_ENV_FILE'] ?? ''
-  const env = file === '' ? given : withFile(file)
+export function readEnvironment(): EnvironmentResult {
+  const file = processEnvironment['BERTH_ENV_FILE'] ?? ''
+  const env = file === '' ? processEnvironment : mergeSettingsFile(file)
   if (typeof env === 'string') return { problems: [env] }
   const read = readConfig(env)
   if ('problems' in read)
@@ -26,7 +26,7 @@ export function readEnvironment(): ReadEnvironment {
   return { env, config: read.config }
 }
 
-function withFile(file: string): Environment | string {
+function mergeSettingsFile(file: string): Environment | string {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
@@ -36,5 +36,5 @@ function withFile(file: string): Environment | string {
   const read = parseSettingsFile(text)
   return 'problems' in read
     ? `BERTH_ENV_FILE ${file}: ${read.problems.join('; ')}`
-    : { ...read.settings, ...given }
+    : { ...read.settings, ...processEnvironment }
 }

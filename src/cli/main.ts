@@ -1,8 +1,8 @@
 import { Command, CommanderError } from 'commander'
 import { version } from '../version.ts'
 import { addCommand, type CommandDeclaration, type CommandGroup } from './client/command.ts'
-import { addGlobalFlags, exitCodes, explain, invoker } from './client/run.ts'
-import { printable } from './client/text-width.ts'
+import { addGlobalFlags, createInvoker, describeFailure, exitCodes } from './client/run.ts'
+import { sanitizeText } from './client/text-width.ts'
 
 /**
  * The command line. Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 could not connect, 4 not signed in. Only what a
@@ -11,28 +11,31 @@ import { printable } from './client/text-width.ts'
 
 type Load = (program: Command) => Promise<void>
 
-const declared =
+const loadDeclared =
   (load: () => Promise<CommandDeclaration | CommandGroup>): Load =>
   async (program) => {
-    addCommand(program, await load(), invoker(process.env))
+    addCommand(program, await load(), createInvoker(process.env))
   }
 
 const commands: Readonly<Record<string, { readonly names: readonly string[]; readonly load: Load }>> = {
-  auth: { names: [], load: declared(async () => (await import('./auth/commands.ts')).auth) },
-  iam: { names: [], load: declared(async () => (await import('./iam/commands.ts')).iam) },
-  images: { names: ['image'], load: declared(async () => (await import('./images/commands.ts')).images) },
+  auth: { names: [], load: loadDeclared(async () => (await import('./auth/commands.ts')).authGroup) },
+  iam: { names: [], load: loadDeclared(async () => (await import('./iam/commands.ts')).iamGroup) },
+  images: {
+    names: ['image'],
+    load: loadDeclared(async () => (await import('./images/commands.ts')).imagesGroup),
+  },
   advisories: {
     names: ['advisory'],
-    load: declared(async () => (await import('./advisories/commands.ts')).advisories),
+    load: loadDeclared(async () => (await import('./advisories/commands.ts')).advisoriesGroup),
   },
-  config: { names: [], load: declared(async () => (await import('./config/commands.ts')).config) },
+  config: { names: [], load: loadDeclared(async () => (await import('./config/commands.ts')).configGroup) },
   'kubelet-credential-provider': {
     names: [],
-    load: declared(async () => (await import('./auth/kubelet-command.ts')).kubeletCommand),
+    load: loadDeclared(async () => (await import('./auth/kubelet-command.ts')).kubeletCommand),
   },
   completion: {
     names: [],
-    load: async (program) => (await import('./completion.ts')).addCompletionCommand(program, everyCommand),
+    load: async (program) => (await import('./completion.ts')).addCompletionCommand(program, loadAllCommands),
   },
   serve: { names: [], load: async (program) => (await import('./serve.ts')).addServeCommand(program) },
   migrate: { names: [], load: async (program) => (await import('./migrate.ts')).addMigrateCommand(program) },
@@ -45,12 +48,12 @@ export async function main(args: readonly string[]): Promise<void> {
     if (error.code !== 'EPIPE') throw error
     process.exit()
   })
-  const program = newProgram()
+  const program = createProgram()
   const first = args.find((word) => !word.startsWith('-')) ?? ''
   const wanted = Object.entries(commands).find(([name, { names }]) => name === first || names.includes(first))
   // A flag before the command may take a value that looks like one; then, and for help, all of them are there.
   if (wanted !== undefined && args[0] === first) await wanted[1].load(program)
-  else await everyCommand(program)
+  else await loadAllCommands(program)
   try {
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
@@ -59,12 +62,12 @@ export async function main(args: readonly string[]): Promise<void> {
 }
 
 /** All commands of the program, for help and completion. */
-export async function everyCommand(program: Command = newProgram()): Promise<Command> {
+export async function loadAllCommands(program: Command = createProgram()): Promise<Command> {
   for (const { load } of Object.values(commands)) await load(program)
   return program
 }
 
-function newProgram(): Command {
+function createProgram(): Command {
   const program = new Command('berth')
     .description('Berth: a control plane for container images that you host yourself.')
     .version(version(), '-V, --version', 'print the version')
@@ -90,13 +93,13 @@ function fail(error: unknown): void {
     process.exitCode = error.exitCode === 0 ? 0 : exitCodes.usage
     return
   }
-  const told = explain(error)
-  if (told === undefined) throw error
+  const failure = describeFailure(error)
+  if (failure === undefined) throw error
   // What servers and files say must not move the cursor, colour the terminal or turn the line around.
-  const lines = told.lines
+  const lines = failure.lines
     .flatMap((line) => line.split('\n'))
-    .map((line) => printable(line).trimEnd())
+    .map((line) => sanitizeText(line).trimEnd())
     .filter((line) => line !== '')
   process.stderr.write(`berth: ${lines.join('\n')}\n`)
-  process.exitCode = told.code
+  process.exitCode = failure.code
 }

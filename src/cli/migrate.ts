@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { configOrExit, withInstallation } from './operator.ts'
-import { print } from './operator-output.ts'
+import { readConfigOrExit, withInstallation } from './operator.ts'
+import { printResult } from './operator-output.ts'
 
 export function addMigrateCommand(program: Command): void {
   program
@@ -9,9 +9,9 @@ export function addMigrateCommand(program: Command): void {
     .option('--json', 'print the migrations that ran as JSON', false)
     .addHelpText('after', '\nExample:\n  BERTH_DATABASE_URL=postgres://berth@localhost/berth berth migrate\n')
     .action(({ json }: { json: boolean }) =>
-      withInstallation(configOrExit(), async ({ migrations }) => {
+      withInstallation(readConfigOrExit(), async ({ migrations }) => {
         const sentence = migrations.length === 0 ? 'the schema is up to date' : `ran ${migrations.join(', ')}`
-        print(json, { migrations }, `${sentence}\n`)
+        printResult(json, { migrations }, `${sentence}\n`)
       }),
     )
 }

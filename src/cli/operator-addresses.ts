@@ -4,7 +4,7 @@ import type { Installation } from '../installation.ts'
 import { readSetting } from '../storage/settings.ts'
 
 /** The environment's addresses; else those that the server was last started with; else the defaults. */
-export async function addresses(
+export async function resolveAddresses(
   config: Config,
   { store }: Installation,
 ): Promise<{ baseUrl: string; authUrl: string }> {

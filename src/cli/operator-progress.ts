@@ -1,9 +1,9 @@
 import { createOutput, terminalWidth } from './client/output.ts'
-import { bar } from './client/progress-bar.ts'
-import { sizeText } from './client/sizes.ts'
+import { formatProgressBar } from './client/progress-bar.ts'
+import { formatSize } from './client/sizes.ts'
 
 /** How far long work is, on standard error; '' when it is done. One line that changes, elsewhere a line now and then. */
-export function progressLine(): (sentence: string) => void {
+export function createProgressLine(): (sentence: string) => void {
   const { stdout, stderr } = process
   return createOutput({
     format: 'table',
@@ -11,13 +11,13 @@ export function progressLine(): (sentence: string) => void {
     isTerminal: stdout.isTTY === true,
     width: terminalWidth(),
     write: (text) => void stdout.write(text),
-    tell: (text) => void stderr.write(text),
+    writeError: (text) => void stderr.write(text),
     progress: stderr.isTTY === true ? (text) => void stderr.write(`\r\u001b[K${text}`) : undefined,
   }).progress
 }
 
 /** Aborted by Ctrl-C and by whoever ends the process: long work then ends in order. A second time ends it at once. */
-export function untilInterrupted(): AbortSignal {
+export function interruptSignal(): AbortSignal {
   const end = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => end.abort(new Error(`ended by ${signal}; what was done stays done`)))
@@ -27,9 +27,9 @@ export function untilInterrupted(): AbortSignal {
 const SHOWN_EVERY_MS = 200
 
 /** Shows how many bytes of all are read or copied, how fast, and how long the rest takes. `more`: what else there is to say. */
-export function bytesProgress(
+export function createByteProgress(
   line: (sentence: string) => void,
-  more: () => string = () => '',
+  suffix: () => string = () => '',
 ): (bytes: number, bytesInAll: number) => void {
   let [startMs, shownMs] = [0, 0]
   return (bytes, bytesInAll) => {
@@ -38,14 +38,14 @@ export function bytesProgress(
     if (now - shownMs < SHOWN_EVERY_MS) return
     shownMs = now
     const rate = bytes / Math.max((now - startMs) / 1000, 0.001)
-    const left = timeText((bytesInAll - bytes) / rate)
+    const left = formatSeconds((bytesInAll - bytes) / rate)
     line(
-      `${bar(bytes / bytesInAll)} ${sizeText(bytes)} of ${sizeText(bytesInAll)}, ${sizeText(Math.round(rate))}/s, ${left} left${more()}`,
+      `${formatProgressBar(bytes / bytesInAll)} ${formatSize(bytes)} of ${formatSize(bytesInAll)}, ${formatSize(Math.round(rate))}/s, ${left} left${suffix()}`,
     )
   }
 }
 
-function timeText(seconds: number): string {
+function formatSeconds(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds))
   if (whole < 60) return `${whole} s`
   return whole < 3600

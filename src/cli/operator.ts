@@ -16,10 +16,10 @@ import { readEnvironment } from './environment.ts'
 /** What the commands share that work on the installation itself instead of through its API. */
 
 /** The configuration, or one line per mistake and an exit. */
-export function configOrExit(): Config {
+export function readConfigOrExit(): Config {
   const read = readEnvironment()
   if ('config' in read) return read.config
-  for (const problem of read.problems) fail(problem)
+  for (const problem of read.problems) exitWithError(problem)
   process.exit(1)
 }
 
@@ -28,7 +28,7 @@ export async function withInstallation(
   config: Config,
   work: (installation: Installation) => Promise<void>,
 ): Promise<void> {
-  await orFail(async () => {
+  await reportFailure(async () => {
     const installation = await openInstallation(config, createLog(config.logLevel))
     try {
       const { store } = installation
@@ -45,7 +45,7 @@ export async function withExistingInstallation(
   work: (installation: Installation) => Promise<void>,
 ): Promise<void> {
   if (config.databaseUrl === undefined && !existsSync(config.dataDir))
-    return fail(
+    return exitWithError(
       `there is no data directory ${config.dataDir}; set BERTH_DATA_DIR to that of the server, or make one with berth admin bootstrap`,
     )
   await withInstallation(config, work)
@@ -68,39 +68,41 @@ export async function withBlobStore(
 }
 
 /** Exit code when stored bytes are missing or damaged: none that a failure has. */
-export const FOUND_DAMAGE = 5
+export const EXIT_DAMAGE_FOUND = 5
 
 /** Exit codes: 1 it failed, 2 wrong usage, 3 the database could not be reached, 6 a newer version migrated the database. */
-const exitCode = { failed: 1, usage: 2, unreachable: 3, newer: 6 } as const
+const exitCodes = { failed: 1, usage: 2, unreachable: 3, newer: 6 } as const
 
 /** Runs `work`; a failure is one line on standard error and an exit code. */
-export async function orFail(work: () => Promise<void>): Promise<void> {
+export async function reportFailure(work: () => Promise<void>): Promise<void> {
   try {
     await work()
   } catch (error) {
-    const problem = explain(error)
-    fail(problem)
-    if (error instanceof NewerDatabaseError) process.exitCode = exitCode.newer
-    if (error instanceof UsageError) process.exitCode = exitCode.usage
-    if (problem === NO_DATABASE || error instanceof UnreachableError) process.exitCode = exitCode.unreachable
+    const problem = describeFailure(error)
+    exitWithError(problem)
+    if (error instanceof NewerDatabaseError) process.exitCode = exitCodes.newer
+    if (error instanceof UsageError) process.exitCode = exitCodes.usage
+    if (problem === DATABASE_UNREACHABLE || error instanceof UnreachableError)
+      process.exitCode = exitCodes.unreachable
   }
 }
 
-const NO_DATABASE = 'the database does not answer; is the address in BERTH_DATABASE_URL right?'
+const DATABASE_UNREACHABLE = 'the database does not answer; is the address in BERTH_DATABASE_URL right?'
 
-function explain(error: unknown): string {
+function describeFailure(error: unknown): string {
   if (error instanceof SetupError) return error.message
   if (!(error instanceof Error)) return String(error)
   const { code } = error as NodeJS.ErrnoException
-  if (/^(ECONNREFUSED|ETIMEDOUT|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN)$/.test(code ?? '')) return NO_DATABASE
-  if (error.message === 'timeout expired') return NO_DATABASE
+  if (/^(ECONNREFUSED|ETIMEDOUT|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN)$/.test(code ?? ''))
+    return DATABASE_UNREACHABLE
+  if (error.message === 'timeout expired') return DATABASE_UNREACHABLE
   if (code === 'EACCES') return `no permission: ${error.message}`
-  const cause = error.cause instanceof Error ? explain(error.cause) : undefined
-  if (cause === NO_DATABASE) return cause
+  const cause = error.cause instanceof Error ? describeFailure(error.cause) : undefined
+  if (cause === DATABASE_UNREACHABLE) return cause
   return cause === undefined ? error.message : `${error.message}: ${cause}`
 }
 
-function fail(problem: string): void {
+function exitWithError(problem: string): void {
   process.stderr.write(`berth: ${problem}\n`)
-  process.exitCode = exitCode.failed
+  process.exitCode = exitCodes.failed
 }

@@ -3,14 +3,14 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { type Berth, startBerth } from '../berth.ts'
 import { type Config, DEFAULT_DATA_DIR, variables } from '../config.ts'
-import { unlessStorageFails } from '../core/storage-faults.ts'
+import { bestEffortWrite } from '../core/storage-faults.ts'
 import { type AdjustableLog, createLog, type Log } from '../log.ts'
-import { needRestart, reloaded } from '../reload.ts'
+import { applyReloadableSettings, settingsNeedingRestart } from '../reload.ts'
 import { ShutdownTimeout } from '../shutdown.ts'
-import { setupLinkOfStart } from '../signin/one-time-links.ts'
+import { createStartupSetupLink } from '../signin/one-time-links.ts'
 import { withoutPassword } from '../storage/postgres-address.ts'
 import { readEnvironment } from './environment.ts'
-import { configOrExit, orFail } from './operator.ts'
+import { readConfigOrExit, reportFailure } from './operator.ts'
 
 const loopback = ['127.0.0.0/8', '::1/128']
 
@@ -23,8 +23,8 @@ export function addServeCommand(program: Command): void {
       'development: token issuers on this machine are trusted to be fetched, over http too',
       false,
     )
-    .addHelpText('after', `${notes}\nEnvironment:\n${settings()}\n\nExamples:\n${examples}`)
-    .action(({ dev }: { dev: boolean }) => orFail(() => serve(configOrExit(), dev)))
+    .addHelpText('after', `${notes}\nEnvironment:\n${settingsHelp()}\n\nExamples:\n${examples}`)
+    .action(({ dev }: { dev: boolean }) => reportFailure(() => serve(readConfigOrExit(), dev)))
 }
 
 const notes = `
@@ -40,7 +40,7 @@ const examples = `  berth serve
   BERTH_DATABASE_URL=postgres://berth:secret@localhost/berth berth serve
 `
 
-function settings(): string {
+function settingsHelp(): string {
   const width = Math.max(...Object.keys(variables).map((name) => name.length))
   return Object.entries(variables)
     .map(([name, meaning]) => `  ${name.padEnd(width)}  ${meaning}`)
@@ -56,16 +56,19 @@ async function serve(config: Config, dev: boolean): Promise<void> {
   const berth = await startBerth({ ...config, issuerPrivateNetworks: networks }, log)
   const { baseUrl, authUrl } = berth.addresses
   // A full disk must not keep the server from serving reads; a later start prints the link.
-  const setupLink = await unlessStorageFails(setupLinkOfStart(berth.installation.store, authUrl), undefined)
+  const setupLink = await bestEffortWrite(
+    createStartupSetupLink(berth.installation.store, authUrl),
+    undefined,
+  )
 
   const started = readEnvironment()
-  reload = reloader(berth, config, 'env' in started ? started.env : {}, log)
+  reload = createReloader(berth, config, 'env' in started ? started.env : {}, log)
 
   stopOnSignals(berth, config, log)
 
   // From this line on the server may be used, and told to stop.
   process.stdout.write(
-    `ready ${baseUrl}\n${berth.firstStart ? firstSteps(config, baseUrl, setupLink) : noAccount(setupLink)}`,
+    `ready ${baseUrl}\n${berth.firstStart ? firstSteps(config, baseUrl, setupLink) : setupLinkNotice(setupLink)}`,
   )
   log.info(
     { baseUrl, dataDir: config.dataDir, database: config.databaseUrl === undefined ? 'sqlite' : 'postgres' },
@@ -113,14 +116,14 @@ function stopOnSignals(berth: Berth, { drainDelayMs }: Config, log: Log): void {
 }
 
 /** Reads the settings and files again and takes over what may change; what is wrong is logged, and what ran before stays. */
-function reloader(
+function createReloader(
   berth: Berth,
   config: Config,
   env: Readonly<Record<string, string | undefined>>,
   log: AdjustableLog,
 ): () => void {
   let running = config
-  let turn = Promise.resolve()
+  let queue = Promise.resolve()
   const run = async () => {
     berth.reopenAccessLog()
     const read = readEnvironment()
@@ -128,16 +131,16 @@ function reloader(
       for (const problem of read.problems) log.error({}, `reload: nothing changes: ${problem}`)
       return
     }
-    for (const setting of needRestart(env, read.env))
+    for (const setting of settingsNeedingRestart(env, read.env))
       log.warn({ setting }, `reload: ${setting} changed, which takes effect with a restart only`)
-    running = reloaded(running, read.config)
+    running = applyReloadableSettings(running, read.config)
     const problems = await berth.reload(running)
     log.level = running.logLevel
     for (const problem of problems) log.error({}, `reload: the former value stays in use: ${problem}`)
     if (problems.length === 0) log.info({}, 'reload: the settings and files were read again')
   }
   return () => {
-    turn = turn.then(run).catch((err: unknown) => log.error({ err }, 'reload failed'))
+    queue = queue.then(run).catch((err: unknown) => log.error({ err }, 'reload failed'))
   }
 }
 
@@ -149,27 +152,28 @@ This is the first start. Make your account in a browser, with this link that wor
 
 Or work without one, in another terminal:
 
-${whereabouts(config)}  npx berth admin bootstrap --name my-org --json
+${exportLines(config)}  npx berth admin bootstrap --name my-org --json
   export TOKEN=$(npx berth admin token)
   curl -H "Authorization: Bearer $TOKEN" ${baseUrl}/iam/v2beta1/groups
 
 `
 }
 
-function noAccount(setupLink: string | undefined): string {
+function setupLinkNotice(setupLink: string | undefined): string {
   return setupLink === undefined ? '' : `There is no account yet. This link makes the first: ${setupLink}\n`
 }
 
 /** What another terminal has to be told to find this installation, each a line. No secret is repeated on a screen. */
-function whereabouts({ dataDir, databaseUrl, masterKey }: Config): string {
+function exportLines({ dataDir, databaseUrl, masterKey }: Config): string {
   const settings: string[] = []
-  if (dataDir !== resolve(DEFAULT_DATA_DIR)) settings.push(`BERTH_DATA_DIR=${quoted(dataDir)}`)
-  if (databaseUrl !== undefined) settings.push(`BERTH_DATABASE_URL=${quoted(withoutPassword(databaseUrl))}`)
+  if (dataDir !== resolve(DEFAULT_DATA_DIR)) settings.push(`BERTH_DATA_DIR=${shellQuote(dataDir)}`)
+  if (databaseUrl !== undefined)
+    settings.push(`BERTH_DATABASE_URL=${shellQuote(withoutPassword(databaseUrl))}`)
   if (masterKey !== undefined) settings.push('BERTH_MASTER_KEY=...')
   return settings.map((setting) => `  export ${setting}\n`).join('')
 }
 
 /** One word of a shell. */
-function quoted(text: string): string {
+function shellQuote(text: string): string {
   return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -1,5 +1,5 @@
 import type { AccountAssociation_Amazon } from '#gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
-import { busy, exchange, type ProbeDeps, unexpected } from './exchange-request.ts'
+import { type ProbeDeps, providerBusy, requestProviderToken, unexpectedResponse } from './exchange-request.ts'
 import { type CloudProbe, notReady, type ProbeResult, ready } from './probe.ts'
 
 /** Amazon Web Services: AssumeRoleWithWebIdentity of the Security Token Service, on one role of the account. */
@@ -18,7 +18,7 @@ export function amazonProbe({
 }: ProbeDeps & { readonly role: string }): CloudProbe<AccountAssociation_Amazon> {
   return {
     async check({ account }, { group, signal }) {
-      const asked = await exchange(outbound, {
+      const result = await requestProviderToken(outbound, {
         provider: PROVIDER,
         group,
         url: `${endpoint}/`,
@@ -33,9 +33,9 @@ export function amazonProbe({
         accept: 'text/xml',
         signal,
       })
-      if ('outcome' in asked) return asked.outcome
-      const { status, text } = asked.answer
-      if (status === 200) return holdsCredentials(text) ? ready : unexpected(PROVIDER)
+      if ('outcome' in result) return result.outcome
+      const { status, text } = result.answer
+      if (status === 200) return holdsCredentials(text) ? ready : unexpectedResponse(PROVIDER)
       return refusal(/<Code>([A-Za-z.]{1,64})<\/Code>/.exec(text)?.[1], role)
     },
   }
@@ -51,10 +51,10 @@ function holdsCredentials(xml: string): boolean {
 function refusal(code: string | undefined, role: string): ProbeResult {
   switch (code) {
     case undefined:
-      return unexpected(PROVIDER)
+      return unexpectedResponse(PROVIDER)
     case 'Throttling':
     case 'ThrottlingException':
-      return busy(PROVIDER)
+      return providerBusy(PROVIDER)
     case 'AccessDenied':
       return refused(
         `the role ${role} does not exist in the account, or its trust policy does not admit Berth's issuer, audience and subject`,

@@ -1,5 +1,11 @@
 import type { AccountAssociation_Azure } from '#gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
-import { exchange, hasAccessToken, jsonObject, type ProbeDeps, unexpected } from './exchange-request.ts'
+import {
+  hasAccessToken,
+  jsonObject,
+  type ProbeDeps,
+  requestProviderToken,
+  unexpectedResponse,
+} from './exchange-request.ts'
 import { type CloudProbe, notReady, type ProbeResult, ready } from './probe.ts'
 
 /**
@@ -19,8 +25,8 @@ export function azureProbe({ outbound, tokens, endpoint }: ProbeDeps): CloudProb
       const assertion = await tokens.issue(group, AUDIENCE)
       const outcomes = await Promise.all(
         Object.entries(clientIds)
-          .sort(([one], [other]) => (one < other ? -1 : 1))
-          .map(async ([component, clientId]) => ({ component, outcome: await one(clientId) })),
+          .sort(([probeApplication], [other]) => (probeApplication < other ? -1 : 1))
+          .map(async ([component, clientId]) => ({ component, outcome: await probeApplication(clientId) })),
       )
       const failed = outcomes.filter(({ outcome }) => !outcome.ready)
       const [first] = failed
@@ -30,8 +36,8 @@ export function azureProbe({ outbound, tokens, endpoint }: ProbeDeps): CloudProb
         message: failed.map(({ component, outcome }) => `${component}: ${outcome.message}`).join('; '),
       }
 
-      async function one(clientId: string): Promise<ProbeResult> {
-        const asked = await exchange(outbound, {
+      async function probeApplication(clientId: string): Promise<ProbeResult> {
+        const result = await requestProviderToken(outbound, {
           provider: PROVIDER,
           group,
           url: `${endpoint}/${tenantId}/oauth2/v2.0/token`,
@@ -45,9 +51,9 @@ export function azureProbe({ outbound, tokens, endpoint }: ProbeDeps): CloudProb
           accept: 'application/json',
           signal,
         })
-        if ('outcome' in asked) return asked.outcome
-        const { status, text } = asked.answer
-        if (status === 200) return hasAccessToken(text) ? ready : unexpected(PROVIDER)
+        if ('outcome' in result) return result.outcome
+        const { status, text } = result.answer
+        if (status === 200) return hasAccessToken(text) ? ready : unexpectedResponse(PROVIDER)
         return refusal(jsonObject(text))
       }
     },
@@ -65,9 +71,9 @@ const meanings: readonly (readonly [numbers: readonly number[], why: string])[] 
   [[700024], "it does not accept the token's times; the clock of the server that runs Berth may be wrong"],
 ]
 
-function refusal(answer: Readonly<Record<string, unknown>> | undefined): ProbeResult {
-  if (typeof answer?.['error'] !== 'string') return unexpected(PROVIDER)
-  const codes = Array.isArray(answer['error_codes']) ? (answer['error_codes'] as readonly unknown[]) : []
+function refusal(response: Readonly<Record<string, unknown>> | undefined): ProbeResult {
+  if (typeof response?.['error'] !== 'string') return unexpectedResponse(PROVIDER)
+  const codes = Array.isArray(response['error_codes']) ? (response['error_codes'] as readonly unknown[]) : []
   const known = meanings.find(([numbers]) => numbers.some((number) => codes.includes(number)))
   const why = known?.[1] ?? 'it gave an error that says nothing of the trust between them'
   return notReady('refused by the provider', `${PROVIDER} refused: ${why}`)

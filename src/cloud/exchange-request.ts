@@ -1,7 +1,7 @@
-import { parseForeignJson } from '../core/foreign-json.ts'
+import { parseUntrustedJson } from '../core/foreign-json.ts'
 import { rootOf } from '../core/uid.ts'
 import type { AccountTokens } from '../sts/account-token.ts'
-import { type Outbound, type OutboundAnswer, OutboundError } from '../sts/outbound.ts'
+import { type Outbound, OutboundError, type OutboundResponse } from '../sts/outbound.ts'
 import { notReady, type ProbeResult } from './probe.ts'
 
 /** One request to a provider's token service, and the outcomes that all providers have in common. */
@@ -14,7 +14,7 @@ export interface ProbeDeps {
   readonly endpoint: string
 }
 
-export interface ExchangeRequest {
+export interface ProviderTokenRequest {
   /** As messages call it. */
   readonly provider: string
   /** uid of the group on whose behalf it is made. */
@@ -26,33 +26,33 @@ export interface ExchangeRequest {
 }
 
 /** The provider's answer, as long as it is one: the outcome, where nothing can be learned from it. */
-export async function exchange(
+export async function requestProviderToken(
   outbound: ProbeDeps['outbound'],
-  { provider, group, url, form, accept, signal }: ExchangeRequest,
-): Promise<{ readonly answer: OutboundAnswer } | { readonly outcome: ProbeResult }> {
+  { provider, group, url, form, accept, signal }: ProviderTokenRequest,
+): Promise<{ readonly answer: OutboundResponse } | { readonly outcome: ProbeResult }> {
   try {
     const answer = await outbound.share(rootOf(group)).postForm(url, form, { accept, signal })
-    return answer.status === 429 || answer.status >= 500 ? { outcome: busy(provider) } : { answer }
+    return answer.status === 429 || answer.status >= 500 ? { outcome: providerBusy(provider) } : { answer }
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
-    return { outcome: failed(provider, error) }
+    return { outcome: requestFailed(provider, error) }
   }
 }
 
 /** The provider cannot answer now, by its own account. */
-export function busy(provider: string): ProbeResult {
+export function providerBusy(provider: string): ProbeResult {
   return notReady('unreachable', `${provider} cannot answer at the moment; try again later`)
 }
 
 /** Neither credentials nor an error that the provider is known to give. */
-export function unexpected(provider: string): ProbeResult {
+export function unexpectedResponse(provider: string): ProbeResult {
   return notReady(
     'unexpected answer',
     `${provider} gave neither credentials nor an error that Berth can read; the operator should check the address that Berth asks`,
   )
 }
 
-function failed(provider: string, { kind }: OutboundError): ProbeResult {
+function requestFailed(provider: string, { kind }: OutboundError): ProbeResult {
   switch (kind) {
     case 'refused':
       return notReady('unreachable', `Berth may not connect to the address that it has for ${provider}`)
@@ -64,7 +64,7 @@ function failed(provider: string, { kind }: OutboundError): ProbeResult {
     case 'redirect':
     case 'bad_status':
     case 'bad_body':
-      return unexpected(provider)
+      return unexpectedResponse(provider)
     default:
       return kind satisfies never
   }
@@ -73,7 +73,7 @@ function failed(provider: string, { kind }: OutboundError): ProbeResult {
 /** The members of a JSON object; undefined for any other text. */
 export function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const value: unknown = parseForeignJson(text)
+    const value: unknown = parseUntrustedJson(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : undefined

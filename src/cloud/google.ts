@@ -1,5 +1,11 @@
 import type { AccountAssociation_Google } from '#gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
-import { exchange, hasAccessToken, jsonObject, type ProbeDeps, unexpected } from './exchange-request.ts'
+import {
+  hasAccessToken,
+  jsonObject,
+  type ProbeDeps,
+  requestProviderToken,
+  unexpectedResponse,
+} from './exchange-request.ts'
 import { type CloudProbe, notReady, type ProbeResult, ready } from './probe.ts'
 
 /** Google Cloud: the token exchange (RFC 8693) of the Security Token Service, with one workload identity pool of the project. */
@@ -23,7 +29,7 @@ export function googleProbe({
           "google.projectNumber is no project's number: those have digits only",
         )
       const resource = `//iam.googleapis.com/projects/${projectNumber}/locations/global/workloadIdentityPools/${pool}/providers/${provider}`
-      const asked = await exchange(outbound, {
+      const result = await requestProviderToken(outbound, {
         provider: PROVIDER,
         group,
         url: `${endpoint}/v1/token`,
@@ -39,9 +45,9 @@ export function googleProbe({
         accept: 'application/json',
         signal,
       })
-      if ('outcome' in asked) return asked.outcome
-      const { status, text } = asked.answer
-      if (status === 200) return hasAccessToken(text) ? ready : unexpected(PROVIDER)
+      if ('outcome' in result) return result.outcome
+      const { status, text } = result.answer
+      if (status === 200) return hasAccessToken(text) ? ready : unexpectedResponse(PROVIDER)
       return refusal(jsonObject(text)?.['error'], `${pool}/${provider}`)
     },
   }
@@ -51,7 +57,7 @@ export function googleProbe({
 function refusal(error: unknown, provider: string): ProbeResult {
   switch (error) {
     case undefined:
-      return unexpected(PROVIDER)
+      return unexpectedResponse(PROVIDER)
     case 'invalid_target':
       return refused(`the project has no workload identity provider ${provider}, or it is disabled`)
     case 'invalid_grant':

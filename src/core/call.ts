@@ -7,17 +7,17 @@ import type {
   MessageInitShape,
   MessageShape,
 } from '@bufbuild/protobuf'
-import type { Access } from './allowed.ts'
+import type { Authorization } from './allowed.ts'
 import type { CapabilitySet } from './capabilities.ts'
 import type { RequestRecord } from './request-record.ts'
 
 /** What a codec knows of a request before anybody looked into it. */
-export interface Incoming {
+export interface IncomingCall {
   readonly protocol: 'rest' | 'grpc'
   /** Names this request in the log and in internal errors. */
   readonly requestId: string
   /** The whole value of the Authorization header, not yet looked at. */
-  readonly authorization: string | undefined
+  readonly authorizationHeader: string | undefined
   /** IP address that the request came from. */
   readonly address: string
   /** The headers or metadata of these names, as sent. */
@@ -28,7 +28,7 @@ export interface Incoming {
   /** What is recorded of the request; undefined if nothing is. */
   readonly record?: RequestRecord | undefined
   /** The codec sends answers in parts (parts.ts), each as soon as it is there; others are given them joined. */
-  readonly takesParts?: boolean
+  readonly acceptsParts?: boolean
   /** Headers or metadata that the answer is to have, an error too; lower-case names. */
   replyHeaders?: Readonly<Record<string, string>> | undefined
 }
@@ -55,17 +55,17 @@ export interface RegistryScope {
 }
 
 /** The facts about one request that a handler may read: never a service, never the database. */
-export interface Call extends Incoming {
+export interface Call extends IncomingCall {
   readonly method: DescMethod
   /** The method as it was called, which is another one where version 1 asks a newer method: what the audit log names. */
-  readonly called: DescMethod
+  readonly requestedMethod: DescMethod
   readonly request: Message
   /** What authorize() found. Absent on methods whose authorization is disabled (ping, exchange). */
-  readonly access: Access | undefined
+  readonly authorization: Authorization | undefined
 }
 
 /** Calls a method for a request of any protocol (gateway/dispatch.ts). Rejects with an ApiError; anything else is a bug. */
-export type Dispatch = (method: DescMethod, request: Message, incoming: Incoming) => Promise<Message>
+export type Dispatch = (method: DescMethod, request: Message, incoming: IncomingCall) => Promise<Message>
 
 /** The handlers of one service; a method left out answers UNIMPLEMENTED. */
 export type Handlers<S extends DescService> = {
@@ -84,7 +84,7 @@ export interface ServiceImplementation {
 export type Handler = (request: Message, call: Call) => Promise<Message>
 
 /** Calls a method for a caller who is known already, and judges it as if it had been called from outside. */
-export type Ask = <I extends DescMessage, O extends DescMessage>(
+export type InvokeMethod = <I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   request: MessageInitShape<I>,
 ) => Promise<MessageShape<O>>
@@ -93,7 +93,11 @@ export type Ask = <I extends DescMessage, O extends DescMessage>(
  * The handler of a method that is only another way to say what methods of newer services do. It decides nothing: whatever it
  * answers it has asked for.
  */
-export type Translator = (request: Message, ask: Ask, access: Pick<Access, 'grants'>) => Promise<Message>
+export type Translator = (
+  request: Message,
+  ask: InvokeMethod,
+  access: Pick<Authorization, 'grants'>,
+) => Promise<Message>
 
 /** A service and its translators; a method left out is answered like any other, by a handler or with UNIMPLEMENTED. */
 export interface ServiceTranslation {

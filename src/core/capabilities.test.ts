@@ -3,18 +3,18 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { Capability, CapabilitySchema } from '#gen/capabilities/capabilities_pb.js'
 import {
+  capabilitiesIn,
   capabilityByName,
-  decodeSet,
-  encodeSet,
+  capabilityName,
+  capabilitySetOf,
+  decodeCapabilitySet,
+  encodeCapabilitySet,
   everyCapability,
   includesAll,
-  internalOnly,
   intersect,
   isGrantable,
-  listOf,
-  nameOf,
+  isInternalOnly,
   noCapabilities,
-  setOf,
   union,
 } from './capabilities.ts'
 
@@ -24,7 +24,7 @@ const anyCapabilities = fc.uniqueArray(fc.constantFrom(...all.slice(1)))
 
 /** The set with these short names, separated by spaces. */
 const named = (names: string) =>
-  setOf(
+  capabilitySetOf(
     names.split(' ').map((name) => capabilityByName(name) ?? assert.fail(`no capability is called ${name}`)),
   )
 
@@ -32,15 +32,15 @@ describe('the enumeration', () => {
   test('has the 216 capabilities of the public platform, with a name and a bit of their own', () => {
     const live = all.filter((capability) => capability !== Capability.UNKNOWN && !isOwn(capability))
     assert.equal(live.length, 216)
-    assert.equal(new Set(live.map(nameOf)).size, 216)
-    assert.equal(setOf(live).toString(2).replaceAll('0', '').length, 216)
-    assert.equal(setOf(live).toString(2).length, 222)
+    assert.equal(new Set(live.map(capabilityName)).size, 216)
+    assert.equal(capabilitySetOf(live).toString(2).replaceAll('0', '').length, 216)
+    assert.equal(capabilitySetOf(live).toString(2).length, 222)
   })
 
   test('numbers its own capabilities from 100000, and their bits from 1000', () => {
     const own = all.filter(isOwn)
-    assert.deepEqual(own.map(nameOf), ['repo_policies.update'])
-    assert.equal(setOf(own) & ((1n << 1000n) - 1n), 0n)
+    assert.deepEqual(own.map(capabilityName), ['repo_policies.update'])
+    assert.equal(capabilitySetOf(own) & ((1n << 1000n) - 1n), 0n)
     assert.equal(everyCapability.toString(2).replaceAll('0', '').length, 216 + own.length)
   })
 
@@ -54,17 +54,18 @@ describe('the enumeration', () => {
       .filter((value) => value.deprecated)
       .map((value) => value.number)
     assert.equal(deprecated.length, 21)
-    assert.equal(all.filter(internalOnly).length, 40)
-    assert.equal(deprecated.filter(internalOnly).length, 0)
+    assert.equal(all.filter(isInternalOnly).length, 40)
+    assert.equal(deprecated.filter(isInternalOnly).length, 0)
   })
 
   test('finds a capability by its short name and the name by the capability', () => {
-    for (const capability of all.slice(1)) assert.equal(capabilityByName(nameOf(capability)!), capability)
+    for (const capability of all.slice(1))
+      assert.equal(capabilityByName(capabilityName(capability)!), capability)
     assert.equal(capabilityByName('groups.list'), Capability.CAP_IAM_GROUPS_LIST)
     assert.equal(capabilityByName('CAP_IAM_GROUPS_LIST'), undefined)
     assert.equal(capabilityByName(''), undefined)
-    assert.equal(nameOf(Capability.UNKNOWN), undefined)
-    assert.equal(nameOf(999 as Capability), undefined)
+    assert.equal(capabilityName(Capability.UNKNOWN), undefined)
+    assert.equal(capabilityName(999 as Capability), undefined)
   })
 
   test('lets organizations grant what exists and is not for the operator', () => {
@@ -79,19 +80,19 @@ describe('the enumeration', () => {
 describe('sets', () => {
   test('list their capabilities in ascending number, each once', () => {
     const { CAP_GULFSTREAM, CAP_IAM_GROUPS_LIST, CAP_INTERNAL } = Capability
-    const set = setOf([CAP_GULFSTREAM, CAP_IAM_GROUPS_LIST, CAP_INTERNAL, CAP_IAM_GROUPS_LIST])
-    assert.deepEqual(listOf(set), [CAP_INTERNAL, CAP_IAM_GROUPS_LIST, CAP_GULFSTREAM])
+    const set = capabilitySetOf([CAP_GULFSTREAM, CAP_IAM_GROUPS_LIST, CAP_INTERNAL, CAP_IAM_GROUPS_LIST])
+    assert.deepEqual(capabilitiesIn(set), [CAP_INTERNAL, CAP_IAM_GROUPS_LIST, CAP_GULFSTREAM])
   })
 
   test('leave out what stands for no capability', () => {
-    assert.equal(setOf([Capability.UNKNOWN, 999 as Capability]), noCapabilities)
+    assert.equal(capabilitySetOf([Capability.UNKNOWN, 999 as Capability]), noCapabilities)
   })
 
   test('give back what was put in', () => {
     fc.assert(
       fc.property(anyCapabilities, (capabilities) => {
         assert.deepEqual(
-          listOf(setOf(capabilities)),
+          capabilitiesIn(capabilitySetOf(capabilities)),
           capabilities.toSorted((a, b) => a - b),
         )
       }),
@@ -101,9 +102,12 @@ describe('sets', () => {
   test('combine as sets do', () => {
     fc.assert(
       fc.property(anyCapabilities, anyCapabilities, (left, right) => {
-        const [a, b] = [setOf(left), setOf(right)]
-        assert.equal(union(a, b), setOf([...left, ...right]))
-        assert.equal(intersect(a, b), setOf(left.filter((capability) => right.includes(capability))))
+        const [a, b] = [capabilitySetOf(left), capabilitySetOf(right)]
+        assert.equal(union(a, b), capabilitySetOf([...left, ...right]))
+        assert.equal(
+          intersect(a, b),
+          capabilitySetOf(left.filter((capability) => right.includes(capability))),
+        )
         assert.equal(
           includesAll(a, b),
           right.every((capability) => left.includes(capability)),
@@ -127,29 +131,29 @@ describe('the form in tokens', () => {
   ]
   for (const [encoded, names] of vectors) {
     test(`is ${encoded} for ${names}`, () => {
-      assert.equal(encodeSet(named(names)), encoded)
-      assert.equal(decodeSet(encoded), named(names))
+      assert.equal(encodeCapabilitySet(named(names)), encoded)
+      assert.equal(decodeCapabilitySet(encoded), named(names))
     })
   }
 
   test('is short for the empty set', () => {
-    assert.equal(encodeSet(noCapabilities), 'AAAAAAAAADIAAAAAAAAAAA==')
-    assert.equal(decodeSet('AAAAAAAAADIAAAAAAAAAAA=='), noCapabilities)
+    assert.equal(encodeCapabilitySet(noCapabilities), 'AAAAAAAAADIAAAAAAAAAAA==')
+    assert.equal(decodeCapabilitySet('AAAAAAAAADIAAAAAAAAAAA=='), noCapabilities)
   })
 
   test('is read back as it was written', () => {
     fc.assert(
       fc.property(anyCapabilities, (capabilities) => {
-        const set = setOf(capabilities)
-        assert.equal(decodeSet(encodeSet(set)), set)
+        const set = capabilitySetOf(capabilities)
+        assert.equal(decodeCapabilitySet(encodeCapabilitySet(set)), set)
       }),
     )
   })
 
   test('may say more bits than it needs', () => {
-    const older = listOf(decodeSet('AAAAAAAAAHxEQgBAgIBESAiIGDBAiqlk') ?? assert.fail('not decoded')).map(
-      nameOf,
-    )
+    const older = capabilitiesIn(
+      decodeCapabilitySet('AAAAAAAAAHxEQgBAgIBESAiIGDBAiqlk') ?? assert.fail('not decoded'),
+    ).map(capabilityName)
     assert.equal(older.length, 29)
     assert.equal(older[0], 'groups.list')
     assert.equal(older.at(-1), 'packages.entitlements.list')
@@ -162,12 +166,12 @@ describe('the form in tokens', () => {
       bytes.writeBigUInt64BE(high, 8)
       return bytes.toString('base64')
     }
-    assert.equal(decodeSet(claim(1n | (1n << 3n) | (1n << 40n))), named('groups.list'))
+    assert.equal(decodeCapabilitySet(claim(1n | (1n << 3n) | (1n << 40n))), named('groups.list'))
   })
 
   test('may be the older list of numbers', () => {
-    assert.equal(decodeSet([1605, 103, 0, 1601, 99999]), named('groups.list repo.list'))
-    assert.equal(decodeSet([]), noCapabilities)
+    assert.equal(decodeCapabilitySet([1605, 103, 0, 1601, 99999]), named('groups.list repo.list'))
+    assert.equal(decodeCapabilitySet([]), noCapabilities)
   })
 
   test('is nothing else', () => {
@@ -186,6 +190,6 @@ describe('the form in tokens', () => {
       ['103'],
       [1.5],
     ]
-    for (const value of wrong) assert.equal(decodeSet(value), undefined, JSON.stringify(value))
+    for (const value of wrong) assert.equal(decodeCapabilitySet(value), undefined, JSON.stringify(value))
   })
 })

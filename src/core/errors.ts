@@ -73,7 +73,7 @@ export class ApiError extends Error {
    * What the audit log records the error about: the uid at which the caller lacks a capability ('' for the platform), or the resource that
    * a policy protects.
    */
-  readonly about: string | undefined
+  readonly auditUid: string | undefined
 
   constructor(
     code: Code,
@@ -83,7 +83,7 @@ export class ApiError extends Error {
       details?: readonly Detail[]
       cause?: unknown
       httpStatus?: number
-      about?: string
+      auditUid?: string
     } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -91,7 +91,7 @@ export class ApiError extends Error {
     this.reason = options.reason ?? codeName[code]
     this.details = options.details ?? []
     this.httpStatus = options.httpStatus
-    this.about = options.about
+    this.auditUid = options.auditUid
   }
 }
 
@@ -110,20 +110,21 @@ export function invalidArgument(field: string, description: string): ApiError {
 }
 
 /** The same error with other words for the fields of its violations. */
-export function withFields(error: ApiError, spelled: (field: string) => string): ApiError {
-  const bad = error.details.find((detail) => detail.kind === 'BadRequest')
-  if (bad === undefined || bad.fieldViolations.length === 0) return error
-  const fieldViolations = bad.fieldViolations.map(({ field, description }) => ({
-    field: spelled(field),
+export function withFieldNames(error: ApiError, renameField: (field: string) => string): ApiError {
+  const badRequest = error.details.find((detail) => detail.kind === 'BadRequest')
+  if (badRequest === undefined || badRequest.fieldViolations.length === 0) return error
+  const fieldViolations = badRequest.fieldViolations.map(({ field, description }) => ({
+    field: renameField(field),
     description,
   }))
-  if (fieldViolations.every(({ field }, index) => field === bad.fieldViolations[index]!.field)) return error
+  if (fieldViolations.every(({ field }, index) => field === badRequest.fieldViolations[index]!.field))
+    return error
   const { code, reason, cause, httpStatus } = error
-  const usual = error.message === invalidArguments(bad.fieldViolations).message
-  return new ApiError(code, usual ? invalidArguments(fieldViolations).message : error.message, {
+  const isStandardMessage = error.message === invalidArguments(badRequest.fieldViolations).message
+  return new ApiError(code, isStandardMessage ? invalidArguments(fieldViolations).message : error.message, {
     reason,
     details: error.details.map((detail) =>
-      detail === bad ? { kind: 'BadRequest', fieldViolations } : detail,
+      detail === badRequest ? { kind: 'BadRequest', fieldViolations } : detail,
     ),
     cause,
     ...(httpStatus === undefined ? {} : { httpStatus }),
@@ -141,11 +142,11 @@ export function failedPrecondition(type: string, description: string, subject?: 
 /** Code 9: a policy protects the resource `uid`. The audit log records the attempt, as it records denials. */
 export function forbiddenByPolicy(type: string, description: string, uid: string): ApiError {
   const { code, message, details } = failedPrecondition(type, description, uid)
-  return new ApiError(code, message, { details, about: uid })
+  return new ApiError(code, message, { details, auditUid: uid })
 }
 
 /** Returns whether the audit log records an error: the caller lacks a capability, or a policy forbids the change. */
-export function isAudited({ code, about }: ApiError): boolean {
+export function isAudited({ code, auditUid: about }: ApiError): boolean {
   return code === Code.PERMISSION_DENIED || about !== undefined
 }
 
@@ -168,9 +169,9 @@ export function alreadyExists(resourceType: string, resourceName: string, descri
 }
 
 /** Code 7. Says what is lacking, never whether the thing exists; `about`: the uid at which it is lacking. */
-export function permissionDenied(description: string, about?: string): ApiError {
+export function permissionDenied(description: string, auditUid?: string): ApiError {
   const message = `Permission denied: ${description}`
-  return new ApiError(Code.PERMISSION_DENIED, message, about === undefined ? {} : { about })
+  return new ApiError(Code.PERMISSION_DENIED, message, auditUid === undefined ? {} : { auditUid })
 }
 
 /** Code 16. Over REST the gateway adds the one `WWW-Authenticate: Bearer` challenge. */
@@ -191,7 +192,7 @@ export function quotaExceeded(subject: string, description: string): ApiError {
 }
 
 /** Code 8: done too often; again after `retryDelayMs`. */
-export function tooSoon(description: string, retryDelayMs: number): ApiError {
+export function rateLimited(description: string, retryDelayMs: number): ApiError {
   return new ApiError(Code.RESOURCE_EXHAUSTED, `Resource exhausted: ${description}`, {
     details: [{ kind: 'RetryInfo', retryDelayMs }],
   })

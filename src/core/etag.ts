@@ -12,12 +12,12 @@ import { timestampMs } from './message.ts'
  */
 
 /** Fields that no version depends on, because one answer has them and the next has not. */
-export const shownOnce: Readonly<Record<string, string | undefined>> = {
+export const shownOnceFields: Readonly<Record<string, string | undefined>> = {
   'chainguard.platform.iam.v2beta1.GroupInvite': 'code',
 }
 
 /** What an answer shows of other resources, which change by themselves. */
-const shownOfOthers: Readonly<Record<string, readonly string[] | undefined>> = {
+const embeddedFields: Readonly<Record<string, readonly string[] | undefined>> = {
   'chainguard.platform.iam.v2beta1.RoleBinding': ['identity', 'group', 'role'],
   'chainguard.platform.iam.v2beta1.GroupInvite': ['role'],
 }
@@ -33,7 +33,7 @@ export function etagOf(schema: DescMessage, message: Message): string {
 
 function digestOf(schema: DescMessage, message: Message): string {
   const own: Message & Record<string, unknown> = { ...message }
-  for (const name of [shownOnce[schema.typeName] ?? [], shownOfOthers[schema.typeName] ?? []].flat())
+  for (const name of [shownOnceFields[schema.typeName] ?? [], embeddedFields[schema.typeName] ?? []].flat())
     delete own[name]
   return createHash('sha256').update(toBinary(schema, own)).digest('base64url').slice(0, 22)
 }
@@ -46,7 +46,7 @@ const tagPattern = /^(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/
  * Whether one of the tags in an If-Match or If-None-Match header is this one, by the weak comparison. Undefined when the header is
  * no list of tags.
  */
-export function lists(header: string, etag: string): boolean | undefined {
+export function matchesEtag(header: string, etag: string): boolean | undefined {
   if (header.length > limits.etagHeaderCharsMax) return undefined
   if (header.trim() === '*') return true
   const tags = header.split(',').map((tag) => tagPattern.exec(tag.trim())?.[1])
@@ -58,14 +58,14 @@ export function lists(header: string, etag: string): boolean | undefined {
  * Throws code 9, over REST with status 412, when the caller asks for another version than this one (If-Match). What is not there,
  * `current` undefined, has no version.
  */
-export function requireMatch(
+export function requireEtagMatch(
   { ifMatch }: Call,
   schema: DescMessage,
   current: Message | undefined,
   uid: string,
 ): void {
   if (ifMatch === undefined) return
-  const matches = lists(ifMatch, current === undefined ? NO_VERSION : etagOf(schema, current))
+  const matches = matchesEtag(ifMatch, current === undefined ? NO_VERSION : etagOf(schema, current))
   if (matches === undefined)
     throw invalidArgument('if-match', 'must be *, or entity tags such as W/"abc", separated by commas')
   if (matches && current !== undefined) return

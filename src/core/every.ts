@@ -1,5 +1,5 @@
 /** Work that comes round again, until it is stopped. */
-export interface Rounds {
+export interface PeriodicTask {
   /** Begins no more rounds; fulfils once the one that runs has ended. */
   stop(): Promise<void>
 }
@@ -8,16 +8,16 @@ export interface Rounds {
  * Repeats work, never two rounds at the same time: a round that is due while one runs is left out. It keeps no process alive. `onDone`
  * follows each round that did not fail.
  */
-export function every(
+export function startPeriodicTask(
   intervalMs: number,
   work: () => Promise<unknown>,
   onError: (error: unknown) => void,
-  onDone: () => void = () => undefined,
-): Rounds {
+  onSuccess: () => void = () => undefined,
+): PeriodicTask {
   let running: Promise<unknown> | undefined
   const timer = setInterval(() => {
     running ??= work()
-      .then(onDone, onError)
+      .then(onSuccess, onError)
       .finally(() => {
         running = undefined
       })

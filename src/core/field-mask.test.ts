@@ -5,11 +5,11 @@ import fc from 'fast-check'
 import { GroupSchema } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { IdentitySchema } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import { RepoSchema } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { allKinds } from '../../test/support/all-kinds.ts'
+import { allFieldKinds } from '../../test/support/all-kinds.ts'
 import { randomMessage } from '../../test/support/random-message.ts'
-import { applyMask, jsonPath, type Mask, resolveMask, touches } from './field-mask.ts'
+import { applyMask, camelCasePath, type Mask, resolveMask, touches } from './field-mask.ts'
 
-const kinds = (init: object): Message => create(allKinds, init as never)
+const kinds = (init: object): Message => create(allFieldKinds, init as never)
 
 function maskOf(desc: DescMessage, paths: readonly string[], patch: Message = create(desc)): Mask {
   const resolved = resolveMask(desc, paths, patch)
@@ -33,7 +33,8 @@ const valid: readonly [given: string[], paths: string[]][] = [
   [['keptName', 'kept_name'], ['kept_name']],
 ]
 for (const [given, paths] of valid) {
-  test(`the mask ${given} is valid`, () => assert.deepEqual(maskOf(allKinds, given), { all: false, paths }))
+  test(`the mask ${given} is valid`, () =>
+    assert.deepEqual(maskOf(allFieldKinds, given), { all: false, paths }))
 }
 
 for (const path of [
@@ -55,15 +56,15 @@ for (const path of [
   'choice',
 ]) {
   test(`the path ${JSON.stringify(path)} is a violation`, () => {
-    const resolved = resolveMask(allKinds, ['text', path], create(allKinds))
+    const resolved = resolveMask(allFieldKinds, ['text', path], create(allFieldKinds))
     assert.ok('violation' in resolved)
     assert.equal(resolved.violation.field, 'update_mask')
   })
 }
 
 test('a star stands alone', () => {
-  assert.deepEqual(maskOf(allKinds, ['*']), { all: true, paths: [] })
-  assert.ok('violation' in resolveMask(allKinds, ['*', 'text'], create(allKinds)))
+  assert.deepEqual(maskOf(allFieldKinds, ['*']), { all: true, paths: [] })
+  assert.ok('violation' in resolveMask(allFieldKinds, ['*', 'text'], create(allFieldKinds)))
 })
 
 test('without paths the populated leaves of the patch are meant', () => {
@@ -80,8 +81,8 @@ test('without paths the populated leaves of the patch are meant', () => {
     blob: new Uint8Array(1),
   })
   const expected = ['text', 'blob', 'labels', 'inner.sub_name', 'as_text', 'maybe_count', 'at_time', 'self']
-  assert.deepEqual(maskOf(allKinds, [], patch), { all: false, paths: expected })
-  assert.deepEqual(resolveMask(allKinds, undefined, kinds({})), { mask: { all: false, paths: [] } })
+  assert.deepEqual(maskOf(allFieldKinds, [], patch), { all: false, paths: expected })
+  assert.deepEqual(resolveMask(allFieldKinds, undefined, kinds({})), { mask: { all: false, paths: [] } })
 })
 
 const rows: readonly [name: string, mask: string[], current: object, patch: object, result: object][] = [
@@ -175,10 +176,10 @@ const rows: readonly [name: string, mask: string[], current: object, patch: obje
 ]
 for (const [name, paths, current, patch, result] of rows) {
   test(name, () => {
-    const mask = maskOf(allKinds, paths, kinds(patch))
+    const mask = maskOf(allFieldKinds, paths, kinds(patch))
     const before = kinds(current)
-    assert.ok(equals(allKinds, applyMask(allKinds, before, kinds(patch), mask), kinds(result)))
-    assert.ok(equals(allKinds, before, kinds(current)), 'the current message stays as it is')
+    assert.ok(equals(allFieldKinds, applyMask(allFieldKinds, before, kinds(patch), mask), kinds(result)))
+    assert.ok(equals(allFieldKinds, before, kinds(current)), 'the current message stays as it is')
   })
 }
 
@@ -201,16 +202,16 @@ test('what only the server sets is never taken from a patch', () => {
 })
 
 test('a mask touches a field by naming it, something in it, or what holds it', () => {
-  const mask = maskOf(allKinds, ['text', 'inner.name', 'self'])
+  const mask = maskOf(allFieldKinds, ['text', 'inner.name', 'self'])
   const touched = ['text', 'inner', 'inner.name', 'self', 'self.inner']
   const untouched = ['tex', 'inner.sub_name', 'small', 'self_x']
   for (const path of touched) assert.ok(touches(mask, path), path)
   for (const path of untouched) assert.ok(!touches(mask, path), path)
-  assert.ok(touches(maskOf(allKinds, ['*']), 'small'))
+  assert.ok(touches(maskOf(allFieldKinds, ['*']), 'small'))
 })
 
 test('paths are spelled in camelCase', () => {
-  assert.deepEqual(['name', 'claim_match.sub_issuer', 'a_1b'].map(jsonPath), [
+  assert.deepEqual(['name', 'claim_match.sub_issuer', 'a_1b'].map(camelCasePath), [
     'name',
     'claimMatch.subIssuer',
     'a1b',
@@ -226,7 +227,7 @@ const allPaths = (desc: DescMessage, depth = 2): string[] =>
     return [field.name, ...inside]
   })
 
-for (const desc of [allKinds, GroupSchema, IdentitySchema, RepoSchema] as DescMessage[]) {
+for (const desc of [allFieldKinds, GroupSchema, IdentitySchema, RepoSchema] as DescMessage[]) {
   const message = randomMessage(desc)
   const paths = fc.oneof(fc.constant(['*']), fc.subarray(allPaths(desc)))
 

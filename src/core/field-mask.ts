@@ -74,25 +74,25 @@ export function applyMask<D extends DescMessage>(
 }
 
 /** The lowerCamelCase spelling of a path: `claim_match.issuer` is `claimMatch.issuer`. */
-export function jsonPath(path: string): string {
+export function camelCasePath(path: string): string {
   return path.includes('_') ? path.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()) : path
 }
 
 /** The field that a member of JSON, of a query or of a mask names: JSON name, proto name or its camelCase. */
-export function fieldNamed(desc: DescMessage, name: string): DescField | undefined {
-  let names = namesOf.get(desc)
+export function fieldByName(desc: DescMessage, name: string): DescField | undefined {
+  let names = fieldsByName.get(desc)
   if (names === undefined) {
     names = new Map()
     // Exact names win over the derived spelling.
-    for (const field of desc.fields) names.set(jsonPath(field.name), field)
+    for (const field of desc.fields) names.set(camelCasePath(field.name), field)
     for (const field of desc.fields) names.set(field.jsonName, field)
     for (const field of desc.fields) names.set(field.name, field)
-    namesOf.set(desc, names)
+    fieldsByName.set(desc, names)
   }
   return names.get(name)
 }
 
-const namesOf = new WeakMap<DescMessage, Map<string, DescField>>()
+const fieldsByName = new WeakMap<DescMessage, Map<string, DescField>>()
 
 /** Messages that are one value in JSON, so that nothing inside can be named. */
 export function isLeafMessage(desc: DescMessage): boolean {
@@ -109,7 +109,7 @@ function resolvePath(desc: DescMessage, path: string): string | { readonly probl
         problem: `${JSON.stringify(path)} goes into ${parts.slice(0, names.length).join('.')}, which can only be named as a whole`,
       }
     }
-    const field = fieldNamed(at, part)
+    const field = fieldByName(at, part)
     if (field === undefined) return { problem: `${JSON.stringify(path)} names no field of ${desc.name}` }
     names.push(field.name)
     at = field.fieldKind === 'message' && !isLeafMessage(field.message) ? field.message : undefined
@@ -126,11 +126,11 @@ interface OneofValue {
 }
 
 function isSet(message: Fields, field: DescField): boolean {
-  return heldValue(message, field) !== undefined
+  return fieldValue(message, field) !== undefined
 }
 
 /** The value of a field; undefined for what is unset: a message, an optional field or a oneof member. */
-function heldValue(message: Fields, field: DescField): unknown {
+function fieldValue(message: Fields, field: DescField): unknown {
   if (field.oneof === undefined) return message[field.localName]
   const oneof = message[field.oneof.localName] as OneofValue
   return oneof.case === field.localName ? oneof.value : undefined
@@ -163,7 +163,7 @@ const writableFields = new WeakMap<DescField, boolean>()
 
 function populatedPaths(desc: DescMessage, message: Message, prefix = ''): string[] {
   return desc.fields.flatMap((field) => {
-    const value = heldValue(message as Fields, field)
+    const value = fieldValue(message as Fields, field)
     if (value === undefined || isDefault(field, value)) return []
     const path = prefix + field.name
     if (field.fieldKind !== 'message' || isLeafMessage(field.message)) return [path]
@@ -210,13 +210,13 @@ function applyTree(desc: DescMessage, current: Message, patch: Message, tree: Tr
     const field = desc.fields.find((candidate) => candidate.name === name)
     if (field === undefined || !isWritable(field)) continue
     if (inside.size === 0) {
-      setValue(result, field, writableValue(field, heldValue(result, field), heldValue(from, field)))
+      setValue(result, field, writableValue(field, fieldValue(result, field), fieldValue(from, field)))
       continue
     }
     if (field.fieldKind !== 'message' || !(isSet(result, field) || isSet(from, field))) continue
     const empty = create(field.message)
-    const before = (heldValue(result, field) as Message | undefined) ?? empty
-    const after = (heldValue(from, field) as Message | undefined) ?? empty
+    const before = (fieldValue(result, field) as Message | undefined) ?? empty
+    const after = (fieldValue(from, field) as Message | undefined) ?? empty
     setValue(result, field, applyTree(field.message, before, after, inside))
   }
   return result
@@ -228,13 +228,13 @@ function replaceWritable(desc: DescMessage, current: Message, patch: Message): M
   for (const member of desc.members) {
     if (member.kind === 'field') {
       if (!isWritable(member)) continue
-      const value = heldValue(patch as Fields, member)
-      setValue(result, member, writableValue(member, heldValue(result, member), value))
+      const value = fieldValue(patch as Fields, member)
+      setValue(result, member, writableValue(member, fieldValue(result, member), value))
       continue
     }
     const held = member.fields.find((field) => isSet(patch as Fields, field) && isWritable(field))
     if (held !== undefined) {
-      setValue(result, held, writableValue(held, heldValue(result, held), heldValue(patch as Fields, held)))
+      setValue(result, held, writableValue(held, fieldValue(result, held), fieldValue(patch as Fields, held)))
     } else {
       for (const field of member.fields) if (isWritable(field)) setValue(result, field, undefined)
     }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from './errors.ts'
-import { checkDescription, checkEmail, checkName, isSameEmail, refuseIfAny } from './fields.ts'
+import { checkDescription, checkEmail, checkName, isSameEmail, requireValid } from './fields.ts'
 import { limits } from './limits.ts'
 
 test('names match the pattern, all of them', () => {
@@ -99,12 +99,12 @@ test('e-mail addresses are the same whatever the case of their ASCII letters, an
 })
 
 test('every violation is told in one error, whose message speaks of the first', () => {
-  refuseIfAny()
-  refuseIfAny(undefined, undefined)
+  requireValid()
+  requireValid(undefined, undefined)
   const one = { field: 'a', description: 'is bad' }
   const two = { field: 'b', description: 'is worse' }
   assert.throws(
-    () => refuseIfAny(undefined, one, undefined, two),
+    () => requireValid(undefined, one, undefined, two),
     (error: unknown) => {
       assert.ok(error instanceof ApiError)
       assert.equal(error.message, 'Invalid argument: a: is bad')

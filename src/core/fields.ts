@@ -46,16 +46,16 @@ export function checkEmail(email: string, field = 'email'): FieldViolation | und
  * One form of an address for all cases of its letters. Only ASCII letters have two cases here: there are others whose lower case
  * is an ASCII letter, and another mailbox.
  */
-export function foldedEmail(email: string): string {
+export function normalizeEmail(email: string): string {
   return email.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 }
 
 export function isSameEmail(a: string, b: string): boolean {
-  return foldedEmail(a) === foldedEmail(b)
+  return normalizeEmail(a) === normalizeEmail(b)
 }
 
 /** Throws one error with every violation among the checks; does nothing when there is none. */
-export function refuseIfAny(...checks: readonly (FieldViolation | undefined)[]): void {
+export function requireValid(...checks: readonly (FieldViolation | undefined)[]): void {
   const violations = checks.filter((check) => check !== undefined)
   if (violations.length > 0) throw invalidArguments(violations)
 }

@@ -5,7 +5,7 @@ import { limits } from './limits.ts'
  * Parses JSON that an outside server or a caller supplied, whose bytes are limited already. Throws a SyntaxError for text that is not
  * JSON, and for JSON beyond `jsonDepthMax` or `jsonElementsMax`, before anything is built from it. The error does not quote the text.
  */
-export function parseForeignJson(json: string): unknown {
+export function parseUntrustedJson(json: string): unknown {
   const { exceeded } = scanJson(json, { depthMax: limits.jsonDepthMax, elementsMax: limits.jsonElementsMax })
   if (exceeded === 'depthMax')
     throw new SyntaxError(`the JSON nests more than ${limits.jsonDepthMax} objects and lists`)

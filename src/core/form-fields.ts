@@ -5,7 +5,7 @@ import { limits } from './limits.ts'
  * Parses `application/x-www-form-urlencoded` text. Fails with code 3 if it has more than `fieldsMax` fields, before it makes
  * any, or one that is longer than `formFieldCharsMax`.
  */
-export function formFields(text: string, fieldsMax: number = limits.formFieldsMax): URLSearchParams {
+export function parseFormFields(text: string, fieldsMax: number = limits.formFieldsMax): URLSearchParams {
   let fields = 1
   for (let at = text.indexOf('&'); at >= 0; at = text.indexOf('&', at + 1)) {
     fields += 1

@@ -9,7 +9,7 @@ import { randomUids, type Uid } from './uid.ts'
 const groups = fc
   .integer({ min: 0, max: limits.groupDepthMax })
   .map((depth) =>
-    Array.from({ length: depth }).reduce<Uid>((uid) => randomUids.below(uid), randomUids.root()),
+    Array.from({ length: depth }).reduce<Uid>((uid) => randomUids.child(uid), randomUids.root()),
   )
 
 const decoded = (code: string) => Buffer.from(code, 'base64').toString()
@@ -35,7 +35,7 @@ test('R25: a code is random, names its group first, and is read as what it was m
 })
 
 test('R25: a code with any character changed, added or left out is another code', () => {
-  const { code } = newInviteCode(randomUids.below(randomUids.root()))
+  const { code } = newInviteCode(randomUids.child(randomUids.root()))
   const hash = inviteCodeHash(code)
   for (let at = 0; at < code.length; at++) {
     const [before, here, after] = [code.slice(0, at), code[at], code.slice(at + 1)]
@@ -65,7 +65,7 @@ test('what is no code is not read, and never throws (inviteCodeCharsMax)', () =>
   const right = { grp: group, kid: '0123456789abcdef', key }
   assert.deepEqual(readInviteCode(written(right)), { group, keyId: right.kid })
   const deep = Array.from({ length: 2 * limits.groupDepthMax }).reduce<Uid>(
-    (uid) => randomUids.below(uid),
+    (uid) => randomUids.child(uid),
     group,
   )
   assert.ok(written({ ...right, grp: deep }).length > limits.inviteCodeCharsMax)

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hasRepeatedMember, repeatedMember, scanJson } from './json-scan.ts'
+import { findDuplicateMember, hasDuplicateMember, scanJson } from './json-scan.ts'
 
 const unlimited = { depthMax: Number.POSITIVE_INFINITY, elementsMax: Number.POSITIVE_INFINITY }
 
 function repeats(json: string): boolean {
   const scan = scanJson(json, unlimited)
   assert.deepEqual(scanJson(Buffer.from(json), unlimited), scan, 'text and bytes count the same')
-  return hasRepeatedMember(scan, JSON.parse(json))
+  return hasDuplicateMember(scan, JSON.parse(json))
 }
 
 test('R32: a member that an object has twice is found with its path, however it is written', () => {
@@ -21,7 +21,7 @@ test('R32: a member that an object has twice is found with its path, however it 
     ['{"__proto__":1,"__proto__":2}', '__proto__'],
   ] as const) {
     assert.equal(repeats(json), true, json)
-    assert.equal(repeatedMember(json), path, json)
+    assert.equal(findDuplicateMember(json), path, json)
   }
 })
 
@@ -35,7 +35,7 @@ test('R32: equal names in different objects, in texts and in other case are no r
     '{"a":1,"A":2}',
   ]) {
     assert.equal(repeats(json), false, json)
-    assert.equal(repeatedMember(json), undefined, json)
+    assert.equal(findDuplicateMember(json), undefined, json)
   }
 })
 
@@ -43,9 +43,12 @@ test('R28: long and deep JSON does not exhaust the stack', () => {
   const many = 500_000
   for (const json of [`{"a":"${'\\\\'.repeat(many)}"}`, `${'[{"a":'.repeat(many)}1${'}]'.repeat(many)}`]) {
     assert.equal(repeats(json), false)
-    assert.equal(repeatedMember(json), undefined)
+    assert.equal(findDuplicateMember(json), undefined)
   }
-  assert.equal(repeatedMember(`${'['.repeat(many)}{"a":1,"a":2}`)?.length, many * '[0]'.length + '.a'.length)
+  assert.equal(
+    findDuplicateMember(`${'['.repeat(many)}{"a":1,"a":2}`)?.length,
+    many * '[0]'.length + '.a'.length,
+  )
 })
 
 test('R28: a scan counts nesting, members and values', () => {

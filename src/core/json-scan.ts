@@ -77,24 +77,24 @@ export function scanJson(json: string | Uint8Array, { depthMax, elementsMax }: J
 }
 
 /** Whether an object in well-formed JSON has a member twice. `value` is what JSON.parse returned for the text of the scan. */
-export function hasRepeatedMember({ members }: JsonScan, value: unknown): boolean {
+export function hasDuplicateMember({ members }: JsonScan, value: unknown): boolean {
   return members !== countMembers(value)
 }
 
 function countMembers(value: unknown): number {
   let members = 0
-  const waiting = [value]
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+  const queue = [value]
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
     if (typeof next !== 'object' || next === null) continue
     const values = Object.values(next)
     if (!Array.isArray(next)) members += values.length
-    for (const one of values) if (typeof one === 'object' && one !== null) waiting.push(one)
+    for (const one of values) if (typeof one === 'object' && one !== null) queue.push(one)
   }
   return members
 }
 
 /** An object or list that is not closed yet. */
-interface Open {
+interface OpenContainer {
   /** Names so far; undefined in a list. */
   readonly names: Set<string> | undefined
   name: string
@@ -105,8 +105,8 @@ interface Open {
  * Returns the path of the first member that an object in well-formed JSON has twice (`a.b[2].c`), undefined if there is none. Slower
  * than `hasRepeatedMember`, which decides; this is for the error message.
  */
-export function repeatedMember(json: string): string | undefined {
-  const open: Open[] = []
+export function findDuplicateMember(json: string): string | undefined {
+  const open: OpenContainer[] = []
   let textFrom = 0
   let textTo = 0
   for (let at = 0; at < json.length; at++) {
@@ -140,7 +140,7 @@ export function repeatedMember(json: string): string | undefined {
   return undefined
 }
 
-function pathOf(open: readonly Open[]): string {
+function pathOf(open: readonly OpenContainer[]): string {
   return open
     .map(({ names, name, index }, depth) =>
       names === undefined ? `[${index}]` : depth === 0 ? name : `.${name}`,

@@ -27,9 +27,9 @@ export const limits = {
   feedBytesMax: 4 * 1024 * MIB,
   feedIdleMsMax: 7 * DAY_MS,
   /** A published feed is made within this time and memory; so many may wait for their turn. */
-  feedMakingMsMax: 15 * MINUTE_MS,
-  feedMakingMemoryMib: 512,
-  feedsWaitingMax: 100,
+  feedBuildMsMax: 15 * MINUTE_MS,
+  feedBuildMemoryMib: 512,
+  feedBuildsQueuedMax: 100,
   /** How long a start waits for the lock on a SQLite database that another process has. */
   serverLockWaitMs: 5 * SECOND_MS,
   /** Until a process without work ends that reads advisory documents or makes feeds, and a thread that runs long reads of SQLite. */
@@ -52,11 +52,11 @@ export const limits = {
   /** Values of `uidp.ids` in one request. */
   filterIdsMax: 1000,
   /** Results of a list of version 1, which knows no pages. */
-  wholeListMax: 50_000,
+  v1ListMax: 50_000,
   /** Pages of repos in one such list. */
   listedReadmesBytesMax: 32 * MIB,
   /** Identities and methods that the metric of calls of version 1 tells apart; the rest count as one identity. */
-  versionOneSeriesMax: 5000,
+  v1MetricSeriesMax: 5000,
   /** Digests of a tag that are kept: the latest. */
   tagHistoryMax: 1000,
   /** Helm charts that deploy a repo, and each part of what names one. */
@@ -89,12 +89,12 @@ export const limits = {
   /** What this node waits longer than the server's own bound, before it gives up a statement itself. */
   databaseGraceMs: 2 * SECOND_MS,
   /** A statement without a response for so long, and whose session does nothing, is on a connection that died without a sign. */
-  databaseSilenceMs: 1500,
+  databaseDeadAfterMs: 1500,
   /** Between two looks for such statements. */
-  databaseLookMs: 500,
-  /** A connection that was idle for so long is tried before it is used, within databaseTryMs. */
-  databaseTrustMs: SECOND_MS,
-  databaseTryMs: SECOND_MS,
+  databaseDeadCheckMs: 500,
+  /** A connection that was idle for so long is tried before it is used, within databaseValidateMs. */
+  databaseValidateAfterMs: SECOND_MS,
+  databaseValidateMs: SECOND_MS,
   /** An idle connection is closed after so long, and each one when it is so old. */
   databaseIdleMs: 10 * SECOND_MS,
   databaseLifetimeMs: 30 * MINUTE_MS,
@@ -127,16 +127,16 @@ export const limits = {
   /** A subject, an audience, the name or the value of a claim, an ARN or user id of AWS. */
   claimCharsMax: 1024,
   /** Addresses of pages in what people tell about themselves. */
-  pageAddressCharsMax: 2048,
+  pageUrlCharsMax: 2048,
   /** Entries of one batch (the public contract of BatchCreateRoleBindings). */
   batchEntriesMax: 25,
   /** The same for RoleBindings.CreateBatch of version 1, whose public contract names no maximum. */
-  batchEntriesMaxInVersionOne: 1000,
+  v1BatchEntriesMax: 1000,
   /** Mappings that one call deletes. */
   batchDeleteNamesMax: 100,
   staticKeyLifetimeMsMax: 365 * DAY_MS,
   /** The life of those that come through version 1 without an end of their own (its public contract). */
-  staticKeyLifetimeMsInVersionOne: 30 * DAY_MS,
+  v1StaticKeyLifetimeMs: 30 * DAY_MS,
   /** An e-mail address (RFC 5321, section 4.5.3.1, less the angle brackets of a path). */
   emailCharsMax: 254,
   /** How long an invite may stay open; the public contract names no maximum. */
@@ -169,7 +169,7 @@ export const limits = {
   readmeCheckMsMax: 10 * SECOND_MS,
   readmeThreadIdleMs: MINUTE_MS,
   /** READMEs that wait for their check, and `Retry-After` of those that are refused. */
-  readmesWaitingMax: 50,
+  readmesQueuedMax: 50,
   readmeRetryMs: SECOND_MS,
   /** Sources that are gone through, one copying the next, for a README to show. */
   readmeSourcesMax: 8,
@@ -196,7 +196,7 @@ export const limits = {
   manifestThreadsMax: 2,
   manifestThreadHeapMib: 256,
   /** Reading one takes no longer, and a thread without work ends after so long. */
-  manifestReadingMsMax: 10 * SECOND_MS,
+  manifestParseMsMax: 10 * SECOND_MS,
   manifestThreadIdleMs: MINUTE_MS,
   /** Large manifests that are being pushed or read, from before the body is read; of one identity or organization. */
   largeManifestsMax: 64,
@@ -230,7 +230,7 @@ export const limits = {
   /** A node that runs retention says so now and then, or else another one does. */
   retentionLeaseMs: 5 * MINUTE_MS,
   /** Tags or manifests that retention deletes in one transaction. */
-  retentionRowsAtOnce: 50,
+  retentionBatchRows: 50,
   /** Manifests without a tag that one run of retention deletes, or a preview tells of; the next goes on. */
   retentionManifestsMax: 100_000,
   /** Warnings with one answer of the registry, and characters of one. */
@@ -241,43 +241,43 @@ export const limits = {
   /** A request that writes an upload renews its claim while bytes come; otherwise another request may continue the upload. */
   uploadLeaseMs: 5 * SECOND_MS,
   /** A request that continues an upload waits so long for the one that writes it: at least the lease of one whose node died. */
-  uploadTurnMsMax: 5 * SECOND_MS,
+  uploadLockWaitMsMax: 5 * SECOND_MS,
   /** Uploads whose hash is remembered between two requests; of others the bytes are read again at their end. */
   uploadHashesMax: 10_000,
   /** Collection takes what nobody needs after this time, by default and at least. Pushes count on it. */
-  collectionGraceMsDefault: DAY_MS,
-  collectionGraceMsMin: HOUR_MS,
+  gcGraceMsDefault: DAY_MS,
+  gcGraceMsMin: HOUR_MS,
   /** Who may push and is shown a blob may count on it anew, noted so often. */
   linkRefreshMs: 10 * MINUTE_MS,
   /** Bytes that no row knows may be about to get theirs: they are left alone for the one, and get it within the other or not at all. */
-  strayAgeMsMin: HOUR_MS,
-  blobKeepingMsMax: 30 * MINUTE_MS,
+  untrackedBlobAgeMsMin: HOUR_MS,
+  blobCommitMsMax: 30 * MINUTE_MS,
   /** More bytes that no row knows than this, and than all others, are not taken unasked. */
-  straysTrustedMax: 100,
+  untrackedBlobsUnconfirmedMax: 100,
   /** More blobs that the store does not have than this, and than a tenth of all, are not forgotten unasked. */
-  missingTrustedMax: 10,
+  missingBlobsUnconfirmedMax: 10,
   /** An upload that is over stays for a request that began before. */
-  uploadRemainsMs: HOUR_MS,
+  expiredUploadRetentionMs: HOUR_MS,
   /** How often a node looks whether a collection is due, and when that of a node that died is anybody's. */
-  collectionPollMs: MINUTE_MS,
+  gcPollMs: MINUTE_MS,
   /** A collection that failed is tried again after this, or after its interval where that is shorter. */
-  collectionRetryMs: HOUR_MS,
+  gcRetryMs: HOUR_MS,
   registryRunLeaseMs: MINUTE_MS,
   /** Repos that a scrub names for each blob, and what it lists of each kind. */
   scrubReposMax: 100,
   scrubFindingsMax: 10_000,
   /** Blobs that a backup or a restore copies at a time. */
-  backupBlobsAtOnce: 4,
+  backupBlobConcurrency: 4,
   /** How long a client may begin to fetch a blob from the bucket that it was sent to. */
   blobUrlLifetimeMs: 5 * MINUTE_MS,
   /** Parts in which blobs go to S3: all but the last of one size, and as many as one object may have. */
   s3PartBytes: 8 * MIB,
   s3PartsMax: 10_000,
   /** Parts of one upload that are on their way at once. */
-  s3PartsAtOnce: 2,
+  s3PartConcurrency: 2,
   /** Larger blobs are copied within S3 in parts of this size, so many at once. */
   s3CopyPartBytes: 256 * MIB,
-  s3CopiesAtOnce: 4,
+  s3CopyConcurrency: 4,
   s3ConnectionsMax: 1000,
   /** Until a connection to S3 is made, an answer of it begins, and one that copies. */
   s3ConnectTimeoutMs: 5 * SECOND_MS,
@@ -293,12 +293,12 @@ export const limits = {
   /** The file that is deleted for garbage collection on a full disk; at most `diskReservePercent` of the disk. */
   diskBallastBytes: 8 * MIB,
   /** The free space of a disk is read again after this time, and after so many bytes of one upload. */
-  diskReadingMaxAgeMs: SECOND_MS,
-  diskReadingBytes: 8 * MIB,
+  diskSampleMaxAgeMs: SECOND_MS,
+  diskSampleBytes: 8 * MIB,
   /** How often a node looks whether a disk is full, or no longer. */
   diskPollMs: 10 * SECOND_MS,
   /** Failures of a disk are logged once, until none came for this time. */
-  storageEpisodeMs: MINUTE_MS,
+  storageFaultQuietMs: MINUTE_MS,
   /** How often a request is made to S3 that fails in a way that may go away; and a read that breaks is taken up again. */
   s3AttemptsMax: 4,
   /** Configuration of an image: it is read for its architecture. */
@@ -323,11 +323,11 @@ export const limits = {
   documentsRequestBytesMax: 8 * MIB,
   advisoryDocumentsMax: 1000,
   /** Reading one document takes no longer, and no more memory. */
-  documentReadingMsMax: 30 * SECOND_MS,
-  documentReadingMemoryMib: 1024,
+  documentParseMsMax: 30 * SECOND_MS,
+  documentParseMemoryMib: 1024,
   /** Documents that tell of the same advisories as one that comes in, and advisories of theirs that stay in memory. */
-  documentsReadAgainMax: 100,
-  recordsRememberedMax: 50_000,
+  documentsReparsedMax: 100,
+  recordsCachedMax: 50_000,
   /** Files in an archive of documents, what they unpack to in all, and how many times more that is than the archive. */
   archiveEntriesMax: 1_000_000,
   archiveBytesMax: 32 * GIB,
@@ -357,8 +357,8 @@ export const limits = {
    * Feeds that one node reads at a time, and of one organization; how often it looks for others, and when those of a node that died
    * are free.
    */
-  feedsAtOnceMax: 3,
-  feedsAtOncePerOrganizationMax: 2,
+  feedConcurrencyMax: 3,
+  feedConcurrencyPerOrganizationMax: 2,
   feedPollMs: 5 * SECOND_MS,
   feedLeaseMs: MINUTE_MS,
   /** Documents that were not taken whose reasons a feed keeps. */
@@ -367,7 +367,7 @@ export const limits = {
   feedsMeasuredMax: 1000,
   /** A gauge of /metrics that the database has: time to read it, and how long its last value stands in for one that cannot be read. */
   metricReadMsMax: 2 * SECOND_MS,
-  metricKeptMsMax: 10 * MINUTE_MS,
+  metricCacheMsMax: 10 * MINUTE_MS,
   advisoryDepthMax: 64,
   /** Scalars, lists and maps of one document. */
   advisoryValuesMax: 2_000_000,
@@ -388,7 +388,7 @@ export const limits = {
   advisoryEventsMax: 1000,
   advisoryAliasesMax: 2000,
   /** What an OSV record says of one package beyond the fields of advisories, as JSON. */
-  advisoryCarriedCharsMax: 4 * MIB,
+  advisoryExtensionCharsMax: 4 * MIB,
   /** Names, versions, paths and ids, and of everything that people say about them. */
   advisoryNameCharsMax: KIB,
   advisoryNoteCharsMax: 64 * KIB,
@@ -398,10 +398,10 @@ export const limits = {
   advisoryKeyBytesMax: 768,
   advisoryDocumentIdBytesMax: 512,
   /** Names of packages and components, and of vulnerabilities: found by every part of them. Published ones have up to 100 bytes. */
-  advisoryThingBytesMax: 512,
+  advisoryIndexedNameBytesMax: 512,
   advisoryAliasBytesMax: 256,
   /** What finds the names of one document by their parts. */
-  advisoryDocumentEndsBytesMax: 128 * MIB,
+  advisoryDocumentSuffixBytesMax: 128 * MIB,
   /** Different paths of what a document says and the schema has no field for. */
   advisoryUnmappedPathsMax: 500,
 
@@ -449,7 +449,7 @@ export const limits = {
   clockSkewMs: 60 * SECOND_MS,
   bearerTokenCharsMax: 16 * KIB,
   /** Verified tokens that are remembered, and the characters of all of them together. */
-  verifiedTokensMax: 10_000,
+  verifiedTokensCachedMax: 10_000,
   verifiedTokensCharsMax: 16 * MIB,
 
   // Signing in for a client (RFC 6749, RFC 8628).
@@ -472,9 +472,9 @@ export const limits = {
   passwordCharsMin: 12,
   passwordCharsMax: 1024,
   /** Of a password that somebody chooses, so much is looked at for whether it is easy to guess. */
-  passwordCharsJudged: 32,
+  passwordCharsScored: 32,
   /** A password waits so long for its turn to be looked at. */
-  passwordTurnMs: 10 * SECOND_MS,
+  passwordHashWaitMs: 10 * SECOND_MS,
   /** What somebody calls themselves, or a passkey. */
   accountNameCharsMax: 100,
   passkeysMax: 20,
@@ -493,16 +493,16 @@ export const limits = {
   guessWindowMs: 15 * MINUTE_MS,
   guessAccountWindowMs: MINUTE_MS,
   /** Steps of one kind that one address may begin in a window, none of which needs a sign-in: many people may share an address. */
-  beginningsPerAddressMax: 500,
-  beginningWindowMs: 15 * MINUTE_MS,
+  signInAttemptsPerAddressMax: 500,
+  signInAttemptWindowMs: 15 * MINUTE_MS,
 
   // The audit log: refusals and exchanges wait in memory for a second.
   /** Exchanges that wait to be written; more are dropped while the database does not take them. */
   auditExchangesMax: 10_000,
   /** Different refusals in one second, of all, about one organization and of one caller; equal ones are counted as one. */
-  auditRefusalsMax: 1000,
-  auditRefusalsPerOrganizationMax: 100,
-  auditRefusalsPerActorMax: 25,
+  auditDenialsMax: 1000,
+  auditDenialsPerOrganizationMax: 100,
+  auditDenialsPerActorMax: 25,
 
   // Outbound requests to issuers (R1-R3, R15).
   outboundBodyBytesMax: 100 * KIB,
@@ -514,7 +514,7 @@ export const limits = {
   issuerKeysMaxAgeMs: HOUR_MS,
   /** An unknown `kid` makes us ask the issuer again, at most this often per issuer. */
   issuerKeysRefetchIntervalMs: 30 * SECOND_MS,
-  issuersRememberedMax: 1000,
+  issuersCachedMax: 1000,
 
   // The one port.
   /** All headers of one HTTP/1 or HTTP/2 request together. */
@@ -528,11 +528,11 @@ export const limits = {
   bufferedBytesPerConnectionMax: 40 * MIB,
   bufferedBytesMax: 128 * MIB,
   /** A body or message of a method that needs no token: a token of another issuer is the longest. */
-  openBodyBytesMax: 64 * KIB,
+  unauthenticatedBodyBytesMax: 64 * KIB,
   /** A message after decompression. */
   grpcMessageBytesMax: MIB,
   /** Longer JSON is parsed in steps, between which other requests run. */
-  parsedAtOnceBytesMax: MIB,
+  unslicedJsonBytesMax: MIB,
   /** Between two warnings of a proxy that is not trusted. */
   untrustedProxyNoticeMs: HOUR_MS,
   jsonDepthMax: 32,

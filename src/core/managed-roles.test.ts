@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Capability } from '#gen/capabilities/capabilities_pb.js'
-import { decodeSet, encodeSet, isGrantable, listOf, nameOf, setOf } from './capabilities.ts'
+import {
+  capabilitiesIn,
+  capabilityName,
+  capabilitySetOf,
+  decodeCapabilitySet,
+  encodeCapabilitySet,
+  isGrantable,
+} from './capabilities.ts'
 import { managedRoleByName, managedRoleByUid, managedRoles } from './managed-roles.ts'
 
 /** Size of each role's set, and its encoding where one is published. */
@@ -42,16 +49,18 @@ const own: Readonly<Record<string, readonly Capability[]>> = {
 }
 
 for (const [name, size, encoded] of published) {
-  test(`${name} holds the ${size} published capabilities, and ${own[name]?.map(nameOf).join() ?? 'no others'}`, () => {
+  test(`${name} holds the ${size} published capabilities, and ${own[name]?.map(capabilityName).join() ?? 'no others'}`, () => {
     const role = managedRoleByName.get(name) ?? assert.fail('no such role')
     const added = own[name] ?? []
-    const rest = setOf(listOf(role.capabilities).filter((capability) => !added.includes(capability)))
-    assert.deepEqual(listOf(role.capabilities).length, size + added.length)
-    assert.equal(listOf(rest).length, size)
+    const rest = capabilitySetOf(
+      capabilitiesIn(role.capabilities).filter((capability) => !added.includes(capability)),
+    )
+    assert.deepEqual(capabilitiesIn(role.capabilities).length, size + added.length)
+    assert.equal(capabilitiesIn(rest).length, size)
     if (encoded === undefined) return
-    assert.equal(encodeSet(rest), encoded)
-    assert.equal(decodeSet(encoded), rest)
-    assert.equal(decodeSet(encodeSet(role.capabilities)), role.capabilities)
+    assert.equal(encodeCapabilitySet(rest), encoded)
+    assert.equal(decodeCapabilitySet(encoded), rest)
+    assert.equal(decodeCapabilitySet(encodeCapabilitySet(role.capabilities)), role.capabilities)
   })
 }
 
@@ -59,7 +68,7 @@ test('every managed role has a uid at the root level, a description, and nothing
   for (const role of managedRoles) {
     assert.match(role.uid, /^[0-9a-f]{40}$/)
     assert.notEqual(role.description, '')
-    assert.ok(listOf(role.capabilities).every(isGrantable), role.name)
+    assert.ok(capabilitiesIn(role.capabilities).every(isGrantable), role.name)
   }
 })
 

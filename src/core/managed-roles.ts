@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type CapabilitySet, capabilityByName, setOf, union } from './capabilities.ts'
+import { type CapabilitySet, capabilityByName, capabilitySetOf, union } from './capabilities.ts'
 
 /**
  * The roles that come with the platform. They lie at the root level, everyone may read them, and nobody changes them.
@@ -17,7 +17,7 @@ export interface ManagedRole {
 
 /** The set of the capabilities with these short names, separated by white space. */
 function capabilities(names: string): CapabilitySet {
-  return setOf(
+  return capabilitySetOf(
     names.split(/\s+/).map((name) => {
       const capability = capabilityByName(name)
       if (capability === undefined) throw new Error(`no capability is called ${name}`)

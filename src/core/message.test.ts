@@ -4,7 +4,7 @@ import { create } from '@bufbuild/protobuf'
 import { DurationSchema } from '@bufbuild/protobuf/wkt'
 import { GroupSchema } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { ApiError } from './errors.ts'
-import { durationMs, timestampMs, timestampOf, updated } from './message.ts'
+import { applyUpdate, durationMs, timestampMs, timestampOf } from './message.ts'
 
 test('a time keeps its milliseconds, before 1970 too', () => {
   for (const ms of [0, 1, 999, 1000, 1_735_787_045_678, -1, -1000, -1001]) {
@@ -37,16 +37,16 @@ test('a duration is cut to milliseconds, and one of two signs or too many nanose
 test('an update takes what the mask names from the patch and leaves both as they were', () => {
   const current = create(GroupSchema, { uid: 'u', name: 'n', description: 'd' })
   const patch = create(GroupSchema, { name: 'm', description: 'e' })
-  const next = updated(GroupSchema, current, patch, ['description'])
+  const next = applyUpdate(GroupSchema, current, patch, ['description'])
   assert.deepEqual([next.uid, next.name, next.description], ['u', 'n', 'e'])
   assert.deepEqual([current.description, patch.name], ['d', 'm'])
-  assert.equal(updated(GroupSchema, current, patch, undefined).name, 'm')
+  assert.equal(applyUpdate(GroupSchema, current, patch, undefined).name, 'm')
 })
 
 test('a bad mask is code 3 on update_mask', () => {
   const group = create(GroupSchema)
   assert.throws(
-    () => updated(GroupSchema, group, group, ['nope']),
+    () => applyUpdate(GroupSchema, group, group, ['nope']),
     (error: unknown) => {
       assert.ok(error instanceof ApiError && error.code === 3)
       const [detail] = error.details

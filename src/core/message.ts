@@ -28,7 +28,7 @@ export function durationMs({ seconds, nanos }: Duration): number | undefined {
 }
 
 /** What an update makes of a resource, still to be checked. Throws code 3 for a bad mask. */
-export function updated<D extends DescMessage>(
+export function applyUpdate<D extends DescMessage>(
   desc: D,
   current: MessageShape<D>,
   patch: MessageShape<D>,

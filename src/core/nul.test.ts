@@ -4,7 +4,7 @@ import { create } from '@bufbuild/protobuf'
 import { CreateIdentityRequestSchema } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import { BatchCreateRoleBindingsRequestSchema } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
 import { CreateRepoRequestSchema } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { nulIn } from './nul.ts'
+import { findNul } from './nul.ts'
 
 const claims = (claims: Record<string, string>) =>
   create(CreateIdentityRequestSchema, {
@@ -13,20 +13,20 @@ const claims = (claims: Record<string, string>) =>
 
 test('U+0000 is found in messages, oneofs, lists, and keys and values of maps', () => {
   assert.equal(
-    nulIn(CreateIdentityRequestSchema, claims({ a: 'b', c: '\0' })),
+    findNul(CreateIdentityRequestSchema, claims({ a: 'b', c: '\0' })),
     'identity.claim_match.claims[c]',
   )
-  assert.equal(nulIn(CreateIdentityRequestSchema, claims({ 'a\0': 'b' })), 'identity.claim_match.claims')
+  assert.equal(findNul(CreateIdentityRequestSchema, claims({ 'a\0': 'b' })), 'identity.claim_match.claims')
   const batch = { requests: [{}, { roleBinding: { roleUid: 'a\0' } }] }
   assert.equal(
-    nulIn(BatchCreateRoleBindingsRequestSchema, create(BatchCreateRoleBindingsRequestSchema, batch)),
+    findNul(BatchCreateRoleBindingsRequestSchema, create(BatchCreateRoleBindingsRequestSchema, batch)),
     'requests[1].role_binding.role_uid',
   )
   const repo = create(CreateRepoRequestSchema, { repo: { aliases: ['a', '\0'] } })
-  assert.equal(nulIn(CreateRepoRequestSchema, repo), 'repo.aliases[1]')
+  assert.equal(findNul(CreateRepoRequestSchema, repo), 'repo.aliases[1]')
 })
 
 test('a message without one has none', () => {
-  assert.equal(nulIn(CreateIdentityRequestSchema, claims({ a: '\u0001' })), undefined)
-  assert.equal(nulIn(CreateRepoRequestSchema, create(CreateRepoRequestSchema)), undefined)
+  assert.equal(findNul(CreateIdentityRequestSchema, claims({ a: '\u0001' })), undefined)
+  assert.equal(findNul(CreateRepoRequestSchema, create(CreateRepoRequestSchema)), undefined)
 })

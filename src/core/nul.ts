@@ -4,7 +4,7 @@ import { type ReflectMessage, reflect } from '@bufbuild/protobuf/reflect'
 /** The character U+0000: PostgreSQL stores it in no text, so no request may have it, whichever the database. */
 
 /** What is wrong with a text that has one. */
-export const NUL_REFUSAL = 'must not contain the character U+0000'
+export const NUL_VIOLATION = 'must not contain the character U+0000'
 
 export function hasNul(text: string): boolean {
   return text.includes('\0')
@@ -14,16 +14,16 @@ export function hasNul(text: string): boolean {
  * Path of the first text in a message that has one, in proto names: `requests[1].role_binding.role_uid`,
  * `claim_match.claims[a]`; of a key of a map it is the path of the map. Undefined when there is none.
  */
-export function nulIn(schema: DescMessage, message: Message): string | undefined {
-  return inMessage(reflect(schema, message))
+export function findNul(schema: DescMessage, message: Message): string | undefined {
+  return findNulInMessage(reflect(schema, message))
 }
 
-function inMessage(message: ReflectMessage): string | undefined {
+function findNulInMessage(message: ReflectMessage): string | undefined {
   for (const field of message.fields) {
     if (!message.isSet(field)) continue
     for (const [at, value] of valuesOf(message, field)) {
       if (typeof value === 'string' && hasNul(value)) return field.name + at
-      const inside = isMessage(value) ? inMessage(value) : undefined
+      const inside = isMessage(value) ? findNulInMessage(value) : undefined
       if (inside !== undefined) return `${field.name}${at}.${inside}`
     }
   }

@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { limits } from './limits.ts'
-import { pageSizeOf, pageTokens } from './page.ts'
+import { createPageTokens, effectivePageSize } from './page.ts'
 
 const key = randomBytes(32)
 let nowMs = 1_700_000_000_000
-const tokens = pageTokens(key, () => nowMs)
+const tokens = createPageTokens(key, () => nowMs)
 const cursor = { after: ['name', 12, 'uid'], skip: 3, skipped: 4 }
 
 test('a token gives back its cursor to the same question', () => {
@@ -34,7 +34,7 @@ test('R26: a token shows nothing of what it holds, and no two are alike', () => 
 
 test('R26: a token that was changed, cut or made with another key is forged', () => {
   const token = tokens.issue(cursor, 'q')
-  const foreign = pageTokens(randomBytes(32), () => nowMs).issue(cursor, 'q')
+  const foreign = createPageTokens(randomBytes(32), () => nowMs).issue(cursor, 'q')
   for (const bad of [
     '',
     'x',
@@ -77,5 +77,5 @@ test('the longest sort keys fit into a token', () => {
 })
 
 test('a page has 50 rows unless it is told, and 200 at most', () => {
-  assert.deepEqual([0, 1, 50, 200, 201, 2 ** 31 - 1].map(pageSizeOf), [50, 1, 50, 200, 200, 200])
+  assert.deepEqual([0, 1, 50, 200, 201, 2 ** 31 - 1].map(effectivePageSize), [50, 1, 50, 200, 200, 200])
 })

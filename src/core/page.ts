@@ -39,7 +39,7 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 
 /** `keyBytes`: 32 of them. `clock`: milliseconds since 1970. */
-export function pageTokens(keyBytes: Uint8Array, clock: () => number): PageTokens {
+export function createPageTokens(keyBytes: Uint8Array, clock: () => number): PageTokens {
   const key = createSecretKey(keyBytes) // once: making one costs more than the encryption
   return {
     issue(cursor, question) {
@@ -78,8 +78,8 @@ export function pageTokens(keyBytes: Uint8Array, clock: () => number): PageToken
   }
 }
 
-function digest(question: string): string {
-  return createHash('sha256').update(question).digest('base64url').slice(0, 22)
+function digest(query: string): string {
+  return createHash('sha256').update(query).digest('base64url').slice(0, 22)
 }
 
 function decrypt(token: string, key: KeyObject): string | undefined {
@@ -101,6 +101,6 @@ function decrypt(token: string, key: KeyObject): string | undefined {
 }
 
 /** The size of a page: 0 or absent is the default, more than the maximum is the maximum (decision 6). The caller refuses negatives. */
-export function pageSizeOf(asked: number): number {
-  return asked === 0 ? limits.pageSizeDefault : Math.min(asked, limits.pageSizeMax)
+export function effectivePageSize(requested: number): number {
+  return requested === 0 ? limits.pageSizeDefault : Math.min(requested, limits.pageSizeMax)
 }

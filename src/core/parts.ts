@@ -6,33 +6,33 @@ import type { Message } from '@bufbuild/protobuf'
  */
 
 /** An answer that is all one list. */
-export type Listing = Message & { items: Message[] }
+export type ItemsResponse = Message & { items: Message[] }
 
-const following = new WeakMap<Message, () => Promise<Message>>()
+const nextParts = new WeakMap<Message, () => Promise<Message>>()
 
 /** The part itself, now with another behind it. */
-export function followed<T extends Listing>(part: T, next: () => Promise<T>): T {
-  following.set(part, next)
+export function withNextPart<T extends ItemsResponse>(part: T, next: () => Promise<T>): T {
+  nextParts.set(part, next)
   return part
 }
 
 /** Makes the part behind this one; undefined behind the last, and behind answers that have no parts. */
-export function nextPart(part: Message): (() => Promise<Listing>) | undefined {
-  return following.get(part) as (() => Promise<Listing>) | undefined
+export function nextPart(part: Message): (() => Promise<ItemsResponse>) | undefined {
+  return nextParts.get(part) as (() => Promise<ItemsResponse>) | undefined
 }
 
 /** All parts as one answer. Others have their turn between two of them; an aborted signal ends it with its reason. */
-export async function joined(first: Message, stopped: () => AbortSignal | undefined): Promise<Message> {
+export async function joinParts(first: Message, getSignal: () => AbortSignal | undefined): Promise<Message> {
   let next = nextPart(first)
   if (next === undefined) return first
-  const signal = stopped()
-  const items = [...(first as Listing).items]
+  const signal = getSignal()
+  const items = [...(first as ItemsResponse).items]
   while (next !== undefined) {
     await new Promise((resolve) => setImmediate(resolve))
     signal?.throwIfAborted()
-    const part: Listing = await next()
+    const part: ItemsResponse = await next()
     for (const item of part.items) items.push(item)
     next = nextPart(part)
   }
-  return { ...first, items } as Listing
+  return { ...first, items } as ItemsResponse
 }

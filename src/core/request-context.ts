@@ -61,19 +61,19 @@ export function currentContext(): RequestContext | undefined {
 }
 
 /** Counts the current request for the organization that `uid` is in; '' is in none and changes nothing. */
-export function useShareOf(uid: string): void {
+export function assignShare(uid: string): void {
   const context = storage.getStore()
   if (context !== undefined && uid !== '') context.share = rootOf(uid)
 }
 
 /** Runs work of the current request that is completed even if its caller goes away. */
-export function runToEnd<T>(work: () => T): T {
+export function runToCompletion<T>(work: () => T): T {
   const context = new RequestContext()
   context.share = storage.getStore()?.share ?? ''
   return storage.run(context, work)
 }
 
 /** Runs work that several requests wait for: it ends with none of them and counts for no organization. */
-export function runForAll<T>(work: () => T): T {
+export function runShared<T>(work: () => T): T {
   return storage.run(new RequestContext(), work)
 }

@@ -4,13 +4,13 @@ import { AdvisoryDocumentsService } from '#gen/berth/vulnerabilities/v1/document
 import { limits } from './limits.ts'
 
 /** Methods that take documents; all others take a few fields. */
-const takesDocuments: ReadonlySet<DescMethod> = new Set([
+const documentMethods: ReadonlySet<DescMethod> = new Set([
   AdvisoryDocumentsService.method.importAdvisoryDocuments,
 ])
 
 /** Returns the bytes that a request of a method may have; `usual` for most. Methods that anyone may call read less (R28). */
-export function requestBytesMax(method: DescMethod, usual: number): number {
-  if (takesDocuments.has(method)) return Math.max(usual, limits.documentsRequestBytesMax)
+export function requestBytesMax(method: DescMethod, defaultMax: number): number {
+  if (documentMethods.has(method)) return Math.max(defaultMax, limits.documentsRequestBytesMax)
   const isOpen = getOption(method, iam).mode.case === 'disabled'
-  return isOpen ? Math.min(usual, limits.openBodyBytesMax) : usual
+  return isOpen ? Math.min(defaultMax, limits.unauthenticatedBodyBytesMax) : defaultMax
 }

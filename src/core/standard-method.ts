@@ -5,40 +5,40 @@ import { resource } from '#gen/google/api/resource_pb.js'
 /** What a method does to a resource, where it is one of the standard ones (AIP-131 to AIP-135, AIP-233). */
 export type StandardMethod = 'get' | 'list' | 'create' | 'batchCreate' | 'update' | 'delete' | 'custom'
 
-const known = new WeakMap<DescMethod, StandardMethod>()
+const kinds = new WeakMap<DescMethod, StandardMethod>()
 
 export function standardMethod(method: DescMethod): StandardMethod {
-  let kind = known.get(method)
+  let kind = kinds.get(method)
   if (kind === undefined) {
     kind = kindOf(method)
-    known.set(method, kind)
+    kinds.set(method, kind)
   }
   return kind
 }
 
 /** Whether the answer is one resource as it is now, which has an entity tag. */
-export function answersVersion(method: DescMethod): boolean {
+export function returnsEtag(method: DescMethod): boolean {
   const kind = standardMethod(method)
   return kind === 'get' || kind === 'create' || kind === 'update'
 }
 
 /** Whether the method changes a resource that its caller may have read: such calls take If-Match. A create that may be repeated is an upsert. */
-export function changesVersion(method: DescMethod): boolean {
+export function acceptsIfMatch(method: DescMethod): boolean {
   const kind = standardMethod(method)
   return kind === 'update' || kind === 'delete' || (kind === 'create' && getOption(method, mcp).idempotent)
 }
 
 /** Whether the method makes something that a second call would make again. Version 1 does not mark what is a resource. */
-export function createsAnew(method: DescMethod): boolean {
+export function isCreate(method: DescMethod): boolean {
   const kind = standardMethod(method)
   return kind === 'create' || kind === 'batchCreate' || method.name === `Create${method.output.name}`
 }
 
 function kindOf({ name, output }: DescMethod): StandardMethod {
-  const answersResource = hasOption(output, resource)
-  if (answersResource && name === `Get${output.name}`) return 'get'
-  if (answersResource && name === `Create${output.name}`) return 'create'
-  if (answersResource && name === `Update${output.name}`) return 'update'
+  const returnsResource = hasOption(output, resource)
+  if (returnsResource && name === `Get${output.name}`) return 'get'
+  if (returnsResource && name === `Create${output.name}`) return 'create'
+  if (returnsResource && name === `Update${output.name}`) return 'update'
   if (name.startsWith('List') && output.name === `${name}Response`) return 'list'
   if (name.startsWith('BatchCreate')) return 'batchCreate'
   // A method that is called Delete and no more is about no resource of the tree.

@@ -41,7 +41,7 @@ const postgresTexts: readonly (readonly [RegExp, StorageFault])[] = [
 ]
 const postgresCodes = /^(XX000|42501|58030)$/
 
-interface FoundFault {
+interface LocatedFault {
   readonly fault: StorageFault
   readonly place: string
 }
@@ -50,7 +50,7 @@ interface FoundFault {
 const CAUSES_MAX = 4
 
 /** The fault of a disk behind a failure, or undefined for anything else. */
-export function storageFaultOf(failure: unknown): FoundFault | undefined {
+export function storageFaultOf(failure: unknown): LocatedFault | undefined {
   let error = failure
   for (let depth = 0; depth < CAUSES_MAX && error instanceof Error; depth++) {
     const found = faultOf(error)
@@ -62,7 +62,7 @@ export function storageFaultOf(failure: unknown): FoundFault | undefined {
   return named && { fault: named, place: 'the blob store' }
 }
 
-function faultOf(error: Error): FoundFault | undefined {
+function faultOf(error: Error): LocatedFault | undefined {
   const code = 'code' in error ? String(error.code) : ''
   if (postgresCodes.test(code)) {
     const reported = postgresTexts.find(([text]) => text.test(error.message))
@@ -89,7 +89,7 @@ export function isStorageError({ reason }: ApiError): boolean {
   return Object.values(storageReasons).some((known) => known === reason)
 }
 
-const sentences: Readonly<Record<StorageFault, (place: string) => string>> = {
+const faultMessages: Readonly<Record<StorageFault, (place: string) => string>> = {
   full: (place) =>
     `Resource exhausted: ${place} has no free space; reads still work. Try again when the operator has freed space`,
   'read-only': (place) =>
@@ -103,7 +103,7 @@ function faultError(fault: StorageFault, place: string, cause: unknown): ApiErro
   const retry: Detail = { kind: 'RetryInfo', retryDelayMs: limits.storageRetryMs }
   return new ApiError(
     fault === 'full' ? Code.RESOURCE_EXHAUSTED : Code.UNAVAILABLE,
-    sentences[fault](place),
+    faultMessages[fault](place),
     {
       reason: storageReasons[fault],
       details: [retry],
@@ -113,12 +113,12 @@ function faultError(fault: StorageFault, place: string, cause: unknown): ApiErro
 }
 
 /** The result of a write that a read must not depend on, or `otherwise` while the storage takes no writes. */
-export async function unlessStorageFails<T>(write: Promise<T>, otherwise: T): Promise<T> {
+export async function bestEffortWrite<T>(write: Promise<T>, fallback: T): Promise<T> {
   try {
     return await write
   } catch (error) {
     const refused = error instanceof ApiError && error.code === Code.UNAVAILABLE
-    if (refused || storageFaultOf(error) !== undefined) return otherwise
+    if (refused || storageFaultOf(error) !== undefined) return fallback
     throw error
   }
 }

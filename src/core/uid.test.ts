@@ -3,15 +3,15 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import {
   depthOf,
+  descendantRange,
   intersectRanges,
   isWithin,
   parentOf,
   parseUid,
   pathOf,
   randomUids,
-  rangeBelow,
-  rangeFrom,
   rootOf,
+  subtreeRange,
 } from './uid.ts'
 
 const root = '0123456789abcdef'.repeat(3).slice(0, 40)
@@ -70,9 +70,9 @@ test('the ranges hold exactly what lies below', () => {
   const holds = ({ from, to }: { from: string; to: string }, uid: string) => uid >= from && uid < to
   fc.assert(
     fc.property(uids, uids, (uid, scope) => {
-      assert.equal(holds(rangeFrom(scope), uid), isWithin(uid, scope))
-      assert.equal(holds(rangeBelow(scope), uid), uid !== scope && isWithin(uid, scope))
-      assert.ok(holds(rangeFrom(''), uid))
+      assert.equal(holds(subtreeRange(scope), uid), isWithin(uid, scope))
+      assert.equal(holds(descendantRange(scope), uid), uid !== scope && isWithin(uid, scope))
+      assert.ok(holds(subtreeRange(''), uid))
     }),
   )
 })
@@ -86,12 +86,12 @@ test('an intersection holds what both ranges hold, and is nothing when they shar
       assert.equal(within(both), within(a) && within(b))
     }),
   )
-  assert.equal(intersectRanges(rangeFrom('a'), rangeFrom('b')), undefined)
+  assert.equal(intersectRanges(subtreeRange('a'), subtreeRange('b')), undefined)
 })
 
 test('new uids are well-formed and differ', () => {
   const roots = Array.from({ length: 50 }, () => randomUids.root())
-  const below = roots.map((uid) => randomUids.below(uid))
+  const below = roots.map((uid) => randomUids.child(uid))
   for (const [at, uid] of below.entries()) assert.equal(parentOf(parseUid(uid) ?? ''), roots[at])
   assert.equal(new Set([...roots, ...below]).size, 100)
 })

@@ -63,12 +63,12 @@ export interface UidRange {
 }
 
 /** Everything below a uid, at any depth, without itself. */
-export function rangeBelow(uid: string): UidRange {
+export function descendantRange(uid: string): UidRange {
   return { from: `${uid}/`, to: `${uid}0` }
 }
 
 /** A uid and everything below it; '' means every uid there is. */
-export function rangeFrom(uid: string): UidRange {
+export function subtreeRange(uid: string): UidRange {
   return uid === '' ? { from: '', to: 'g' } : { from: uid, to: `${uid}0` }
 }
 
@@ -80,25 +80,25 @@ export function intersectRanges(a: UidRange, b: UidRange): UidRange | undefined 
 }
 
 /** Makes new uids; a dependency so that tests can have their own. */
-export interface UidSource {
+export interface UidGenerator {
   root(): Uid
-  below(parent: Uid): Uid
+  child(parent: Uid): Uid
   /** For what comes thousands at a time: in the order of time, so that an index grows at its end. */
-  belowInTime(parent: Uid, nowMs: number): Uid
+  timeOrderedChild(parent: Uid, nowMs: number): Uid
 }
 
 const TIME_DIGITS = 11
-const CHANCE_DIGITS = 5
+const SEQUENCE_DIGITS = 5
 
 /** Goes on from anywhere, so that uids of one millisecond differ in one process and hardly ever meet those of another. */
-let lastOfMs = randomInt(16 ** CHANCE_DIGITS)
+let lastSequence = randomInt(16 ** SEQUENCE_DIGITS)
 
-export const randomUids: UidSource = {
+export const randomUids: UidGenerator = {
   root: () => randomBytes(20).toString('hex') as Uid,
-  below: (parent) => `${parent}/${randomBytes(8).toString('hex')}` as Uid,
-  belowInTime(parent, nowMs) {
-    lastOfMs = (lastOfMs + 1) % 16 ** CHANCE_DIGITS
+  child: (parent) => `${parent}/${randomBytes(8).toString('hex')}` as Uid,
+  timeOrderedChild(parent, nowMs) {
+    lastSequence = (lastSequence + 1) % 16 ** SEQUENCE_DIGITS
     const time = nowMs.toString(16).padStart(TIME_DIGITS, '0').slice(-TIME_DIGITS)
-    return `${parent}/${time}${lastOfMs.toString(16).padStart(CHANCE_DIGITS, '0')}` as Uid
+    return `${parent}/${time}${lastSequence.toString(16).padStart(SEQUENCE_DIGITS, '0')}` as Uid
   },
 }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { randomUids } from './uid.ts'
 import {
-  actsAsPerson,
-  bindingCounts,
+  hasUserAuthority,
+  isBindingEffective,
   type RecordedProvider,
-  recordOf,
+  recordedProviderOf,
   type Voucher,
   verifiedEmailOf,
 } from './vouching.ts'
@@ -13,10 +13,10 @@ import {
 /** The truth table of docs/adr/0013: every cell. */
 
 const [a, b] = [randomUids.root(), randomUids.root()]
-const providerOfA = randomUids.below(a)
-const secondOfA = randomUids.below(a)
+const providerOfA = randomUids.child(a)
+const secondOfA = randomUids.child(a)
 /** Of B, with the same issuer as the one of A: what it is called upstream plays no part. */
-const providerOfB = randomUids.below(b)
+const providerOfB = randomUids.child(b)
 const EMAIL = 'ada@a.example'
 const KNOWN = 'ada@known.example'
 
@@ -32,20 +32,20 @@ type VoucherName = keyof typeof vouchers
 const everywhere: readonly VoucherName[] = ['local account', 'operator’s provider', 'no session']
 const ofA: readonly VoucherName[] = ['A’s provider', 'A’s second provider']
 
-const scopes = { A: a, 'below A': randomUids.below(a), B: b, 'below B': randomUids.below(b), platform: '' }
+const scopes = { A: a, 'below A': randomUids.child(a), B: b, 'below B': randomUids.child(b), platform: '' }
 
 /** How a binding was made, and what it records of it. */
 const made = {
   'by an administrator': '',
-  'accepted with a local account': recordOf(vouchers['local account']),
-  'accepted through the operator’s provider': recordOf(vouchers['operator’s provider']),
-  'created the organization with a local account': recordOf(vouchers['local account']),
+  'accepted with a local account': recordedProviderOf(vouchers['local account']),
+  'accepted through the operator’s provider': recordedProviderOf(vouchers['operator’s provider']),
+  'created the organization with a local account': recordedProviderOf(vouchers['local account']),
   'mapping of a group': '',
   'before version 0.7': '',
-  'accepted through A’s provider': recordOf(vouchers['A’s provider']),
-  'accepted through A’s second provider': recordOf(vouchers['A’s second provider']),
-  'accepted through B’s provider': recordOf(vouchers['B’s provider']),
-  'created the organization through A’s provider': recordOf(vouchers['A’s provider']),
+  'accepted through A’s provider': recordedProviderOf(vouchers['A’s provider']),
+  'accepted through A’s second provider': recordedProviderOf(vouchers['A’s second provider']),
+  'accepted through B’s provider': recordedProviderOf(vouchers['B’s provider']),
+  'created the organization through A’s provider': recordedProviderOf(vouchers['A’s provider']),
 } as const satisfies Record<string, RecordedProvider>
 
 /** The ways in which a foreign binding counts for a voucher, besides those that count everywhere. */
@@ -64,7 +64,7 @@ for (const [name, voucher] of Object.entries(vouchers) as [VoucherName, Voucher]
           everywhere.includes(name) ||
           own ||
           (place !== 'platform' && (counted[name] ?? []).some((one) => one === how))
-        assert.equal(bindingCounts(voucher, { scope, acceptedThrough }), expected, how)
+        assert.equal(isBindingEffective(voucher, { scope, acceptedThrough }), expected, how)
       }
     })
   }
@@ -73,7 +73,7 @@ for (const [name, voucher] of Object.entries(vouchers) as [VoucherName, Voucher]
     for (const [how, registeredThrough] of Object.entries(made)) {
       const expected =
         everywhere.includes(name) || (counted[name] ?? []).some((one) => made[one] === registeredThrough)
-      assert.equal(actsAsPerson(voucher, registeredThrough), expected, how)
+      assert.equal(hasUserAuthority(voucher, registeredThrough), expected, how)
     }
   })
 
@@ -81,9 +81,9 @@ for (const [name, voucher] of Object.entries(vouchers) as [VoucherName, Voucher]
     const email = verifiedEmailOf(voucher, KNOWN)
     const isEverywhere = everywhere.includes(name)
     assert.equal(email.address, isEverywhere ? KNOWN : EMAIL)
-    assert.equal(email.countsIn(a), isEverywhere || ofA.includes(name))
-    assert.equal(email.countsIn(b), isEverywhere || name === 'B’s provider')
-    assert.equal(email.countsIn(''), isEverywhere)
-    assert.equal(email.countsIn(randomUids.root()), isEverywhere)
+    assert.equal(email.isTrustedIn(a), isEverywhere || ofA.includes(name))
+    assert.equal(email.isTrustedIn(b), isEverywhere || name === 'B’s provider')
+    assert.equal(email.isTrustedIn(''), isEverywhere)
+    assert.equal(email.isTrustedIn(randomUids.root()), isEverywhere)
   })
 }

@@ -34,7 +34,7 @@ export type Voucher =
 export type RecordedProvider = Uid | ''
 
 /** Whether a voucher counts in every organization and on the platform. */
-export function countsEverywhere(voucher: Voucher): voucher is Exclude<Voucher, OrganizationVoucher> {
+export function isTrustedEverywhere(voucher: Voucher): voucher is Exclude<Voucher, OrganizationVoucher> {
   switch (voucher.kind) {
     case 'account':
     case 'operator':
@@ -48,17 +48,17 @@ export function countsEverywhere(voucher: Voucher): voucher is Exclude<Voucher, 
 }
 
 /** Whether a role that is held at `scope` ('' for the platform) counts. */
-export function bindingCounts(
+export function isBindingEffective(
   voucher: Voucher,
   { scope, acceptedThrough }: { readonly scope: string; readonly acceptedThrough: string },
 ): boolean {
-  if (countsEverywhere(voucher)) return true
+  if (isTrustedEverywhere(voucher)) return true
   return scope !== '' && (rootOf(scope) === rootOf(voucher.provider) || acceptedThrough === voucher.provider)
 }
 
 /** Whether the bearer may act on the person as a whole: their account, sessions, profile, and organizations to create. */
-export function actsAsPerson(voucher: Voucher, registeredThrough: string): boolean {
-  return countsEverywhere(voucher) || registeredThrough === voucher.provider
+export function hasUserAuthority(voucher: Voucher, registeredThrough: string): boolean {
+  return isTrustedEverywhere(voucher) || registeredThrough === voucher.provider
 }
 
 /** A verified e-mail address of a person. */
@@ -66,17 +66,17 @@ export interface VerifiedEmail {
   /** '' if there is none. */
   readonly address: string
   /** Whether an organization (uid) may rely on it. */
-  countsIn(organization: string): boolean
+  isTrustedIn(organization: string): boolean
 }
 
 /** `known` is the verified address of the identity, which only vouchers that count everywhere may use. */
-export function verifiedEmailOf(voucher: Voucher, known: string): VerifiedEmail {
-  if (countsEverywhere(voucher)) return { address: known, countsIn: () => true }
+export function verifiedEmailOf(voucher: Voucher, identityEmail: string): VerifiedEmail {
+  if (isTrustedEverywhere(voucher)) return { address: identityEmail, isTrustedIn: () => true }
   const own = rootOf(voucher.provider)
-  return { address: voucher.email, countsIn: (organization) => organization === own }
+  return { address: voucher.email, isTrustedIn: (organization) => organization === own }
 }
 
 /** What a binding records that is made by accepting an invite, by a first sign-in, or by creating an organization. */
-export function recordOf(voucher: Voucher): RecordedProvider {
-  return countsEverywhere(voucher) ? '' : voucher.provider
+export function recordedProviderOf(voucher: Voucher): RecordedProvider {
+  return isTrustedEverywhere(voucher) ? '' : voucher.provider
 }

@@ -61,7 +61,7 @@ export const currentFiles: readonly DescFile[] = [
 ]
 
 /** The files of version 1, whose services show the same resources in older words. */
-export const versionOneFiles: readonly DescFile[] = [
+export const v1Files: readonly DescFile[] = [
   file_chainguard_platform_iam_groups,
   file_chainguard_platform_iam_identities,
   file_chainguard_platform_iam_roles,
@@ -74,15 +74,15 @@ export const versionOneFiles: readonly DescFile[] = [
 ]
 
 /** Whether a service, a message or an enum is one of version 1. */
-export function isVersionOne({ file }: { readonly file: DescFile }): boolean {
-  return versionOneFiles.includes(file)
+export function isV1({ file }: { readonly file: DescFile }): boolean {
+  return v1Files.includes(file)
 }
 
 /** Every file of the contract. */
-export const contractFiles: readonly DescFile[] = [...currentFiles, ...versionOneFiles]
+export const contractFiles: readonly DescFile[] = [...currentFiles, ...v1Files]
 
 /** The standard services of gRPC, which have no REST binding and no access rule. */
-export const healthAndReflection: readonly DescFile[] = [
+export const grpcStandardFiles: readonly DescFile[] = [
   file_grpc_health_v1_health,
   file_grpc_reflection_v1_reflection,
   file_grpc_reflection_v1alpha_reflection,

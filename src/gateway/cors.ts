@@ -2,7 +2,7 @@ import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 
 const PREFLIGHT_SECONDS = 600
 /** What a page may read of an answer besides its body. */
-const EXPOSED =
+const EXPOSED_HEADERS =
   'deprecation, etag, link, ratelimit-limit, ratelimit-remaining, ratelimit-reset, retry-after, sunset, www-authenticate, x-request-id'
 
 /**
@@ -17,7 +17,9 @@ export function withCors(handler: HttpHandler, origins: readonly string[]): Http
     const allowed = origin !== undefined && listed.has(origin) ? origin : undefined
     if (allowed !== undefined && isPreflight(request)) return preflightReply(allowed)
     const reply = handler(request)
-    return reply instanceof Promise ? reply.then((late) => shared(late, allowed)) : shared(reply, allowed)
+    return reply instanceof Promise
+      ? reply.then((late) => withCorsHeaders(late, allowed))
+      : withCorsHeaders(reply, allowed)
   }
 }
 
@@ -40,7 +42,7 @@ function preflightReply(origin: string): HttpReply {
   }
 }
 
-function shared(reply: HttpReply, origin: string | undefined): HttpReply {
+function withCorsHeaders(reply: HttpReply, origin: string | undefined): HttpReply {
   // A cache must not give one origin what another was answered.
   const { vary } = reply.headers
   const headers: Record<string, string> = {
@@ -49,7 +51,7 @@ function shared(reply: HttpReply, origin: string | undefined): HttpReply {
   }
   if (origin !== undefined) {
     headers['access-control-allow-origin'] = origin
-    headers['access-control-expose-headers'] = EXPOSED
+    headers['access-control-expose-headers'] = EXPOSED_HEADERS
   }
   return { ...reply, headers }
 }

@@ -1,21 +1,21 @@
 import { isDeepStrictEqual } from 'node:util'
 import { create, type DescMethod, type Message } from '@bufbuild/protobuf'
-import type { Access, Grants } from '../core/allowed.ts'
+import type { Authorization, Grants } from '../core/allowed.ts'
 import type {
-  Ask,
   Call,
   Caller,
   Dispatch,
   Handler,
-  Incoming,
+  IncomingCall,
+  InvokeMethod,
   ServiceImplementation,
   ServiceTranslation,
   Translator,
 } from '../core/call.ts'
 import { ApiError, aborted, Code, isAudited, unauthenticated, unimplemented } from '../core/errors.ts'
 import { limits as sharedLimits } from '../core/limits.ts'
-import { joined } from '../core/parts.ts'
-import { useShareOf } from '../core/request-context.ts'
+import { joinParts } from '../core/parts.ts'
+import { assignShare } from '../core/request-context.ts'
 import { asApiError } from '../core/storage-faults.ts'
 import type { Tracer } from '../core/tracer.ts'
 
@@ -44,24 +44,28 @@ export interface PipelineOptions<Rule> {
     pathScope: string | undefined,
     caller: Caller,
     grants: Grants,
-  ) => Access | undefined
-  readonly authorize: (rule: Rule, request: Message, caller: Caller, grants: Grants) => Access
+  ) => Authorization | undefined
+  readonly authorize: (rule: Rule, request: Message, caller: Caller, grants: Grants) => Authorization
   /** Returns the scope that a request names, undefined if it names none. */
   readonly scopeOf: (rule: Rule, request: Message) => string | undefined
   /** Asked once per request: before its token is looked at, and when the caller is known. Each rejects with code 8. */
   readonly limits?:
     | {
-        byAddress(method: DescMethod, incoming: Incoming): Promise<void> | undefined
-        byIdentity(method: DescMethod, incoming: Incoming, identity: string): Promise<void> | undefined
+        countByAddress(method: DescMethod, incoming: IncomingCall): Promise<void> | undefined
+        countByIdentity(
+          method: DescMethod,
+          incoming: IncomingCall,
+          identity: string,
+        ): Promise<void> | undefined
       }
     | undefined
   readonly tracer?: Tracer | undefined
   /** Told of each call that a known caller was denied (code 7). */
-  readonly denied?: (call: DeniedCall, why: ApiError) => void
+  readonly onDenied?: (call: DeniedCall, why: ApiError) => void
   /** Told of each call that ended, with its RPC code, how long it took and, where it is known, the identity that called. */
   readonly observe: (
     method: DescMethod,
-    incoming: Incoming,
+    incoming: IncomingCall,
     code: Code,
     ms: number,
     identity: string | undefined,
@@ -70,10 +74,10 @@ export interface PipelineOptions<Rule> {
 
 export interface DeniedCall {
   /** The method as it was called; in version 1 a newer method may decide. */
-  readonly called: DescMethod
+  readonly requestedMethod: DescMethod
   /** The scope that the request names; undefined where it names none, or its message was not decoded. */
   readonly scope: string | undefined
-  readonly incoming: Incoming
+  readonly incoming: IncomingCall
   readonly caller: Caller
 }
 
@@ -89,16 +93,16 @@ export interface RequestPipeline {
   /** `authorizeHeaders` and the call, for callers that have a message already. */
   readonly dispatch: Dispatch
   /** Counts a call for its address alone, once, before anything shows whether it needs a token. Throws code 8. */
-  readonly admit: (method: DescMethod, incoming: Incoming) => Promise<void> | undefined
+  readonly admit: (method: DescMethod, incoming: IncomingCall) => Promise<void> | undefined
 }
 
 export type AuthorizeHeaders = (
   method: DescMethod,
-  incoming: Incoming,
+  incoming: IncomingCall,
   pathScope?: string,
 ) => AdmittedCall | Promise<AdmittedCall>
 
-export function requestPipeline<Rule>(options: PipelineOptions<Rule>): RequestPipeline {
+export function createRequestPipeline<Rule>(options: PipelineOptions<Rule>): RequestPipeline {
   const handlers = new Map<DescMethod, Handler>()
   for (const { service, handlers: byName } of options.services) {
     for (const method of service.methods) {
@@ -121,31 +125,31 @@ export function requestPipeline<Rule>(options: PipelineOptions<Rule>): RequestPi
   )
 
   const { limits } = options
-  const counted = new WeakSet<Incoming>()
-  const admitted = new WeakSet<Incoming>()
-  const isFirstLook = (incoming: Incoming) => {
+  const counted = new WeakSet<IncomingCall>()
+  const admitted = new WeakSet<IncomingCall>()
+  const markCounted = (incoming: IncomingCall) => {
     const first = !counted.has(incoming)
     counted.add(incoming)
     return first
   }
   /** Synchronous when the answer is remembered and nothing is counted; waiting for nothing would cost a turn. */
-  const identify = (method: DescMethod, incoming: Incoming): Caller | Promise<Caller> =>
-    limits === undefined || !isFirstLook(incoming)
-      ? options.authenticate(incoming.authorization)
+  const identify = (method: DescMethod, incoming: IncomingCall): Caller | Promise<Caller> =>
+    limits === undefined || !markCounted(incoming)
+      ? options.authenticate(incoming.authorizationHeader)
       : identifyCounting(limits, method, incoming)
   const identifyCounting = async (
-    { byAddress, byIdentity }: NonNullable<typeof limits>,
+    { countByAddress, countByIdentity }: NonNullable<typeof limits>,
     method: DescMethod,
-    incoming: Incoming,
+    incoming: IncomingCall,
   ) => {
-    if (!admitted.has(incoming)) await byAddress(method, incoming)
-    const caller = await options.authenticate(incoming.authorization)
-    await byIdentity(method, incoming, caller.identity)
+    if (!admitted.has(incoming)) await countByAddress(method, incoming)
+    const caller = await options.authenticate(incoming.authorizationHeader)
+    await countByIdentity(method, incoming, caller.identity)
     return caller
   }
   /** Open methods know no caller before their handler does. */
-  const admitOpen = (method: DescMethod, incoming: Incoming) =>
-    limits !== undefined && isFirstLook(incoming) ? limits.byAddress(method, incoming) : undefined
+  const admitUnauthenticated = (method: DescMethod, incoming: IncomingCall) =>
+    limits !== undefined && markCounted(incoming) ? limits.countByAddress(method, incoming) : undefined
 
   /** Reports the end of a step that fails, and fails with it. */
   const failed = (call: StartedCall, failure: unknown, startMs: number): never => {
@@ -154,8 +158,9 @@ export function requestPipeline<Rule>(options: PipelineOptions<Rule>): RequestPi
     options.observe(call.method, call.incoming, code, performance.now() - startMs, call.identity)
     throw failure
   }
-  const reportDenied = (denied: Omit<DeniedCall, 'incoming'>, incoming: Incoming, failure: unknown) => {
-    if (failure instanceof ApiError && isAudited(failure)) options.denied?.({ ...denied, incoming }, failure)
+  const reportDenied = (denied: Omit<DeniedCall, 'incoming'>, incoming: IncomingCall, failure: unknown) => {
+    if (failure instanceof ApiError && isAudited(failure))
+      options.onDenied?.({ ...denied, incoming }, failure)
   }
 
   const authorizeCall = (
@@ -164,33 +169,36 @@ export function requestPipeline<Rule>(options: PipelineOptions<Rule>): RequestPi
     caller: Caller,
     grants: Grants | undefined,
   ): AdmittedCall => {
-    if (grants === undefined) throw goneWith(caller)
+    if (grants === undefined) throw callerNotFound(caller)
     const { method, incoming } = call
     const { rule, translate } = entries.get(method)!
     try {
       const access = options.authorizeHeaders(rule, pathScope, caller, grants)
-      useShareOf(access?.allowed?.scope ?? '')
-      const known: Known = { called: method, caller, grants }
+      assignShare(access?.authorized?.scope ?? '')
+      const known: AuthenticatedCaller = { requestedMethod: method, caller, grants }
       call.access = translate === undefined ? access : undefined
       return admittedCall(call, known)
     } catch (failure) {
-      reportDenied({ called: method, scope: pathScope, caller }, incoming, failure)
+      reportDenied({ requestedMethod: method, scope: pathScope, caller }, incoming, failure)
       throw failure
     }
   }
 
-  const open = (call: StartedCall, pathScope: string | undefined): AdmittedCall | Promise<AdmittedCall> => {
+  const startCall = (
+    call: StartedCall,
+    pathScope: string | undefined,
+  ): AdmittedCall | Promise<AdmittedCall> => {
     const { method, incoming } = call
     const entry = entries.get(method)
     if (entry === undefined) throw unimplemented(`${method.name} is not a method of this server`)
     if (options.isOpen(entry.rule)) {
-      const admitting = admitOpen(method, incoming)
+      const admitting = admitUnauthenticated(method, incoming)
       const admitted = admittedCall(call, undefined)
       return admitting === undefined ? admitted : admitting.then(() => admitted)
     }
     const withCaller = (caller: Caller): AdmittedCall | Promise<AdmittedCall> => {
       call.identity = caller.identity
-      useShareOf(caller.identity)
+      assignShare(caller.identity)
       if (call.incoming.record !== undefined) call.incoming.record.identity = caller.identity
       const grants = options.readGrants(caller)
       return grants instanceof Promise
@@ -202,7 +210,7 @@ export function requestPipeline<Rule>(options: PipelineOptions<Rule>): RequestPi
   }
 
   /** `known`: undefined for open methods. */
-  const admittedCall = (call: StartedCall, known: Known | undefined): AdmittedCall => {
+  const admittedCall = (call: StartedCall, known: AuthenticatedCaller | undefined): AdmittedCall => {
     const decidedMs = performance.now()
     return async (request) => {
       const { method, incoming } = call
@@ -222,48 +230,54 @@ export function requestPipeline<Rule>(options: PipelineOptions<Rule>): RequestPi
   const run = async (
     { method, incoming, access }: StartedCall,
     request: Message,
-    decided: Known | undefined,
+    decided: AuthenticatedCaller | undefined,
     isStale: boolean,
   ): Promise<Message> => {
     const { handler, translate } = entries.get(method)!
     if (decided === undefined)
-      return (handler ?? notOffered(method))(
+      return (handler ?? unimplementedMethod(method))(
         request,
-        new HandledCall(incoming, { method, called: method, request, access: undefined }),
+        new HandledCall(incoming, { method, requestedMethod: method, request, authorization: undefined }),
       )
     // A body that came late counts for what its caller may do now (R12).
-    const known = isStale ? await knownAgain(incoming, method) : decided
+    const known = isStale ? await reauthenticate(incoming, method) : decided
     if (translate === undefined)
       return callHandler(method, request, incoming, known, isStale ? undefined : access)
     let answered = false
-    const ask: Ask = async (asked, init) => {
+    const ask: InvokeMethod = async (asked, init) => {
       // A client may take its time over the parts of an answer, and lose what it may read meanwhile.
-      const asking = answered ? await knownUnchanged(incoming, known) : known
+      const asking = answered ? await reauthenticateUnchanged(incoming, known) : known
       return callHandler(
         asked,
         create(asked.input, init),
         incoming,
         asking,
         undefined,
-      ) as ReturnType<Ask> as never
+      ) as ReturnType<InvokeMethod> as never
     }
     const answer = await translate(request, ask, known)
-    if (incoming.takesParts !== true) return joined(answer, () => incoming.signal)
+    if (incoming.acceptsParts !== true) return joinParts(answer, () => incoming.signal)
     answered = true
     return answer
   }
 
-  const knownAgain = async ({ authorization }: Incoming, called: DescMethod): Promise<Known> => {
+  const reauthenticate = async (
+    { authorizationHeader: authorization }: IncomingCall,
+    called: DescMethod,
+  ): Promise<AuthenticatedCaller> => {
     const caller = await options.authenticate(authorization)
     const grants = await options.readGrants(caller)
-    if (grants === undefined) throw goneWith(caller)
-    return { called, caller, grants }
+    if (grants === undefined) throw callerNotFound(caller)
+    return { requestedMethod: called, caller, grants }
   }
 
   /** Throws if the rights of the caller changed: parts read with different rights would look like one list that no caller may see. */
-  const knownUnchanged = async (incoming: Incoming, before: Known): Promise<Known> => {
-    const known = await knownAgain(incoming, before.called)
-    if (!isDeepStrictEqual(known.grants.holdings, before.grants.holdings))
+  const reauthenticateUnchanged = async (
+    incoming: IncomingCall,
+    before: AuthenticatedCaller,
+  ): Promise<AuthenticatedCaller> => {
+    const known = await reauthenticate(incoming, before.requestedMethod)
+    if (!isDeepStrictEqual(known.grants.capabilitiesByScope, before.grants.capabilitiesByScope))
       throw aborted('what the caller may do has changed since the answer began')
     return known
   }
@@ -272,20 +286,24 @@ export function requestPipeline<Rule>(options: PipelineOptions<Rule>): RequestPi
   const callHandler = async (
     method: DescMethod,
     request: Message,
-    incoming: Incoming,
-    { called, caller, grants }: Known,
-    decided: Access | undefined,
+    incoming: IncomingCall,
+    { requestedMethod: called, caller, grants }: AuthenticatedCaller,
+    decided: Authorization | undefined,
   ) => {
     const { rule, handler } = entries.get(method)!
     try {
       const access = decided ?? options.authorize(rule, request, caller, grants)
-      useShareOf(access.allowed?.scope ?? '')
-      return await (handler ?? notOffered(method))(
+      assignShare(access.authorized?.scope ?? '')
+      return await (handler ?? unimplementedMethod(method))(
         request,
-        new HandledCall(incoming, { method, called, request, access }),
+        new HandledCall(incoming, { method, requestedMethod: called, request, authorization: access }),
       )
     } catch (failure) {
-      reportDenied({ called, scope: options.scopeOf(rule, request), caller }, incoming, failure)
+      reportDenied(
+        { requestedMethod: called, scope: options.scopeOf(rule, request), caller },
+        incoming,
+        failure,
+      )
       throw failure
     }
   }
@@ -294,7 +312,7 @@ export function requestPipeline<Rule>(options: PipelineOptions<Rule>): RequestPi
     const startMs = performance.now()
     const call: StartedCall = { method, incoming, startMs, identity: undefined, access: undefined }
     try {
-      const opened = open(call, pathScope)
+      const opened = startCall(call, pathScope)
       return opened instanceof Promise
         ? opened.catch((failure: unknown) => failed(call, failure, startMs))
         : opened
@@ -314,35 +332,35 @@ export function requestPipeline<Rule>(options: PipelineOptions<Rule>): RequestPi
     },
     admit(method, incoming) {
       admitted.add(incoming)
-      return limits?.byAddress(method, incoming)
+      return limits?.countByAddress(method, incoming)
     },
   }
 }
 
 interface StartedCall {
   readonly method: DescMethod
-  readonly incoming: Incoming
+  readonly incoming: IncomingCall
   readonly startMs: number
   /** uid of the caller, once it is known. */
   identity: string | undefined
   /** What the headers decided. */
-  access: Access | undefined
+  access: Authorization | undefined
 }
 
 /** Who calls what, and what they hold. */
-interface Known {
-  readonly called: DescMethod
+interface AuthenticatedCaller {
+  readonly requestedMethod: DescMethod
   readonly caller: Caller
   readonly grants: Grants
 }
 
-function notOffered({ name }: DescMethod): () => never {
+function unimplementedMethod({ name }: DescMethod): () => never {
   return () => {
     throw unimplemented(`this server does not offer ${name} yet`)
   }
 }
 
-function goneWith({ session }: Caller): ApiError {
+function callerNotFound({ session }: Caller): ApiError {
   return unauthenticated(
     session === undefined
       ? 'the identity of this token does not exist any more'
@@ -355,26 +373,31 @@ function goneWith({ session }: Caller): ApiError {
  * asks for it.
  */
 class HandledCall implements Call {
-  readonly protocol: Incoming['protocol']
+  readonly protocol: IncomingCall['protocol']
   readonly requestId: string
-  readonly authorization: string | undefined
+  readonly authorizationHeader: string | undefined
   readonly method: DescMethod
-  readonly called: DescMethod
+  readonly requestedMethod: DescMethod
   readonly request: Message
-  readonly access: Access | undefined
-  readonly #incoming: Incoming
+  readonly authorization: Authorization | undefined
+  readonly #incoming: IncomingCall
 
   constructor(
-    incoming: Incoming,
-    { method, called, request, access }: Pick<Call, 'method' | 'called' | 'request' | 'access'>,
+    incoming: IncomingCall,
+    {
+      method,
+      requestedMethod: called,
+      request,
+      authorization: access,
+    }: Pick<Call, 'method' | 'requestedMethod' | 'request' | 'authorization'>,
   ) {
     this.protocol = incoming.protocol
     this.requestId = incoming.requestId
-    this.authorization = incoming.authorization
+    this.authorizationHeader = incoming.authorizationHeader
     this.method = method
-    this.called = called
+    this.requestedMethod = called
     this.request = request
-    this.access = access
+    this.authorization = access
     this.#incoming = incoming
   }
 
@@ -390,7 +413,7 @@ class HandledCall implements Call {
     return this.#incoming.idempotencyKey
   }
 
-  get record(): Incoming['record'] {
+  get record(): IncomingCall['record'] {
     return this.#incoming.record
   }
 
@@ -398,11 +421,11 @@ class HandledCall implements Call {
     return this.#incoming.signal
   }
 
-  get replyHeaders(): Incoming['replyHeaders'] {
+  get replyHeaders(): IncomingCall['replyHeaders'] {
     return this.#incoming.replyHeaders
   }
 
-  set replyHeaders(headers: Incoming['replyHeaders']) {
+  set replyHeaders(headers: IncomingCall['replyHeaders']) {
     this.#incoming.replyHeaders = headers
   }
 }

@@ -1,9 +1,15 @@
 import { create, type DescField, type DescMessage, type DescMethod, type Message } from '@bufbuild/protobuf'
-import { answersVersion, standardMethod } from '../core/standard-method.ts'
-import { type ListWriter, listWriter } from './json-list.ts'
-import { type JsonBody, jsonListReader, jsonReader, type ParsedJson, presentPaths } from './json-reader.ts'
-import { type Dialect, type JsonWriter, jsonWriter } from './json-writer.ts'
-import { assign, queryReader, readValue } from './query-reader.ts'
+import { returnsEtag, standardMethod } from '../core/standard-method.ts'
+import { createListWriter, type ListWriter } from './json-list.ts'
+import {
+  createJsonListReader,
+  createJsonReader,
+  type JsonBody,
+  type ParsedJson,
+  presentPaths,
+} from './json-reader.ts'
+import { createJsonWriter, type Dialect, type JsonWriter } from './json-writer.ts'
+import { createQueryReader, readValue, setFieldAt } from './query-reader.ts'
 import type { Route } from './routes.ts'
 
 /** The parts of an HTTP request that a message is made of. */
@@ -27,7 +33,7 @@ export interface Endpoint {
   readonly method: DescMethod
   /** Index of the path's variable that is the scope; undefined if none is. */
   readonly scopeIndex: number | undefined
-  readonly wantsBody: (contentType: string | undefined) => boolean
+  readonly readsBody: (contentType: string | undefined) => boolean
   /** Path over body over query. Throws an ApiError with code 3. */
   readonly decode: (parts: RequestParts) => DecodedRequest
   /** Type of the body; undefined when the route has none. */
@@ -37,7 +43,7 @@ export interface Endpoint {
   /** Writes a reply that comes in parts. */
   readonly writeParts: ListWriter | undefined
   /** The reply is one resource as it is now, which has an entity tag; `isGet`: asked for by a plain Get. */
-  readonly hasVersion: boolean
+  readonly hasEtag: boolean
   readonly isGet: boolean
 }
 
@@ -47,7 +53,7 @@ interface BodyRead {
   readonly json: unknown
 }
 
-const nothing: BodyRead = { value: undefined, json: undefined }
+const emptyBody: BodyRead = { value: undefined, json: undefined }
 
 /**
  * `scopePath`: where the request has its scope, as names of fields. Throws an Error when the route does not fit its request type: a
@@ -70,20 +76,20 @@ export function compileEndpoint(
     ...template.variables.map(({ fieldPath }) => fieldPath.join('.')),
     ...(route.body === '' ? [] : [route.body]),
   ]
-  const readQuery = queryReader(input, bound)
-  const mayBePosted = route.httpMethod === 'POST' || (dialect === 'version 1' && route.httpMethod === 'GET')
-  const readsForm = body === undefined && readQuery !== undefined && mayBePosted
+  const readQuery = createQueryReader(input, bound)
+  const acceptsForm = route.httpMethod === 'POST' || (dialect === 'version 1' && route.httpMethod === 'GET')
+  const readsForm = body === undefined && readQuery !== undefined && acceptsForm
   const maskField = route.httpMethod === 'PATCH' && bodyField !== undefined ? updateMaskOf(input) : undefined
 
   const decode = ({ values, query, body: bytes }: RequestParts): DecodedRequest => {
-    const given = read === undefined ? nothing : read(bytes ?? '')
+    const given = read === undefined ? emptyBody : read(bytes ?? '')
     const message = bodyField === undefined && read !== undefined ? (given.value as Message) : create(input)
     if (bodyField?.fieldKind === 'list') (message as Fields)[bodyField.localName] = given.value
-    else if (bodyField !== undefined) assign(message, [bodyField], given.value, '')
+    else if (bodyField !== undefined) setFieldAt(message, [bodyField], given.value, '')
     for (let index = 0; index < variables.length; index++) {
       const fields = variables[index]!
       const last = fields.at(-1)!
-      assign(message, fields, readValue(last, values[index] ?? '', last.jsonName), last.jsonName)
+      setFieldAt(message, fields, readValue(last, values[index] ?? '', last.jsonName), last.jsonName)
     }
     if (readQuery !== undefined) {
       if (readsForm && bytes instanceof Uint8Array)
@@ -95,7 +101,7 @@ export function compileEndpoint(
       const paths = presentPaths(body!, given.json)
       if (paths.length > 0) {
         const mask = Object.assign(create(maskField.message!), { paths })
-        assign(message, [maskField], mask, '')
+        setFieldAt(message, [maskField], mask, '')
       }
     }
     return { message, json: given.json }
@@ -107,15 +113,15 @@ export function compileEndpoint(
   return {
     method,
     scopeIndex: scope < 0 ? undefined : scope,
-    wantsBody: (contentType) => body !== undefined || (readsForm && isForm(contentType)),
+    readsBody: (contentType) => body !== undefined || (readsForm && isForm(contentType)),
     decode,
     body,
     write:
       method.output.typeName === 'google.protobuf.Empty' && dialect === 'current'
         ? undefined
-        : jsonWriter(method.output, dialect),
-    writeParts: listWriter(method.output, dialect),
-    hasVersion: answersVersion(method),
+        : createJsonWriter(method.output, dialect),
+    writeParts: createListWriter(method.output, dialect),
+    hasEtag: returnsEtag(method),
     isGet: standardMethod(method) === 'get',
   }
 }
@@ -129,13 +135,13 @@ function bodyReader(
 ): (bytes: JsonBody) => BodyRead {
   const unknown = dialect === 'version 1' ? 'ignored' : 'refused'
   if (field?.fieldKind === 'list') {
-    const readList = jsonListReader(field, unknown)
+    const readList = createJsonListReader(field, unknown)
     return (bytes) => {
       const { messages, json } = readList(bytes)
       return { value: messages, json }
     }
   }
-  const read = jsonReader(body, unknown)
+  const read = createJsonReader(body, unknown)
   return (bytes) => {
     const { message, json } = read(bytes)
     return { value: message, json }

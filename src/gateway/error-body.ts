@@ -61,7 +61,7 @@ export function errorBody(error: ApiError, domain: string): string {
     message: error.message,
     details: [
       info,
-      ...error.details.map((detail) => ({ '@type': typeUrl(detail.kind), ...members(detail) })),
+      ...error.details.map((detail) => ({ '@type': typeUrl(detail.kind), ...detailMembers(detail) })),
     ],
   })
 }
@@ -72,7 +72,7 @@ export function statusBytes(error: ApiError, domain: string): Uint8Array {
   const status = create(StatusSchema, {
     code: error.code,
     message: error.message,
-    details: [info, ...error.details.map(packed)],
+    details: [info, ...error.details.map(packDetail)],
   })
   return toBinary(StatusSchema, status)
 }
@@ -89,7 +89,7 @@ function withoutEmpty(
   )
 }
 
-function members(detail: Detail): Record<string, unknown> {
+function detailMembers(detail: Detail): Record<string, unknown> {
   switch (detail.kind) {
     case 'BadRequest':
       return {
@@ -108,7 +108,7 @@ function members(detail: Detail): Record<string, unknown> {
       return withoutEmpty({ resourceType, resourceName, description })
     }
     case 'RetryInfo':
-      return { retryDelay: `${wholeMs(detail.retryDelayMs) / 1000}s` }
+      return { retryDelay: `${ceilMs(detail.retryDelayMs) / 1000}s` }
     case 'QuotaFailure':
       return {
         violations: detail.violations.map(({ subject, description }) =>
@@ -118,7 +118,7 @@ function members(detail: Detail): Record<string, unknown> {
   }
 }
 
-function packed(detail: Detail): Any {
+function packDetail(detail: Detail): Any {
   switch (detail.kind) {
     case 'BadRequest': {
       const fieldViolations = detail.fieldViolations.map(({ field, description }) => ({ field, description }))
@@ -140,7 +140,7 @@ function packed(detail: Detail): Any {
       )
     }
     case 'RetryInfo': {
-      const ms = wholeMs(detail.retryDelayMs)
+      const ms = ceilMs(detail.retryDelayMs)
       const retryDelay = { seconds: BigInt(Math.floor(ms / 1000)), nanos: (ms % 1000) * 1_000_000 }
       return anyPack(RetryInfoSchema, create(RetryInfoSchema, { retryDelay }))
     }
@@ -152,6 +152,6 @@ function packed(detail: Detail): Any {
 }
 
 /** A delay is told in whole milliseconds, rounded up so that nobody comes back too early, and is never negative. */
-function wholeMs(ms: number): number {
+function ceilMs(ms: number): number {
   return Math.max(0, Math.ceil(ms))
 }

@@ -1,14 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Frame, frame, frameReader, percentEncode, protoFieldPath, timeoutMsOf } from './grpc-frame.ts'
+import {
+  createFrameReader,
+  encodeFrame,
+  type Frame,
+  parseTimeoutMs,
+  percentEncode,
+  protoFieldPath,
+} from './grpc-frame.ts'
 
 test('frames survive any cutting of the bytes', () => {
   const messages = fc.array(fc.tuple(fc.uint8Array({ maxLength: 300 }), fc.boolean()), { maxLength: 5 })
   fc.assert(
     fc.property(messages, fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1 }), (sent, cuts) => {
-      let rest = Buffer.concat(sent.map(([payload, compressed]) => frame(payload, compressed)))
-      const reader = frameReader(300)
+      let rest = Buffer.concat(sent.map(([payload, compressed]) => encodeFrame(payload, compressed)))
+      const reader = createFrameReader(300)
       const received: Frame[] = []
       for (let turn = 0; rest.length > 0; turn += 1) {
         const length = cuts[turn % cuts.length] ?? 1
@@ -27,15 +34,15 @@ test('frames survive any cutting of the bytes', () => {
 })
 
 test('a frame that announces too much is refused by its prefix', () => {
-  assert.equal(frameReader(4).push(Buffer.from([0, 0, 0, 0, 5])), 'too-large')
-  assert.equal(frameReader(4).push(Buffer.from([0, 0xff, 0xff, 0xff, 0xff])), 'too-large')
-  const fits = frameReader(4)
+  assert.equal(createFrameReader(4).push(Buffer.from([0, 0, 0, 0, 5])), 'too-large')
+  assert.equal(createFrameReader(4).push(Buffer.from([0, 0xff, 0xff, 0xff, 0xff])), 'too-large')
+  const fits = createFrameReader(4)
   assert.deepEqual(fits.push(Buffer.from([0, 0, 0, 0, 4])), [])
   assert.equal(fits.isMidFrame(), true)
 })
 
 test('the first byte of a frame is 0 or 1', () => {
-  assert.equal(frameReader(4).push(Buffer.from([2, 0, 0, 0, 0])), 'bad-flag')
+  assert.equal(createFrameReader(4).push(Buffer.from([2, 0, 0, 0, 0])), 'bad-flag')
 })
 
 test('grpc-timeout has up to eight digits and a unit', () => {
@@ -49,10 +56,10 @@ test('grpc-timeout has up to eight digits and a unit', () => {
     ['0S', 0],
     ['99999999H', 99_999_999 * 3_600_000],
   ] as const) {
-    assert.ok(Math.abs((timeoutMsOf(header) ?? Number.NaN) - ms) < 1e-9, header)
+    assert.ok(Math.abs((parseTimeoutMs(header) ?? Number.NaN) - ms) < 1e-9, header)
   }
   for (const header of ['', 'S', '1', '1s', '-1S', '1.5S', '123456789S', ' 1S', '1 S']) {
-    assert.equal(timeoutMsOf(header), undefined, header)
+    assert.equal(parseTimeoutMs(header), undefined, header)
   }
 })
 

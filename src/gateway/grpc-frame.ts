@@ -26,7 +26,7 @@ export interface FrameReader {
  * Cuts a stream of bytes into frames of at most `payloadBytesMax`. A frame that says it is longer is refused as soon
  * as its prefix is there; nothing of it is kept.
  */
-export function frameReader(payloadBytesMax: number): FrameReader {
+export function createFrameReader(payloadBytesMax: number): FrameReader {
   const pending = new ByteCollector()
   /** Bytes without which there is nothing new to learn. */
   let wanted = prefixBytes
@@ -58,7 +58,7 @@ export function frameReader(payloadBytesMax: number): FrameReader {
 }
 
 /** One length-prefixed message, ready to be written. */
-export function frame(payload: Uint8Array, compressed: boolean): Buffer {
+export function encodeFrame(payload: Uint8Array, compressed: boolean): Buffer {
   const bytes = Buffer.allocUnsafe(prefixBytes + payload.length)
   bytes[0] = compressed ? 1 : 0
   bytes.writeUInt32BE(payload.length, 1)
@@ -76,7 +76,7 @@ const unitMs: Readonly<Record<string, number | undefined>> = {
 }
 
 /** `grpc-timeout` in milliseconds, possibly a fraction; undefined when it is not well-formed. */
-export function timeoutMsOf(header: string): number | undefined {
+export function parseTimeoutMs(header: string): number | undefined {
   const unit = unitMs[header.slice(-1)]
   const digits = header.slice(0, -1)
   if (unit === undefined || !/^[0-9]{1,8}$/.test(digits)) return undefined

@@ -7,7 +7,7 @@ import {
   HealthListResponseSchema,
 } from '#gen/grpc/health/v1/health_pb.js'
 import { ApiError, Code } from '../core/errors.ts'
-import { every, type Rounds } from '../core/every.ts'
+import { type PeriodicTask, startPeriodicTask } from '../core/every.ts'
 import { limits } from '../core/limits.ts'
 import type { StreamingCall, StreamingMethod } from './grpc-streaming.ts'
 
@@ -23,7 +23,7 @@ export interface HealthService {
  * named; for any other name Check is NOT_FOUND and Watch says SERVICE_UNKNOWN. `isReady` must not reject: Check and List ask it for each
  * call, and Watch every `limits.healthWatchMs` while calls are open.
  */
-export function healthService(
+export function createHealthService(
   serviceNames: readonly string[],
   isReady: () => Promise<boolean> = async () => true,
 ): HealthService {
@@ -31,61 +31,61 @@ export function healthService(
   const watchers = new Set<() => void>()
   let isStarted = false
   let serving = false
-  let asking: Rounds | undefined
+  let polling: PeriodicTask | undefined
   const update = async () => {
     const now = isStarted && (await isReady()) && isStarted
     if (serving === now) return
     serving = now
     for (const notify of watchers) notify()
   }
-  const watchOn = (notify: () => void) => {
+  const addWatcher = (notify: () => void) => {
     watchers.add(notify)
-    asking ??= every(limits.healthWatchMs, update, () => undefined)
+    polling ??= startPeriodicTask(limits.healthWatchMs, update, () => undefined)
   }
-  const watchOff = (notify: () => void) => {
+  const removeWatcher = (notify: () => void) => {
     watchers.delete(notify)
     if (watchers.size > 0) return
-    void asking?.stop()
-    asking = undefined
+    void polling?.stop()
+    polling = undefined
   }
   const statusOf = (name: string) => {
     if (!known.has(name)) return HealthCheckResponse_ServingStatus.SERVICE_UNKNOWN
     return serving ? HealthCheckResponse_ServingStatus.SERVING : HealthCheckResponse_ServingStatus.NOT_SERVING
   }
-  const answer = (name: string) => create(HealthCheckResponseSchema, { status: statusOf(name) })
+  const responseFor = (name: string) => create(HealthCheckResponseSchema, { status: statusOf(name) })
 
-  const check = once<HealthCheckRequest>(async (call, { service }) => {
+  const check = singleMessageMethod<HealthCheckRequest>(async (call, { service }) => {
     if (!known.has(service)) {
       call.fail(new ApiError(Code.NOT_FOUND, 'Not found: the server has no such service'))
       return
     }
     await update()
-    call.send(answer(service))
+    call.send(responseFor(service))
     call.end()
   })
-  const list = once(async (call) => {
+  const list = singleMessageMethod(async (call) => {
     await update()
-    const statuses = Object.fromEntries([...known].map((name) => [name, answer(name)]))
+    const statuses = Object.fromEntries([...known].map((name) => [name, responseFor(name)]))
     call.send(create(HealthListResponseSchema, { statuses }))
     call.end()
   })
   const watch = (call: StreamingCall) => {
     let notify: (() => void) | undefined
-    const receiver = once<HealthCheckRequest>((_, { service }) => {
-      notify = () => call.send(answer(service))
+    const receiver = singleMessageMethod<HealthCheckRequest>((_, { service }) => {
+      notify = () => call.send(responseFor(service))
       notify()
       // What is not known now never will be: the services of a server do not change.
-      if (known.has(service)) watchOn(notify)
+      if (known.has(service)) addWatcher(notify)
       void update()
     })(call)
-    return { ...receiver, closed: () => void (notify !== undefined && watchOff(notify)) }
+    return { ...receiver, closed: () => void (notify !== undefined && removeWatcher(notify)) }
   }
 
   return {
     methods: [
-      { method: Health.method.check, endless: false, open: check },
-      { method: Health.method.list, endless: false, open: list },
-      { method: Health.method.watch, endless: true, open: watch },
+      { method: Health.method.check, longLived: false, open: check },
+      { method: Health.method.list, longLived: false, open: list },
+      { method: Health.method.watch, longLived: true, open: watch },
     ],
     setServing(value) {
       isStarted = value
@@ -95,7 +95,7 @@ export function healthService(
 }
 
 /** A method that takes exactly one message, and acts on it when the client has ended its side. */
-function once<Request>(act: (call: StreamingCall, request: Request) => void | Promise<void>) {
+function singleMessageMethod<Request>(act: (call: StreamingCall, request: Request) => void | Promise<void>) {
   return (call: StreamingCall) => {
     const received: Request[] = []
     return {

@@ -12,14 +12,14 @@ import { http } from '#gen/google/api/annotations_pb.js'
 import type { BufferedBody } from '../body-budget.ts'
 import { ApiError, Code, invalidArgument, unimplemented } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
-import { NUL_REFUSAL, nulIn } from '../core/nul.ts'
-import { type Frame, type FrameFault, frame } from './grpc-frame.ts'
+import { findNul, NUL_VIOLATION } from '../core/nul.ts'
+import { encodeFrame, type Frame, type FrameFault } from './grpc-frame.ts'
 import { messageTooLarge } from './status.ts'
 import { scanWire } from './wire-scan.ts'
 
 /** From frames to messages and back, with what can be wrong about them. */
 
-const zip = promisify(gzip)
+const gzipAsync = promisify(gzip)
 
 /** How the messages of one request are encoded. Throws UNIMPLEMENTED for an encoding that is not understood. */
 export function requestEncoding(header: string | string[] | undefined): 'identity' | 'gzip' {
@@ -34,7 +34,7 @@ export function acceptsGzip(header: string | string[] | undefined): boolean {
 }
 
 /** The error for a frame that was refused. */
-export function faultError(fault: FrameFault, bytesMax: number): ApiError {
+export function frameError(fault: FrameFault, bytesMax: number): ApiError {
   if (fault === 'too-large') return tooLarge(bytesMax)
   return protocolError('a message begins with neither 0 nor 1')
 }
@@ -52,16 +52,16 @@ function tooLarge(bytesMax: number): ApiError {
  * Decodes the message in a frame that is not compressed. Throws INTERNAL if it is malformed, and code 3 if it has too many levels or
  * values, or a text with U+0000.
  */
-export function decode(method: DescMethod, bytes: Uint8Array): Message {
-  const message = decodeAny(method.input, bytes)
+export function decodeMessage(method: DescMethod, bytes: Uint8Array): Message {
+  const message = decodeChecked(method.input, bytes)
   // Numbers and lengths have such bytes as well, but few messages have any.
-  if (bytes.includes(0)) refuseNul(method, message)
+  if (bytes.includes(0)) rejectNul(method, message)
   return message
 }
 
 const wireLimits = { depthMax: limits.protobufDepthMax, elementsMax: limits.protobufElementsMax }
 
-function decodeAny(desc: DescMessage, bytes: Uint8Array): Message {
+function decodeChecked(desc: DescMessage, bytes: Uint8Array): Message {
   switch (scanWire(desc, bytes, wireLimits)) {
     case 'depthMax':
       throw messageTooLarge(`the message is nested more than ${wireLimits.depthMax} levels deep`)
@@ -83,11 +83,11 @@ function malformed({ typeName }: DescMessage): ApiError {
 }
 
 /** What is wrong with a resource is named from the resource on, as handlers do; it is the body of REST. */
-function refuseNul(method: DescMethod, message: Message): void {
-  const path = nulIn(method.input, message)
+function rejectNul(method: DescMethod, message: Message): void {
+  const path = findNul(method.input, message)
   if (path === undefined) return
   const resource = `${getOption(method, http).body}.`
-  throw invalidArgument(path.startsWith(resource) ? path.slice(resource.length) : path, NUL_REFUSAL)
+  throw invalidArgument(path.startsWith(resource) ? path.slice(resource.length) : path, NUL_VIOLATION)
 }
 
 /**
@@ -102,11 +102,11 @@ export async function decodeCompressed(
   buffered?: BufferedBody,
 ): Promise<Message> {
   if (encoding === 'identity') throw protocolError('a compressed message without grpc-encoding')
-  const bytes = await unpacked(payload, bytesMax, buffered)
-  return decode(method, bytes)
+  const bytes = await decompress(payload, bytesMax, buffered)
+  return decodeMessage(method, bytes)
 }
 
-async function unpacked(payload: Uint8Array, bytesMax: number, buffered: BufferedBody | undefined) {
+async function decompress(payload: Uint8Array, bytesMax: number, buffered: BufferedBody | undefined) {
   const unpacking = createGunzip()
   const pieces: Buffer[] = []
   let size = 0
@@ -125,11 +125,11 @@ async function unpacked(payload: Uint8Array, bytesMax: number, buffered: Buffere
 }
 
 /** A frame that is not compressed. */
-export function encode(desc: DescMessage, message: Message): Buffer {
-  return frame(toBinary(desc, message), false)
+export function encodeMessage(desc: DescMessage, message: Message): Buffer {
+  return encodeFrame(toBinary(desc, message), false)
 }
 
 /** A frame packed with gzip; `bytes` is the encoded message. The fastest level: the wire is rarely the bottleneck. */
 export async function gzipFrame(bytes: Uint8Array): Promise<Buffer> {
-  return frame(await zip(bytes, { level: 1 }), true)
+  return encodeFrame(await gzipAsync(bytes, { level: 1 }), true)
 }

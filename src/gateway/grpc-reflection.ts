@@ -25,7 +25,7 @@ import type { StreamingMethod } from './grpc-streaming.ts'
  * grpc.reflection.v1 and v1alpha, whose messages are the same on the wire. Answers from the files given and all that
  * they import; `serviceNames` is what `list_services` says.
  */
-export function reflectionMethods(
+export function createReflectionMethods(
   files: readonly DescFile[],
   serviceNames: readonly string[],
 ): readonly StreamingMethod[] {
@@ -34,7 +34,7 @@ export function reflectionMethods(
   return [ServerReflection.method, ServerReflectionAlpha.method].map(
     ({ serverReflectionInfo: method }: { serverReflectionInfo: DescMethod }): StreamingMethod => ({
       method,
-      endless: true,
+      longLived: true,
       open(call) {
         const sent = new Set<DescFile>()
         let requests = 0
@@ -47,7 +47,7 @@ export function reflectionMethods(
             const request = message as ServerReflectionRequest
             const output = method.output as typeof ServerReflectionResponseSchema
             const { host: validHost } = request
-            const messageResponse = answer({ index, serviceNames, encoded, sent }, request)
+            const messageResponse = respond({ index, serviceNames, encoded, sent }, request)
             call.send(create(output, { validHost, originalRequest: request, messageResponse }))
           },
           halfClosed: () => call.end(),
@@ -59,10 +59,10 @@ export function reflectionMethods(
 
 /** The bytes of each file, made once. */
 function encodedFiles(): (file: DescFile) => Uint8Array {
-  const known = new Map<DescFile, Uint8Array>()
+  const cache = new Map<DescFile, Uint8Array>()
   return (file) => {
-    const bytes = known.get(file) ?? toBinary(FileDescriptorProtoSchema, file.proto)
-    known.set(file, bytes)
+    const bytes = cache.get(file) ?? toBinary(FileDescriptorProtoSchema, file.proto)
+    cache.set(file, bytes)
     return bytes
   }
 }
@@ -72,7 +72,7 @@ function tooManyRequests(): ApiError {
   return new ApiError(Code.RESOURCE_EXHAUSTED, `Resource exhausted: ${description}`)
 }
 
-interface Known {
+interface ReflectionState {
   readonly index: Index
   readonly serviceNames: readonly string[]
   readonly encoded: (file: DescFile) => Uint8Array
@@ -80,21 +80,23 @@ interface Known {
   readonly sent: Set<DescFile>
 }
 
-type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>['messageResponse']>
+type ReflectionResponse = NonNullable<
+  MessageInitShape<typeof ServerReflectionResponseSchema>['messageResponse']
+>
 
-function answer(known: Known, request: ServerReflectionRequest): Answer {
+function respond(known: ReflectionState, request: ServerReflectionRequest): ReflectionResponse {
   const { index, serviceNames } = known
   const { case: kind, value } = request.messageRequest
   switch (kind) {
     case 'listServices':
       return { case: 'listServicesResponse', value: { service: serviceNames.map((name) => ({ name })) } }
     case 'fileByFilename':
-      return fileAnswer(known, index.files.get(value), value)
+      return fileResponse(known, index.files.get(value), value)
     case 'fileContainingSymbol':
-      return fileAnswer(known, index.symbols.get(value), value)
+      return fileResponse(known, index.symbols.get(value), value)
     case 'fileContainingExtension': {
       const file = index.extensions.get(value.containingType)?.get(value.extensionNumber)
-      return fileAnswer(known, file, `${value.containingType} extension ${value.extensionNumber}`)
+      return fileResponse(known, file, `${value.containingType} extension ${value.extensionNumber}`)
     }
     case 'allExtensionNumbersOfType': {
       if (!index.messages.has(value)) return notFound(value)
@@ -110,14 +112,18 @@ function answer(known: Known, request: ServerReflectionRequest): Answer {
 }
 
 /** The file, and what it imports as far as the client does not have it. */
-function fileAnswer({ encoded, sent }: Known, file: DescFile | undefined, asked: string): Answer {
+function fileResponse(
+  { encoded, sent }: ReflectionState,
+  file: DescFile | undefined,
+  asked: string,
+): ReflectionResponse {
   if (file === undefined) return notFound(asked)
   const files = [...withImports([file])].filter((one) => one === file || !sent.has(one))
   for (const one of files) sent.add(one)
   return { case: 'fileDescriptorResponse', value: { fileDescriptorProto: files.map(encoded) } }
 }
 
-function notFound(asked: string): Answer {
+function notFound(asked: string): ReflectionResponse {
   return {
     case: 'errorResponse',
     value: { errorCode: Code.NOT_FOUND, errorMessage: `${asked} is not known` },

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { ApiError, type Detail } from '../core/errors.ts'
-import { refuseRest } from '../port.ts'
+import { discardRequestBody } from '../port.ts'
 import { errorBody, httpStatusOfError, statusBytes } from './error-body.ts'
 import { percentEncode, protoFieldPath } from './grpc-frame.ts'
 
@@ -20,17 +20,17 @@ const messageCharsMax = 1024
 
 /** `grpc-status`, `grpc-message` and `grpc-status-details-bin` of an error. Fields are spelled as in the proto files. */
 export function errorTrailers(error: ApiError, errorDomain: string): OutgoingHttpHeaders {
-  const spelled = withProtoFields(error)
-  let details = unpaddedBase64(statusBytes(spelled, errorDomain))
+  const protoError = withProtoFields(error)
+  let details = unpaddedBase64(statusBytes(protoError, errorDomain))
   if (details.length > detailsCharsMax) {
     const { code, message, reason } = error
     details = unpaddedBase64(
-      statusBytes(new ApiError(code, cut(message, messageCharsMax), { reason }), errorDomain),
+      statusBytes(new ApiError(code, truncate(message, messageCharsMax), { reason }), errorDomain),
     )
   }
   return {
     'grpc-status': error.code,
-    'grpc-message': percentEncode(cut(error.message, messageCharsMax)),
+    'grpc-message': percentEncode(truncate(error.message, messageCharsMax)),
     'grpc-status-details-bin': details,
   }
 }
@@ -55,7 +55,7 @@ export function sendTrailersOnly(
     },
     { endStream: true },
   )
-  refuseRest(stream)
+  discardRequestBody(stream)
 }
 
 /** For requests that are not gRPC at all, whatever their content type says: a plain HTTP error. */
@@ -75,7 +75,7 @@ export function sendHttpError(
     ...(status === 405 ? { allow: 'POST' } : {}),
   })
   stream.end(body)
-  refuseRest(stream)
+  discardRequestBody(stream)
 }
 
 function withProtoFields(error: ApiError): ApiError {
@@ -95,6 +95,6 @@ function unpaddedBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64').replace(/=+$/, '')
 }
 
-function cut(text: string, charsMax: number): string {
+function truncate(text: string, charsMax: number): string {
   return text.length <= charsMax ? text : `${text.slice(0, charsMax - 3)}...`
 }

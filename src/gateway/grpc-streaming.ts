@@ -3,16 +3,16 @@ import type { DescMethod, Message } from '@bufbuild/protobuf'
 import type { BufferedBody } from '../body-budget.ts'
 import { ApiError, Code, unavailable } from '../core/errors.ts'
 import { toApiError } from '../core/storage-faults.ts'
-import { countedAddress } from '../limits/client-address.ts'
+import { clientAddressKey } from '../limits/client-address.ts'
 import { OpenCounts } from '../limits/open-counts.ts'
-import { refuseRest } from '../port.ts'
+import { discardRequestBody } from '../port.ts'
 import type { GrpcContext } from './grpc.ts'
-import { type Frame, frameReader } from './grpc-frame.ts'
+import { createFrameReader, type Frame } from './grpc-frame.ts'
 import {
-  decode,
   decodeCompressed,
-  encode,
-  faultError,
+  decodeMessage,
+  encodeMessage,
+  frameError,
   protocolError,
   requestEncoding,
 } from './grpc-message.ts'
@@ -45,7 +45,7 @@ export interface StreamingMethod {
    * Whether a call may stay open as long as its client likes. Such calls are limited in number; the others must send their request in
    * time, and are never refused: a balancer that gets no answer to `Health/Check` restarts the server.
    */
-  readonly endless: boolean
+  readonly longLived: boolean
   readonly open: (call: StreamingCall) => StreamingReceiver
 }
 
@@ -62,15 +62,15 @@ export interface StreamingCalls {
 }
 
 /** Open calls of all streaming methods of one server. */
-export function streamingCalls(context: GrpcContext): StreamingCalls {
+export function createStreamingCalls(context: GrpcContext): StreamingCalls {
   const open = new Set<(failure: unknown) => void>()
-  const admission = endlessCalls(context)
+  const admission = longLivedCalls(context)
   let stopped = false
   return {
     serve(entry, stream, headers, endOfStream, requestId) {
       try {
-        if (stopped) throw stopping()
-        if (entry.endless) admission.admit(stream, headers)
+        if (stopped) throw serverStopping()
+        if (entry.longLived) admission.admit(stream, headers)
       } catch (refusal) {
         const error = toApiError(refusal, requestId, context.log)
         sendTrailersOnly(stream, error, context.errorDomain, requestId)
@@ -80,13 +80,13 @@ export function streamingCalls(context: GrpcContext): StreamingCalls {
     },
     stop() {
       stopped = true
-      for (const fail of open) fail(stopping())
+      for (const fail of open) fail(serverStopping())
     },
   }
 }
 
 /** Counts the endless calls of the server, of each client address and of each connection, except that of a trusted proxy. */
-function endlessCalls({ limits, addressOf, isTrustedProxy }: GrpcContext) {
+function longLivedCalls({ limits, addressOf, isTrustedProxy }: GrpcContext) {
   const all = new OpenCounts<'all'>(limits.streamingCallsMax)
   const addresses = new OpenCounts<string>(limits.streamingCallsPerAddressMax)
   const connections = new OpenCounts<object>(limits.streamingCallsPerConnectionMax)
@@ -107,11 +107,11 @@ function endlessCalls({ limits, addressOf, isTrustedProxy }: GrpcContext) {
       }
       const refusal =
         session !== undefined && !isTrustedProxy(peer) && !add(connections, session)
-          ? tooMany(`one connection may have ${limits.streamingCallsPerConnectionMax} of them`)
-          : !isTrustedProxy(address) && !add(addresses, countedAddress(address))
-            ? tooMany(`one address may have ${limits.streamingCallsPerAddressMax} of them`)
+          ? tooManyStreams(`one connection may have ${limits.streamingCallsPerConnectionMax} of them`)
+          : !isTrustedProxy(address) && !add(addresses, clientAddressKey(address))
+            ? tooManyStreams(`one address may have ${limits.streamingCallsPerAddressMax} of them`)
             : !add(all, 'all')
-              ? tooMany(`the server has ${limits.streamingCallsMax} of them`)
+              ? tooManyStreams(`the server has ${limits.streamingCallsMax} of them`)
               : undefined
       if (refusal !== undefined) {
         remove()
@@ -125,26 +125,26 @@ function endlessCalls({ limits, addressOf, isTrustedProxy }: GrpcContext) {
 function serveStreaming(
   context: GrpcContext,
   open: Set<(failure: unknown) => void>,
-  { method, endless, open: openReceiver }: StreamingMethod,
+  { method, longLived: endless, open: openReceiver }: StreamingMethod,
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
   endOfStream: boolean,
   requestId: string,
 ): void {
   const { errorDomain } = context
-  let over = false
+  let ended = false
   let timer: NodeJS.Timeout | undefined
   let receiver: StreamingReceiver | undefined
 
   const close = () => {
-    if (over) return
-    over = true
+    if (ended) return
+    ended = true
     clearTimeout(timer)
     open.delete(fail)
     receiver?.closed?.()
   }
   const finish = (error: ApiError | undefined) => {
-    if (over) return
+    if (ended) return
     close()
     if (!stream.headersSent && error !== undefined) {
       sendTrailersOnly(stream, error, errorDomain, requestId)
@@ -156,18 +156,18 @@ function serveStreaming(
       if (stream.destroyed || stream.closed) return
       stream.sendTrailers(trailers)
       // The trailers leave in a later turn; closing the stream before would lose them.
-      setImmediate(() => setImmediate(() => refuseRest(stream)))
+      setImmediate(() => setImmediate(() => discardRequestBody(stream)))
     })
     stream.end()
   }
   const fail = (failure: unknown) => {
-    if (!over) finish(toApiError(failure, requestId, context.log))
+    if (!ended) finish(toApiError(failure, requestId, context.log))
   }
   const call: StreamingCall = {
     send(message) {
-      if (over || stream.destroyed || stream.closed) return
+      if (ended || stream.destroyed || stream.closed) return
       respond(stream, requestId)
-      stream.write(encode(method.output, message))
+      stream.write(encodeMessage(method.output, message))
     },
     end: () => finish(undefined),
     fail,
@@ -190,7 +190,7 @@ function serveStreaming(
             buffered: bufferedBody(context, stream, headers),
           }
         : { bytesMax: context.limits.healthMessageBytesMax, buffered: undefined }
-      receive(context, method, stream, encoding, receiver, { ...bounds, fail, isOver: () => over })
+      receive(context, method, stream, encoding, receiver, { ...bounds, fail, hasEnded: () => ended })
     }
   } catch (failure) {
     fail(failure)
@@ -218,12 +218,12 @@ function bufferedBody(
   return buffered
 }
 
-interface Receiving {
+interface ReceiveOptions {
   /** Of one message. */
   readonly bytesMax: number
   readonly buffered: BufferedBody | undefined
   readonly fail: (failure: unknown) => void
-  readonly isOver: () => boolean
+  readonly hasEnded: () => boolean
 }
 
 function receive(
@@ -232,9 +232,9 @@ function receive(
   stream: ServerHttp2Stream,
   encoding: 'identity' | 'gzip',
   receiver: StreamingReceiver,
-  { bytesMax, buffered, fail, isOver }: Receiving,
+  { bytesMax, buffered, fail, hasEnded: isOver }: ReceiveOptions,
 ): void {
-  const reader = frameReader(bytesMax)
+  const reader = createFrameReader(bytesMax)
   let working = Promise.resolve()
   const take = async (frames: readonly Frame[]) => {
     for (const [index, one] of frames.entries()) {
@@ -244,7 +244,7 @@ function receive(
       if (isOver()) return
       const message = one.compressed
         ? await decodeCompressed(method, one, encoding, bytesMax)
-        : decode(method, one.payload)
+        : decodeMessage(method, one.payload)
       receiver.message(message)
     }
   }
@@ -252,7 +252,7 @@ function receive(
     if (isOver()) return
     try {
       const frames = reader.push(chunk)
-      if (typeof frames === 'string') throw faultError(frames, bytesMax)
+      if (typeof frames === 'string') throw frameError(frames, bytesMax)
       buffered?.grow(chunk.length)
       if (frames.length === 0) return
       stream.pause()
@@ -289,11 +289,11 @@ function drained(stream: ServerHttp2Stream, timeoutMs: number): Promise<void> {
   })
 }
 
-export function stopping(): ApiError {
+export function serverStopping(): ApiError {
   return unavailable('the server is stopping', 1000)
 }
 
-function tooMany(description: string): ApiError {
+function tooManyStreams(description: string): ApiError {
   return new ApiError(
     Code.RESOURCE_EXHAUSTED,
     `Resource exhausted: too many open streams: ${description}; close some, or try again later`,

@@ -5,32 +5,32 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import { type DescMethod, type Message, toBinary } from '@bufbuild/protobuf'
-import type { Incoming } from '../core/call.ts'
+import type { IncomingCall } from '../core/call.ts'
 import { type ApiError, invalidArgument, unimplemented } from '../core/errors.ts'
 import { etagOf } from '../core/etag.ts'
-import { fullNameOf } from '../core/method-name.ts'
+import { fullMethodName } from '../core/method-name.ts'
 import { RequestContext, runInContext } from '../core/request-context.ts'
 import type { RequestRecord } from '../core/request-record.ts'
 import { requestBytesMax } from '../core/request-size.ts'
-import { answersVersion } from '../core/standard-method.ts'
+import { returnsEtag } from '../core/standard-method.ts'
 import { toApiError } from '../core/storage-faults.ts'
-import { countedBody } from '../counted-bytes.ts'
-import type { AddressOf } from '../http.ts'
-import { endWhole } from '../reply-stream.ts'
+import { countBodyBytes } from '../counted-bytes.ts'
+import type { ClientAddressOf } from '../http.ts'
+import { sendWhole } from '../reply-stream.ts'
 import type { AdmittedCall } from './dispatch.ts'
 import type { GrpcContext } from './grpc.ts'
-import { type Frame, frame, frameReader, timeoutMsOf } from './grpc-frame.ts'
+import { createFrameReader, encodeFrame, type Frame, parseTimeoutMs } from './grpc-frame.ts'
 import {
   acceptsGzip,
-  decode,
   decodeCompressed,
-  faultError,
+  decodeMessage,
+  frameError,
   gzipFrame,
   protocolError,
   requestEncoding,
 } from './grpc-message.ts'
 import { grpcContentType, sendTrailersOnly } from './grpc-reply.ts'
-import { clientWentAway, deadlineExceeded } from './status.ts'
+import { clientDisconnected, deadlineExceeded } from './status.ts'
 
 /** How far a call has come. */
 type Phase = 'reading' | 'running' | 'answered'
@@ -39,27 +39,27 @@ type Phase = 'reading' | 'running' | 'answered'
  * What the pipeline reads of a call. A class, because an accessor in an object literal gives every object a hidden
  * class of its own; spreading the object does not copy the signal.
  */
-class UnaryCall implements Incoming {
+class UnaryCall implements IncomingCall {
   readonly protocol = 'grpc'
   readonly requestId: string
-  readonly authorization: string | undefined
+  readonly authorizationHeader: string | undefined
   readonly record: RequestRecord | undefined
-  replyHeaders: Incoming['replyHeaders'] = undefined
-  readonly #addressOf: AddressOf
+  replyHeaders: IncomingCall['replyHeaders'] = undefined
+  readonly #addressOf: ClientAddressOf
   readonly #stream: ServerHttp2Stream
   readonly #headers: IncomingHttpHeaders
   readonly context = new RequestContext()
 
   constructor(
     requestId: string,
-    addressOf: AddressOf,
+    addressOf: ClientAddressOf,
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
     record: RequestRecord | undefined,
   ) {
     this.requestId = requestId
     this.record = record
-    this.authorization = headers.authorization
+    this.authorizationHeader = headers.authorization
     this.#addressOf = addressOf
     this.#stream = stream
     this.#headers = headers
@@ -96,10 +96,10 @@ export function serveUnary(
   record?: RequestRecord,
 ): void {
   const { limits } = context
-  if (record !== undefined) record.method = fullNameOf(method)
+  if (record !== undefined) record.method = fullMethodName(method)
   const incoming = new UnaryCall(requestId, context.addressOf, stream, headers, record)
   incoming.replyHeaders = context.headersOf(method)
-  const buffered = countedBody(context.budget.open(stream.session ?? stream, incoming.address), record)
+  const buffered = countBodyBytes(context.budget.open(stream.session ?? stream, incoming.address), record)
   let phase: Phase = 'reading'
   let timer: NodeJS.Timeout | undefined
 
@@ -125,7 +125,7 @@ export function serveUnary(
     phase = 'answered'
     clearTimeout(timer)
     buffered.release()
-    incoming.context.abort(clientWentAway())
+    incoming.context.abort(clientDisconnected())
   })
 
   let encoding: 'identity' | 'gzip'
@@ -159,7 +159,7 @@ export function serveUnary(
       if (bytes.length <= context.gzipAboveBytes || !acceptsGzip(headers['grpc-accept-encoding'])) {
         phase = 'answered'
         clearTimeout(timer)
-        sendReply(context, stream, frame(bytes, false), replyHeaders(method, reply, incoming), record)
+        sendReply(context, stream, encodeFrame(bytes, false), replyHeaders(method, reply, incoming), record)
         return
       }
       gzipFrame(bytes).then((packed) => {
@@ -187,7 +187,7 @@ export function serveUnary(
 
   let received: Frame | undefined
   const bytesMax = requestBytesMax(method, limits.apiBodyBytesMax)
-  const reader = frameReader(bytesMax)
+  const reader = createFrameReader(bytesMax)
   const finish = (call: AdmittedCall) => {
     if (phase === 'answered') return
     if (reader.isMidFrame()) return fail(protocolError('the message is cut off'))
@@ -202,7 +202,7 @@ export function serveUnary(
     }
     let message: Message
     try {
-      message = decode(method, received.payload)
+      message = decodeMessage(method, received.payload)
     } catch (failure) {
       return fail(failure)
     }
@@ -216,7 +216,7 @@ export function serveUnary(
       return fail(failure)
     }
     const frames = reader.push(chunk)
-    if (typeof frames === 'string') return fail(faultError(frames, bytesMax))
+    if (typeof frames === 'string') return fail(frameError(frames, bytesMax))
     for (const one of frames) {
       if (received !== undefined) return fail(notOneMessage())
       received = one
@@ -249,17 +249,17 @@ function sendReply(
   if (record !== undefined) record.bytesOut = packed.length
   stream.respond(headers, { waitForTrailers: true })
   stream.on('wantTrailers', sendOk)
-  endWhole(stream, packed, context, () => stream.close(constants.NGHTTP2_CANCEL))
+  sendWhole(stream, packed, context, () => stream.close(constants.NGHTTP2_CANCEL))
 }
 
-function replyHeaders(method: DescMethod, reply: Message, incoming: Incoming): OutgoingHttpHeaders {
+function replyHeaders(method: DescMethod, reply: Message, incoming: IncomingCall): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {
     ':status': 200,
     'content-type': grpcContentType,
     'x-request-id': incoming.requestId,
   }
   if (incoming.replyHeaders !== undefined) Object.assign(headers, incoming.replyHeaders)
-  if (answersVersion(method)) headers['etag'] = etagOf(method.output, reply)
+  if (returnsEtag(method)) headers['etag'] = etagOf(method.output, reply)
   return headers
 }
 
@@ -275,7 +275,7 @@ function textOf(header: string | string[] | undefined): string | undefined {
 export function deadlineOf(headers: IncomingHttpHeaders): number {
   const header = headers['grpc-timeout']
   if (header === undefined) return Number.POSITIVE_INFINITY
-  const timeoutMs = typeof header === 'string' ? timeoutMsOf(header) : undefined
+  const timeoutMs = typeof header === 'string' ? parseTimeoutMs(header) : undefined
   if (timeoutMs === undefined) {
     throw invalidArgument('', 'grpc-timeout is not well-formed')
   }

@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
-import { type BodyBudget, productBudget } from '../body-budget.ts'
+import { type BodyBudget, createServerBodyBudget } from '../body-budget.ts'
 import { type ApiError, unimplemented } from '../core/errors.ts'
 import { limits as productLimits } from '../core/limits.ts'
 import type { RequestRecord } from '../core/request-record.ts'
-import type { AddressOf } from '../http.ts'
+import type { ClientAddressOf } from '../http.ts'
 import type { GrpcHandler } from '../port.ts'
-import { type UnreadReplies, unreadReplies } from '../unread-replies.ts'
+import { createUnreadReplies, type UnreadReplies } from '../unread-replies.ts'
 import type { AuthorizeHeaders } from './dispatch.ts'
 import { sendHttpError, sendTrailersOnly } from './grpc-reply.ts'
-import { type StreamingMethod, stopping, streamingCalls } from './grpc-streaming.ts'
+import { createStreamingCalls, type StreamingMethod, serverStopping } from './grpc-streaming.ts'
 import { serveUnary } from './grpc-unary.ts'
 import type { HeadersOf } from './rest.ts'
 import { grpcNeedsPost, type TransportLog, unsupportedGrpcFormat } from './status.ts'
@@ -48,7 +48,7 @@ export interface GrpcOptions {
   /** Counts replies until their clients have taken them; default: a count of its own. */
   readonly unread?: UnreadReplies | undefined
   /** Default: the socket's address as it is. */
-  readonly addressOf?: AddressOf | undefined
+  readonly addressOf?: ClientAddressOf | undefined
   /** Whether an address stands for many clients; default: none does. */
   readonly isTrustedProxy?: ((address: string | undefined) => boolean) | undefined
   /**
@@ -67,11 +67,11 @@ export interface GrpcContext {
   readonly authorizeHeaders: AuthorizeHeaders
   readonly errorDomain: string
   readonly log: TransportLog
-  readonly addressOf: AddressOf
+  readonly addressOf: ClientAddressOf
   readonly isTrustedProxy: (address: string | undefined) => boolean
   readonly gzipAboveBytes: number
   readonly budget: BodyBudget
-  readonly unread: UnreadReplies
+  readonly unreadReplies: UnreadReplies
   readonly limits: GrpcLimits
   readonly headersOf: HeadersOf
   /** Fail the unary calls that are open. */
@@ -83,7 +83,7 @@ export interface GrpcContext {
  * `grpc-status-details-bin`; a path that names no method is UNIMPLEMENTED. A content type other than
  * `application/grpc` and `application/grpc+proto` gets 415, a method other than POST 405.
  */
-export function grpcHandler(options: GrpcOptions): GrpcHandler {
+export function createGrpcHandler(options: GrpcOptions): GrpcHandler {
   const context: GrpcContext = {
     authorizeHeaders: options.authorizeHeaders,
     errorDomain: options.errorDomain,
@@ -91,8 +91,8 @@ export function grpcHandler(options: GrpcOptions): GrpcHandler {
     addressOf: options.addressOf ?? ((socketAddress = '') => socketAddress),
     isTrustedProxy: options.isTrustedProxy ?? (() => false),
     gzipAboveBytes: options.gzipAboveBytes ?? GZIP_ABOVE_BYTES,
-    budget: options.budget ?? productBudget(),
-    unread: options.unread ?? unreadReplies(),
+    budget: options.budget ?? createServerBodyBudget(),
+    unreadReplies: options.unread ?? createUnreadReplies(),
     limits: { ...productLimits, ...options.limits },
     headersOf: options.headersOf ?? (() => undefined),
     openCalls: new Set(),
@@ -108,7 +108,7 @@ export function grpcHandler(options: GrpcOptions): GrpcHandler {
   const streaming = new Map(
     options.streaming?.map((entry) => [`/${entry.method.parent.typeName}/${entry.method.name}`, entry]),
   )
-  const calls = streamingCalls(context)
+  const calls = createStreamingCalls(context)
 
   return {
     handle(
@@ -141,8 +141,8 @@ export function grpcHandler(options: GrpcOptions): GrpcHandler {
       sendTrailersOnly(stream, unimplemented('there is no such method'), options.errorDomain, requestId)
     },
     stop: () => calls.stop(),
-    cut() {
-      for (const fail of context.openCalls) fail(stopping())
+    abort() {
+      for (const fail of context.openCalls) fail(serverStopping())
     },
   }
 }

@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import { create, equals } from '@bufbuild/protobuf'
 import { AnySchema, StructSchema } from '@bufbuild/protobuf/wkt'
 import fc from 'fast-check'
-import { allKinds } from '../../test/support/all-kinds.ts'
+import { allFieldKinds } from '../../test/support/all-kinds.ts'
 import { ApiError } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
-import { jsonReader, parseInSteps, presentPaths, spelledPath } from './json-reader.ts'
+import { createJsonReader, fieldPathAsSent, parseInSlices, presentPaths } from './json-reader.ts'
 
-const read = jsonReader(allKinds)
+const read = createJsonReader(allFieldKinds)
 
 /** `field: description` of the violation with which a body is refused. */
 function refusal(body: string | Uint8Array): string {
@@ -63,8 +63,14 @@ const accepted: readonly [body: string, init: object][] = [
 ]
 for (const [body, init] of accepted) {
   test(`${JSON.stringify(body)} is read`, () => {
-    assert.ok(equals(allKinds, read(body).message, create(allKinds, init as never)))
-    assert.ok(equals(allKinds, read(new TextEncoder().encode(body)).message, create(allKinds, init as never)))
+    assert.ok(equals(allFieldKinds, read(body).message, create(allFieldKinds, init as never)))
+    assert.ok(
+      equals(
+        allFieldKinds,
+        read(new TextEncoder().encode(body)).message,
+        create(allFieldKinds, init as never),
+      ),
+    )
   })
 }
 
@@ -176,7 +182,8 @@ test('whatever the bytes are, a body is read or refused with code 3', () => {
 })
 
 test('types whose JSON is not fixed are refused', () => {
-  for (const desc of [AnySchema, StructSchema]) assert.throws(() => jsonReader(desc), /has no JSON reader/)
+  for (const desc of [AnySchema, StructSchema])
+    assert.throws(() => createJsonReader(desc), /has no JSON reader/)
 })
 
 const masks: readonly [body: string, paths: string[]][] = [
@@ -194,7 +201,7 @@ const masks: readonly [body: string, paths: string[]][] = [
 ]
 for (const [body, paths] of masks) {
   test(`${body || 'no body'} stands for the paths ${paths.join(', ') || 'none'}`, () => {
-    assert.deepEqual(presentPaths(allKinds, read(body).json), paths)
+    assert.deepEqual(presentPaths(allFieldKinds, read(body).json), paths)
   })
 }
 
@@ -211,12 +218,12 @@ const spellings: readonly [body: string, path: string, spelled: string][] = [
 ]
 for (const [body, path, spelled] of spellings) {
   test(`${path || 'no path'} is spelled ${spelled || 'no path'} for ${body}`, () => {
-    assert.equal(spelledPath(allKinds, JSON.parse(body), path), spelled)
+    assert.equal(fieldPathAsSent(allFieldKinds, JSON.parse(body), path), spelled)
   })
 }
 
 test('a body that is parsed in steps is read or refused as one that is not', async () => {
-  const read = jsonReader(allKinds)
+  const read = createJsonReader(allFieldKinds)
   for (const body of [
     '{"text":"a","tagList":["b"]}',
     '',
@@ -235,7 +242,7 @@ test('a body that is parsed in steps is read or refused as one that is not', asy
       }
     }
     assert.deepEqual(
-      await outcome(async () => read(await parseInSteps(bytes))),
+      await outcome(async () => read(await parseInSlices(bytes))),
       await outcome(() => read(bytes)),
       body,
     )
@@ -243,5 +250,8 @@ test('a body that is parsed in steps is read or refused as one that is not', asy
 })
 
 test('R28: the place of a mistake behind many lines is named without a list of lines', () => {
-  assert.throws(() => jsonReader(allKinds)(`{${'\n'.repeat(1_000_000)}  x}`), /line 1000001, column 3/)
+  assert.throws(
+    () => createJsonReader(allFieldKinds)(`{${'\n'.repeat(1_000_000)}  x}`),
+    /line 1000001, column 3/,
+  )
 })

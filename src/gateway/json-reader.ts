@@ -10,10 +10,10 @@ import {
   ScalarType,
 } from '@bufbuild/protobuf'
 import { invalidArgument } from '../core/errors.ts'
-import { fieldNamed, isLeafMessage } from '../core/field-mask.ts'
-import { hasRepeatedMember, type JsonScan, repeatedMember, scanJson } from '../core/json-scan.ts'
+import { fieldByName, isLeafMessage } from '../core/field-mask.ts'
+import { findDuplicateMember, hasDuplicateMember, type JsonScan, scanJson } from '../core/json-scan.ts'
 import { limits } from '../core/limits.ts'
-import { hasNul, NUL_REFUSAL } from '../core/nul.ts'
+import { hasNul, NUL_VIOLATION } from '../core/nul.ts'
 import { strictMessages } from '../core/strict-messages.ts'
 import {
   inFloatRange,
@@ -47,14 +47,14 @@ export interface ParsedJson {
 }
 
 /** What becomes of members that a message does not have; in `strictMessages` they are always refused. */
-export type Unknown = 'refused' | 'ignored'
+export type UnknownMembers = 'refused' | 'ignored'
 
 /** The reader of a message type, put together at the first call. Throws an Error for google.protobuf.Any and the like. */
-export function jsonReader<D extends DescMessage>(
+export function createJsonReader<D extends DescMessage>(
   desc: D,
-  unknown: Unknown = 'refused',
+  unknown: UnknownMembers = 'refused',
 ): JsonReader<MessageShape<D>> {
-  const read = messageReader(desc, unknown)
+  const read = createMessageReader(desc, unknown)
   return (body) => {
     const json = parseBody(body)
     return { message: read(json, '') as MessageShape<D>, json }
@@ -62,11 +62,11 @@ export function jsonReader<D extends DescMessage>(
 }
 
 /** Reads a list of messages instead, which a body is that is a repeated field; an empty body is an empty list. */
-export function jsonListReader(
+export function createJsonListReader(
   field: DescField & { fieldKind: 'list' },
-  unknown: Unknown,
+  unknown: UnknownMembers,
 ): (body: JsonBody) => { readonly messages: Message[]; readonly json: unknown } {
-  const read = fieldReader(field, unknown)
+  const read = createFieldReader(field, unknown)
   return (body) => {
     const isEmpty = (typeof body === 'string' || body instanceof Uint8Array) && body.length === 0
     const json = isEmpty ? [] : parseBody(body)
@@ -78,16 +78,16 @@ function parseBody(body: JsonBody): unknown {
   if (typeof body === 'object' && 'json' in body) return body.json
   const scan = scanBody(body)
   const { text, json } = parseText(body)
-  return refuseRepeated(scan, text, json)
+  return rejectDuplicates(scan, text, json)
 }
 
 /** Parses a long body as the readers do, in steps between which other requests run. Rejects as a JsonReader throws. */
-export async function parseInSteps(body: Uint8Array): Promise<ParsedJson> {
+export async function parseInSlices(body: Uint8Array): Promise<ParsedJson> {
   const scan = scanBody(body)
   await setImmediate()
   const { text, json } = parseText(body)
   await setImmediate()
-  return { json: refuseRepeated(scan, text, json) }
+  return { json: rejectDuplicates(scan, text, json) }
 }
 
 /**
@@ -96,7 +96,7 @@ export async function parseInSteps(body: Uint8Array): Promise<ParsedJson> {
  */
 export function presentPaths(desc: DescMessage, json: unknown, prefix = ''): string[] {
   return Object.entries(json as object).flatMap(([name, value]) => {
-    const field = fieldNamed(desc, name)
+    const field = fieldByName(desc, name)
     if (field === undefined) return []
     const path = prefix + field.name
     const isObject = typeof value === 'object' && value !== null && Object.keys(value).length > 0
@@ -106,27 +106,27 @@ export function presentPaths(desc: DescMessage, json: unknown, prefix = ''): str
 }
 
 /** The path of a field (`claimMatch.issuer`, `capabilities[0]`) in the spelling that the caller used in the body. */
-export function spelledPath(desc: DescMessage, json: unknown, path: string): string {
+export function fieldPathAsSent(desc: DescMessage, json: unknown, path: string): string {
   let at: DescMessage | undefined = desc
   let value = json
   return path
     .split('.')
     .map((part) => {
       const [name = '', index] = part.split('[', 2)
-      const field: DescField | undefined = at && fieldNamed(at, name)
+      const field: DescField | undefined = at && fieldByName(at, name)
       at = field?.message
       if (field === undefined || typeof value !== 'object' || value === null) return part
       const members: object = value
-      const spelled = Object.keys(members).find((key) => key === name) ?? spellingIn(members, field)
-      value = spelled === undefined ? undefined : (members as Record<string, unknown>)[spelled]
+      const sentName = Object.keys(members).find((key) => key === name) ?? memberNameOf(members, field)
+      value = sentName === undefined ? undefined : (members as Record<string, unknown>)[sentName]
       if (index !== undefined && Array.isArray(value)) value = value[Number.parseInt(index, 10)]
-      return (spelled ?? name) + part.slice(name.length)
+      return (sentName ?? name) + part.slice(name.length)
     })
     .join('.')
 }
 
-function spellingIn(members: object, field: DescField): string | undefined {
-  return Object.keys(members).find((key) => fieldNamed(field.parent, key) === field)
+function memberNameOf(members: object, field: DescField): string | undefined {
+  return Object.keys(members).find((key) => fieldByName(field.parent, key) === field)
 }
 
 function utf8(body: Uint8Array): string {
@@ -156,8 +156,8 @@ function parseText(body: string | Uint8Array): { readonly text: string; readonly
   }
 }
 
-function refuseRepeated(scan: JsonScan, text: string, json: unknown): unknown {
-  if (hasRepeatedMember(scan, json)) throw invalidArgument(repeatedMember(text) ?? '', 'is given twice')
+function rejectDuplicates(scan: JsonScan, text: string, json: unknown): unknown {
+  if (hasDuplicateMember(scan, json)) throw invalidArgument(findDuplicateMember(text) ?? '', 'is given twice')
   return json
 }
 
@@ -182,16 +182,16 @@ interface Member {
   readonly field: DescField
   readonly read: ValueReader
   /** Other names that mean the same field. */
-  readonly others: readonly string[]
+  readonly aliases: readonly string[]
 }
 
-const messageReaders: Readonly<Record<Unknown, Map<DescMessage, ValueReader>>> = {
+const messageReaders: Readonly<Record<UnknownMembers, Map<DescMessage, ValueReader>>> = {
   refused: new Map(),
   ignored: new Map(),
 }
 
-function messageReader(desc: DescMessage, otherwise: Unknown): ValueReader {
-  const unknown = strictMessages.has(desc.typeName) ? 'refused' : otherwise
+function createMessageReader(desc: DescMessage, defaultUnknown: UnknownMembers): ValueReader {
+  const unknown = strictMessages.has(desc.typeName) ? 'refused' : defaultUnknown
   const readers = messageReaders[unknown]
   const known = readers.get(desc)
   if (known !== undefined) return known
@@ -207,11 +207,11 @@ function messageReader(desc: DescMessage, otherwise: Unknown): ValueReader {
   try {
     for (const field of desc.fields) {
       const names = [...new Set([field.jsonName, field.name, camelCase(field)])].filter(
-        (name) => fieldNamed(desc, name) === field,
+        (name) => fieldByName(desc, name) === field,
       )
-      const value = fieldReader(field, unknown)
+      const value = createFieldReader(field, unknown)
       for (const name of names) {
-        members.set(name, { field, read: value, others: names.filter((other) => other !== name) })
+        members.set(name, { field, read: value, aliases: names.filter((other) => other !== name) })
       }
     }
   } catch (error) {
@@ -229,20 +229,21 @@ function camelCase(field: DescField): string {
 function readMessage(
   desc: DescMessage,
   members: ReadonlyMap<string, Member>,
-  unknown: Unknown,
+  unknown: UnknownMembers,
   json: unknown,
   at: string,
 ): Message {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw wrong(at, 'must be an object')
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    throw violationAt(at, 'must be an object')
   const message = create(desc) as Message & Record<string, unknown>
   for (const name of Object.keys(json)) {
     const member = members.get(name)
     if (member === undefined) {
       if (unknown === 'ignored') continue
-      throw wrong(join(at, name), 'is not a known field')
+      throw violationAt(join(at, name), 'is not a known field')
     }
-    for (const other of member.others) {
-      if (Object.hasOwn(json, other)) throw wrong(join(at, name), 'is given twice')
+    for (const other of member.aliases) {
+      if (Object.hasOwn(json, other)) throw violationAt(join(at, name), 'is given twice')
     }
     const value = (json as Record<string, unknown>)[name]
     if (value === null) continue
@@ -254,19 +255,19 @@ function readMessage(
     }
     const oneof = message[field.oneof.localName] as { readonly case: string | undefined }
     if (oneof.case !== undefined) {
-      throw wrong(join(at, name), `only one field of ${field.oneof.name} can be given`)
+      throw violationAt(join(at, name), `only one field of ${field.oneof.name} can be given`)
     }
     message[field.oneof.localName] = { case: field.localName, value: read }
   }
   return message
 }
 
-function fieldReader(field: DescField, unknown: Unknown): ValueReader {
+function createFieldReader(field: DescField, unknown: UnknownMembers): ValueReader {
   switch (field.fieldKind) {
     case 'list': {
       const item = itemReader(field, unknown)
       return (json, at) => {
-        if (!Array.isArray(json)) throw wrong(at, 'must be a list')
+        if (!Array.isArray(json)) throw violationAt(at, 'must be a list')
         return json.map((element, index) => item(element, `${at}[${index}]`))
       }
     }
@@ -275,11 +276,11 @@ function fieldReader(field: DescField, unknown: Unknown): ValueReader {
       const key = mapKeyReader(field.mapKey)
       return (json, at) => {
         if (typeof json !== 'object' || json === null || Array.isArray(json))
-          throw wrong(at, 'must be an object')
+          throw violationAt(at, 'must be an object')
         const map = {}
         for (const [name, value] of Object.entries(json)) {
           const own = key(name, at)
-          if (Object.hasOwn(map, own)) throw wrong(join(at, name), 'is given twice')
+          if (Object.hasOwn(map, own)) throw violationAt(join(at, name), 'is given twice')
           // Defined, not assigned: `__proto__` is a key like any other.
           Object.defineProperty(map, own, {
             value: item(value, join(at, name)),
@@ -296,8 +297,8 @@ function fieldReader(field: DescField, unknown: Unknown): ValueReader {
   }
 }
 
-function itemReader(field: DescField, unknown: Unknown): ValueReader {
-  if (field.message !== undefined) return messageReader(field.message, unknown)
+function itemReader(field: DescField, unknown: UnknownMembers): ValueReader {
+  if (field.message !== undefined) return createMessageReader(field.message, unknown)
   if (field.enum !== undefined) return enumReader(field.enum)
   return scalarReader(field.scalar ?? ScalarType.STRING)
 }
@@ -308,13 +309,13 @@ function enumReader(desc: DescEnum): ValueReader {
   return (json, at) => {
     if (typeof json === 'string') {
       const number = byName.get(json)
-      if (number === undefined) throw wrong(at, `must be one of the values of ${desc.name}`)
+      if (number === undefined) throw violationAt(at, `must be one of the values of ${desc.name}`)
       return number
     }
     const known =
       Number.isInteger(json) &&
       (desc.open ? (json as number) === ((json as number) | 0) : numbers.has(json as number))
-    if (!known) throw wrong(at, `must be one of the values of ${desc.name}`)
+    if (!known) throw violationAt(at, `must be one of the values of ${desc.name}`)
     return json
   }
 }
@@ -337,10 +338,10 @@ function scalarReader(scalar: ScalarType): ValueReader {
           Number.isInteger(json) &&
           !Number.isSafeInteger(json)
         ) {
-          throw wrong(at, 'is too large to be exact as a number: write it as a string')
+          throw violationAt(at, 'is too large to be exact as a number: write it as a string')
         }
       }
-      if (value === undefined) throw wrong(at, `must be ${range.name}`)
+      if (value === undefined) throw violationAt(at, `must be ${range.name}`)
       return value
     }
   }
@@ -349,13 +350,13 @@ function scalarReader(scalar: ScalarType): ValueReader {
       return text
     case ScalarType.BOOL:
       return (json, at) => {
-        if (typeof json !== 'boolean') throw wrong(at, 'must be true or false')
+        if (typeof json !== 'boolean') throw violationAt(at, 'must be true or false')
         return json
       }
     case ScalarType.BYTES:
       return (json, at) => {
         const bytes = typeof json === 'string' ? parseBytes(json) : undefined
-        if (bytes === undefined) throw wrong(at, 'must be base64 text')
+        if (bytes === undefined) throw violationAt(at, 'must be base64 text')
         return bytes
       }
     default:
@@ -366,7 +367,7 @@ function scalarReader(scalar: ScalarType): ValueReader {
             : typeof json === 'string'
               ? parseFloatText(scalar, json)
               : undefined
-        if (value === undefined) throw wrong(at, 'must be a number')
+        if (value === undefined) throw violationAt(at, 'must be a number')
         return value
       }
   }
@@ -377,13 +378,14 @@ function mapKeyReader(scalar: ScalarType): (name: string, at: string) => string 
   if (range !== undefined) {
     return (name, at) => {
       const value = parseInteger(range, name)
-      if (value === undefined) throw wrong(join(at, name), `the key must be ${range.name}`)
+      if (value === undefined) throw violationAt(join(at, name), `the key must be ${range.name}`)
       return String(value)
     }
   }
   if (scalar === ScalarType.BOOL) {
     return (name, at) => {
-      if (name !== 'true' && name !== 'false') throw wrong(join(at, name), 'the key must be true or false')
+      if (name !== 'true' && name !== 'false')
+        throw violationAt(join(at, name), 'the key must be true or false')
       return name
     }
   }
@@ -391,9 +393,9 @@ function mapKeyReader(scalar: ScalarType): (name: string, at: string) => string 
 }
 
 function text(json: unknown, at: string): string {
-  if (typeof json !== 'string') throw wrong(at, 'must be a string')
-  if (hasNul(json)) throw wrong(at, NUL_REFUSAL)
-  if (!json.isWellFormed()) throw wrong(at, 'is not Unicode text: it has half of a surrogate pair')
+  if (typeof json !== 'string') throw violationAt(at, 'must be a string')
+  if (hasNul(json)) throw violationAt(at, NUL_VIOLATION)
+  if (!json.isWellFormed()) throw violationAt(at, 'is not Unicode text: it has half of a surrogate pair')
   return json
 }
 
@@ -402,13 +404,14 @@ function wellKnownReader(desc: DescMessage): ValueReader | undefined {
     case 'google.protobuf.Timestamp':
       return (json, at) => {
         const time = typeof json === 'string' ? parseTimestamp(json) : undefined
-        if (time === undefined) throw wrong(at, 'must be an RFC 3339 timestamp, such as 2025-01-02T03:04:05Z')
+        if (time === undefined)
+          throw violationAt(at, 'must be an RFC 3339 timestamp, such as 2025-01-02T03:04:05Z')
         return Object.assign(create(desc), time)
       }
     case 'google.protobuf.Duration':
       return (json, at) => {
         const duration = typeof json === 'string' ? parseDuration(json) : undefined
-        if (duration === undefined) throw wrong(at, 'must be a duration in seconds, such as 1.5s')
+        if (duration === undefined) throw violationAt(at, 'must be a duration in seconds, such as 1.5s')
         return Object.assign(create(desc), duration)
       }
     case 'google.protobuf.FieldMask':
@@ -424,7 +427,7 @@ function wellKnownReader(desc: DescMessage): ValueReader | undefined {
 /** The paths of a field mask in JSON, as proto names; an empty text has none. */
 function maskPaths(mask: string, at: string): string[] {
   const paths = splitMask(mask)
-  if (paths === undefined) throw wrong(at, `must have at most ${limits.fieldMaskPathsMax} paths`)
+  if (paths === undefined) throw violationAt(at, `must have at most ${limits.fieldMaskPathsMax} paths`)
   return paths.map((path) => path.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
 }
 
@@ -432,7 +435,7 @@ function join(at: string, name: string): string {
   return at === '' ? name : `${at}.${name}`
 }
 
-function wrong(at: string, description: string): Error {
+function violationAt(at: string, description: string): Error {
   // A path may hold names that the caller made up.
   return invalidArgument(at.toWellFormed().slice(0, 256), at === '' ? `the body ${description}` : description)
 }

@@ -3,17 +3,17 @@ import { test } from 'node:test'
 import { create, type DescMessage, equals, fromJson, type Message } from '@bufbuild/protobuf'
 import { AnySchema, EmptySchema, StringValueSchema, StructSchema } from '@bufbuild/protobuf/wkt'
 import fc from 'fast-check'
-import { allKinds, onlyOptional } from '../../test/support/all-kinds.ts'
+import { allFieldKinds, onlyOptionalFields } from '../../test/support/all-kinds.ts'
 import { randomMessage } from '../../test/support/random-message.ts'
 import { contractFiles } from './contract.ts'
-import { jsonReader } from './json-reader.ts'
-import { jsonWriter } from './json-writer.ts'
+import { createJsonReader } from './json-reader.ts'
+import { createJsonWriter } from './json-writer.ts'
 
 const write = (desc: DescMessage, init: object): unknown =>
-  JSON.parse(jsonWriter(desc)(create(desc, init as never)))
+  JSON.parse(createJsonWriter(desc)(create(desc, init as never)))
 
 test('fields without presence are written at their default, everything else is left out', () => {
-  assert.deepEqual(write(allKinds, {}), {
+  assert.deepEqual(write(allFieldKinds, {}), {
     text: '',
     flag: false,
     small: 0,
@@ -97,24 +97,24 @@ const rows: readonly [name: string, init: object, json: Record<string, unknown>]
 ]
 for (const [name, init, json] of rows) {
   test(name, () => {
-    const written = write(allKinds, init) as Record<string, unknown>
+    const written = write(allFieldKinds, init) as Record<string, unknown>
     for (const [member, value] of Object.entries(json)) assert.deepEqual(written[member], value, member)
   })
 }
 
 test('every subset of leading optional fields is well-formed', () => {
   for (const init of [{}, { firstOne: 'a' }, { second: 1 }, { firstOne: 'a', second: 1 }]) {
-    assert.deepEqual(write(onlyOptional, init), { ...init, third: '' })
+    assert.deepEqual(write(onlyOptionalFields, init), { ...init, third: '' })
   }
 })
 
 test('plain object literals do as messages', () => {
   const plain = { $typeName: 'test.OnlyOptional', firstOne: 'x', third: '' } as Message
-  assert.equal(jsonWriter(onlyOptional)(plain), '{"firstOne":"x","third":""}')
+  assert.equal(createJsonWriter(onlyOptionalFields)(plain), '{"firstOne":"x","third":""}')
 })
 
 test('text is escaped as JSON.stringify does', () => {
-  const writer = jsonWriter(onlyOptional)
+  const writer = createJsonWriter(onlyOptionalFields)
   const units = Array.from({ length: 0x30 }, (_, unit) => String.fromCharCode(unit))
   for (const text of [
     ...units,
@@ -137,23 +137,23 @@ test('text is escaped as JSON.stringify does', () => {
 
 test('a map key that every object has is a key like any other', () => {
   const labels = JSON.parse('{"__proto__":"a","constructor":"b"}')
-  const written = jsonWriter(allKinds)({ ...create(allKinds), labels } as Message)
+  const written = createJsonWriter(allFieldKinds)({ ...create(allFieldKinds), labels } as Message)
   assert.match(written, /"labels":\{"__proto__":"a","constructor":"b"\}/)
 })
 
 test('types whose JSON is not fixed are refused', () => {
   for (const desc of [AnySchema, StructSchema, StringValueSchema]) {
-    assert.throws(() => jsonWriter(desc), /has no JSON writer/)
+    assert.throws(() => createJsonWriter(desc), /has no JSON writer/)
   }
-  assert.equal(jsonWriter(EmptySchema)(create(EmptySchema)), '{}')
+  assert.equal(createJsonWriter(EmptySchema)(create(EmptySchema)), '{}')
 })
 
 const productTypes = contractFiles.flatMap((file) => file.messages)
 
-for (const desc of [allKinds, ...productTypes]) {
+for (const desc of [allFieldKinds, ...productTypes]) {
   test(`${desc.typeName}: protobuf-es and our reader read what the writer wrote`, () => {
-    const writer = jsonWriter(desc)
-    const reader = jsonReader(desc)
+    const writer = createJsonWriter(desc)
+    const reader = createJsonReader(desc)
     fc.assert(
       fc.property(randomMessage(desc), (message) => {
         const text = writer(message)

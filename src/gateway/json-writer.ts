@@ -6,7 +6,7 @@ import {
   ScalarType,
 } from '@bufbuild/protobuf'
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt'
-import { jsonPath } from '../core/field-mask.ts'
+import { camelCasePath } from '../core/field-mask.ts'
 import { jsonOnlyFields } from '../core/json-only.ts'
 import { durationText, timestampText } from './timestamp.ts'
 
@@ -38,7 +38,7 @@ const cells: Readonly<Record<Dialect, Map<DescMessage, Cell>>> = {
  * literals with a `$typeName` do. Throws an Error for types that have no writer: google.protobuf.Any, Struct, the wrappers,
  * and whatever contains them.
  */
-export function jsonWriter<D extends DescMessage>(
+export function createJsonWriter<D extends DescMessage>(
   desc: D,
   dialect: Dialect = 'current',
 ): JsonWriter<MessageShape<D>> {
@@ -49,7 +49,7 @@ const wellKnown: Readonly<Record<string, (message: never) => string>> = {
   'google.protobuf.Timestamp': (message: { seconds: bigint; nanos: number }) => `"${timestampText(message)}"`,
   'google.protobuf.Duration': (message: { seconds: bigint; nanos: number }) => `"${durationText(message)}"`,
   'google.protobuf.FieldMask': ({ paths }: { paths: readonly string[] }) =>
-    quote(paths.map(jsonPath).join(',')),
+    quote(paths.map(camelCasePath).join(',')),
   'google.protobuf.Empty': () => '{}',
 }
 

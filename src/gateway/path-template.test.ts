@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { matchPath, overlap, parsePathTemplate } from './path-template.ts'
+import { matchPath, parsePathTemplate, templatesOverlap } from './path-template.ts'
 
 const match = (template: string, path: string) =>
   matchPath(parsePathTemplate(template), path.slice(1).split('/'))
@@ -74,8 +74,8 @@ const pairs: readonly [string, string, boolean][] = [
 
 for (const [a, b, expected] of pairs) {
   test(`${a} and ${b} ${expected ? 'share' : 'share no'} paths`, () => {
-    assert.equal(overlap(parsePathTemplate(a), parsePathTemplate(b)), expected)
-    assert.equal(overlap(parsePathTemplate(b), parsePathTemplate(a)), expected)
+    assert.equal(templatesOverlap(parsePathTemplate(a), parsePathTemplate(b)), expected)
+    assert.equal(templatesOverlap(parsePathTemplate(b), parsePathTemplate(a)), expected)
   })
 }
 

@@ -18,7 +18,7 @@ export interface PathTemplate {
   readonly text: string
   readonly segments: readonly Segment[]
   /** Index of `**` in `segments`; -1 without one. */
-  readonly rest: number
+  readonly wildcardIndex: number
   readonly variables: readonly Variable[]
   /** Without its colon; empty when the template has none. */
   readonly verb: string
@@ -52,7 +52,7 @@ export function parsePathTemplate(text: string): PathTemplate {
   }
   const rest = segments.indexOf('**')
   if (rest !== segments.lastIndexOf('**')) throw malformed(text, 'more than one **')
-  return { text, segments, rest, variables, verb }
+  return { text, segments, wildcardIndex: rest, variables, verb }
 }
 
 /**
@@ -60,8 +60,12 @@ export function parsePathTemplate(text: string): PathTemplate {
  * path split at its slashes, without the empty text before the first. The first `known` segments, all literals, are taken as
  * matched.
  */
-export function matchPath(template: PathTemplate, path: readonly string[], known = 0): string[] | undefined {
-  const { segments, rest, verb } = template
+export function matchPath(
+  template: PathTemplate,
+  path: readonly string[],
+  matchedSegments = 0,
+): string[] | undefined {
+  const { segments, wildcardIndex: rest, verb } = template
   const { length } = segments
   if (rest < 0 ? path.length !== length : path.length < length - 1) return undefined
   if (verb !== '') {
@@ -71,7 +75,7 @@ export function matchPath(template: PathTemplate, path: readonly string[], known
   }
   // A path shifts against the template behind `**`, by the number of segments that `**` took, less the one it is.
   const shift = path.length - length
-  for (let index = known; index < length; index++) {
+  for (let index = matchedSegments; index < length; index++) {
     const segment = segments[index]!
     if (typeof segment === 'string') continue
     if (path[rest >= 0 && index > rest ? index + shift : index] !== segment.literal) return undefined
@@ -84,20 +88,27 @@ export function matchPath(template: PathTemplate, path: readonly string[], known
 }
 
 /** Whether some path matches both. */
-export function overlap(a: PathTemplate, b: PathTemplate): boolean {
+export function templatesOverlap(a: PathTemplate, b: PathTemplate): boolean {
   if (a.verb !== b.verb) return false
   const [short, long] = a.segments.length <= b.segments.length ? [a, b] : [b, a]
-  if (a.rest < 0 && b.rest < 0 && short.segments.length !== long.segments.length) return false
-  if (short.rest < 0 && long.rest >= 0 && short.segments.length < long.segments.length - 1) return false
-  const before = Math.min(...[a, b].map(({ rest, segments }) => (rest < 0 ? segments.length : rest)))
-  const after = Math.min(
-    ...[a, b].map(({ rest, segments }) => (rest < 0 ? segments.length : segments.length - 1 - rest)),
+  if (a.wildcardIndex < 0 && b.wildcardIndex < 0 && short.segments.length !== long.segments.length)
+    return false
+  if (short.wildcardIndex < 0 && long.wildcardIndex >= 0 && short.segments.length < long.segments.length - 1)
+    return false
+  const before = Math.min(
+    ...[a, b].map(({ wildcardIndex: rest, segments }) => (rest < 0 ? segments.length : rest)),
   )
-  const meet = (x: Segment | undefined, y: Segment | undefined) =>
+  const after = Math.min(
+    ...[a, b].map(({ wildcardIndex: rest, segments }) =>
+      rest < 0 ? segments.length : segments.length - 1 - rest,
+    ),
+  )
+  const compatible = (x: Segment | undefined, y: Segment | undefined) =>
     typeof x !== 'object' || typeof y !== 'object' || x.literal === y.literal
-  for (let index = 0; index < before; index++) if (!meet(a.segments[index], b.segments[index])) return false
+  for (let index = 0; index < before; index++)
+    if (!compatible(a.segments[index], b.segments[index])) return false
   for (let index = 1; index <= after; index++)
-    if (!meet(a.segments.at(-index), b.segments.at(-index))) return false
+    if (!compatible(a.segments.at(-index), b.segments.at(-index))) return false
   return true
 }
 

@@ -3,15 +3,15 @@ import { test } from 'node:test'
 import { create, equals } from '@bufbuild/protobuf'
 import fc from 'fast-check'
 import { ListGroupsRequestSchema } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { allKinds } from '../../test/support/all-kinds.ts'
+import { allFieldKinds } from '../../test/support/all-kinds.ts'
 import { ApiError } from '../core/errors.ts'
-import { queryReader } from './query-reader.ts'
+import { createQueryReader } from './query-reader.ts'
 
 const bound = ['small', 'inner.name', 'self']
-const reader = queryReader(allKinds, bound)!
+const reader = createQueryReader(allFieldKinds, bound)!
 
 function read(...texts: string[]) {
-  const message = create(allKinds)
+  const message = create(allFieldKinds)
   reader(message, texts)
   return message
 }
@@ -52,7 +52,7 @@ const accepted: readonly [query: string, init: object][] = [
 ]
 for (const [query, init] of accepted) {
   test(`${query || 'an empty query'} is read`, () => {
-    assert.ok(equals(allKinds, read(query), create(allKinds, init as never)))
+    assert.ok(equals(allFieldKinds, read(query), create(allFieldKinds, init as never)))
   })
 }
 
@@ -114,15 +114,19 @@ for (const [query, field] of refused) {
 
 test('a query and a form count as one', () => {
   assert.ok(
-    equals(allKinds, read('text=a', 'nick_name=b'), create(allKinds, { text: 'a', nickName: 'b' } as never)),
+    equals(
+      allFieldKinds,
+      read('text=a', 'nick_name=b'),
+      create(allFieldKinds, { text: 'a', nickName: 'b' } as never),
+    ),
   )
   assert.throws(() => read('text=a', 'text=a'), /more than once/)
 })
 
 test('a request whose fields are all bound does not read the query', () => {
-  assert.equal(queryReader(allKinds, ['*']), undefined)
+  assert.equal(createQueryReader(allFieldKinds, ['*']), undefined)
   assert.equal(
-    queryReader(
+    createQueryReader(
       ListGroupsRequestSchema,
       ListGroupsRequestSchema.fields.map(({ name }) => name),
     ),
@@ -131,7 +135,7 @@ test('a request whose fields are all bound does not read the query', () => {
 })
 
 test('list parameters are understood in both spellings', () => {
-  const list = queryReader(ListGroupsRequestSchema, [])!
+  const list = createQueryReader(ListGroupsRequestSchema, [])!
   const message = create(ListGroupsRequestSchema)
   list(message, [
     'uidp.descendants_of=a/b&uidp.ids=c&uidp.ids=d&pageSize=2&page_token=t&order_by=name+desc&skip=3',
@@ -142,7 +146,7 @@ test('list parameters are understood in both spellings', () => {
 })
 
 test('whatever the query is, it is read or refused with code 3', () => {
-  const names = allKinds.fields.map(({ name }) => name)
+  const names = allFieldKinds.fields.map(({ name }) => name)
   const pair = fc.tuple(fc.oneof(fc.constantFrom(...names), fc.string()), fc.string({ unit: 'binary' }))
   const query = fc.array(pair.map(([name, value]) => `${name}=${value}`)).map((pairs) => pairs.join('&'))
   fc.assert(

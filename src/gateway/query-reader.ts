@@ -7,9 +7,9 @@ import {
   ScalarType,
 } from '@bufbuild/protobuf'
 import { invalidArgument } from '../core/errors.ts'
-import { fieldNamed } from '../core/field-mask.ts'
+import { fieldByName } from '../core/field-mask.ts'
 import { limits } from '../core/limits.ts'
-import { hasNul, NUL_REFUSAL } from '../core/nul.ts'
+import { hasNul, NUL_VIOLATION } from '../core/nul.ts'
 import { integerRange, parseBytes, parseFloatText, parseInteger, splitMask } from './scalar-text.ts'
 import { parseDuration, parseTimestamp } from './timestamp.ts'
 
@@ -24,7 +24,7 @@ export type QueryReader = (message: Message, texts: readonly string[]) => void
  * The reader of a request type. `bound` are the proto paths that path and body fill: parameters for those, and for what
  * lies below them, are ignored. Undefined when they leave nothing to read.
  */
-export function queryReader(desc: DescMessage, bound: readonly string[]): QueryReader | undefined {
+export function createQueryReader(desc: DescMessage, bound: readonly string[]): QueryReader | undefined {
   if (bound.includes('*') || desc.fields.every((field) => bound.includes(field.name))) return undefined
   const isBound = (path: string) => bound.some((one) => path === one || path.startsWith(`${one}.`))
   return (message, texts) => {
@@ -76,7 +76,7 @@ function readPair(
       if (isBound(path)) return
       throw invalidArgument(parameterName(path), 'has no fields of its own')
     }
-    const field = fieldNamed(at, part)
+    const field = fieldByName(at, part)
     if (field === undefined) return
     fields.push(field)
     path = path === '' ? field.name : `${path}.${field.name}`
@@ -85,11 +85,12 @@ function readPair(
   if (isBound(path)) return
 
   const field = fields.at(-1)!
-  const shown = parameterName(path)
-  if (seen.has(path) && field.fieldKind !== 'list') throw invalidArgument(shown, 'is given more than once')
+  const displayName = parameterName(path)
+  if (seen.has(path) && field.fieldKind !== 'list')
+    throw invalidArgument(displayName, 'is given more than once')
   seen.add(path)
-  const read = readValue(field, value, shown)
-  if (read !== undefined) assign(message, fields, read, shown)
+  const read = readValue(field, value, displayName)
+  if (read !== undefined) setFieldAt(message, fields, read, displayName)
 }
 
 /** The specification writes parameters in snake_case, `updateMask` excepted. */
@@ -105,53 +106,59 @@ interface OneofValue {
 }
 
 /** Sets the field at the end of a path of message fields, making the messages on the way. */
-export function assign(message: Message, fields: readonly DescField[], value: unknown, shown: string): void {
+export function setFieldAt(
+  message: Message,
+  fields: readonly DescField[],
+  value: unknown,
+  displayName: string,
+): void {
   let at = message as Fields
   for (const field of fields.slice(0, -1)) {
-    const next = held(at, field) ?? create(field.message!)
-    hold(at, field, next, shown)
+    const next = getField(at, field) ?? create(field.message!)
+    setField(at, field, next, displayName)
     at = next as Fields
   }
   const last = fields.at(-1)!
   if (last.fieldKind === 'list') (at[last.localName] as unknown[]).push(value)
-  else hold(at, last, value, shown)
+  else setField(at, last, value, displayName)
 }
 
-function held(message: Fields, field: DescField): unknown {
+function getField(message: Fields, field: DescField): unknown {
   if (field.oneof === undefined) return message[field.localName]
   const oneof = message[field.oneof.localName] as OneofValue
   return oneof.case === field.localName ? oneof.value : undefined
 }
 
-function hold(message: Fields, field: DescField, value: unknown, shown: string): void {
+function setField(message: Fields, field: DescField, value: unknown, displayName: string): void {
   if (field.oneof === undefined) {
     message[field.localName] = value
     return
   }
   const oneof = message[field.oneof.localName] as OneofValue
   if (oneof.case !== undefined && oneof.case !== field.localName) {
-    throw invalidArgument(shown, `only one field of ${field.oneof.name} can be given`)
+    throw invalidArgument(displayName, `only one field of ${field.oneof.name} can be given`)
   }
   message[field.oneof.localName] = { case: field.localName, value }
 }
 
 /** The value of one parameter, or one element of a list; undefined where an empty value means that it is not given. */
-export function readValue(field: DescField, text: string, shown: string): unknown {
-  if (field.fieldKind === 'map') throw invalidArgument(shown, 'cannot be given in the query')
-  if (field.message !== undefined) return readMessage(field.message, text, shown)
-  if (field.enum !== undefined) return readEnum(field.enum, text, shown)
+export function readValue(field: DescField, text: string, displayName: string): unknown {
+  if (field.fieldKind === 'map') throw invalidArgument(displayName, 'cannot be given in the query')
+  if (field.message !== undefined) return readMessage(field.message, text, displayName)
+  if (field.enum !== undefined) return readEnum(field.enum, text, displayName)
   const scalar = field.scalar ?? ScalarType.STRING
   const range = integerRange(scalar)
-  if (range !== undefined) return orRefuse(parseInteger(range, text), shown, `must be ${range.name}`)
+  if (range !== undefined)
+    return requireParsed(parseInteger(range, text), displayName, `must be ${range.name}`)
   switch (scalar) {
     case ScalarType.STRING:
-      return orRefuse(hasNul(text) ? undefined : text, shown, NUL_REFUSAL)
+      return requireParsed(hasNul(text) ? undefined : text, displayName, NUL_VIOLATION)
     case ScalarType.BOOL:
-      return orRefuse(booleans.get(text), shown, 'must be true or false')
+      return requireParsed(booleans.get(text), displayName, 'must be true or false')
     case ScalarType.BYTES:
-      return orRefuse(parseBytes(text), shown, 'must be base64 text')
+      return requireParsed(parseBytes(text), displayName, 'must be base64 text')
     default:
-      return orRefuse(parseFloatText(scalar, text), shown, 'must be a number')
+      return requireParsed(parseFloatText(scalar, text), displayName, 'must be a number')
   }
 }
 
@@ -161,35 +168,39 @@ const booleans: ReadonlyMap<string, boolean> = new Map([
   ...['0', 'f', 'F', 'FALSE', 'false', 'False'].map((text) => [text, false] as const),
 ])
 
-function readEnum(desc: DescEnum, text: string, shown: string): number {
+function readEnum(desc: DescEnum, text: string, displayName: string): number {
   const number = /^-?\d{1,10}$/.test(text) ? Number(text) : undefined
   const known = desc.values.find((value) => value.name === text || value.number === number)
-  return orRefuse(known?.number, shown, `must be one of the values of ${desc.name}`)
+  return requireParsed(known?.number, displayName, `must be one of the values of ${desc.name}`)
 }
 
-function readMessage(desc: DescMessage, text: string, shown: string): unknown {
+function readMessage(desc: DescMessage, text: string, displayName: string): unknown {
   switch (desc.typeName) {
     case 'google.protobuf.Timestamp': {
       const refusal = 'must be an RFC 3339 timestamp, such as 2025-01-02T03:04:05Z'
-      return Object.assign(create(desc), orRefuse(parseTimestamp(text), shown, refusal))
+      return Object.assign(create(desc), requireParsed(parseTimestamp(text), displayName, refusal))
     }
     case 'google.protobuf.Duration': {
       const refusal = 'must be a duration in seconds, such as 1.5s'
-      return Object.assign(create(desc), orRefuse(parseDuration(text), shown, refusal))
+      return Object.assign(create(desc), requireParsed(parseDuration(text), displayName, refusal))
     }
     case 'google.protobuf.FieldMask':
       // As they were written, for what is told of them: either spelling of a field is known where they are looked at.
       return text === ''
         ? undefined
         : Object.assign(create(desc), {
-            paths: orRefuse(splitMask(text), shown, `must have at most ${limits.fieldMaskPathsMax} paths`),
+            paths: requireParsed(
+              splitMask(text),
+              displayName,
+              `must have at most ${limits.fieldMaskPathsMax} paths`,
+            ),
           })
     default:
-      throw invalidArgument(shown, 'has fields of its own and takes no value')
+      throw invalidArgument(displayName, 'has fields of its own and takes no value')
   }
 }
 
-function orRefuse<T>(value: T | undefined, shown: string, description: string): T {
-  if (value === undefined) throw invalidArgument(shown, description)
+function requireParsed<T>(value: T | undefined, displayName: string, description: string): T {
+  if (value === undefined) throw invalidArgument(displayName, description)
   return value
 }

@@ -1,9 +1,9 @@
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf'
-import type { Incoming } from '../core/call.ts'
-import { ApiError, Code, invalidArgument, withFields } from '../core/errors.ts'
-import { etagOf, lists } from '../core/etag.ts'
+import type { IncomingCall } from '../core/call.ts'
+import { ApiError, Code, invalidArgument, withFieldNames } from '../core/errors.ts'
+import { etagOf, matchesEtag } from '../core/etag.ts'
 import { limits } from '../core/limits.ts'
-import { fullNameOf } from '../core/method-name.ts'
+import { fullMethodName } from '../core/method-name.ts'
 import { nextPart } from '../core/parts.ts'
 import { currentContext } from '../core/request-context.ts'
 import type { RequestRecord } from '../core/request-record.ts'
@@ -14,8 +14,8 @@ import { withCors } from './cors.ts'
 import type { AdmittedCall, AuthorizeHeaders } from './dispatch.ts'
 import { compileEndpoint, type DecodedRequest, type Endpoint, isForm } from './endpoint.ts'
 import { errorBody, httpStatusOfError, retryAfter } from './error-body.ts'
-import { type ParsedJson, parseInSteps, spelledPath } from './json-reader.ts'
-import { type Route, routeLookup, routesOf } from './routes.ts'
+import { fieldPathAsSent, type ParsedJson, parseInSlices } from './json-reader.ts'
+import { createRouteLookup, type Route, routesOf } from './routes.ts'
 import { deadlineExceeded } from './status.ts'
 
 export interface RestOptions {
@@ -27,7 +27,7 @@ export interface RestOptions {
   /** What every answer of a method has in its headers, an error too; lower-case names. */
   readonly headersOf?: HeadersOf | undefined
   /** Those of them that speak JSON and HTTP as version 1 of the API does. */
-  readonly versionOne?: readonly DescService[]
+  readonly v1Services?: readonly DescService[]
   /** `domain` of the ErrorInfo in every error, and the realm of the challenge. */
   readonly errorDomain: string
   readonly log: { error(fields: object, message: string): void }
@@ -38,18 +38,18 @@ export interface RestOptions {
 }
 
 /** What the pipeline reads of a request. A class, because accessors in object literals are slow. */
-export class RestCall implements Incoming {
+export class RestCall implements IncomingCall {
   readonly protocol = 'rest'
-  readonly takesParts = true
+  readonly acceptsParts = true
   readonly requestId: string
-  readonly authorization: string | undefined
+  readonly authorizationHeader: string | undefined
   readonly record: RequestRecord | undefined
-  replyHeaders: Incoming['replyHeaders'] = undefined
+  replyHeaders: IncomingCall['replyHeaders'] = undefined
   readonly #request: HttpRequest
 
   constructor(request: HttpRequest) {
     this.requestId = request.id
-    this.authorization = request.headers.authorization
+    this.authorizationHeader = request.headers.authorization
     this.record = request.record
     this.#request = request
   }
@@ -92,51 +92,55 @@ const emptyReply: HttpReply = Object.freeze({
  * like the GET; leaving out the body is left to the server. Throws an Error here when the schemas' routes are ambiguous or
  * do not fit their messages.
  */
-export function restHandler(options: RestOptions): HttpHandler {
-  const { authorizeHeaders, services, versionOne = [], cors } = options
+export function createRestHandler(options: RestOptions): HttpHandler {
+  const { authorizeHeaders, services, v1Services: versionOne = [], cors } = options
   const { handlerTimeoutMs = limits.handlerTimeoutMs } = options
   const routes = routesOf(services)
-  const lookup = routeLookup(routes, versionAliases)
-  const isOld = ({ method }: Route) => versionOne.includes(method.parent)
+  const lookup = createRouteLookup(routes, versionAliases)
+  const isV1Route = ({ method }: Route) => versionOne.includes(method.parent)
   const endpoints = new Map<Route, Endpoint>(
     routes.map((route) => [
       route,
-      compileEndpoint(route, isOld(route) ? 'version 1' : 'current', options.scopePathOf?.(route.method)),
+      compileEndpoint(route, isV1Route(route) ? 'version 1' : 'current', options.scopePathOf?.(route.method)),
     ]),
   )
 
   const handler: HttpHandler = (request) => {
     const { url } = request
-    const mark = url.indexOf('?')
-    const path = mark < 0 ? url : url.slice(0, mark)
+    const queryStart = url.indexOf('?')
+    const path = queryStart < 0 ? url : url.slice(0, queryStart)
     let found = lookup(request.method, path)
-    if (found.kind === 'wrong-method' && isOld(found.route) && isPostedForm(request))
+    if (found.kind === 'wrong-method' && isV1Route(found.route) && isPostedForm(request))
       found = lookup('GET', path)
-    if (found.kind !== 'route') return refuseRoute(found, request, options)
+    if (found.kind !== 'route') return routeErrorReply(found, request, options)
 
     const endpoint = endpoints.get(found.route)!
     if (request.record !== undefined) {
-      request.record.method = fullNameOf(endpoint.method)
+      request.record.method = fullMethodName(endpoint.method)
       request.record.route = found.route.template.text
     }
     const incoming = new RestCall(request)
     incoming.replyHeaders = options.headersOf?.(endpoint.method)
     let decoded: DecodedRequest | undefined
     const fail = (error: unknown): HttpReply =>
-      withReplyHeaders(errorReply(inCallersWords(error, endpoint, decoded), request, options), incoming)
+      withReplyHeaders(errorReply(withSentFieldNames(error, endpoint, decoded), request, options), incoming)
     const finish = (call: AdmittedCall, body: Uint8Array | ParsedJson | undefined): Promise<HttpReply> => {
-      decoded = endpoint.decode({ values: found.values, query: mark < 0 ? '' : url.slice(mark + 1), body })
-      return inTime(call(decoded.message), handlerTimeoutMs).then((message) =>
+      decoded = endpoint.decode({
+        values: found.values,
+        query: queryStart < 0 ? '' : url.slice(queryStart + 1),
+        body,
+      })
+      return withDeadline(call(decoded.message), handlerTimeoutMs).then((message) =>
         withReplyHeaders(render(endpoint, message, request, handlerTimeoutMs), incoming),
       )
     }
     const readBody = async (call: AdmittedCall): Promise<HttpReply> => {
       const body = await request.body(requestBytesMax(endpoint.method, limits.apiBodyBytesMax))
-      const isLong = body.length > limits.parsedAtOnceBytesMax && endpoint.body !== undefined
-      return finish(call, isLong ? await parseInSteps(body) : body)
+      const isLong = body.length > limits.unslicedJsonBytesMax && endpoint.body !== undefined
+      return finish(call, isLong ? await parseInSlices(body) : body)
     }
     const run = (call: AdmittedCall): Promise<HttpReply> =>
-      endpoint.wantsBody(request.headers['content-type']) ? readBody(call) : finish(call, undefined)
+      endpoint.readsBody(request.headers['content-type']) ? readBody(call) : finish(call, undefined)
 
     // No `async`: a GET gets from here to its handler without waiting.
     try {
@@ -152,7 +156,7 @@ export function restHandler(options: RestOptions): HttpHandler {
 }
 
 /** Returns the reply, or fails with code 4 when it takes too long, which cancels what the handler waits for. */
-export function inTime<T extends Message>(reply: Promise<T>, ms: number): Promise<T> {
+export function withDeadline<T extends Message>(reply: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       const exceeded = deadlineExceeded()
@@ -172,12 +176,12 @@ export function inTime<T extends Message>(reply: Promise<T>, ms: number): Promis
   })
 }
 
-export function withReplyHeaders(reply: HttpReply, { replyHeaders }: Incoming): HttpReply {
+export function withReplyHeaders(reply: HttpReply, { replyHeaders }: IncomingCall): HttpReply {
   return replyHeaders === undefined ? reply : { ...reply, headers: { ...reply.headers, ...replyHeaders } }
 }
 
 function render(
-  { method, write, writeParts, isGet, hasVersion }: Endpoint,
+  { method, write, writeParts, isGet, hasEtag: hasVersion }: Endpoint,
   message: Message,
   request: HttpRequest,
   partTimeoutMs: number,
@@ -185,21 +189,21 @@ function render(
   if (write === undefined) return emptyReply
   if (writeParts !== undefined && nextPart(message) !== undefined) {
     // Each part has the time of a call; how long all of them take is up to the client.
-    const body = writeParts(message, (next) => inTime(next(), partTimeoutMs))
+    const body = writeParts(message, (next) => withDeadline(next(), partTimeoutMs))
     return { status: 200, headers: jsonHeaders, body }
   }
   if (!hasVersion) return { status: 200, headers: jsonHeaders, body: write(message) }
   const etag = etagOf(method.output, message)
   const headers = { ...jsonHeaders, etag }
-  const seen = isGet ? request.headers['if-none-match'] : undefined
+  const ifNoneMatch = isGet ? request.headers['if-none-match'] : undefined
   // A header that is no list of tags matches nothing: the whole answer is never wrong.
-  if (seen !== undefined && lists(seen, etag))
+  if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag))
     return { status: 304, headers: { ...commonHeaders, etag }, body: undefined }
   return { status: 200, headers, body: write(message) }
 }
 
-function refuseRoute(
-  found: Exclude<ReturnType<ReturnType<typeof routeLookup>>, { kind: 'route' }>,
+function routeErrorReply(
+  found: Exclude<ReturnType<ReturnType<typeof createRouteLookup>>, { kind: 'route' }>,
   request: HttpRequest,
   options: RestOptions,
 ): HttpReply {
@@ -211,7 +215,7 @@ function refuseRoute(
     case 'wrong-method': {
       const { method } = found.route
       const allow = found.allow.join(', ')
-      const status = options.versionOne?.includes(method.parent) ? {} : { httpStatus: 405 }
+      const status = options.v1Services?.includes(method.parent) ? {} : { httpStatus: 405 }
       const error = new ApiError(Code.UNIMPLEMENTED, `Unimplemented: this path answers ${allow}`, status)
       const reply = errorReply(error, request, options)
       return { ...reply, headers: { ...reply.headers, ...options.headersOf?.(method), allow } }
@@ -230,16 +234,16 @@ export function errorReply(
   request: HttpRequest,
   options: Pick<RestOptions, 'errorDomain' | 'log'>,
 ): HttpReply {
-  const answer = toApiError(error, request.id, options.log)
-  if (request.record !== undefined) request.record.code = answer.code
-  const headers: Record<string, string> = { ...jsonHeaders, ...retryAfter(answer) }
-  if (answer.code === Code.UNAUTHENTICATED) {
+  const apiError = toApiError(error, request.id, options.log)
+  if (request.record !== undefined) request.record.code = apiError.code
+  const headers: Record<string, string> = { ...jsonHeaders, ...retryAfter(apiError) }
+  if (apiError.code === Code.UNAUTHENTICATED) {
     headers['www-authenticate'] = challenge(options.errorDomain, request.headers.authorization !== undefined)
   }
   return {
-    status: httpStatusOfError(answer),
+    status: httpStatusOfError(apiError),
     headers,
-    body: errorBody(answer, options.errorDomain),
+    body: errorBody(apiError, options.errorDomain),
   }
 }
 
@@ -249,13 +253,19 @@ function challenge(realm: string, presented: boolean): string {
 }
 
 /** The same error with the fields of its violations as this caller spelled them. */
-function inCallersWords(error: unknown, endpoint: Endpoint, decoded: DecodedRequest | undefined): unknown {
+function withSentFieldNames(
+  error: unknown,
+  endpoint: Endpoint,
+  decoded: DecodedRequest | undefined,
+): unknown {
   if (!(error instanceof ApiError) || decoded === undefined) return error
-  return withFields(error, (field) => spelled(field, endpoint, decoded.json))
+  return withFieldNames(error, (field) => sentFieldName(field, endpoint, decoded.json))
 }
 
-function spelled(field: string, endpoint: Endpoint, json: unknown): string {
+function sentFieldName(field: string, endpoint: Endpoint, json: unknown): string {
   // The one query parameter that the specification writes in camelCase.
   if (field === 'update_mask') return 'updateMask'
-  return endpoint.body === undefined || json === undefined ? field : spelledPath(endpoint.body, json, field)
+  return endpoint.body === undefined || json === undefined
+    ? field
+    : fieldPathAsSent(endpoint.body, json, field)
 }

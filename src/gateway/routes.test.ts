@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DescMethod } from '@bufbuild/protobuf'
 import { parsePathTemplate } from './path-template.ts'
-import { type Route, routeLookup } from './routes.ts'
+import { createRouteLookup, type Route } from './routes.ts'
 
 const route = (httpMethod: string, template: string): Route => ({
   method: { name: template, parent: { typeName: 'test.Service' } } as DescMethod,
@@ -27,7 +27,7 @@ const routes = [
   ['POST', '/sts/exchange'],
   ['GET', '/sts/exchange'],
 ] as const
-const lookup = routeLookup(
+const lookup = createRouteLookup(
   routes.map(([method, template]) => route(method, template)),
   { v2beta1: 'v2' },
 )
@@ -100,7 +100,7 @@ for (const [method, path, expected] of rows) {
 }
 
 test('the order in which routes are registered does not matter', () => {
-  const reversed = routeLookup(
+  const reversed = createRouteLookup(
     routes.toReversed().map(([method, template]) => route(method, template)),
     { v2beta1: 'v2' },
   )
@@ -120,12 +120,12 @@ const ambiguous: readonly (readonly [string, string])[] = [
 ]
 for (const [a, b] of ambiguous) {
   test(`${a} and ${b} cannot both be GET routes`, () => {
-    assert.throws(() => routeLookup([route('GET', a), route('GET', b)]), /cannot be told apart/)
-    assert.doesNotThrow(() => routeLookup([route('GET', a), route('POST', b)]))
+    assert.throws(() => createRouteLookup([route('GET', a), route('GET', b)]), /cannot be told apart/)
+    assert.doesNotThrow(() => createRouteLookup([route('GET', a), route('POST', b)]))
   })
 }
 
 test('an alias must be free', () => {
   const taken = [route('GET', '/iam/v2beta1/a'), route('GET', '/iam/v2/a')]
-  assert.throws(() => routeLookup(taken, { v2beta1: 'v2' }), /alias v2/)
+  assert.throws(() => createRouteLookup(taken, { v2beta1: 'v2' }), /alias v2/)
 })

@@ -1,7 +1,7 @@
 import { type DescMethod, type DescService, getOption, hasOption } from '@bufbuild/protobuf'
 import { http } from '#gen/google/api/annotations_pb.js'
 import type { HttpRule } from '#gen/google/api/http_pb.js'
-import { matchPath, overlap, type PathTemplate, parsePathTemplate } from './path-template.ts'
+import { matchPath, type PathTemplate, parsePathTemplate, templatesOverlap } from './path-template.ts'
 
 /** One HTTP binding of one method. */
 export interface Route {
@@ -13,7 +13,7 @@ export interface Route {
   readonly body: string
 }
 
-export type Found =
+export type RouteMatch =
   | { readonly kind: 'route'; readonly route: Route; readonly values: readonly string[] }
   /** The path is known, under these methods, of which `route` is one. */
   | { readonly kind: 'wrong-method'; readonly allow: readonly string[]; readonly route: Route }
@@ -22,7 +22,7 @@ export type Found =
   | { readonly kind: 'malformed-path' }
 
 /** `path` is as sent, without the query. */
-export type Lookup = (httpMethod: string, path: string) => Found
+export type RouteLookup = (httpMethod: string, path: string) => RouteMatch
 
 /** All HTTP bindings of the services, `additional_bindings` included. Methods without any are left out. */
 export function routesOf(services: readonly DescService[]): Route[] {
@@ -61,7 +61,7 @@ interface Candidate {
 interface Node {
   readonly children: Map<string, Node>
   exact: Candidate | undefined
-  readonly wild: Candidate[]
+  readonly wildcards: Candidate[]
 }
 
 /**
@@ -71,10 +71,10 @@ interface Node {
  * GET. `aliases` maps a version segment to another spelling of it (`v2beta1` to `v2`): every path answers under both.
  * Throws an Error when two routes would answer the same request.
  */
-export function routeLookup(
+export function createRouteLookup(
   routes: readonly Route[],
   aliases: Readonly<Record<string, string>> = {},
-): Lookup {
+): RouteLookup {
   const root: Node = newNode()
   for (const route of routes) insert(root, route)
   for (const node of root.children.values()) {
@@ -101,7 +101,7 @@ export function routeLookup(
   }
 }
 
-function find(root: Node, httpMethod: string, segments: string[]): Found {
+function find(root: Node, httpMethod: string, segments: string[]): RouteMatch {
   const nodes: Node[] = [root]
   let node: Node | undefined = root
   for (let depth = 0; depth < segments.length; depth++) {
@@ -111,7 +111,7 @@ function find(root: Node, httpMethod: string, segments: string[]): Found {
   }
   const allow = new Set<string>()
   let other: Route | undefined
-  const note = ({ routes }: Candidate) => {
+  const recordMethods = ({ routes }: Candidate) => {
     for (const [method, route] of routes) {
       allow.add(method)
       other ??= route
@@ -120,16 +120,16 @@ function find(root: Node, httpMethod: string, segments: string[]): Found {
   if (node?.exact !== undefined) {
     const route = node.exact.routes.get(httpMethod)
     if (route !== undefined) return { kind: 'route', route, values: [] }
-    note(node.exact)
+    recordMethods(node.exact)
   }
   for (let depth = nodes.length - 1; depth >= 0; depth--) {
-    for (const candidate of nodes[depth]!.wild) {
+    for (const candidate of nodes[depth]!.wildcards) {
       // What the tree has matched is not compared again: under an alias it is not the template's own text.
       const values = matchPath(candidate.template, segments, depth)
       if (values === undefined) continue
       const route = candidate.routes.get(httpMethod)
       if (route !== undefined) return { kind: 'route', route, values }
-      note(candidate)
+      recordMethods(candidate)
     }
   }
   if (other === undefined) return { kind: 'unknown-path' }
@@ -138,7 +138,7 @@ function find(root: Node, httpMethod: string, segments: string[]): Found {
 }
 
 function newNode(): Node {
-  return { children: new Map(), exact: undefined, wild: [] }
+  return { children: new Map(), exact: undefined, wildcards: [] }
 }
 
 function insert(root: Node, route: Route): void {
@@ -148,7 +148,7 @@ function insert(root: Node, route: Route): void {
   for (let index = 0; index < segments.length; index++) {
     const segment = segments[index]!
     if (typeof segment === 'string') {
-      insertWild(node, route)
+      insertWildcard(node, route)
       return
     }
     const text = index === segments.length - 1 && verb !== '' ? `${segment.literal}:${verb}` : segment.literal
@@ -162,20 +162,24 @@ function insert(root: Node, route: Route): void {
   node.exact.routes.set(httpMethod, route)
 }
 
-function insertWild(node: Node, route: Route): void {
+function insertWildcard(node: Node, route: Route): void {
   const { template, httpMethod } = route
-  for (const { template: other, routes } of node.wild) {
-    const rival = routes.get(httpMethod)
-    if (rival !== undefined && compareRank(template, other) === 0 && overlap(template, other)) {
-      throw ambiguous(route, rival)
+  for (const { template: other, routes } of node.wildcards) {
+    const conflicting = routes.get(httpMethod)
+    if (
+      conflicting !== undefined &&
+      compareRank(template, other) === 0 &&
+      templatesOverlap(template, other)
+    ) {
+      throw ambiguous(route, conflicting)
     }
   }
   const shape = shapeOf(template)
   // Templates that differ only in the field they fill stand side by side: the values are read by the route's own variables.
-  const same = node.wild.find((candidate) => shapeOf(candidate.template) === shape)
-  if (same === undefined) node.wild.push({ template, routes: new Map([[httpMethod, route]]) })
+  const same = node.wildcards.find((candidate) => shapeOf(candidate.template) === shape)
+  if (same === undefined) node.wildcards.push({ template, routes: new Map([[httpMethod, route]]) })
   else same.routes.set(httpMethod, route)
-  node.wild.sort((a, b) => compareRank(a.template, b.template))
+  node.wildcards.sort((a, b) => compareRank(a.template, b.template))
 }
 
 /** Segments, extents of the variables, and verb: what decides the values that a match gives. */
@@ -185,7 +189,7 @@ function shapeOf({ segments, variables, verb }: PathTemplate): string {
 
 /** Negative when `a` is tried before `b`. */
 function compareRank(a: PathTemplate, b: PathTemplate): number {
-  const rank = ({ segments, rest, verb }: PathTemplate) => [
+  const rank = ({ segments, wildcardIndex: rest, verb }: PathTemplate) => [
     verb === '' ? 1 : 0,
     -segments.filter((segment) => typeof segment === 'object').length,
     rest < 0 ? 0 : 1,

@@ -15,19 +15,19 @@ const MAX_SECONDS = 253_402_300_799
 /** Range of google.protobuf.Duration: about 10,000 years. */
 const DURATION_SECONDS_MAX = 315_576_000_000
 
-const two = Array.from({ length: 100 }, (_, value) => String(value).padStart(2, '0'))
+const twoDigits = Array.from({ length: 100 }, (_, value) => String(value).padStart(2, '0'))
 /** The parts of a time of day: `03:04:` by minute of the day, `05.` by second, `678Z` by millisecond. */
 const minuteTexts = Array.from(
   { length: 1440 },
-  (_, minute) => `${two[Math.floor(minute / 60)]}:${two[minute % 60]}:`,
+  (_, minute) => `${twoDigits[Math.floor(minute / 60)]}:${twoDigits[minute % 60]}:`,
 )
-const secondTexts = two.slice(0, 60).map((second) => `${second}.`)
+const secondTexts = twoDigits.slice(0, 60).map((second) => `${second}.`)
 const millisecondTexts = Array.from({ length: 1000 }, (_, value) => `${String(value).padStart(3, '0')}Z`)
 
 /** Days that were spelled lately, each at its number modulo the length. */
-const DAYS_REMEMBERED = 256
-const rememberedDays = new Float64Array(DAYS_REMEMBERED).fill(Number.NaN)
-const rememberedTexts = new Array<string>(DAYS_REMEMBERED).fill('')
+const CACHED_DAYS = 256
+const cachedDays = new Float64Array(CACHED_DAYS).fill(Number.NaN)
+const cachedDayTexts = new Array<string>(CACHED_DAYS).fill('')
 
 /**
  * RFC 3339 in UTC with exactly three fractional digits, what is finer cut off: `2025-01-02T03:04:05.000Z`. Throws an Error
@@ -36,19 +36,19 @@ const rememberedTexts = new Array<string>(DAYS_REMEMBERED).fill('')
 export function timestampText({ seconds, nanos }: SecondsAndNanos): string {
   const total = Number(seconds)
   const day = Math.floor(total / DAY_SECONDS)
-  const slot = day & (DAYS_REMEMBERED - 1)
-  if (rememberedDays[slot] !== day) {
+  const slot = day & (CACHED_DAYS - 1)
+  if (cachedDays[slot] !== day) {
     if (!(total >= MIN_SECONDS && total <= MAX_SECONDS))
       throw new Error(`a timestamp is out of range: ${seconds} s`)
-    rememberedTexts[slot] = new Date(day * DAY_SECONDS * 1000).toISOString().slice(0, 11)
-    rememberedDays[slot] = day
+    cachedDayTexts[slot] = new Date(day * DAY_SECONDS * 1000).toISOString().slice(0, 11)
+    cachedDays[slot] = day
   }
   const rest = total - day * DAY_SECONDS
   const minute = (rest / 60) | 0
   const milliseconds = millisecondTexts[(nanos / 1_000_000) | 0]
   if (milliseconds === undefined || nanos < 0)
     throw new Error(`a timestamp's nanos are out of range: ${nanos}`)
-  return rememberedTexts[slot]! + minuteTexts[minute]! + (secondTexts[rest - minute * 60]! + milliseconds)
+  return cachedDayTexts[slot]! + minuteTexts[minute]! + (secondTexts[rest - minute * 60]! + milliseconds)
 }
 
 const timestampPattern =

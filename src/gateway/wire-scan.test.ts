@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type DescMessage, fromBinary, type Message, toBinary } from '@bufbuild/protobuf'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import fc from 'fast-check'
-import { allKinds } from '../../test/support/all-kinds.ts'
+import { allFieldKinds } from '../../test/support/all-kinds.ts'
 import { methods } from '../../test/support/methods.ts'
 import { randomMessage } from '../../test/support/random-message.ts'
 import { scanWire, type WireLimits } from './wire-scan.ts'
@@ -36,8 +36,8 @@ for (const [what, given] of [
   ['a message in itself', bytes(message(29, message(29, message(29, []))))],
 ] as const)
   test(`R28: ${what} can be decoded, and is`, () => {
-    assert.equal(scanWire(allKinds, given, unlimited), undefined)
-    assert.doesNotThrow(() => fromBinary(allKinds, given))
+    assert.equal(scanWire(allFieldKinds, given, unlimited), undefined)
+    assert.doesNotThrow(() => fromBinary(allFieldKinds, given))
   })
 
 for (const [what, given] of [
@@ -63,7 +63,8 @@ for (const [what, given] of [
   ],
   ['a map whose key has the wire type of another', bytes(message(14, [8, 1]))],
 ] as const)
-  test(`R28: ${what} is malformed`, () => assert.equal(scanWire(allKinds, given, unlimited), 'malformed'))
+  test(`R28: ${what} is malformed`, () =>
+    assert.equal(scanWire(allFieldKinds, given, unlimited), 'malformed'))
 
 test('R28: elements are counted wherever they are, and the scan stops at the first too many', () => {
   const many = 500
@@ -77,28 +78,31 @@ test('R28: elements are counted wherever they are, and the scan stops at the fir
       bytes(message(29, Array.from({ length: many }, () => [...tag(19, 2), 0]).flat())),
     ],
   ] as const) {
-    assert.equal(scanWire(allKinds, given, { depthMax: 32, elementsMax: many - 1 }), 'elementsMax', what)
-    assert.equal(scanWire(allKinds, given, { depthMax: 32, elementsMax: many + 1 }), undefined, what)
+    assert.equal(scanWire(allFieldKinds, given, { depthMax: 32, elementsMax: many - 1 }), 'elementsMax', what)
+    assert.equal(scanWire(allFieldKinds, given, { depthMax: 32, elementsMax: many + 1 }), undefined, what)
   }
   const endless = bytes(new Array(200).fill([...tag(19, 2), 0]).flat(), 0xff)
-  assert.equal(scanWire(allKinds, endless, { depthMax: 32, elementsMax: 100 }), 'elementsMax')
+  assert.equal(scanWire(allFieldKinds, endless, { depthMax: 32, elementsMax: 100 }), 'elementsMax')
 })
 
 test('R28: messages in messages are counted, and the scan stops at the first too deep', () => {
   let inner: number[] = []
   for (let depth = 1; depth < 10; depth++) inner = message(29, inner)
-  assert.equal(scanWire(allKinds, bytes(inner), { ...unlimited, depthMax: 10 }), undefined)
-  assert.equal(scanWire(allKinds, bytes(inner), { ...unlimited, depthMax: 9 }), 'depthMax')
+  assert.equal(scanWire(allFieldKinds, bytes(inner), { ...unlimited, depthMax: 10 }), undefined)
+  assert.equal(scanWire(allFieldKinds, bytes(inner), { ...unlimited, depthMax: 9 }), 'depthMax')
 })
 
 test('R28: every valid message passes with exactly as many elements as it has', () => {
   fc.assert(
-    fc.property(randomMessage(allKinds), (given) => {
-      const encoded = toBinary(allKinds, given)
-      const elements = countElements(allKinds, given)
-      assert.equal(scanWire(allKinds, encoded, { depthMax: 100, elementsMax: elements }), undefined)
+    fc.property(randomMessage(allFieldKinds), (given) => {
+      const encoded = toBinary(allFieldKinds, given)
+      const elements = countElements(allFieldKinds, given)
+      assert.equal(scanWire(allFieldKinds, encoded, { depthMax: 100, elementsMax: elements }), undefined)
       if (elements > 0)
-        assert.equal(scanWire(allKinds, encoded, { depthMax: 100, elementsMax: elements - 1 }), 'elementsMax')
+        assert.equal(
+          scanWire(allFieldKinds, encoded, { depthMax: 100, elementsMax: elements - 1 }),
+          'elementsMax',
+        )
     }),
   )
 })
@@ -124,9 +128,9 @@ test('R28: what passes the scan is decoded to its end, whatever the bytes are', 
   fc.assert(
     fc.property(pieces, (parts) => {
       const given = bytes(...parts)
-      if (scanWire(allKinds, given, unlimited) !== undefined) return
+      if (scanWire(allFieldKinds, given, unlimited) !== undefined) return
       try {
-        fromBinary(allKinds, given)
+        fromBinary(allFieldKinds, given)
       } catch (error) {
         // The one thing that is left to the decoder.
         assert.match(String(error), /UTF-8|utf-8|encoded data/i)

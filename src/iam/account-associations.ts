@@ -11,7 +11,7 @@ import {
 } from '#gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
 import { ServicePrincipal } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import type { CloudProbes, ProbeCall, ProbeResult } from '../cloud/probe.ts'
-import { allowed } from '../core/allowed.ts'
+import { requireScope } from '../core/allowed.ts'
 import { implement } from '../core/call.ts'
 import {
   alreadyExists,
@@ -20,9 +20,9 @@ import {
   invalidArgument,
   notFound,
 } from '../core/errors.ts'
-import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
+import { checkDescription, checkName, requireValid } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
-import { timestampOf, updated } from '../core/message.ts'
+import { applyUpdate, timestampOf } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { parentOf, parseUid, rootOf, type Uid } from '../core/uid.ts'
 import type { Tx } from '../storage/db.ts'
@@ -30,18 +30,18 @@ import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
-  holdForChange,
   insertResource,
-  type Kind,
+  lockForChange,
   lockResource,
-  nextUpdate,
+  nextUpdateMs,
+  type ResourceDefinition,
   readResource,
   updateResource,
 } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { AccountAssociationRow } from '../storage/tables.ts'
 import { relationshipOf } from '../trust/relationship.ts'
-import { holdGroup } from './parent-group.ts'
+import { lockGroup } from './parent-group.ts'
 
 /**
  * Account associations: a group's accounts at cloud providers and code hosts, and the identities that services of the platform
@@ -51,8 +51,8 @@ import { holdGroup } from './parent-group.ts'
 
 const TYPE = 'iam.chainguard.dev/AccountAssociation'
 
-const KIND: Kind<'account_associations', typeof AccountAssociationSchema> = {
-  collection: 'account_associations',
+const KIND: ResourceDefinition<'account_associations', typeof AccountAssociationSchema> = {
+  table: 'account_associations',
   schema: AccountAssociationSchema,
   type: TYPE,
   toMessage: toAssociation,
@@ -64,7 +64,7 @@ export function accountAssociationsService(store: Store, probes: CloudProbes) {
   return implement(AccountAssociationsService, {
     async listAccountAssociations(request, call) {
       const { rows, ...page } = await listPage(store, call, request, {
-        collection: 'account_associations',
+        table: 'account_associations',
         sortFields: { group: 'uid', uid: 'uid', name: 'name', ...timeSortFields },
         defaultOrder: 'group',
         equals: { name: request.name },
@@ -77,21 +77,21 @@ export function accountAssociationsService(store: Store, probes: CloudProbes) {
     },
 
     async getAccountAssociation(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       const row = await readResource(db, 'account_associations', scope)
       if (row === undefined) throw notFound(TYPE, scope)
       return toAssociation(row)
     },
 
     async createAccountAssociation({ accountAssociation = create(AccountAssociationSchema) }, call) {
-      const group = allowed(call).scope as Uid
+      const group = requireScope(call).scope as Uid
       return mutate(
         store,
         call,
         async (tx) => {
-          await holdGroup(db, tx, group)
-          refuseIfAny(...checkAssociation(accountAssociation))
-          await holdServiceIdentities(store, tx, group, accountAssociation)
+          await lockGroup(db, tx, group)
+          requireValid(...checkAssociation(accountAssociation))
+          await lockServiceIdentities(store, tx, group, accountAssociation)
           const now = clock()
           const row: AccountAssociationRow = {
             root: rootOf(group),
@@ -104,7 +104,7 @@ export function accountAssociationsService(store: Store, probes: CloudProbes) {
             updated_ms: now,
           }
           await insertResource(db, tx, 'account_associations', row)
-          return { uid: group, answer: toAssociation(row) }
+          return { uid: group, response: toAssociation(row) }
         },
         () => alreadyExists(TYPE, group, `the group ${group} has an account association already`),
       )
@@ -114,37 +114,37 @@ export function accountAssociationsService(store: Store, probes: CloudProbes) {
       { accountAssociation: patch = create(AccountAssociationSchema), updateMask },
       call,
     ) {
-      const group = allowed(call).scope as Uid
+      const group = requireScope(call).scope as Uid
       return mutate(store, call, async (tx) => {
-        const { row, current } = await holdForChange(db, tx, call, KIND, group)
-        const next = updated(AccountAssociationSchema, current, patch, updateMask?.paths)
+        const { row, current } = await lockForChange(db, tx, call, KIND, group)
+        const next = applyUpdate(AccountAssociationSchema, current, patch, updateMask?.paths)
         if (equals(AccountAssociationSchema, current, next))
-          return { uid: group, answer: current, unchanged: true }
-        refuseIfAny(...checkAssociation(next))
+          return { uid: group, response: current, unchanged: true }
+        requireValid(...checkAssociation(next))
         // What was bound before is not asked about again: its identity may have changed, which is for others to see to.
-        if (!sameServices(current, next)) await holdServiceIdentities(store, tx, group, next)
+        if (!hasSameServices(current, next)) await lockServiceIdentities(store, tx, group, next)
         const changed = {
           name: next.name,
           description: next.description,
           configuration: configurationOf(next),
-          updated_ms: nextUpdate(store, row),
+          updated_ms: nextUpdateMs(store, row),
         }
         await updateResource(tx, 'account_associations', group, changed)
-        return { uid: group, answer: toAssociation({ ...row, ...changed }) }
+        return { uid: group, response: toAssociation({ ...row, ...changed }) }
       })
     },
 
     async deleteAccountAssociation(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       return mutate(store, call, async (tx) => {
-        await holdForChange(db, tx, call, KIND, scope)
+        await lockForChange(db, tx, call, KIND, scope)
         await deleteResource(db, tx, 'account_associations', scope)
-        return { uid: scope, answer: create(EmptySchema) }
+        return { uid: scope, response: create(EmptySchema) }
       })
     },
 
     async checkAccountAssociation({ providerType }, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       const row = await readResource(db, 'account_associations', scope)
       if (row === undefined) throw notFound(TYPE, scope)
       const { ready, reason, message } = await probe(probes, toAssociation(row), providerType, {
@@ -170,17 +170,17 @@ function probe(
 ): Promise<ProbeResult> | ProbeResult {
   switch (provider) {
     case AccountProviderType.AMAZON:
-      return amazon === undefined ? notConfigured('Amazon account') : probes.amazon.check(amazon, call)
+      return amazon === undefined ? notConfiguredResult('Amazon account') : probes.amazon.check(amazon, call)
     case AccountProviderType.GOOGLE:
-      return google === undefined ? notConfigured('Google project') : probes.google.check(google, call)
+      return google === undefined ? notConfiguredResult('Google project') : probes.google.check(google, call)
     case AccountProviderType.AZURE:
-      return azure === undefined ? notConfigured('Azure tenant') : probes.azure.check(azure, call)
+      return azure === undefined ? notConfiguredResult('Azure tenant') : probes.azure.check(azure, call)
     default:
       throw invalidArgument('providerType', 'must name Google, Amazon or Azure')
   }
 }
 
-function notConfigured(account: string): ProbeResult {
+function notConfiguredResult(account: string): ProbeResult {
   return { ready: false, reason: 'not configured', message: `the association names no ${account}` }
 }
 
@@ -188,7 +188,7 @@ function notConfigured(account: string): ProbeResult {
  * Throws code 9 when the association of its group names this identity. For whoever deletes the identity and has locked it: naming
  * it locks it too, so none is added meanwhile.
  */
-export async function refuseIfServiceBound(tx: Tx, identity: string): Promise<void> {
+export async function requireNotServiceBound(tx: Tx, identity: string): Promise<void> {
   const group = parentOf(identity)
   if (group === '') return
   const row = await tx
@@ -214,11 +214,13 @@ function toAssociation(row: AccountAssociationRow): AccountAssociation {
   }
 }
 
-const links = ['amazon', 'google', 'azure', 'chainguard', 'github'] as const
+const providerFields = ['amazon', 'google', 'azure', 'chainguard', 'github'] as const
 
 /** What is stored as a message: all that no column has. */
 function configurationOf(association: AccountAssociation): Uint8Array {
-  const given = links.flatMap((link) => (association[link] === undefined ? [] : [[link, association[link]]]))
+  const given = providerFields.flatMap((link) =>
+    association[link] === undefined ? [] : [[link, association[link]]],
+  )
   return toBinary(AccountAssociationSchema, create(AccountAssociationSchema, Object.fromEntries(given)))
 }
 
@@ -226,14 +228,14 @@ function serviceBindings({ chainguard }: AccountAssociation): Readonly<Record<st
   return chainguard?.serviceBindings ?? {}
 }
 
-function sameServices(one: AccountAssociation, other: AccountAssociation): boolean {
+function hasSameServices(one: AccountAssociation, other: AccountAssociation): boolean {
   const of = (association: AccountAssociation) =>
     association.chainguard ?? create(AccountAssociation_ChainguardSchema)
   return equals(AccountAssociation_ChainguardSchema, of(one), of(other))
 }
 
 /** Services by their names without prefix, as in `INGESTER`. */
-const services: ReadonlyMap<string, ServicePrincipal> = new Map(
+const servicesByName: ReadonlyMap<string, ServicePrincipal> = new Map(
   Object.entries(ServicePrincipal).flatMap(([name, service]) =>
     typeof service === 'number' && service !== ServicePrincipal.UNSPECIFIED ? [[name, service]] : [],
   ),
@@ -243,7 +245,7 @@ const services: ReadonlyMap<string, ServicePrincipal> = new Map(
  * The identities that are bound, kept from being deleted meanwhile. Throws code 5 for one that does not lie in the group itself,
  * as if it were not there, and code 3 for one that is not the service's.
  */
-async function holdServiceIdentities(
+async function lockServiceIdentities(
   { db }: Store,
   tx: Tx,
   group: Uid,
@@ -252,15 +254,15 @@ async function holdServiceIdentities(
   const bindings = Object.entries(serviceBindings(association))
   const serviceOf = new Map<string, ServicePrincipal | undefined>()
   // In one order everywhere, so that two of these never wait for each other.
-  for (const uid of bindings.map(([, bound]) => bound).sort()) {
+  for (const uid of bindings.map(([, boundUid]) => boundUid).sort()) {
     const row = parentOf(uid) === group ? await lockResource(db, tx, 'identities', uid, 'share') : undefined
     if (row === undefined) throw notFound('iam.chainguard.dev/Identity', uid)
     const relationship = relationshipOf(row.relationship_data)
     serviceOf.set(uid, relationship.case === 'servicePrincipal' ? relationship.value : undefined)
   }
-  refuseIfAny(
+  requireValid(
     ...bindings.map(([service, uid]) =>
-      serviceOf.get(uid) === services.get(service)
+      serviceOf.get(uid) === servicesByName.get(service)
         ? undefined
         : violation(
             `chainguard.serviceBindings[${service}]`,
@@ -276,8 +278,8 @@ type Violation = FieldViolation | undefined
 function checkAssociation(association: AccountAssociation): Violation[] {
   const { amazon, google, azure, chainguard, github } = association
   const checks: Violation[] = [checkName(association.name), checkDescription(association.description)]
-  if (links.every((link) => association[link] === undefined))
-    checks.push(violation('amazon', `one of ${links.join(', ')} must be given`))
+  if (providerFields.every((link) => association[link] === undefined))
+    checks.push(violation('amazon', `one of ${providerFields.join(', ')} must be given`))
   if (amazon !== undefined && !/^[0-9]{12}$/.test(amazon.account))
     checks.push(violation('amazon.account', 'must be the 12 digits of an AWS account'))
   if (google !== undefined) {
@@ -308,8 +310,8 @@ function checkAssociation(association: AccountAssociation): Violation[] {
 
 function checkServiceBinding([service, identity]: readonly [string, string]): Violation[] {
   const field = `chainguard.serviceBindings[${service}]`
-  if (!services.has(service))
-    return [violation(field, `must be of a service: one of ${[...services.keys()].join(', ')}`)]
+  if (!servicesByName.has(service))
+    return [violation(field, `must be of a service: one of ${[...servicesByName.keys()].join(', ')}`)]
   if (identity === '') return [violation(field, 'must be given')]
   return parseUid(identity) === undefined ? [violation(field, 'must be a uid')] : []
 }

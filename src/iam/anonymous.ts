@@ -1,5 +1,5 @@
 import { RelationshipType } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
-import { ANONYMOUS } from '../core/anonymous.ts'
+import { ANONYMOUS_IDENTITY } from '../core/anonymous.ts'
 import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction } from '../storage/db.ts'
 import { insertResource, readResource } from '../storage/rows.ts'
@@ -9,23 +9,23 @@ import type { Store } from '../storage/store.ts'
  * Makes the identity of everybody without a token where it is not there yet, so that roles can be bound to it. Where the operator has
  * deleted it nothing can be public any more.
  */
-export async function storeAnonymous({ db, clock }: Pick<Store, 'db' | 'clock'>): Promise<void> {
-  if ((await readResource(db, 'identities', ANONYMOUS)) !== undefined) return
-  const deleted = db.kysely.selectFrom('tombstones').select('uid').where('uid', '=', ANONYMOUS)
-  if ((await deleted.where('root', '=', ANONYMOUS).execute()).length > 0) return
+export async function ensureAnonymousIdentity({ db, clock }: Pick<Store, 'db' | 'clock'>): Promise<void> {
+  if ((await readResource(db, 'identities', ANONYMOUS_IDENTITY)) !== undefined) return
+  const deleted = db.kysely.selectFrom('tombstones').select('uid').where('uid', '=', ANONYMOUS_IDENTITY)
+  if ((await deleted.where('root', '=', ANONYMOUS_IDENTITY).execute()).length > 0) return
   const now = clock()
   await inTransaction(db, async (tx) => {
     await recordEvent(tx, {
       timeMs: now,
       actor: 'system',
       method: 'berth serve',
-      uid: ANONYMOUS,
+      uid: ANONYMOUS_IDENTITY,
       requestId: '',
       address: '',
     })
     await insertResource(db, tx, 'identities', {
-      root: ANONYMOUS,
-      uid: ANONYMOUS,
+      root: ANONYMOUS_IDENTITY,
+      uid: ANONYMOUS_IDENTITY,
       parent: '',
       name: 'anonymous',
       description: 'Everybody, without a token: what is bound to it is public',

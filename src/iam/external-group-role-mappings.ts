@@ -6,10 +6,10 @@ import {
   ExternalGroupRoleMappingSchema,
   ExternalGroupRoleMappingsService,
 } from '#gen/chainguard/platform/iam/v2beta1/external_group_role_mappings_pb.js'
-import { allowed, nameFor } from '../core/allowed.ts'
+import { describeResource, requireScope } from '../core/allowed.ts'
 import { implement } from '../core/call.ts'
 import { alreadyExists, type FieldViolation, invalidArgument, notFound } from '../core/errors.ts'
-import { refuseIfAny } from '../core/fields.ts'
+import { requireValid } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
 import { timestampOf } from '../core/message.ts'
 import { parentOf, parseUid, rootOf, type Uid } from '../core/uid.ts'
@@ -19,18 +19,18 @@ import { mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
   findUid,
-  holdForChange,
   insertResource,
-  type Kind,
+  lockForChange,
   lockResource,
+  type ResourceDefinition,
   readResource,
 } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { ExternalGroupRoleMappingRow, IdentityProviderRow } from '../storage/tables.ts'
-import { holdRole } from './hold-role.ts'
+import { lockGrantableRole } from './hold-role.ts'
 import { IDENTITY_PROVIDER_TYPE } from './identity-providers.ts'
 import { checkText } from './oidc-configuration.ts'
-import { requireWhatPersonsHold } from './persons-of-issuer.ts'
+import { requireCapabilitiesOfIssuerUsers } from './persons-of-issuer.ts'
 
 /**
  * Mappings of external groups: whoever an identity provider reports as a member of one of its groups gets a role in the
@@ -39,8 +39,8 @@ import { requireWhatPersonsHold } from './persons-of-issuer.ts'
 
 const TYPE = 'iam.chainguard.dev/ExternalGroupRoleMapping'
 
-const KIND: Kind<'external_group_role_mappings', typeof ExternalGroupRoleMappingSchema> = {
-  collection: 'external_group_role_mappings',
+const KIND: ResourceDefinition<'external_group_role_mappings', typeof ExternalGroupRoleMappingSchema> = {
+  table: 'external_group_role_mappings',
   schema: ExternalGroupRoleMappingSchema,
   type: TYPE,
   toMessage: toMapping,
@@ -51,7 +51,7 @@ export function externalGroupRoleMappingsService(store: Store, ownIssuer: string
   const { db, clock, uids } = store
 
   /** The provider that mappings are made or deleted in, kept from being deleted meanwhile. Throws code 5. */
-  const holdProvider = async (tx: Tx, uid: string): Promise<IdentityProviderRow> => {
+  const lockProvider = async (tx: Tx, uid: string): Promise<IdentityProviderRow> => {
     const row = await lockResource(db, tx, 'identity_providers', uid, 'share')
     if (row === undefined) throw notFound(IDENTITY_PROVIDER_TYPE, uid)
     return row
@@ -63,7 +63,7 @@ export function externalGroupRoleMappingsService(store: Store, ownIssuer: string
       if (provider !== '' && parseUid(provider) === undefined)
         throw invalidArgument('identity_provider_uid', 'must be a uid')
       const { rows, ...page } = await listPage(store, call, request, {
-        collection: 'external_group_role_mappings',
+        table: 'external_group_role_mappings',
         sortFields: {
           uid: 'uid',
           created_at: 'created_ms',
@@ -81,7 +81,7 @@ export function externalGroupRoleMappingsService(store: Store, ownIssuer: string
     },
 
     async getExternalGroupRoleMapping(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       const row = await readResource(db, 'external_group_role_mappings', scope)
       if (row === undefined) throw notFound(TYPE, scope)
       return toMapping(row)
@@ -91,19 +91,19 @@ export function externalGroupRoleMappingsService(store: Store, ownIssuer: string
       { externalGroupRoleMapping: mapping = create(ExternalGroupRoleMappingSchema) },
       call,
     ) {
-      const provider = allowed(call).scope as Uid
+      const provider = requireScope(call).scope as Uid
       return mutate(
         store,
         call,
         async (tx) => {
-          const { parent: organization, issuer } = await holdProvider(tx, provider)
-          refuseIfAny(...checkMapping(mapping, organization))
-          await holdRole(store, tx, call, organization as Uid, mapping.roleUid)
-          await requireWhatPersonsHold(store, tx, call, organization as Uid, { issuer, ownIssuer })
+          const { parent: organization, issuer } = await lockProvider(tx, provider)
+          requireValid(...checkMapping(mapping, organization))
+          await lockGrantableRole(store, tx, call, organization as Uid, mapping.roleUid)
+          await requireCapabilitiesOfIssuerUsers(store, tx, call, organization as Uid, { issuer, ownIssuer })
           const now = clock()
           const row: ExternalGroupRoleMappingRow = {
             root: rootOf(provider),
-            uid: uids.below(provider),
+            uid: uids.child(provider),
             parent: provider,
             external_group_id: mapping.externalGroupId,
             role_uid: mapping.roleUid,
@@ -112,32 +112,32 @@ export function externalGroupRoleMappingsService(store: Store, ownIssuer: string
             updated_ms: now,
           }
           await insertResource(db, tx, 'external_group_role_mappings', row)
-          return { uid: row.uid, answer: toMapping(row) }
+          return { uid: row.uid, response: toMapping(row) }
         },
         async () => {
           const { externalGroupId: external_group_id, roleUid: role_uid, scope } = mapping
           const row = { root: rootOf(provider), parent: provider, external_group_id, role_uid, scope }
           const uid = await findUid(db, 'external_group_role_mappings', row)
-          const resource = nameFor(call, uid, Capability.CAP_IAM_IDENTITY_PROVIDERS_LIST, provider)
+          const resource = describeResource(call, uid, Capability.CAP_IAM_IDENTITY_PROVIDERS_LIST, provider)
           return alreadyExists(TYPE, resource, `${provider} maps this group to ${role_uid} already`)
         },
       )
     },
 
     async deleteExternalGroupRoleMapping(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       return mutate(store, call, async (tx) => {
-        await holdForChange(db, tx, call, KIND, scope)
+        await lockForChange(db, tx, call, KIND, scope)
         await deleteResource(db, tx, 'external_group_role_mappings', scope)
-        return { uid: scope, answer: create(EmptySchema) }
+        return { uid: scope, response: create(EmptySchema) }
       })
     },
 
     async batchDeleteExternalGroupRoleMappings({ names }, call) {
-      const provider = allowed(call).scope
+      const provider = requireScope(call).scope
       return mutate(store, call, async (tx) => {
-        await holdProvider(tx, provider)
-        refuseIfAny(...checkNames(names, provider))
+        await lockProvider(tx, provider)
+        requireValid(...checkNames(names, provider))
         const deleted: ExternalGroupRoleMappingRow[] = []
         // In one order everywhere, so that two batches cannot wait for each other.
         for (const name of [...new Set(names)].sort()) {
@@ -149,7 +149,7 @@ export function externalGroupRoleMappingsService(store: Store, ownIssuer: string
         return {
           uid: provider,
           unchanged: deleted.length === 0,
-          answer: {
+          response: {
             $typeName: 'chainguard.platform.iam.v2beta1.BatchDeleteExternalGroupRoleMappingsResponse',
             parent: provider,
             externalGroupRoleMappings: deleted.map(toMapping),

@@ -1,13 +1,13 @@
 import { OrgStatus } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { accessOf } from '../core/allowed.ts'
+import { authorizationOf } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
-import { invalidArgument, notFound, tooSoon } from '../core/errors.ts'
+import { invalidArgument, notFound, rateLimited } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { parseUid } from '../core/uid.ts'
 import { type VerifiedEmail, verifiedEmailOf } from '../core/vouching.ts'
 import type { Tx } from '../storage/db.ts'
 import { mutate } from '../storage/mutation.ts'
-import { organizationNamed } from '../storage/roots.ts'
+import { findOrganizationByName } from '../storage/roots.ts'
 import { lockResource, readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { GroupRow } from '../storage/tables.ts'
@@ -19,23 +19,23 @@ import { GROUP_TYPE } from './parent-group.ts'
  * How people find the organization that they work for: it is verified, named after the domain of their e-mail address, and in
  * service. All reasons for finding none have one answer, so that nobody can find out which organizations there are.
  */
-export function groupAccess(store: Store, blockedDomains: readonly string[]) {
+export function accessRequestHandlers(store: Store, blockedDomains: readonly string[]) {
   const { db } = store
 
-  const emailOf = async (call: Call): Promise<VerifiedEmail> => {
-    const { caller, grants } = accessOf(call)
+  const readVerifiedEmail = async (call: Call): Promise<VerifiedEmail> => {
+    const { caller, grants } = authorizationOf(call)
     const identity = await readResource(db, 'identities', caller.identity)
     return verifiedEmailOf(grants.voucher, identity?.email ?? '')
   }
 
   /** The caller's organization. Throws code 5. */
-  const employer = async (call: Call): Promise<GroupRow> => {
-    const email = await emailOf(call)
+  const findEmployerOrganization = async (call: Call): Promise<GroupRow> => {
+    const email = await readVerifiedEmail(call)
     const domain = employerDomain(email.address, blockedDomains)
-    const named = domain === undefined ? undefined : await organizationNamed(db.kysely, domain)
+    const named = domain === undefined ? undefined : await findOrganizationByName(db.kysely, domain)
     const row =
-      named !== undefined && email.countsIn(named) ? await readResource(db, 'groups', named) : undefined
-    if (row?.verified !== 1 || row.status === OrgStatus.SUSPENDED) throw none()
+      named !== undefined && email.isTrustedIn(named) ? await readResource(db, 'groups', named) : undefined
+    if (row?.verified !== 1 || row.status === OrgStatus.SUSPENDED) throw organizationNotFound()
     return row
   }
 
@@ -43,41 +43,41 @@ export function groupAccess(store: Store, blockedDomains: readonly string[]) {
     async lookupGroup(_request: object, call: Call) {
       return {
         $typeName: 'chainguard.platform.iam.v2beta1.LookupGroupResponse' as const,
-        group: await groupMessage(db, await employer(call)),
+        group: await groupMessage(db, await findEmployerOrganization(call)),
       }
     },
 
     async checkEligibility(_request: object, call: Call) {
       return {
         $typeName: 'chainguard.platform.iam.v2beta1.CheckEligibilityResponse' as const,
-        eligible: employerDomain((await emailOf(call)).address, blockedDomains) !== undefined,
+        eligible: employerDomain((await readVerifiedEmail(call)).address, blockedDomains) !== undefined,
       }
     },
 
     async requestGroupAccess({ groupUid }: { groupUid: string }, call: Call) {
       if (groupUid === '') throw invalidArgument('groupUid', 'must be given')
       if (parseUid(groupUid) === undefined) throw invalidArgument('groupUid', 'must be the uid of a group')
-      const { uid } = await employer(call)
-      if (uid !== groupUid) throw none()
+      const { uid } = await findEmployerOrganization(call)
+      if (uid !== groupUid) throw organizationNotFound()
       return mutate(store, call, async (tx) => {
         // It may be gone by now, and what was asked of it with it.
-        if ((await lockResource(db, tx, 'groups', uid, 'share')) === undefined) throw none()
-        await noteRequest(store, tx, uid, accessOf(call).caller.identity)
+        if ((await lockResource(db, tx, 'groups', uid, 'share')) === undefined) throw organizationNotFound()
+        await recordAccessRequest(store, tx, uid, authorizationOf(call).caller.identity)
         return {
           uid,
-          answer: { $typeName: 'chainguard.platform.iam.v2beta1.RequestGroupAccessResponse' as const },
+          response: { $typeName: 'chainguard.platform.iam.v2beta1.RequestGroupAccessResponse' as const },
         }
       })
     },
   }
 }
 
-function none() {
+function organizationNotFound() {
   return notFound(GROUP_TYPE, '', 'no organization stands for the domain of your e-mail address')
 }
 
 /** One statement decides, so of several requests at once one counts. Throws code 8 when the last one is too short ago. */
-async function noteRequest({ clock }: Store, tx: Tx, root: string, identity: string): Promise<void> {
+async function recordAccessRequest({ clock }: Store, tx: Tx, root: string, identity: string): Promise<void> {
   const now = clock()
   const { numInsertedOrUpdatedRows = 0n } = await tx
     .insertInto('access_requests')
@@ -96,7 +96,7 @@ async function noteRequest({ clock }: Store, tx: Tx, root: string, identity: str
     .where('root', '=', root)
     .where('identity_uid', '=', identity)
     .executeTakeFirstOrThrow()
-  throw tooSoon(
+  throw rateLimited(
     'you have asked this organization already; its owners can let you in',
     requested_ms + limits.accessRequestIntervalMs - now,
   )

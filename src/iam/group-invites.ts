@@ -5,15 +5,15 @@ import {
   GroupInviteSchema,
   GroupInvitesService,
 } from '#gen/chainguard/platform/iam/v2beta1/group_invites_pb.js'
-import { allowed } from '../core/allowed.ts'
+import { requireScope } from '../core/allowed.ts'
 import { implement } from '../core/call.ts'
-import { listOf } from '../core/capabilities.ts'
+import { capabilitiesIn } from '../core/capabilities.ts'
 import { type FieldViolation, failedPrecondition, notFound } from '../core/errors.ts'
 import { resolveMask, touches } from '../core/field-mask.ts'
-import { checkEmail, refuseIfAny } from '../core/fields.ts'
+import { checkEmail, requireValid } from '../core/fields.ts'
 import { inviteCodeHash, newInviteCode } from '../core/invite-code.ts'
 import { limits } from '../core/limits.ts'
-import { durationMs, timestampOf, updated } from '../core/message.ts'
+import { applyUpdate, durationMs, timestampOf } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { parseUid, rootOf, type Uid } from '../core/uid.ts'
 import type { Reader } from '../storage/db.ts'
@@ -21,19 +21,19 @@ import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
-  holdForChange,
   insertResource,
-  type Kind,
-  nextUpdate,
+  lockForChange,
+  nextUpdateMs,
+  type ResourceDefinition,
   readResource,
   updateResource,
 } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { GroupInviteRow } from '../storage/tables.ts'
-import { holdRole } from './hold-role.ts'
-import { holdGroup } from './parent-group.ts'
+import { lockGrantableRole } from './hold-role.ts'
+import { lockGroup } from './parent-group.ts'
 import { capabilitiesOfRole } from './roles.ts'
-import { rowsByUid } from './rows-by-uid.ts'
+import { readRowsByUid } from './rows-by-uid.ts'
 
 /**
  * Group invites: whoever has the code of one can have its role at its group. Promising a role is granting it, so the same rule
@@ -44,11 +44,11 @@ import { rowsByUid } from './rows-by-uid.ts'
 /** What invites are called in errors. */
 export const GROUP_INVITE_TYPE = 'iam.chainguard.dev/GroupInvite'
 
-const KIND: Kind<'group_invites', typeof GroupInviteSchema> = {
-  collection: 'group_invites',
+const KIND: ResourceDefinition<'group_invites', typeof GroupInviteSchema> = {
+  table: 'group_invites',
   schema: GroupInviteSchema,
   type: GROUP_INVITE_TYPE,
-  toMessage: async (row, tx) => onlyOne(await hydrated(tx, [row]), row.uid),
+  toMessage: async (row, tx) => requireInvite(await hydrateInvites(tx, [row]), row.uid),
 }
 
 const { created_at, create_time, createTime } = timeSortFields
@@ -59,35 +59,35 @@ export function groupInvitesService(store: Store) {
   return implement(GroupInvitesService, {
     async listGroupInvites(request, call) {
       const { rows, ...page } = await listPage(store, call, request, {
-        collection: 'group_invites',
+        table: 'group_invites',
         sortFields: { uid: 'uid', created_at, create_time, createTime },
         defaultOrder: 'created_at desc',
         equals: { key_id: request.keyId },
       })
       return {
         $typeName: 'chainguard.platform.iam.v2beta1.ListGroupInvitesResponse' as const,
-        groupInvites: await hydrated(db.kysely, rows),
+        groupInvites: await hydrateInvites(db.kysely, rows),
         ...page,
       }
     },
 
     async getGroupInvite(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       const row = await readResource(db, 'group_invites', scope)
-      return onlyOne(await hydrated(db.kysely, row === undefined ? [] : [row]), scope)
+      return requireInvite(await hydrateInvites(db.kysely, row === undefined ? [] : [row]), scope)
     },
 
     async createGroupInvite({ groupInvite = create(GroupInviteSchema) }, call) {
-      const group = allowed(call).scope as Uid
+      const group = requireScope(call).scope as Uid
       return mutate(store, call, async (tx) => {
-        await holdGroup(db, tx, group)
-        refuseIfAny(checkRoleUid(groupInvite), checkOptionalEmail(groupInvite), checkTtl(groupInvite))
-        await holdRole(store, tx, call, group, groupInvite.roleUid)
+        await lockGroup(db, tx, group)
+        requireValid(checkRoleUid(groupInvite), checkOptionalEmail(groupInvite), checkTtl(groupInvite))
+        await lockGrantableRole(store, tx, call, group, groupInvite.roleUid)
         const { code, keyId } = newInviteCode(group)
         const now = clock()
         const row: GroupInviteRow = {
           root: rootOf(group),
-          uid: uids.below(group),
+          uid: uids.child(group),
           parent: group,
           role_uid: groupInvite.roleUid,
           email: groupInvite.email,
@@ -99,57 +99,63 @@ export function groupInvitesService(store: Store) {
           updated_ms: now,
         }
         await insertResource(db, tx, 'group_invites', row)
-        return { uid: row.uid, answer: { ...onlyOne(await hydrated(tx, [row]), row.uid), code } }
+        return {
+          uid: row.uid,
+          response: { ...requireInvite(await hydrateInvites(tx, [row]), row.uid), code },
+        }
       })
     },
 
     async updateGroupInvite({ groupInvite: patch = create(GroupInviteSchema), updateMask }, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       return mutate(store, call, async (tx) => {
-        const { row, current } = await holdForChange(db, tx, call, KIND, scope)
-        const next = updated(GroupInviteSchema, current, patch, updateMask?.paths)
-        const prolonged = touchesTtl(patch, updateMask?.paths)
-        if (!prolonged && equals(GroupInviteSchema, current, next))
-          return { uid: scope, answer: current, unchanged: true }
-        refuseIfAny(checkRoleUid(next), checkOptionalEmail(next), prolonged ? checkTtl(next) : undefined)
+        const { row, current } = await lockForChange(db, tx, call, KIND, scope)
+        const next = applyUpdate(GroupInviteSchema, current, patch, updateMask?.paths)
+        const extendsTtl = changesTtl(patch, updateMask?.paths)
+        if (!extendsTtl && equals(GroupInviteSchema, current, next))
+          return { uid: scope, response: current, unchanged: true }
+        requireValid(checkRoleUid(next), checkOptionalEmail(next), extendsTtl ? checkTtl(next) : undefined)
         const now = clock()
         if (row.expires_ms <= now)
           throw failedPrecondition('INVITE_EXPIRED', `invite ${scope} has run out`, scope)
         // Whatever changes, it decides anew who may get the role.
-        await holdRole(store, tx, call, row.parent as Uid, next.roleUid)
+        await lockGrantableRole(store, tx, call, row.parent as Uid, next.roleUid)
         const changed = {
           role_uid: next.roleUid,
           email: next.email,
           single_use: Number(next.singleUse),
-          expires_ms: prolonged ? now + lifetimeMs(next) : row.expires_ms,
-          updated_ms: nextUpdate(store, row),
+          expires_ms: extendsTtl ? now + lifetimeMs(next) : row.expires_ms,
+          updated_ms: nextUpdateMs(store, row),
         }
         await updateResource(tx, 'group_invites', scope, changed)
-        return { uid: scope, answer: onlyOne(await hydrated(tx, [{ ...row, ...changed }]), scope) }
+        return {
+          uid: scope,
+          response: requireInvite(await hydrateInvites(tx, [{ ...row, ...changed }]), scope),
+        }
       })
     },
 
     async deleteGroupInvite(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       return mutate(store, call, async (tx) => {
-        await holdForChange(db, tx, call, KIND, scope)
+        await lockForChange(db, tx, call, KIND, scope)
         await deleteResource(db, tx, 'group_invites', scope)
-        return { uid: scope, answer: create(EmptySchema) }
+        return { uid: scope, response: create(EmptySchema) }
       })
     },
   })
 }
 
 /** The invites with their roles, as far as those still exist: one statement, however many they are. */
-async function hydrated(db: Reader, rows: readonly GroupInviteRow[]): Promise<GroupInvite[]> {
+async function hydrateInvites(db: Reader, rows: readonly GroupInviteRow[]): Promise<GroupInvite[]> {
   const roleUids = rows.map((row) => row.role_uid)
-  const roles = await rowsByUid(db, 'roles', ['name', 'description', 'capabilities'], roleUids)
+  const roles = await readRowsByUid(db, 'roles', ['name', 'description', 'capabilities'], roleUids)
   return rows.map((row) => {
     const role = roles.get(row.role_uid)
     const invite = toGroupInvite(row)
     if (role === undefined) return invite
     const { uid, name, description } = role
-    const capabilities = listOf(capabilitiesOfRole(role))
+    const capabilities = capabilitiesIn(capabilitiesOfRole(role))
     const $typeName = 'chainguard.platform.iam.v2beta1.GroupInviteRole'
     return { ...invite, role: { $typeName, uid, name, description, capabilities } }
   })
@@ -170,14 +176,14 @@ function toGroupInvite(row: GroupInviteRow): GroupInvite {
   }
 }
 
-function onlyOne(invites: readonly GroupInvite[], uid: string): GroupInvite {
+function requireInvite(invites: readonly GroupInvite[], uid: string): GroupInvite {
   const [invite] = invites
   if (invite === undefined) throw notFound(GROUP_INVITE_TYPE, uid)
   return invite
 }
 
 /** Whether an update says how long the invite stays open. A mask that does, `*` too, has to come with a `ttl`. */
-function touchesTtl(patch: GroupInvite, paths: readonly string[] | undefined): boolean {
+function changesTtl(patch: GroupInvite, paths: readonly string[] | undefined): boolean {
   const resolved = resolveMask(GroupInviteSchema, paths, patch)
   return 'mask' in resolved && touches(resolved.mask, 'ttl')
 }

@@ -2,7 +2,7 @@ import type { Group } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { timestampOf } from '../core/message.ts'
 import type { ResourceLimits } from '../core/resource-limits.ts'
 import type { Db, Tx } from '../storage/db.ts'
-import { limitsIn } from '../storage/resource-limits.ts'
+import { readLimits } from '../storage/resource-limits.ts'
 import type { GroupRow } from '../storage/tables.ts'
 
 /**
@@ -12,14 +12,14 @@ import type { GroupRow } from '../storage/tables.ts'
 export function groupMessages(db: Db, rows: readonly GroupRow[], tx?: Tx): Promise<Group[]> | Group[] {
   const organizations = rows.filter(({ parent }) => parent === '').map(({ uid }) => uid)
   if (organizations.length === 0) return rows.map((row) => toGroup(row))
-  return limitsIn(db, organizations, tx).then((limits) =>
+  return readLimits(db, organizations, tx).then((limits) =>
     rows.map((row) => toGroup(row, limits.get(row.uid))),
   )
 }
 
 export function groupMessage(db: Db, row: GroupRow, tx?: Tx): Promise<Group> | Group {
   if (row.parent !== '') return toGroup(row)
-  return limitsIn(db, [row.uid], tx).then((limits) => toGroup(row, limits.get(row.uid)))
+  return readLimits(db, [row.uid], tx).then((limits) => toGroup(row, limits.get(row.uid)))
 }
 
 function toGroup(row: GroupRow, resourceLimits: ResourceLimits = {}): Group {

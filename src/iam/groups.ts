@@ -9,12 +9,12 @@ import {
   OrgStatus,
 } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import {
-  accessOf,
-  allowed,
+  authorizationOf,
+  describeResource,
   isNarrowed,
   isPlatformAdministrator,
-  nameFor,
-  requirePerson,
+  requireScope,
+  requireUserAuthority,
 } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
 import {
@@ -25,36 +25,36 @@ import {
   notFound,
   permissionDenied,
 } from '../core/errors.ts'
-import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
-import { updated } from '../core/message.ts'
+import { checkDescription, checkName, requireValid } from '../core/fields.ts'
+import { applyUpdate } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { parentOf, rootOf, type Uid } from '../core/uid.ts'
-import { type RecordedProvider, recordOf } from '../core/vouching.ts'
-import { deleteAdvisoryRemains } from '../storage/advisory-remains.ts'
+import { type RecordedProvider, recordedProviderOf } from '../core/vouching.ts'
+import { deleteAdvisoryDependents } from '../storage/advisory-remains.ts'
 import type { Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import { deleteRegistrySettings } from '../storage/registry-remains.ts'
 import { requireMayFreePath } from '../storage/repo-policies.ts'
 import { deleteLimits } from '../storage/resource-limits.ts'
-import { organizationNamed } from '../storage/roots.ts'
+import { findOrganizationByName } from '../storage/roots.ts'
 import {
   deleteResource,
   findUid,
-  holdForChange,
   insertResource,
-  type Kind,
-  nextUpdate,
+  lockForChange,
+  nextUpdateMs,
+  type ResourceDefinition,
   readResource,
   updateResource,
 } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
-import type { Collection, GroupRow } from '../storage/tables.ts'
-import { groupAccess } from './group-access.ts'
+import type { GroupRow, ResourceTable } from '../storage/tables.ts'
+import { accessRequestHandlers } from './group-access.ts'
 import { groupMessage, groupMessages } from './group-message.ts'
-import { namedParent } from './named-parent.ts'
-import { spread } from './organization.ts'
-import { GROUP_TYPE, holdGroup } from './parent-group.ts'
+import { resolveParent } from './named-parent.ts'
+import { updateAllGroups } from './organization.ts'
+import { GROUP_TYPE, lockGroup } from './parent-group.ts'
 import { bindCreator, unbindCreators } from './role-bindings.ts'
 
 /**
@@ -73,19 +73,19 @@ export interface GroupRules {
 
 export function groupsService(store: Store, { openOrganizations, blockedEmailDomains }: GroupRules) {
   const { db } = store
-  const KIND: Kind<'groups', typeof GroupSchema> = {
-    collection: 'groups',
+  const KIND: ResourceDefinition<'groups', typeof GroupSchema> = {
+    table: 'groups',
     schema: GroupSchema,
     type: GROUP_TYPE,
     toMessage: (row, tx) => groupMessage(db, row, tx),
   }
 
   return implement(GroupsService, {
-    ...groupAccess(store, blockedEmailDomains),
+    ...accessRequestHandlers(store, blockedEmailDomains),
 
     async listGroups(request, call) {
       const { rows, ...page } = await listPage(store, call, request, {
-        collection: 'groups',
+        table: 'groups',
         sortFields,
         defaultOrder: 'uid',
         equals: { name: request.name },
@@ -98,83 +98,84 @@ export function groupsService(store: Store, { openOrganizations, blockedEmailDom
     },
 
     async getGroup(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       const row = await readResource(db, 'groups', scope)
       if (row === undefined) throw notFound(GROUP_TYPE, scope)
       return groupMessage(db, row)
     },
 
     async createGroup({ parent, group = create(GroupSchema) }, call) {
-      const under = parent === '' ? undefined : await namedParent(store, call, parent)
-      if (under === undefined) requireMayFound(call, openOrganizations)
-      refuseOperatorFields(call, create(GroupSchema), group, under === undefined)
+      const parentUid = parent === '' ? undefined : await resolveParent(store, call, parent)
+      if (parentUid === undefined) requireMayCreateOrganization(call, openOrganizations)
+      requireOperatorForFields(call, create(GroupSchema), group, parentUid === undefined)
 
       return mutate(
         store,
         call,
         async (tx) => {
           // Here, since a repeat of a create that was answered must not fail on the group that it made.
-          if (under === 'several')
+          if (parentUid === 'several')
             throw invalidArgument('parent', 'is ambiguous: several groups go by it; give the uid of one')
           // Whether the parent exists is told before what is wrong with the group.
-          const held = under === undefined ? undefined : await holdGroup(db, tx, under)
-          refuseIfAny(checkName(group.name), checkDescription(group.description), checkKind(group.kind))
+          const parentRow = parentUid === undefined ? undefined : await lockGroup(db, tx, parentUid)
+          requireValid(checkName(group.name), checkDescription(group.description), checkKind(group.kind))
           const row =
-            held === undefined
-              ? await foundOrganization(store, tx, group, founderOf(call))
-              : await addGroup(store, tx, held, group)
-          return { uid: row.uid, answer: await groupMessage(db, row, tx) }
+            parentRow === undefined
+              ? await createOrganization(store, tx, group, creatorOf(call))
+              : await addGroup(store, tx, parentRow, group)
+          return { uid: row.uid, response: await groupMessage(db, row, tx) }
         },
-        () => nameTaken(store, call, under ?? '', group.name),
+        () => nameTakenError(store, call, parentUid ?? '', group.name),
       )
     },
 
     async updateGroup({ group: patch = create(GroupSchema), updateMask }, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       let name = patch.name
       return mutate(
         store,
         call,
         async (tx) => {
-          const { row, current } = await holdForChange(db, tx, call, KIND, scope)
-          const asked = updated(GroupSchema, current, patch, updateMask?.paths)
+          const { row, current } = await lockForChange(db, tx, call, KIND, scope)
+          const requested = applyUpdate(GroupSchema, current, patch, updateMask?.paths)
           // A subgroup has no kind of its own that a mask could take away: it reports its organization's.
-          const inherits = row.parent !== '' && asked.kind === OrgKind.UNSPECIFIED
-          const next = inherits ? { ...asked, kind: current.kind } : asked
-          if (equals(GroupSchema, current, next)) return { uid: scope, answer: current, unchanged: true }
-          refuseIfAny(checkName(next.name), checkDescription(next.description), checkKind(next.kind))
-          refuseOperatorFields(call, current, next, row.parent === '')
+          const inherits = row.parent !== '' && requested.kind === OrgKind.UNSPECIFIED
+          const next = inherits ? { ...requested, kind: current.kind } : requested
+          if (equals(GroupSchema, current, next)) return { uid: scope, response: current, unchanged: true }
+          requireValid(checkName(next.name), checkDescription(next.description), checkKind(next.kind))
+          requireOperatorForFields(call, current, next, row.parent === '')
           name = next.name
           if (name !== row.name)
-            await requireMayFreePath(tx, accessOf(call).grants, scope, 'renaming a group above')
+            await requireMayFreePath(tx, authorizationOf(call).grants, scope, 'renaming a group above')
           const changed = {
             name: next.name,
             description: next.description,
             verified: Number(next.verified),
             kind: next.kind,
-            updated_ms: nextUpdate(store, row),
+            updated_ms: nextUpdateMs(store, row),
           }
           await updateResource(tx, 'groups', scope, changed)
           if (row.parent === '') await claimOrganizationName(tx, scope, name)
-          if (next.kind !== row.kind) await spread(tx, row.root, { kind: next.kind }, changed.updated_ms)
-          return { uid: scope, answer: await groupMessage(db, { ...row, ...changed }, tx) }
+          if (next.kind !== row.kind)
+            await updateAllGroups(tx, row.root, { kind: next.kind }, changed.updated_ms)
+          return { uid: scope, response: await groupMessage(db, { ...row, ...changed }, tx) }
         },
-        () => nameTaken(store, call, parentOf(scope), name),
+        () => nameTakenError(store, call, parentOf(scope), name),
       )
     },
 
     async deleteGroup(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       return mutate(store, call, async (tx) => {
-        const { row } = await holdForChange(db, tx, call, KIND, scope)
-        const left = await contentsOf(store, tx, scope)
-        if (left.length > 0) {
-          const still = `group ${scope} still contains ${left.join(', ')}`
+        const { row } = await lockForChange(db, tx, call, KIND, scope)
+        const remaining = await listContents(store, tx, scope)
+        if (remaining.length > 0) {
+          const message = `group ${scope} still contains ${remaining.join(', ')}`
           // Nobody deletes advisories by themselves.
           const hint = `; they go with their documents: berth advisories documents delete --all --parent ${scope}`
           throw failedPrecondition(
             'RESOURCE_NOT_EMPTY',
-            left.includes(contents.advisories) ? still + hint : still,
+            remaining.includes(contents.advisories) ? message + hint : message,
           )
         }
         if (row.parent === '') {
@@ -185,9 +186,9 @@ export function groupsService(store: Store, { openOrganizations, blockedEmailDom
           await deleteRegistrySettings(tx, scope)
         }
         for (const uid of await expiredInvites(tx, scope)) await deleteResource(db, tx, 'group_invites', uid)
-        await deleteAdvisoryRemains(tx, scope)
+        await deleteAdvisoryDependents(tx, scope)
         await deleteResource(db, tx, 'groups', scope)
-        return { uid: scope, answer: create(EmptySchema) }
+        return { uid: scope, response: create(EmptySchema) }
       })
     },
   })
@@ -195,25 +196,25 @@ export function groupsService(store: Store, { openOrganizations, blockedEmailDom
 
 type NewGroup = Pick<Group, 'name' | 'description' | 'verified' | 'kind'>
 
-interface Founder {
+interface OrganizationCreator {
   /** uid. */
   readonly identity: string
   readonly acceptedThrough: RecordedProvider
 }
 
-function founderOf(call: Call): Founder {
-  const { caller, grants } = accessOf(call)
-  return { identity: caller.identity, acceptedThrough: recordOf(grants.voucher) }
+function creatorOf(call: Call): OrganizationCreator {
+  const { caller, grants } = authorizationOf(call)
+  return { identity: caller.identity, acceptedThrough: recordedProviderOf(grants.voucher) }
 }
 
 /** Makes an organization, with its founder as its owner. A name that is taken is a unique violation. */
-export async function foundOrganization(
+export async function createOrganization(
   store: Store,
   tx: Tx,
   group: NewGroup,
-  { identity, acceptedThrough }: Founder,
+  { identity, acceptedThrough }: OrganizationCreator,
 ): Promise<GroupRow> {
-  const row = rowFor(store, store.uids.root(), group)
+  const row = newGroupRow(store, store.uids.root(), group)
   await insertResource(store.db, tx, 'groups', row)
   await claimOrganizationName(tx, row.uid, group.name)
   await bindCreator(store, tx, row.uid as Uid, identity, acceptedThrough)
@@ -223,12 +224,12 @@ export async function foundOrganization(
 /** Makes a group in one that is held. A name that is taken is a unique violation. */
 export async function addGroup(store: Store, tx: Tx, parent: GroupRow, group: NewGroup): Promise<GroupRow> {
   const { kind, status } = parent
-  const row = { ...rowFor(store, store.uids.below(parent.uid as Uid), group), kind, status }
+  const row = { ...newGroupRow(store, store.uids.child(parent.uid as Uid), group), kind, status }
   await insertResource(store.db, tx, 'groups', row)
   return row
 }
 
-function rowFor({ clock }: Store, uid: Uid, { name, description, verified, kind }: NewGroup): GroupRow {
+function newGroupRow({ clock }: Store, uid: Uid, { name, description, verified, kind }: NewGroup): GroupRow {
   const now = clock()
   return {
     root: rootOf(uid),
@@ -258,23 +259,23 @@ async function claimOrganizationName(tx: Tx, uid: string, name: string): Promise
 }
 
 /** A narrowed token founds nothing: an organization lies outside every scope, and its founder gets more than any `cap`. */
-function requireMayFound(call: Call, openOrganizations: boolean): void {
-  const { caller, grants } = accessOf(call)
+function requireMayCreateOrganization(call: Call, openOrganizations: boolean): void {
+  const { caller, grants } = authorizationOf(call)
   if (isPlatformAdministrator(grants)) return
   if (!openOrganizations || isNarrowed(caller))
     throw permissionDenied('only the administrators of this platform may create organizations')
-  requirePerson(grants, 'create an organization')
+  requireUserAuthority(grants, 'create an organization')
 }
 
 /**
  * `verified` and `kind` are the operator's to set, on organizations only; so is the name of one that is verified, which stands for
  * it elsewhere. Restating what they are is fine (decision 20).
  */
-function refuseOperatorFields(call: Call, current: Group, next: Group, organization: boolean): void {
+function requireOperatorForFields(call: Call, current: Group, next: Group, organization: boolean): void {
   const renamed = current.verified && next.name !== current.name
   if (!renamed && next.verified === current.verified && next.kind === current.kind) return
   const field = next.verified !== current.verified ? 'verified' : renamed ? 'name' : 'kind'
-  if (!isPlatformAdministrator(accessOf(call).grants)) {
+  if (!isPlatformAdministrator(authorizationOf(call).grants)) {
     const of = field === 'name' ? ' of a verified organization' : ''
     throw permissionDenied(`${field}${of} can only be set by the administrators of this platform`)
   }
@@ -289,12 +290,12 @@ function checkKind(kind: OrgKind): FieldViolation | undefined {
   return OrgKind[kind] === undefined ? { field: 'kind', description: `${kind} is not a kind` } : undefined
 }
 
-async function nameTaken({ db }: Store, call: Call, parent: string, name: string) {
+async function nameTakenError({ db }: Store, call: Call, parent: string, name: string) {
   const uid =
     parent === ''
-      ? await organizationNamed(db.kysely, name)
+      ? await findOrganizationByName(db.kysely, name)
       : await findUid(db, 'groups', { root: rootOf(parent), parent, name })
-  const resource = nameFor(call, uid, Capability.CAP_IAM_GROUPS_LIST, name)
+  const resource = describeResource(call, uid, Capability.CAP_IAM_GROUPS_LIST, name)
   const where = parent === '' ? 'an organization' : `a group in ${parent}`
   return alreadyExists(GROUP_TYPE, resource, `${where} is named ${name} already`)
 }
@@ -311,24 +312,24 @@ const contents = {
   repos: 'repos',
   advisories: 'advisories',
   advisory_feeds: 'advisory feeds',
-} as const satisfies Partial<Record<Collection, string>>
+} as const satisfies Partial<Record<ResourceTable, string>>
 
 /** The kinds of resources that are left in a group, in words. */
-async function contentsOf({ clock }: Store, tx: Tx, uid: string): Promise<string[]> {
-  const left: string[] = []
-  for (const [table, words] of Object.entries(contents)) {
-    let one = tx
+async function listContents({ clock }: Store, tx: Tx, uid: string): Promise<string[]> {
+  const remaining: string[] = []
+  for (const [table, label] of Object.entries(contents)) {
+    let query = tx
       .selectFrom(table as keyof typeof contents)
       .select('uid')
       .where('root', '=', rootOf(uid))
       // An association has the uid of its group; everything else hangs below it.
       .where(table === 'account_associations' ? 'uid' : 'parent', '=', uid)
       .limit(1)
-    if (table === 'role_bindings') one = one.where('automatic' as 'uid', '=', 0 as never)
-    if (table === 'group_invites') one = one.where('expires_ms' as 'uid', '>', clock() as never)
-    if ((await one.execute()).length > 0) left.push(words)
+    if (table === 'role_bindings') query = query.where('automatic' as 'uid', '=', 0 as never)
+    if (table === 'group_invites') query = query.where('expires_ms' as 'uid', '>', clock() as never)
+    if ((await query.execute()).length > 0) remaining.push(label)
   }
-  return left
+  return remaining
 }
 
 /** Invites that keep nothing from being deleted: after contentsOf, all that are left. */

@@ -1,4 +1,4 @@
-import { accessOf, requireCapabilities } from '../core/allowed.ts'
+import { authorizationOf, requireCapabilities } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
 import { notFound } from '../core/errors.ts'
 import { depthOf, isWithin, parentOf, type Uid } from '../core/uid.ts'
@@ -13,7 +13,7 @@ import { capabilitiesOfRole } from './roles.ts'
  * or above it. The caller must hold all that it grants there (R19). Throws code 5 for any other role, code 7 for one that grants
  * more.
  */
-export async function holdRole(
+export async function lockGrantableRole(
   { db }: Pick<Store, 'db'>,
   tx: Tx,
   call: Call,
@@ -23,6 +23,11 @@ export async function holdRole(
   const reachable = depthOf(uid) === 0 || isWithin(group, parentOf(uid))
   const row = reachable ? await lockResource(db, tx, 'roles', uid, 'share') : undefined
   if (row === undefined) throw notFound('iam.chainguard.dev/Role', uid)
-  requireCapabilities(accessOf(call).grants, group, capabilitiesOfRole(row), `grant the role ${row.name}`)
+  requireCapabilities(
+    authorizationOf(call).grants,
+    group,
+    capabilitiesOfRole(row),
+    `grant the role ${row.name}`,
+  )
   return row
 }

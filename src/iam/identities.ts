@@ -6,12 +6,12 @@ import {
   IdentitySchema,
   RelationshipType,
 } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
-import { accessOf, allowed, requireCapabilities } from '../core/allowed.ts'
+import { authorizationOf, requireCapabilities, requireScope } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
 import { everyCapability } from '../core/capabilities.ts'
 import { failedPrecondition, invalidArgument, notFound } from '../core/errors.ts'
-import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
-import { timestampOf, updated } from '../core/message.ts'
+import { checkDescription, checkName, requireValid } from '../core/fields.ts'
+import { applyUpdate, timestampOf } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import type { Db, Tx } from '../storage/db.ts'
@@ -19,22 +19,22 @@ import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
-  holdForChange,
   insertResource,
-  type Kind,
+  lockForChange,
   lockResource,
-  nextUpdate,
+  nextUpdateMs,
+  type ResourceDefinition,
   readResource,
   updateResource,
 } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { IdentityRow } from '../storage/tables.ts'
 import { checkRelationship, type RelationshipRules, relationshipOf } from '../trust/relationship.ts'
-import { refuseIfServiceBound } from './account-associations.ts'
+import { requireNotServiceBound } from './account-associations.ts'
 import { deleteMetadata, updateMetadata } from './identity-metadata.ts'
 import type { LastSeen } from './last-seen.ts'
-import { holdGroup } from './parent-group.ts'
-import { forgetSignIn } from './people.ts'
+import { lockGroup } from './parent-group.ts'
+import { deleteSignInData } from './people.ts'
 import { capabilitiesOfRole } from './roles.ts'
 import { lookupUser } from './user-lookup.ts'
 
@@ -47,9 +47,9 @@ const TYPE = 'iam.chainguard.dev/Identity'
 
 export function identitiesService(store: Store, lastSeen: LastSeen, rules: RelationshipRules) {
   const { db, clock, uids } = store
-  const toIdentity = (row: IdentityRow) => identityOf(row, lastSeen.of(row))
-  const kind: Kind<'identities', typeof IdentitySchema> = {
-    collection: 'identities',
+  const toIdentity = (row: IdentityRow) => identityMessage(row, lastSeen.latest(row))
+  const kind: ResourceDefinition<'identities', typeof IdentitySchema> = {
+    table: 'identities',
     schema: IdentitySchema,
     type: TYPE,
     toMessage: toIdentity,
@@ -60,7 +60,7 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
       if (RelationshipType[request.relationshipType] === undefined)
         throw invalidArgument('relationship_type', `${request.relationshipType} is not a relationship`)
       const { rows, ...page } = await listPage(store, call, request, {
-        collection: 'identities',
+        table: 'identities',
         sortFields: { uid: 'uid', name: 'name', ...timeSortFields },
         defaultOrder: 'uid',
         equals: { name: request.name, relationship: request.relationshipType || undefined },
@@ -73,18 +73,18 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
     },
 
     async getIdentity(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       const row = await readResource(db, 'identities', scope)
       if (row === undefined) throw notFound(TYPE, scope)
       return toIdentity(row)
     },
 
     async createIdentity({ identity = create(IdentitySchema) }, call) {
-      const group = allowed(call).scope as Uid
+      const group = requireScope(call).scope as Uid
       return mutate(store, call, async (tx) => {
-        await holdGroup(db, tx, group)
+        await lockGroup(db, tx, group)
         const now = clock()
-        refuseIfAny(
+        requireValid(
           checkName(identity.name),
           checkDescription(identity.description),
           checkDescription(identity.company, 'company'),
@@ -92,7 +92,7 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
         )
         const row: IdentityRow = {
           root: rootOf(group),
-          uid: uids.below(group),
+          uid: uids.child(group),
           parent: group,
           name: identity.name,
           description: identity.description,
@@ -106,29 +106,29 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
           updated_ms: now,
         }
         await insertResource(db, tx, 'identities', row)
-        return { uid: row.uid, answer: toIdentity(row) }
+        return { uid: row.uid, response: toIdentity(row) }
       })
     },
 
     async updateIdentity({ identity: patch = create(IdentitySchema), updateMask }, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       return mutate(store, call, async (tx) => {
-        const { row, current } = await holdForChange(db, tx, call, kind, scope)
-        const next = updated(IdentitySchema, current, patch, updateMask?.paths)
-        if (equals(IdentitySchema, current, next)) return { uid: scope, answer: current, unchanged: true }
+        const { row, current } = await lockForChange(db, tx, call, kind, scope)
+        const next = applyUpdate(IdentitySchema, current, patch, updateMask?.paths)
+        if (equals(IdentitySchema, current, next)) return { uid: scope, response: current, unchanged: true }
         const { relationship } = next
         const reassigned = !equals(IdentitySchema, current, { ...current, relationship })
         const times = { createdMs: row.created_ms, nowMs: clock() }
-        refuseIfAny(
+        requireValid(
           checkName(next.name),
           checkDescription(next.description),
           checkDescription(next.company, 'company'),
           ...(reassigned ? checkRelationship(next, rules, times) : []),
         )
         if (reassigned) {
-          await requireWhatItHolds(store, tx, call, scope)
+          await requireCapabilitiesOfIdentity(store, tx, call, scope)
           // An association names it as the service that it would no longer be.
-          if (current.relationship.case === 'servicePrincipal') await refuseIfServiceBound(tx, scope)
+          if (current.relationship.case === 'servicePrincipal') await requireNotServiceBound(tx, scope)
         }
         const changed = {
           name: next.name,
@@ -136,17 +136,17 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
           company: next.company,
           // Left as it is otherwise: the identity of a person keeps its issuer and subject without a relationship.
           ...(reassigned ? relationshipColumns(next) : {}),
-          updated_ms: nextUpdate(store, row),
+          updated_ms: nextUpdateMs(store, row),
         }
         await updateResource(tx, 'identities', scope, changed)
-        return { uid: scope, answer: toIdentity({ ...row, ...changed }) }
+        return { uid: scope, response: toIdentity({ ...row, ...changed }) }
       })
     },
 
     async deleteIdentity(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       return mutate(store, call, async (tx) => {
-        await holdForChange(db, tx, call, kind, scope)
+        await lockForChange(db, tx, call, kind, scope)
         const bound = await tx
           .selectFrom('role_bindings')
           .select('uid')
@@ -156,9 +156,9 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
         if (bound.length > 0) {
           throw failedPrecondition('RESOURCE_IN_USE', `identity ${scope} is used by role bindings`)
         }
-        await refuseIfServiceBound(tx, scope)
+        await requireNotServiceBound(tx, scope)
         await removeIdentity(db, tx, scope)
-        return { uid: scope, answer: create(EmptySchema) }
+        return { uid: scope, response: create(EmptySchema) }
       })
     },
 
@@ -182,7 +182,7 @@ export async function removeIdentity(db: Db, tx: Tx, uid: string): Promise<void>
     throw failedPrecondition('RESOURCE_IN_USE', `identity ${uid} administers this platform`)
   await deleteMetadata(tx, uid)
   await tx.deleteFrom('access_requests').where('identity_uid', '=', uid).execute()
-  await forgetSignIn(tx, uid)
+  await deleteSignInData(tx, uid)
   await deleteResource(db, tx, 'identities', uid)
 }
 
@@ -190,8 +190,13 @@ export async function removeIdentity(db: Db, tx: Tx, uid: string): Promise<void>
  * Whoever decides who may assume an identity decides who gets what it holds, so that counts as granting it (R19). The identity
  * is locked, and binding it locks it too, so nothing is added meanwhile.
  */
-async function requireWhatItHolds({ db }: Store, tx: Tx, call: Call, identity: string): Promise<void> {
-  const { grants } = accessOf(call)
+async function requireCapabilitiesOfIdentity(
+  { db }: Store,
+  tx: Tx,
+  call: Call,
+  identity: string,
+): Promise<void> {
+  const { grants } = authorizationOf(call)
   const to = 'change who may assume this identity'
   if (await administersPlatform(tx, identity)) requireCapabilities(grants, '', everyCapability, to)
   const bindings = await tx
@@ -215,7 +220,7 @@ async function administersPlatform(tx: Tx, identity: string): Promise<boolean> {
   return rows.length > 0
 }
 
-function identityOf(row: IdentityRow, lastSeenMs: number): Identity {
+function identityMessage(row: IdentityRow, lastSeenMs: number): Identity {
   return {
     $typeName: 'chainguard.platform.iam.v2beta1.Identity',
     uid: row.uid,

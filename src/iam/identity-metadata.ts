@@ -4,16 +4,16 @@ import {
   IdentityMetadataSchema,
   type UpdateIdentityMetadataRequest,
 } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
-import { accessOf, requirePerson } from '../core/allowed.ts'
+import { authorizationOf, requireUserAuthority } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
 import { type FieldViolation, unauthenticated } from '../core/errors.ts'
-import { checkDescription, refuseIfAny } from '../core/fields.ts'
+import { checkDescription, requireValid } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
-import { updated } from '../core/message.ts'
+import { applyUpdate } from '../core/message.ts'
 import { rootOf } from '../core/uid.ts'
 import type { Tx } from '../storage/db.ts'
 import { mutate } from '../storage/mutation.ts'
-import { lockResource, nextUpdate, updateResource } from '../storage/rows.ts'
+import { lockResource, nextUpdateMs, updateResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { IdentityRow } from '../storage/tables.ts'
 
@@ -27,24 +27,24 @@ export async function updateMetadata(
   { identityMetadata: patch = create(IdentityMetadataSchema), updateMask }: UpdateIdentityMetadataRequest,
 ): Promise<IdentityMetadata> {
   const { db } = store
-  const { caller, grants } = accessOf(call)
+  const { caller, grants } = authorizationOf(call)
   const uid = caller.identity
-  requirePerson(grants, 'change the profile')
+  requireUserAuthority(grants, 'change the profile')
   return mutate(store, call, async (tx) => {
     const row = await lockResource(db, tx, 'identities', uid, 'update')
     if (row === undefined) throw unauthenticated('the identity of this token does not exist any more')
     const current = await readMetadata(tx, row)
     const next = {
-      ...updated(IdentityMetadataSchema, current, patch, updateMask?.paths),
+      ...applyUpdate(IdentityMetadataSchema, current, patch, updateMask?.paths),
       hubspotUtk: '',
     }
-    if (equals(IdentityMetadataSchema, current, next)) return { uid, answer: current, unchanged: true }
-    refuseIfAny(...checkMetadata(next))
+    if (equals(IdentityMetadataSchema, current, next)) return { uid, response: current, unchanged: true }
+    requireValid(...checkMetadata(next))
     const { company } = next
     if (company !== row.company)
-      await updateResource(tx, 'identities', uid, { company, updated_ms: nextUpdate(store, row) })
+      await updateResource(tx, 'identities', uid, { company, updated_ms: nextUpdateMs(store, row) })
     await writeMetadata(tx, uid, next)
-    return { uid, answer: next }
+    return { uid, response: next }
   })
 }
 
@@ -61,15 +61,15 @@ async function readMetadata(tx: Tx, row: IdentityRow): Promise<IdentityMetadata>
     .where('uid', '=', row.uid)
     .executeTakeFirst()
   const { uid, name, company } = row
-  const words = name.split(' ').filter((word) => word !== '')
+  const nameParts = name.split(' ').filter((word) => word !== '')
   return {
     ...(stored === undefined
       ? create(IdentityMetadataSchema)
       : fromBinary(IdentityMetadataSchema, stored.metadata)),
     uid,
     name,
-    givenName: words[0] ?? '',
-    familyName: words.slice(1).join(' '),
+    givenName: nameParts[0] ?? '',
+    familyName: nameParts.slice(1).join(' '),
     company,
   }
 }
@@ -85,7 +85,7 @@ async function writeMetadata(tx: Tx, uid: string, next: IdentityMetadata): Promi
     .execute()
 }
 
-const texts = [
+const textFields = [
   'company',
   'product',
   'jobTitle',
@@ -95,19 +95,19 @@ const texts = [
   'utmSource',
   'utmTerm',
 ] as const
-const addresses = ['latestFormSubmitUrl', 'latestInternalReferringUrl'] as const
+const urlFields = ['latestFormSubmitUrl', 'latestInternalReferringUrl'] as const
 
 /** Fields relative to the request, whose body is the whole of it. */
 function checkMetadata(metadata: IdentityMetadata): (FieldViolation | undefined)[] {
   return [
-    ...texts.map((name) => checkDescription(metadata[name], `identityMetadata.${name}`)),
-    ...addresses.map((name) => checkAddress(metadata[name], `identityMetadata.${name}`)),
+    ...textFields.map((name) => checkDescription(metadata[name], `identityMetadata.${name}`)),
+    ...urlFields.map((name) => checkUrl(metadata[name], `identityMetadata.${name}`)),
   ]
 }
 
-function checkAddress(address: string, field: string): FieldViolation | undefined {
-  if (address.length > limits.pageAddressCharsMax)
-    return { field, description: `must have at most ${limits.pageAddressCharsMax} characters` }
+function checkUrl(address: string, field: string): FieldViolation | undefined {
+  if (address.length > limits.pageUrlCharsMax)
+    return { field, description: `must have at most ${limits.pageUrlCharsMax} characters` }
   if (address === '' || /^https?:\/\/\S+$/.test(address)) return undefined
   return { field, description: 'must be an http or https address' }
 }

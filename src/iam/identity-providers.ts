@@ -10,10 +10,10 @@ import {
   IdentityProviderSchema,
   IdentityProvidersService,
 } from '#gen/chainguard/platform/iam/v2beta1/identity_providers_pb.js'
-import { allowed } from '../core/allowed.ts'
+import { requireScope } from '../core/allowed.ts'
 import { implement } from '../core/call.ts'
 import { type FieldViolation, failedPrecondition, invalidArgument, notFound } from '../core/errors.ts'
-import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
+import { checkDescription, checkName, requireValid } from '../core/fields.ts'
 import { timestampOf } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { seal, unseal } from '../core/sealed.ts'
@@ -23,10 +23,10 @@ import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
-  holdForChange,
   insertResource,
-  type Kind,
-  nextUpdate,
+  lockForChange,
+  nextUpdateMs,
+  type ResourceDefinition,
   readResource,
   updateResource,
 } from '../storage/rows.ts'
@@ -34,7 +34,7 @@ import type { Store } from '../storage/store.ts'
 import type { IdentityProviderRow } from '../storage/tables.ts'
 import { endSessions } from '../sts/sessions.ts'
 import { checkIssuerUrl, type RelationshipRules } from '../trust/relationship.ts'
-import { holdRole } from './hold-role.ts'
+import { lockGrantableRole } from './hold-role.ts'
 import {
   checkConfiguration,
   enablesPkce,
@@ -42,8 +42,8 @@ import {
   providerChange,
   withoutSecret,
 } from './oidc-configuration.ts'
-import { holdGroup } from './parent-group.ts'
-import { requireWhatPersonsHold } from './persons-of-issuer.ts'
+import { lockGroup } from './parent-group.ts'
+import { requireCapabilitiesOfIssuerUsers } from './persons-of-issuer.ts'
 import { type IssSupport, ownCallbackPath, sharedCallbackProblem } from './provider-callback.ts'
 
 /**
@@ -77,14 +77,14 @@ const noOidc = create(IdentityProvider_OIDCSchema)
 export function identityProvidersService(store: Store, rules: IdentityProviderRules) {
   const { db, clock, uids, secretsKey } = store
   const toProvider = (row: IdentityProviderRow) => providerMessage(row, rules.authUrl)
-  const kind: Kind<'identity_providers', typeof IdentityProviderSchema> = {
-    collection: 'identity_providers',
+  const kind: ResourceDefinition<'identity_providers', typeof IdentityProviderSchema> = {
+    table: 'identity_providers',
     schema: IdentityProviderSchema,
     type: IDENTITY_PROVIDER_TYPE,
     toMessage: toProvider,
   }
 
-  const sealed = (uid: string, secret: string) =>
+  const encryptSecret = (uid: string, secret: string) =>
     secret === '' ? new Uint8Array() : seal(secretsKey, secret, secretContext(uid))
 
   /**
@@ -93,10 +93,11 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
    */
   const pkceCheck = async (organization: string, before = noOidc, after = noOidc) => {
     const { issuer } = after
-    const ask = enablesPkce(before, after) && checkIssuerUrl('oidc.issuer', issuer, rules) === undefined
-    const lacking = ask && (await rules.pkceSupport(issuer, organization)) === 'unsupported'
+    const shouldQuery =
+      enablesPkce(before, after) && checkIssuerUrl('oidc.issuer', issuer, rules) === undefined
+    const isPkceUnsupported = shouldQuery && (await rules.pkceSupport(issuer, organization)) === 'unsupported'
     return (now: typeof before, next: typeof after): FieldViolation | undefined =>
-      lacking && next.issuer === issuer && enablesPkce(now, next)
+      isPkceUnsupported && next.issuer === issuer && enablesPkce(now, next)
         ? { field: 'oidc.pkceEnabled', description: 'the issuer says that it does not take S256 proof keys' }
         : undefined
   }
@@ -104,7 +105,7 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
   return implement(IdentityProvidersService, {
     async listIdentityProviders(request, call) {
       const { rows, ...page } = await listPage(store, call, request, {
-        collection: 'identity_providers',
+        table: 'identity_providers',
         sortFields: { uid: 'uid', name: 'name', ...timeSortFields },
         defaultOrder: 'uid',
         equals: { name: request.name },
@@ -117,7 +118,7 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
     },
 
     async getIdentityProvider(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       const row = await readResource(db, 'identity_providers', scope)
       if (row === undefined) throw notFound(IDENTITY_PROVIDER_TYPE, scope)
       const provider = toProvider(row)
@@ -127,13 +128,13 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
     },
 
     async createIdentityProvider({ identityProvider = create(IdentityProviderSchema) }, call) {
-      const organization = allowed(call).scope as Uid
+      const organization = requireScope(call).scope as Uid
       if (depthOf(organization) > 0) throw invalidArgument('parent', 'must be the uid of an organization')
       const { clientSecret } = oidcOf(identityProvider)
       const checkPkce = await pkceCheck(organization, noOidc, oidcOf(identityProvider))
       return mutate(store, call, async (tx) => {
-        await holdGroup(db, tx, organization)
-        refuseIfAny(
+        await lockGroup(db, tx, organization)
+        requireValid(
           ...checkProvider(identityProvider),
           ...checkConfiguration(
             identityProvider,
@@ -143,13 +144,13 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
           checkPkce(noOidc, oidcOf(identityProvider)),
           checkCallback(identityProvider.callback, Callback.OWN),
         )
-        await holdRole(store, tx, call, organization, identityProvider.defaultRole)
-        await requireWhatPersonsHold(store, tx, call, organization, {
+        await lockGrantableRole(store, tx, call, organization, identityProvider.defaultRole)
+        await requireCapabilitiesOfIssuerUsers(store, tx, call, organization, {
           issuer: oidcOf(identityProvider).issuer,
           ownIssuer: rules.authUrl,
         })
         const now = clock()
-        const uid = uids.below(organization)
+        const uid = uids.child(organization)
         const row: IdentityProviderRow = {
           root: organization,
           uid,
@@ -157,15 +158,15 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
           name: identityProvider.name,
           description: identityProvider.description,
           default_role: identityProvider.defaultRole,
-          ...namesOf(identityProvider),
+          ...issuerColumns(identityProvider),
           configuration: configurationOf(identityProvider),
-          client_secret: sealed(uid, clientSecret),
+          client_secret: encryptSecret(uid, clientSecret),
           shared_callback: 0,
           created_ms: now,
           updated_ms: now,
         }
         await insertResource(db, tx, 'identity_providers', row)
-        return { uid, answer: toProvider(row) }
+        return { uid, response: toProvider(row) }
       })
     },
 
@@ -173,7 +174,7 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
       { identityProvider: patch = create(IdentityProviderSchema), updateMask },
       call,
     ) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       const changeOf = (current: IdentityProvider) => providerChange(current, patch, updateMask?.paths)
       const found = await readResource(db, 'identity_providers', scope)
       const seen = found && toProvider(found)
@@ -184,30 +185,30 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
       )
 
       return mutate(store, call, async (tx) => {
-        const { row, current } = await holdForChange(db, tx, call, kind, scope)
+        const { row, current } = await lockForChange(db, tx, call, kind, scope)
         const { next, secret } = changeOf(current)
         const [before, after] = [oidcOf(current), oidcOf(next)]
         const hadSecret = row.client_secret.length > 0
         const hasSecret = secret === undefined ? hadSecret : secret !== ''
-        const secretStays = secret === undefined || !(hadSecret || hasSecret)
-        if (secretStays && equals(IdentityProviderSchema, current, next))
-          return { uid: scope, answer: current, unchanged: true }
+        const isSecretUnchanged = secret === undefined || !(hadSecret || hasSecret)
+        if (isSecretUnchanged && equals(IdentityProviderSchema, current, next))
+          return { uid: scope, response: current, unchanged: true }
         const reconfigured =
           next.configuration.case === undefined || !equals(IdentityProvider_OIDCSchema, before, after)
-        refuseIfAny(
+        requireValid(
           ...checkProvider(next),
-          ...(reconfigured || !secretStays
+          ...(reconfigured || !isSecretUnchanged
             ? checkConfiguration(next, { before, secret: secret ?? '', hasSecret }, rules)
             : []),
           checkPkce(before, after),
           checkCallback(next.callback, current.callback),
         )
-        const granted = new Set<string>()
-        if (reconfigured || next.defaultRole !== current.defaultRole) granted.add(next.defaultRole)
-        if (reconfigured) for (const role of await mappedRoles(tx, scope)) granted.add(role)
-        for (const role of granted) await holdRole(store, tx, call, row.parent as Uid, role)
-        if (granted.size > 0 || !secretStays)
-          await requireWhatPersonsHold(store, tx, call, row.parent as Uid, {
+        const grantedRoles = new Set<string>()
+        if (reconfigured || next.defaultRole !== current.defaultRole) grantedRoles.add(next.defaultRole)
+        if (reconfigured) for (const role of await listMappedRoles(tx, scope)) grantedRoles.add(role)
+        for (const role of grantedRoles) await lockGrantableRole(store, tx, call, row.parent as Uid, role)
+        if (grantedRoles.size > 0 || !isSecretUnchanged)
+          await requireCapabilitiesOfIssuerUsers(store, tx, call, row.parent as Uid, {
             issuer: after.issuer,
             ownIssuer: rules.authUrl,
           })
@@ -215,25 +216,25 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
           name: next.name,
           description: next.description,
           default_role: next.defaultRole,
-          ...namesOf(next),
+          ...issuerColumns(next),
           configuration: configurationOf(next),
-          client_secret: secretStays ? row.client_secret : sealed(scope, secret),
+          client_secret: isSecretUnchanged ? row.client_secret : encryptSecret(scope, secret),
           shared_callback: Number(next.callback === Callback.SHARED && before.issuer === after.issuer),
-          updated_ms: nextUpdate(store, row),
+          updated_ms: nextUpdateMs(store, row),
         }
         await updateResource(tx, 'identity_providers', scope, changed)
         // Whom the provider vouched for before, it has not vouched for as it is now.
         if (changed.issuer !== row.issuer || changed.client_id !== row.client_id)
           await endSessions(tx, 'provider_uid', scope)
-        return { uid: scope, answer: toProvider({ ...row, ...changed }) }
+        return { uid: scope, response: toProvider({ ...row, ...changed }) }
       })
     },
 
     async deleteIdentityProvider(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       return mutate(store, call, async (tx) => {
-        await holdForChange(db, tx, call, kind, scope)
-        if ((await mappedRoles(tx, scope)).length > 0) {
+        await lockForChange(db, tx, call, kind, scope)
+        if ((await listMappedRoles(tx, scope)).length > 0) {
           throw failedPrecondition(
             'RESOURCE_NOT_EMPTY',
             `identity provider ${scope} still has mappings of external groups`,
@@ -241,7 +242,7 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
         }
         await deleteResource(db, tx, 'identity_providers', scope)
         await endSessions(tx, 'provider_uid', scope)
-        return { uid: scope, answer: create(EmptySchema) }
+        return { uid: scope, response: create(EmptySchema) }
       })
     },
   })
@@ -250,7 +251,7 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
 const secretContext = (uid: string) => `client secret of ${uid}`
 
 /** The client secret of a provider, '' for none. */
-export function openClientSecret(
+export function decryptClientSecret(
   { secretsKey }: Pick<Store, 'secretsKey'>,
   { uid, client_secret: sealed }: Pick<IdentityProviderRow, 'uid' | 'client_secret'>,
 ): string {
@@ -288,13 +289,13 @@ function configurationOf(provider: IdentityProvider): Uint8Array {
 }
 
 /** By what tokens of the provider are told: who issued them, and for which client. */
-function namesOf(provider: IdentityProvider): Pick<IdentityProviderRow, 'issuer' | 'client_id'> {
+function issuerColumns(provider: IdentityProvider): Pick<IdentityProviderRow, 'issuer' | 'client_id'> {
   const { issuer, clientId } = oidcOf(provider)
   return { issuer, client_id: clientId }
 }
 
 /** The roles that a provider's mappings give. The provider must be held, so that no mapping is added meanwhile. */
-async function mappedRoles(tx: Tx, provider: string): Promise<string[]> {
+async function listMappedRoles(tx: Tx, provider: string): Promise<string[]> {
   const rows = await tx
     .selectFrom('external_group_role_mappings')
     .select('role_uid')

@@ -1,28 +1,34 @@
 import { InvitationsService } from '#gen/berth/iam/v1/invitations_pb.js'
 import { OrgStatus } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { accessOf, isNarrowed } from '../core/allowed.ts'
+import { authorizationOf, isNarrowed } from '../core/allowed.ts'
 import { implement } from '../core/call.ts'
 import { ApiError, Code, failedPrecondition, invalidArgument, permissionDenied } from '../core/errors.ts'
 import { isSameEmail } from '../core/fields.ts'
 import { isInviteCode, readInviteCode } from '../core/invite-code.ts'
-import { fullNameOf } from '../core/method-name.ts'
+import { fullMethodName } from '../core/method-name.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
-import { bindingCounts, recordOf, type Voucher, verifiedEmailOf } from '../core/vouching.ts'
+import { isBindingEffective, recordedProviderOf, type Voucher, verifiedEmailOf } from '../core/vouching.ts'
 import { type AuditEvent, recordEvent } from '../storage/audit-events.ts'
 import type { Reader, Tx } from '../storage/db.ts'
 import { mutate } from '../storage/mutation.ts'
-import { deleteResource, lockResource, nextUpdate, readResource, updateResource } from '../storage/rows.ts'
+import { deleteResource, lockResource, nextUpdateMs, readResource, updateResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { GroupInviteRow, RoleBindingRow } from '../storage/tables.ts'
 import { GROUP_INVITE_TYPE } from './group-invites.ts'
-import { hydrated, insertBinding, isBindable, onlyOne, taken } from './role-bindings.ts'
+import {
+  bindingExistsError,
+  hydrateBindings,
+  insertBinding,
+  isBindable,
+  requireBinding,
+} from './role-bindings.ts'
 
 /** The other side of group invites: what whoever was invited does. */
 
 export function invitationsService(store: Store) {
   return implement(InvitationsService, {
     async acceptGroupInvite({ code }, call) {
-      const { caller, grants } = accessOf(call)
+      const { caller, grants } = authorizationOf(call)
       // The binding is the identity's own, so it would reach further than such a token.
       if (isNarrowed(caller))
         throw permissionDenied('a token that is narrowed to scopes or capabilities accepts no invites')
@@ -30,7 +36,7 @@ export function invitationsService(store: Store) {
       const acceptor = {
         actor: caller.identity,
         voucher: grants.voucher,
-        method: fullNameOf(call.called),
+        method: fullMethodName(call.requestedMethod),
         requestId: call.requestId,
         address: call.address,
       }
@@ -38,9 +44,9 @@ export function invitationsService(store: Store) {
         const binding = await acceptInvite(store, tx, code, acceptor)
         const answer = {
           $typeName: 'berth.iam.v1.AcceptGroupInviteResponse' as const,
-          roleBinding: onlyOne(await hydrated(tx, [binding]), binding.uid),
+          roleBinding: requireBinding(await hydrateBindings(tx, [binding]), binding.uid),
         }
-        return { uid: binding.uid, answer }
+        return { uid: binding.uid, response: answer }
       })
     },
   })
@@ -67,8 +73,8 @@ export async function acceptInvite(
   acceptor: Acceptor,
 ): Promise<RoleBindingRow> {
   const { db, clock } = store
-  const invite = await holdInvite(store, tx, code)
-  if (invite === undefined || invite.expires_ms <= clock()) throw noSuchInvite()
+  const invite = await lockInvite(store, tx, code)
+  if (invite === undefined || invite.expires_ms <= clock()) throw inviteNotFound()
 
   const { uid, parent, role_uid: roleUid } = invite
   const group = parent as Uid
@@ -76,28 +82,29 @@ export async function acceptInvite(
   const { actor: identityUid } = event
   // Whoever else binds this identity waits, so looking whether it holds the role is enough.
   const identity = await lockResource(db, tx, 'identities', identityUid, 'update')
-  if (identity === undefined || !isBindable(identityUid, group)) throw noSuchInvite()
+  if (identity === undefined || !isBindable(identityUid, group)) throw inviteNotFound()
   const email = verifiedEmailOf(voucher, identity.email)
-  const isMeant =
-    invite.email === '' || (email.countsIn(rootOf(group)) && isSameEmail(invite.email, email.address))
-  if (!isMeant) throw noSuchInvite()
+  const isForAcceptor =
+    invite.email === '' || (email.isTrustedIn(rootOf(group)) && isSameEmail(invite.email, email.address))
+  if (!isForAcceptor) throw inviteNotFound()
 
   const role = await lockResource(db, tx, 'roles', roleUid, 'share')
   if (role === undefined)
     throw failedPrecondition('ROLE_MISSING', 'the role of this invite does not exist any more', uid)
-  const bound = await holdBinding(store, tx, group, identityUid, roleUid)
+  const bound = await lockBinding(store, tx, group, identityUid, roleUid)
   const counts =
-    bound !== undefined && bindingCounts(voucher, { scope: group, acceptedThrough: bound.accepted_through })
-  if (counts) throw taken(group, { identityUid, roleUid })
+    bound !== undefined &&
+    isBindingEffective(voucher, { scope: group, acceptedThrough: bound.accepted_through })
+  if (counts) throw bindingExistsError(group, { identityUid, roleUid })
 
   if (invite.single_use === 1) {
     await deleteResource(db, tx, 'group_invites', uid)
     await recordEvent(tx, { ...event, timeMs: clock(), uid })
   }
-  const acceptedThrough = recordOf(voucher)
+  const acceptedThrough = recordedProviderOf(voucher)
   if (bound === undefined)
     return insertBinding(store, tx, group, { identityUid, roleUid }, { acceptedThrough })
-  const changed = { accepted_through: acceptedThrough, updated_ms: nextUpdate(store, bound) }
+  const changed = { accepted_through: acceptedThrough, updated_ms: nextUpdateMs(store, bound) }
   await updateResource(tx, 'role_bindings', bound.uid, changed)
   return { ...bound, ...changed }
 }
@@ -111,7 +118,7 @@ export interface InviteOffer {
 }
 
 /** Undefined for a code that is wrong, expired or used up, and when the group or the role is gone. */
-export async function inviteOffer(
+export async function findInviteOffer(
   { db, clock }: Pick<Store, 'db' | 'clock'>,
   code: string,
 ): Promise<InviteOffer | undefined> {
@@ -144,7 +151,7 @@ async function findInvite(db: Reader, code: string): Promise<GroupInviteRow | un
  * The invite of a code, this transaction's alone until it ends, and its group, kept from being deleted meanwhile. Only whoever
  * has the right code gets to lock anything.
  */
-async function holdInvite({ db }: Store, tx: Tx, code: string): Promise<GroupInviteRow | undefined> {
+async function lockInvite({ db }: Store, tx: Tx, code: string): Promise<GroupInviteRow | undefined> {
   const found = await findInvite(tx, code)
   if (found === undefined) return undefined
   const group = await lockResource(db, tx, 'groups', found.parent, 'share')
@@ -154,7 +161,7 @@ async function holdInvite({ db }: Store, tx: Tx, code: string): Promise<GroupInv
 }
 
 /** The binding that is there already, this transaction's alone until it ends. */
-async function holdBinding(
+async function lockBinding(
   { db }: Pick<Store, 'db'>,
   tx: Tx,
   group: string,
@@ -173,7 +180,7 @@ async function holdBinding(
 }
 
 /** One answer whatever is wrong with a code, so that nobody learns anything from trying; it does not repeat the code. */
-function noSuchInvite(): ApiError {
+function inviteNotFound(): ApiError {
   const description = 'no invite can be accepted with this code'
   return new ApiError(Code.NOT_FOUND, `Not found: ${description}`, {
     details: [{ kind: 'ResourceInfo', resourceType: GROUP_INVITE_TYPE, resourceName: '', description }],

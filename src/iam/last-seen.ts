@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { runForAll } from '../core/request-context.ts'
+import { runShared } from '../core/request-context.ts'
 import { rootOf } from '../core/uid.ts'
 import { type Db, inTransaction } from '../storage/db.ts'
 
@@ -9,16 +9,16 @@ import { type Db, inTransaction } from '../storage/db.ts'
  */
 export interface LastSeen {
   /** Notes that an identity was used now. */
-  note(uid: string): void
+  touch(uid: string): void
   /** The newest known time of a stored identity. */
-  of(row: { readonly uid: string; readonly last_seen_ms: number }): number
+  latest(row: { readonly uid: string; readonly last_seen_ms: number }): number
   /** Writes what waits, and no more after that. */
   stop(): Promise<void>
 }
 
 const FLUSH_INTERVAL_MS = 1000
 
-export function lastSeen({
+export function createLastSeen({
   db,
   clock,
   onError,
@@ -27,12 +27,12 @@ export function lastSeen({
   readonly clock: () => number
   readonly onError: (error: unknown) => void
 }): LastSeen {
-  let waiting = new Map<string, number>()
+  let pending = new Map<string, number>()
   let writing = new Map<string, number>()
 
   const write = async () => {
-    writing = waiting
-    waiting = new Map()
+    writing = pending
+    pending = new Map()
     try {
       await inTransaction(db, async (tx) => {
         // In uid order, so that nodes that write the same identities do not wait for each other in a circle.
@@ -42,7 +42,7 @@ export function lastSeen({
         }
       })
     } catch (error) {
-      for (const [uid, ms] of writing) if (!waiting.has(uid)) waiting.set(uid, ms)
+      for (const [uid, ms] of writing) if (!pending.has(uid)) pending.set(uid, ms)
       onError(error)
     } finally {
       writing = new Map()
@@ -51,8 +51,8 @@ export function lastSeen({
   let running: Promise<void> | undefined
   const flush = async () => {
     await running
-    if (waiting.size === 0) return
-    running = runForAll(write).finally(() => {
+    if (pending.size === 0) return
+    running = runShared(write).finally(() => {
       running = undefined
     })
     await running
@@ -61,10 +61,10 @@ export function lastSeen({
   timer.unref()
 
   return {
-    note(uid) {
-      waiting.set(uid, clock())
+    touch(uid) {
+      pending.set(uid, clock())
     },
-    of: ({ uid, last_seen_ms }) => Math.max(waiting.get(uid) ?? writing.get(uid) ?? 0, last_seen_ms),
+    latest: ({ uid, last_seen_ms }) => Math.max(pending.get(uid) ?? writing.get(uid) ?? 0, last_seen_ms),
     async stop() {
       clearInterval(timer)
       await flush()

@@ -1,9 +1,9 @@
 import { create } from '@bufbuild/protobuf'
 import { Capability } from '#gen/capabilities/capabilities_pb.js'
 import { ListGroupsRequestSchema } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { accessOf, requireCapabilities } from '../core/allowed.ts'
+import { authorizationOf, requireCapabilities } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
-import { setOf } from '../core/capabilities.ts'
+import { capabilitySetOf } from '../core/capabilities.ts'
 import { invalidArgument, notFound, permissionDenied } from '../core/errors.ts'
 import { checkName } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
@@ -12,10 +12,10 @@ import { type ListSpec, listPage } from '../storage/list.ts'
 import type { Store } from '../storage/store.ts'
 import { GROUP_TYPE } from './parent-group.ts'
 
-const mayCreate = setOf([Capability.CAP_IAM_GROUPS_CREATE])
+const createCapability = capabilitySetOf([Capability.CAP_IAM_GROUPS_CREATE])
 
 /** What the text that names a parent can stand for. */
-export type NamedParent = Uid | 'several'
+export type ParentReference = Uid | 'several'
 
 /**
  * The group in which CreateGroup makes another: by its uid, by the segments that its uid ends with, or by its name. Other than by
@@ -24,40 +24,42 @@ export type NamedParent = Uid | 'several'
  * Throws code 3 for what can be neither and for a group that lies too deep. Throws code 7 where the caller may not create groups,
  * whether or not something is there.
  */
-export async function namedParent(store: Store, call: Call, text: string): Promise<NamedParent> {
+export async function resolveParent(store: Store, call: Call, text: string): Promise<ParentReference> {
   const uid = parseUid(text)
   if (uid !== undefined) {
-    refuseTooDeep(uid)
-    requireCapabilities(accessOf(call).grants, uid, mayCreate, CREATE)
+    requireDepth(uid)
+    requireCapabilities(authorizationOf(call).grants, uid, createCapability, CREATE_ACTION)
     return uid
   }
-  const ending = /^[0-9a-f]{16}(?:\/[0-9a-f]{16})*$/.test(text)
-  if (!ending && checkName(text) !== undefined)
+  const isUidSuffix = /^[0-9a-f]{16}(?:\/[0-9a-f]{16})*$/.test(text)
+  if (!isUidSuffix && checkName(text) !== undefined)
     throw invalidArgument('parent', 'must be the uid of a group, the end of one, or the name of a group')
   const found = new Set<Uid>()
-  if (ending)
-    for (const one of await search(store, call, { conditions: [{ column: 'uid', ending: `/${text}` }] }))
-      found.add(one)
+  if (isUidSuffix)
+    for (const match of await searchGroups(store, call, {
+      conditions: [{ column: 'uid', isUidSuffix: `/${text}` }],
+    }))
+      found.add(match)
   // A name has no slash, but may look like a segment.
   if (!text.includes('/'))
-    for (const one of await search(store, call, { equals: { name: text } })) found.add(one)
+    for (const match of await searchGroups(store, call, { equals: { name: text } })) found.add(match)
   if (found.size > 1) return 'several'
   const [only] = found
-  if (only === undefined) throw nowhere(call, text)
-  refuseTooDeep(only)
+  if (only === undefined) throw parentNotFound(call, text)
+  requireDepth(only)
   return only
 }
 
-const CREATE = 'create a group'
+const CREATE_ACTION = 'create a group'
 
 /** At most two groups, among those in which the caller may create groups: the scopes of a list are those of its method. */
-async function search(
+async function searchGroups(
   store: Store,
   call: Call,
   spec: Pick<ListSpec<'groups'>, 'equals' | 'conditions'>,
 ): Promise<Uid[]> {
   const { rows } = await listPage(store, call, create(ListGroupsRequestSchema, { pageSize: 2 }), {
-    collection: 'groups',
+    table: 'groups',
     sortFields: { uid: 'uid' },
     defaultOrder: 'uid',
     ...spec,
@@ -66,12 +68,12 @@ async function search(
 }
 
 /** In the words of requireCapabilities; only who may create groups everywhere hears that there is none. */
-function nowhere(call: Call, text: string) {
-  if (call.access?.visible?.scopes.includes('')) return notFound(GROUP_TYPE, text)
-  return permissionDenied(`to ${CREATE} at ${text} you need groups.create`)
+function parentNotFound(call: Call, text: string) {
+  if (call.authorization?.visible?.scopes.includes('')) return notFound(GROUP_TYPE, text)
+  return permissionDenied(`to ${CREATE_ACTION} at ${text} you need groups.create`)
 }
 
-function refuseTooDeep(uid: Uid): void {
+function requireDepth(uid: Uid): void {
   if (depthOf(uid) < limits.groupDepthMax) return
   throw invalidArgument(
     'parent',

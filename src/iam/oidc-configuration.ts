@@ -10,7 +10,7 @@ import {
 import type { FieldViolation } from '../core/errors.ts'
 import { resolveMask } from '../core/field-mask.ts'
 import { limits } from '../core/limits.ts'
-import { updated } from '../core/message.ts'
+import { applyUpdate } from '../core/message.ts'
 import { isOwnIssuer } from '../trust/issuer-url.ts'
 import { checkIssuerUrl, type RelationshipRules } from '../trust/relationship.ts'
 
@@ -51,25 +51,25 @@ export function providerChange(
   patch: IdentityProvider,
   paths: readonly string[] | undefined,
 ): ProviderChange {
-  const next = updated(IdentityProviderSchema, current, patch, paths)
+  const next = applyUpdate(IdentityProviderSchema, current, patch, paths)
   const resolved = resolveMask(IdentityProviderSchema, paths, patch)
   const names = (path: string) => 'mask' in resolved && resolved.mask.paths.includes(path)
   const { clientSecret, correlationRule } = oidcOf(next)
   const stored = oidcOf(current).correlationRule
-  const ruleStays =
-    ruleMeant(correlationRule) === ruleMeant(stored) ||
+  const isRuleUnchanged =
+    effectiveRule(correlationRule) === effectiveRule(stored) ||
     (correlationRule === CorrelationRule.UNSPECIFIED && !names('oidc.correlation_rule'))
   const callback = next.callback === Callback.UNSPECIFIED ? current.callback : next.callback
   return {
     next: {
-      ...withOidc(next, { clientSecret: '', ...(ruleStays ? { correlationRule: stored } : {}) }),
+      ...withOidc(next, { clientSecret: '', ...(isRuleUnchanged ? { correlationRule: stored } : {}) }),
       callback,
     },
     secret: clientSecret !== '' || names('oidc.client_secret') ? clientSecret : undefined,
   }
 }
 
-function ruleMeant(rule: CorrelationRule): CorrelationRule {
+function effectiveRule(rule: CorrelationRule): CorrelationRule {
   return rule === CorrelationRule.UNSPECIFIED ? CorrelationRule.SUB_EQUALS_EXTERNAL_ID : rule
 }
 
@@ -79,7 +79,7 @@ export function enablesPkce(before: IdentityProvider_OIDC, after: IdentityProvid
 }
 
 /** What is known of a provider besides its new settings. */
-interface Circumstances {
+interface ConfigurationContext {
   /** The settings that it had; absent when it is new. */
   readonly before?: IdentityProvider_OIDC
   /** The secret that was sent, '' when none was. */
@@ -91,7 +91,7 @@ interface Circumstances {
 /** Every violation of a provider's settings, with fields relative to the provider. */
 export function checkConfiguration(
   provider: IdentityProvider,
-  { before, secret, hasSecret }: Circumstances,
+  { before, secret, hasSecret }: ConfigurationContext,
   rules: RelationshipRules & { readonly authUrl: string },
 ): Violation[] {
   if (provider.configuration.case === undefined) return [{ field: 'oidc', description: 'must be given' }]

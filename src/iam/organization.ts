@@ -2,7 +2,7 @@ import type { OrgStatus } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.j
 import type { ResourceKind } from '../core/resource-limits.ts'
 import type { Tx } from '../storage/db.ts'
 import { setLimits } from '../storage/resource-limits.ts'
-import { nextUpdate, updateResource } from '../storage/rows.ts'
+import { nextUpdateMs, updateResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { GroupRow } from '../storage/tables.ts'
 
@@ -15,14 +15,15 @@ export interface OrganizationChange {
 }
 
 /** Changes what the operator alone decides. The organization is locked. */
-export async function changeOrganization(
+export async function updateOrganization(
   store: Pick<Store, 'clock'>,
   tx: Tx,
   row: GroupRow,
   { status, limits }: OrganizationChange,
 ): Promise<void> {
-  const updatedMs = nextUpdate(store, row)
-  if (status !== undefined && status !== row.status) await spread(tx, row.root, { status }, updatedMs)
+  const updatedMs = nextUpdateMs(store, row)
+  if (status !== undefined && status !== row.status)
+    await updateAllGroups(tx, row.root, { status }, updatedMs)
   if (limits.size === 0) return
   await setLimits(tx, row.root, limits)
   await updateResource(tx, 'groups', row.uid, { updated_ms: updatedMs })
@@ -32,14 +33,14 @@ export async function changeOrganization(
  * Gives all groups of an organization what they report of it. Again until none is left: one that was being made meanwhile has what
  * its parent had, and holds it, so that the first round has waited for it.
  */
-export async function spread(
+export async function updateAllGroups(
   tx: Tx,
   root: string,
   change: Pick<GroupRow, 'kind'> | Pick<GroupRow, 'status'>,
   updatedMs: number,
 ): Promise<void> {
   const [[column, value] = ['', 0]] = Object.entries(change)
-  for (let left = true; left; ) {
+  for (let hasMore = true; hasMore; ) {
     const { numUpdatedRows } = await tx
       .updateTable('groups')
       .set((group) => ({
@@ -55,6 +56,6 @@ export async function spread(
       .where('root', '=', root)
       .where(column as 'kind' | 'status', '!=', value)
       .executeTakeFirst()
-    left = numUpdatedRows > 0n
+    hasMore = numUpdatedRows > 0n
   }
 }

@@ -1,9 +1,9 @@
 import { create } from '@bufbuild/protobuf'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
-import { accessOf, isNarrowed, requirePerson } from '../core/allowed.ts'
+import { authorizationOf, isNarrowed, requireUserAuthority } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
 import { permissionDenied } from '../core/errors.ts'
-import { fullNameOf } from '../core/method-name.ts'
+import { fullMethodName } from '../core/method-name.ts'
 import { depthOf } from '../core/uid.ts'
 import { recordEvent } from '../storage/audit-events.ts'
 import { mutate } from '../storage/mutation.ts'
@@ -17,14 +17,14 @@ import { removeIdentity } from './identities.ts'
  */
 export async function deleteOwnAccount(store: Store, call: Call, id: string) {
   const { db, clock } = store
-  const { caller, grants } = accessOf(call)
+  const { caller, grants } = authorizationOf(call)
   const { identity } = caller
   if (id !== identity) throw permissionDenied('nobody deletes another account than their own')
   if (depthOf(identity) > 0)
     throw permissionDenied('this identity belongs to a group; delete it as an identity of that group')
   if (isNarrowed(caller))
     throw permissionDenied('a token that is narrowed to scopes or capabilities deletes no account')
-  requirePerson(grants, 'delete the account')
+  requireUserAuthority(grants, 'delete the account')
   return mutate(store, call, async (tx) => {
     // Whoever binds it waits here, and then finds it gone.
     await lockResource(db, tx, 'identities', identity, 'update')
@@ -39,13 +39,13 @@ export async function deleteOwnAccount(store: Store, call: Call, id: string) {
       await recordEvent(tx, {
         timeMs: clock(),
         actor: identity,
-        method: fullNameOf(call.called),
+        method: fullMethodName(call.requestedMethod),
         uid,
         requestId: call.requestId,
         address: call.address,
       })
     }
     await removeIdentity(db, tx, identity)
-    return { uid: identity, answer: create(EmptySchema) }
+    return { uid: identity, response: create(EmptySchema) }
   })
 }

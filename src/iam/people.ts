@@ -1,16 +1,16 @@
 import { RelationshipType } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import { limits } from '../core/limits.ts'
 import type { Uid } from '../core/uid.ts'
-import { actsAsPerson, countsEverywhere, recordOf, type Voucher } from '../core/vouching.ts'
+import { hasUserAuthority, isTrustedEverywhere, recordedProviderOf, type Voucher } from '../core/vouching.ts'
 import type { Reader, Tx } from '../storage/db.ts'
-import { insertResource, lockResource, nextUpdate, updateResource } from '../storage/rows.ts'
+import { insertResource, lockResource, nextUpdateMs, updateResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import { endSessions } from '../sts/sessions.ts'
 import { lookupUser } from './user-lookup.ts'
 
 /** People as identities: roots of their own, named by who vouches for them and what that calls them. */
 
-export interface Person {
+export interface UserClaims {
   /** Who vouches for them: an OpenID provider, or the token service for its own accounts. */
   readonly issuer: string
   readonly subject: string
@@ -20,10 +20,10 @@ export interface Person {
 }
 
 /** The identity of somebody who signed in before, in the transaction; undefined for a stranger. */
-export async function findPerson(
+export async function findUser(
   { db }: Pick<Store, 'db'>,
   tx: Tx,
-  { issuer, subject }: Pick<Person, 'issuer' | 'subject'>,
+  { issuer, subject }: Pick<UserClaims, 'issuer' | 'subject'>,
 ): Promise<Uid | undefined> {
   const uid = await lookupUser(tx, issuer, subject)
   return (await lockResource(db, tx, 'identities', uid, 'share')) === undefined ? undefined : uid
@@ -35,28 +35,28 @@ export async function findPerson(
  * counts everywhere, no organization's provider does that. The caller writes the audit record. Throws code 3 for an invalid issuer or
  * subject.
  */
-export async function registerPerson(
+export async function registerUser(
   store: Store,
   tx: Tx,
-  person: Person,
+  user: UserClaims,
   voucher: Voucher,
 ): Promise<{ readonly uid: Uid; readonly isNew: boolean }> {
   const { db, clock } = store
-  const uid = await lookupUser(tx, person.issuer, person.subject)
-  const { email } = person
-  const isVerified = person.emailVerified && countsEverywhere(voucher)
+  const uid = await lookupUser(tx, user.issuer, user.subject)
+  const { email } = user
+  const isVerified = user.emailVerified && isTrustedEverywhere(voucher)
   const addresses = { email: isVerified ? email : '', email_unverified: isVerified ? '' : email }
-  const known = await lockResource(db, tx, 'identities', uid, 'update')
-  if (known !== undefined) {
+  const existing = await lockResource(db, tx, 'identities', uid, 'update')
+  if (existing !== undefined) {
     const isSame =
-      !actsAsPerson(voucher, known.registered_through) ||
-      (known.email === addresses.email && known.email_unverified === addresses.email_unverified) ||
+      !hasUserAuthority(voucher, existing.registered_through) ||
+      (existing.email === addresses.email && existing.email_unverified === addresses.email_unverified) ||
       // Somebody else has vouched for it before.
-      (email !== '' && known.email === email)
+      (email !== '' && existing.email === email)
     if (!isSame)
-      await updateResource(tx, 'identities', uid, { ...addresses, updated_ms: nextUpdate(store, known) })
+      await updateResource(tx, 'identities', uid, { ...addresses, updated_ms: nextUpdateMs(store, existing) })
     // A statement of its own: the cache of grants tells by its text that it changes what callers may do.
-    if (countsEverywhere(voucher) && known.registered_through !== '')
+    if (isTrustedEverywhere(voucher) && existing.registered_through !== '')
       await tx
         .updateTable('identities')
         .set({ registered_through: '' })
@@ -70,15 +70,15 @@ export async function registerPerson(
     root: uid,
     uid,
     parent: '',
-    name: nameFor(email === '' ? person.subject : email),
+    name: defaultName(email === '' ? user.subject : email),
     description: '',
     ...addresses,
     company: '',
     relationship: RelationshipType.UNSPECIFIED,
     relationship_data: new Uint8Array(0),
-    issuer: person.issuer,
-    subject: person.subject,
-    registered_through: recordOf(voucher),
+    issuer: user.issuer,
+    subject: user.subject,
+    registered_through: recordedProviderOf(voucher),
     last_seen_ms: now,
     created_ms: now,
     updated_ms: now,
@@ -87,7 +87,7 @@ export async function registerPerson(
 }
 
 /** uid of the organization's identity provider through which a person was registered; '' for none on record. */
-export async function registrationOf(db: Reader, identity: string): Promise<string> {
+export async function readRegisteredThrough(db: Reader, identity: string): Promise<string> {
   const row = await db
     .selectFrom('identities')
     .select('registered_through')
@@ -98,7 +98,7 @@ export async function registrationOf(db: Reader, identity: string): Promise<stri
 }
 
 /** Deletes all by which somebody signs in here and is signed in: sessions, passkeys and the account. */
-export async function forgetSignIn(tx: Tx, identity: string): Promise<void> {
+export async function deleteSignInData(tx: Tx, identity: string): Promise<void> {
   await endSessions(tx, 'identity_uid', identity)
   const account = await tx
     .deleteFrom('accounts')
@@ -109,8 +109,8 @@ export async function forgetSignIn(tx: Tx, identity: string): Promise<void> {
 }
 
 /** A name in the alphabet of names, after what somebody is called elsewhere: `ada.lovelace` for Ada.Lovelace@example.com. */
-function nameFor(called: string): string {
-  const [local = ''] = called.split('@')
+function defaultName(accountName: string): string {
+  const [local = ''] = accountName.split('@')
   const name = local.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, '-')
   return name === '' ? 'somebody' : name.slice(0, limits.nameCharsMax)
 }

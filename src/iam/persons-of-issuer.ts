@@ -1,5 +1,5 @@
 import { RelationshipType } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
-import { accessOf, requireCapabilities } from '../core/allowed.ts'
+import { authorizationOf, requireCapabilities } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
 import type { Uid } from '../core/uid.ts'
 import type { Tx } from '../storage/db.ts'
@@ -12,7 +12,7 @@ import { capabilitiesOfRole } from './roles.ts'
  * this issuer signs them in there, so who sets it up can act as any of them, and assume the identities of the organization that trust
  * tokens of this server (`ownIssuer`). Throws code 7.
  */
-export async function requireWhatPersonsHold(
+export async function requireCapabilitiesOfIssuerUsers(
   { db }: Pick<Store, 'db'>,
   tx: Tx,
   call: Call,
@@ -27,24 +27,24 @@ export async function requireWhatPersonsHold(
     .where('role_bindings.root', '=', organization)
     .orderBy('role_bindings.role_uid')
     .orderBy('role_bindings.parent')
-  const byPersons = bindings
+  const bindingsOfUsers = bindings
     .innerJoin('identities', (join) =>
       join
         .onRef('identities.root', '=', 'role_bindings.identity_uid')
         .onRef('identities.uid', '=', 'role_bindings.identity_uid'),
     )
     .where('identities.issuer', '=', issuer)
-  const byAssumable = bindings
+  const bindingsOfAssumable = bindings
     .innerJoin('identities', 'identities.uid', 'role_bindings.identity_uid')
     .where('identities.root', '=', organization)
     .where('identities.issuer', '=', ownIssuer)
     .where('identities.relationship', '=', RelationshipType.CLAIM_MATCH)
-  const held = [...(await byPersons.execute()), ...(await byAssumable.execute())]
-  const { grants } = accessOf(call)
+  const held = [...(await bindingsOfUsers.execute()), ...(await bindingsOfAssumable.execute())]
+  const { grants } = authorizationOf(call)
   for (const { parent, role_uid } of held) {
     const role = await lockResource(db, tx, 'roles', role_uid, 'share')
     if (role === undefined) continue
-    const to = `set up an identity provider of ${issuer}, whose persons hold or may assume the role ${role.name},`
-    requireCapabilities(grants, parent, capabilitiesOfRole(role), to)
+    const action = `set up an identity provider of ${issuer}, whose persons hold or may assume the role ${role.name},`
+    requireCapabilities(grants, parent, capabilitiesOfRole(role), action)
   }
 }

@@ -6,13 +6,13 @@ import {
   RoleBindingSchema,
   RoleBindingsService,
 } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
-import { allowed, nameFor } from '../core/allowed.ts'
+import { describeResource, requireScope } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
 import { alreadyExists, type FieldViolation, invalidArgument, notFound } from '../core/errors.ts'
-import { refuseIfAny } from '../core/fields.ts'
+import { requireValid } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
 import { managedRoleByName } from '../core/managed-roles.ts'
-import { timestampOf, updated } from '../core/message.ts'
+import { applyUpdate, timestampOf } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { depthOf, parentOf, parseUid, rootOf, type Uid } from '../core/uid.ts'
 import type { RecordedProvider } from '../core/vouching.ts'
@@ -22,19 +22,19 @@ import { mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
   findUid,
-  holdForChange,
   insertResource,
-  type Kind,
+  lockForChange,
   lockResource,
-  nextUpdate,
+  nextUpdateMs,
+  type ResourceDefinition,
   readResource,
   updateResource,
 } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { RoleBindingRow } from '../storage/tables.ts'
-import { holdRole } from './hold-role.ts'
-import { holdGroup } from './parent-group.ts'
-import { rowsByUid } from './rows-by-uid.ts'
+import { lockGrantableRole } from './hold-role.ts'
+import { lockGroup } from './parent-group.ts'
+import { readRowsByUid } from './rows-by-uid.ts'
 
 /**
  * Role bindings: an identity holds a role in a group and in everything below it. The group is where the binding lies and never
@@ -44,13 +44,13 @@ import { rowsByUid } from './rows-by-uid.ts'
 const TYPE = 'iam.chainguard.dev/RoleBinding'
 
 /** What a binding joins. */
-type Bound = Pick<RoleBinding, 'identityUid' | 'roleUid'>
+type BindingKey = Pick<RoleBinding, 'identityUid' | 'roleUid'>
 
-const KIND: Kind<'role_bindings', typeof RoleBindingSchema> = {
-  collection: 'role_bindings',
+const KIND: ResourceDefinition<'role_bindings', typeof RoleBindingSchema> = {
+  table: 'role_bindings',
   schema: RoleBindingSchema,
   type: TYPE,
-  toMessage: async (row, tx) => onlyOne(await hydrated(tx, [row]), row.uid),
+  toMessage: async (row, tx) => requireBinding(await hydrateBindings(tx, [row]), row.uid),
 }
 
 export function roleBindingsService(store: Store) {
@@ -59,7 +59,7 @@ export function roleBindingsService(store: Store) {
   return implement(RoleBindingsService, {
     async listRoleBindings(request, call) {
       const { rows, ...page } = await listPage(store, call, request, {
-        collection: 'role_bindings',
+        table: 'role_bindings',
         sortFields: { uid: 'uid', ...timeSortFields },
         defaultOrder: 'uid',
         equals: {
@@ -70,61 +70,61 @@ export function roleBindingsService(store: Store) {
       })
       return {
         $typeName: 'chainguard.platform.iam.v2beta1.ListRoleBindingsResponse' as const,
-        roleBindings: await hydrated(db.kysely, rows),
+        roleBindings: await hydrateBindings(db.kysely, rows),
         ...page,
       }
     },
 
     async getRoleBinding(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       const row = await readResource(db, 'role_bindings', scope)
-      return onlyOne(await hydrated(db.kysely, row === undefined ? [] : [row]), scope)
+      return requireBinding(await hydrateBindings(db.kysely, row === undefined ? [] : [row]), scope)
     },
 
     async createRoleBinding({ roleBinding = create(RoleBindingSchema) }, call) {
-      const group = allowed(call).scope as Uid
+      const group = requireScope(call).scope as Uid
       return mutate(
         store,
         call,
         async (tx) => {
-          await holdGroup(db, tx, group)
-          refuseIfAny(...checkUids(roleBinding))
-          await holdBound(store, tx, call, group, roleBinding)
+          await lockGroup(db, tx, group)
+          requireValid(...checkUids(roleBinding))
+          await lockBindingTargets(store, tx, call, group, roleBinding)
           const row = await insertBinding(store, tx, group, roleBinding)
-          return { uid: row.uid, answer: onlyOne(await hydrated(tx, [row]), row.uid) }
+          return { uid: row.uid, response: requireBinding(await hydrateBindings(tx, [row]), row.uid) }
         },
-        () => takenBy(store, call, group, roleBinding),
+        () => findBindingExistsError(store, call, group, roleBinding),
       )
     },
 
     async batchCreateRoleBindings({ requests, roleUid }, call) {
-      const group = allowed(call).scope as Uid
+      const group = requireScope(call).scope as Uid
       const bindings = requests.map((entry, at) =>
         batchEntry(entry.parent, entry.roleBinding, { group, roleUid, at }),
       )
       return createBatch(store, call, bindings, {
         max: limits.batchEntriesMax,
-        answer: async (tx, rows) => ({
+        toResponse: async (tx, rows) => ({
           $typeName: 'chainguard.platform.iam.v2beta1.BatchCreateRoleBindingsResponse',
-          roleBindings: await hydrated(tx, rows),
+          roleBindings: await hydrateBindings(tx, rows),
         }),
       })
     },
 
     async updateRoleBinding({ roleBinding: patch = create(RoleBindingSchema), updateMask }, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       let next = patch
       return mutate(
         store,
         call,
         async (tx) => {
-          const { row, current } = await holdForChange(db, tx, call, KIND, scope)
+          const { row, current } = await lockForChange(db, tx, call, KIND, scope)
           const group = row.parent as Uid
-          next = updated(RoleBindingSchema, current, patch, updateMask?.paths)
+          next = applyUpdate(RoleBindingSchema, current, patch, updateMask?.paths)
           if (equals(RoleBindingSchema, current, next))
-            return { uid: scope, answer: current, unchanged: true }
-          refuseIfAny(...checkUids(next))
-          await holdBound(store, tx, call, group, next)
+            return { uid: scope, response: current, unchanged: true }
+          requireValid(...checkUids(next))
+          await lockBindingTargets(store, tx, call, group, next)
           const changed = {
             identity_uid: next.identityUid,
             role_uid: next.roleUid,
@@ -132,21 +132,24 @@ export function roleBindingsService(store: Store) {
             automatic: 0,
             // Another identity has accepted nothing.
             accepted_through: next.identityUid === row.identity_uid ? row.accepted_through : '',
-            updated_ms: nextUpdate(store, row),
+            updated_ms: nextUpdateMs(store, row),
           }
           await updateResource(tx, 'role_bindings', scope, changed)
-          return { uid: scope, answer: onlyOne(await hydrated(tx, [{ ...row, ...changed }]), scope) }
+          return {
+            uid: scope,
+            response: requireBinding(await hydrateBindings(tx, [{ ...row, ...changed }]), scope),
+          }
         },
-        () => takenBy(store, call, parentOf(scope), next),
+        () => findBindingExistsError(store, call, parentOf(scope), next),
       )
     },
 
     async deleteRoleBinding(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       return mutate(store, call, async (tx) => {
-        await holdForChange(db, tx, call, KIND, scope)
+        await lockForChange(db, tx, call, KIND, scope)
         await deleteResource(db, tx, 'role_bindings', scope)
-        return { uid: scope, answer: create(EmptySchema) }
+        return { uid: scope, response: create(EmptySchema) }
       })
     },
   })
@@ -155,55 +158,64 @@ export function roleBindingsService(store: Store) {
 interface Batch<T> {
   /** Of bindings. */
   readonly max: number
-  readonly answer: (tx: Tx, rows: readonly RoleBindingRow[]) => Promise<T>
+  readonly toResponse: (tx: Tx, rows: readonly RoleBindingRow[]) => Promise<T>
 }
 
 /** Creates all of a batch in the group that the call is about, or nothing. */
 export function createBatch<T extends Message>(
   store: Store,
   call: Call,
-  bindings: readonly Bound[],
-  { max, answer }: Batch<T>,
+  bindings: readonly BindingKey[],
+  { max, toResponse }: Batch<T>,
 ): Promise<T> {
   const { db } = store
-  const group = allowed(call).scope as Uid
+  const group = requireScope(call).scope as Uid
   // Before each entry is looked at: a request may have thousands.
-  if (bindings.length > max) refuseIfAny(checkBatchSize(bindings.length, max))
+  if (bindings.length > max) requireValid(checkBatchSize(bindings.length, max))
   return mutate(
     store,
     call,
     async (tx) => {
-      await holdGroup(db, tx, group)
-      refuseIfAny(
+      await lockGroup(db, tx, group)
+      requireValid(
         checkBatchSize(bindings.length, max),
         ...bindings.flatMap((binding, at) => checkUids(binding, `requests[${at}].roleBinding.`)),
       )
-      return { uid: group, answer: await answer(tx, await insertAll(store, tx, call, group, bindings)) }
+      return {
+        uid: group,
+        response: await toResponse(tx, await insertBindings(store, tx, call, group, bindings)),
+      }
     },
     () => alreadyExists(TYPE, group, `one of these bindings exists in ${group} already`),
   )
 }
 
 /** Several at once: all is held before anything is counted, and each in one order, so that nobody waits in a circle. */
-async function insertAll(store: Store, tx: Tx, call: Call, group: Uid, bindings: readonly Bound[]) {
-  const keyed = bindings.map((binding, at) => ({
+async function insertBindings(store: Store, tx: Tx, call: Call, group: Uid, bindings: readonly BindingKey[]) {
+  const sorted = bindings.map((binding, at) => ({
     binding,
     at,
     key: `${binding.identityUid} ${binding.roleUid}`,
   }))
-  keyed.sort((one, other) => (one.key < other.key ? -1 : 1))
-  const uids = bindings.map(() => store.uids.below(group)).sort()
+  sorted.sort((one, other) => (one.key < other.key ? -1 : 1))
+  const uids = bindings.map(() => store.uids.child(group)).sort()
   const rows: RoleBindingRow[] = []
-  for (const { binding } of keyed) await holdBound(store, tx, call, group, binding)
-  for (const [n, { binding, at }] of keyed.entries())
+  for (const { binding } of sorted) await lockBindingTargets(store, tx, call, group, binding)
+  for (const [n, { binding, at }] of sorted.entries())
     rows[at] = await insertBinding(store, tx, group, binding, { uid: uids[n] })
   return rows
 }
 
 /** What a binding in a group, held already, points at. */
-async function holdBound(store: Store, tx: Tx, call: Call, group: Uid, { identityUid, roleUid }: Bound) {
-  await holdIdentity(store, tx, group, identityUid)
-  await holdRole(store, tx, call, group, roleUid)
+async function lockBindingTargets(
+  store: Store,
+  tx: Tx,
+  call: Call,
+  group: Uid,
+  { identityUid, roleUid }: BindingKey,
+) {
+  await lockIdentity(store, tx, group, identityUid)
+  await lockGrantableRole(store, tx, call, group, roleUid)
 }
 
 /** Binds an identity to a role, both held, in a group that is held. */
@@ -211,9 +223,9 @@ export async function insertBinding(
   { db, clock, uids }: Store,
   tx: Tx,
   group: Uid,
-  { identityUid, roleUid }: Bound,
+  { identityUid, roleUid }: BindingKey,
   {
-    uid = uids.below(group),
+    uid = uids.child(group),
     acceptedThrough = '',
   }: { readonly uid?: string | undefined; readonly acceptedThrough?: RecordedProvider } = {},
 ): Promise<RoleBindingRow> {
@@ -246,7 +258,7 @@ export async function bindCreator(
   const now = clock()
   const row: RoleBindingRow = {
     root: organization,
-    uid: uids.below(organization),
+    uid: uids.child(organization),
     parent: organization,
     identity_uid: identity,
     role_uid: owner.uid,
@@ -282,27 +294,27 @@ export function toRoleBinding(row: RoleBindingRow): RoleBinding {
 }
 
 /** The bindings with what they point at: four statements, however many they are. */
-export async function hydrated(db: Reader, rows: readonly RoleBindingRow[]): Promise<RoleBinding[]> {
+export async function hydrateBindings(db: Reader, rows: readonly RoleBindingRow[]): Promise<RoleBinding[]> {
   const [identities, groups, roles, providers] = await Promise.all([
-    rowsByUid(
+    readRowsByUid(
       db,
       'identities',
       ['name', 'description', 'subject', 'issuer', 'email'],
       rows.map((row) => row.identity_uid),
     ),
-    rowsByUid(
+    readRowsByUid(
       db,
       'groups',
       ['name', 'description'],
       rows.map((row) => row.parent),
     ),
-    rowsByUid(
+    readRowsByUid(
       db,
       'roles',
       ['name', 'description'],
       rows.map((row) => row.role_uid),
     ),
-    rowsByUid(
+    readRowsByUid(
       db,
       'identity_providers',
       ['name', 'issuer'],
@@ -351,7 +363,7 @@ function acceptedThrough(
   return { acceptedThrough: { $typeName, uid, name, issuer } }
 }
 
-export function onlyOne(bindings: readonly RoleBinding[], uid: string): RoleBinding {
+export function requireBinding(bindings: readonly RoleBinding[], uid: string): RoleBinding {
   const [binding] = bindings
   if (binding === undefined) throw notFound(TYPE, uid)
   return binding
@@ -362,7 +374,7 @@ function filterUid(field: string, text: string): string {
   return text
 }
 
-function checkUids({ identityUid, roleUid }: Bound, prefix = ''): (FieldViolation | undefined)[] {
+function checkUids({ identityUid, roleUid }: BindingKey, prefix = ''): (FieldViolation | undefined)[] {
   const check = (field: string, uid: string): FieldViolation | undefined => {
     if (uid === '') return { field: prefix + field, description: 'must be given' }
     return parseUid(uid) === undefined ? { field: prefix + field, description: 'must be a uid' } : undefined
@@ -403,19 +415,23 @@ export function isBindable(identity: string, group: string): boolean {
  * another organization looks as if it were not there. A person must have signed in once: until then nothing tells the uid that
  * LookupIdentity foretells from any other.
  */
-async function holdIdentity({ db }: Store, tx: Tx, group: Uid, uid: string): Promise<void> {
+async function lockIdentity({ db }: Store, tx: Tx, group: Uid, uid: string): Promise<void> {
   const row = isBindable(uid, group) ? await lockResource(db, tx, 'identities', uid, 'share') : undefined
   if (row === undefined) throw notFound('iam.chainguard.dev/Identity', uid)
 }
 
-async function takenBy({ db }: Store, call: Call, group: string, bound: Bound) {
+async function findBindingExistsError({ db }: Store, call: Call, group: string, bound: BindingKey) {
   const { identityUid: identity_uid, roleUid: role_uid } = bound
   const row = { root: rootOf(group), parent: group, identity_uid, role_uid }
   const uid = await findUid(db, 'role_bindings', row)
-  return taken(group, bound, nameFor(call, uid, Capability.CAP_IAM_ROLE_BINDINGS_LIST, group))
+  return bindingExistsError(
+    group,
+    bound,
+    describeResource(call, uid, Capability.CAP_IAM_ROLE_BINDINGS_LIST, group),
+  )
 }
 
 /** `resource`: what the binding that is there is called. */
-export function taken(group: string, { identityUid, roleUid }: Bound, resource = group) {
+export function bindingExistsError(group: string, { identityUid, roleUid }: BindingKey, resource = group) {
   return alreadyExists(TYPE, resource, `${identityUid} has the role ${roleUid} in ${group} already`)
 }

@@ -2,9 +2,15 @@ import { create, equals } from '@bufbuild/protobuf'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import { Capability } from '#gen/capabilities/capabilities_pb.js'
 import { type Role, RoleSchema, RolesService } from '#gen/chainguard/platform/iam/v2beta1/roles_pb.js'
-import { accessOf, allowed, requireCapabilities } from '../core/allowed.ts'
+import { authorizationOf, requireCapabilities, requireScope } from '../core/allowed.ts'
 import { implement } from '../core/call.ts'
-import { type CapabilitySet, internalOnly, listOf, nameOf, setOf } from '../core/capabilities.ts'
+import {
+  type CapabilitySet,
+  capabilitiesIn,
+  capabilityName,
+  capabilitySetOf,
+  isInternalOnly,
+} from '../core/capabilities.ts'
 import {
   type FieldViolation,
   failedPrecondition,
@@ -12,9 +18,9 @@ import {
   notFound,
   permissionDenied,
 } from '../core/errors.ts'
-import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
+import { checkDescription, checkName, requireValid } from '../core/fields.ts'
 import { managedRoleByUid, managedRoles } from '../core/managed-roles.ts'
-import { timestampOf, updated } from '../core/message.ts'
+import { applyUpdate, timestampOf } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { parseUid, rootOf, type Uid } from '../core/uid.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
@@ -22,16 +28,16 @@ import { listPage } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
-  holdForChange,
   insertResource,
-  type Kind,
-  nextUpdate,
+  lockForChange,
+  nextUpdateMs,
+  type ResourceDefinition,
   readResource,
   updateResource,
 } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { RoleRow } from '../storage/tables.ts'
-import { holdGroup } from './parent-group.ts'
+import { lockGroup } from './parent-group.ts'
 
 /**
  * Roles: named sets of capabilities. The managed ones come with the product, lie at the root, are everyone's to see and nobody's
@@ -40,8 +46,8 @@ import { holdGroup } from './parent-group.ts'
 
 const TYPE = 'iam.chainguard.dev/Role'
 
-const KIND: Kind<'roles', typeof RoleSchema> = {
-  collection: 'roles',
+const KIND: ResourceDefinition<'roles', typeof RoleSchema> = {
+  table: 'roles',
   schema: RoleSchema,
   type: TYPE,
   toMessage: toRole,
@@ -55,11 +61,11 @@ export function rolesService(store: Store) {
   return implement(RolesService, {
     async listRoles(request, call) {
       const { rows, ...page } = await listPage(store, call, request, {
-        collection: 'roles',
+        table: 'roles',
         sortFields: { uid: 'uid', name: 'name', ...timeSortFields },
         defaultOrder: 'uid',
         equals: { name: request.name },
-        everyonesRoots: managedUids,
+        publicRoots: managedUids,
       })
       return {
         $typeName: 'chainguard.platform.iam.v2beta1.ListRolesResponse' as const,
@@ -73,81 +79,81 @@ export function rolesService(store: Store) {
       const parsed = parseUid(uid)
       if (parsed === undefined) throw invalidArgument('uid', uid === '' ? 'must be given' : 'must be a uid')
       if (!managedRoleByUid.has(parsed))
-        requireCapabilities(accessOf(call).grants, parsed, mayList, 'read a role')
+        requireCapabilities(authorizationOf(call).grants, parsed, listCapability, 'read a role')
       const row = await readResource(db, 'roles', parsed)
       if (row === undefined) throw notFound(TYPE, parsed)
       return toRole(row)
     },
 
     async createRole({ role = create(RoleSchema) }, call) {
-      const group = allowed(call).scope as Uid
+      const group = requireScope(call).scope as Uid
       return mutate(store, call, async (tx) => {
-        await holdGroup(db, tx, group)
-        refuseIfAny(
+        await lockGroup(db, tx, group)
+        requireValid(
           checkName(role.name),
           checkDescription(role.description),
           ...checkCapabilities(role.capabilities),
         )
-        const capabilities = setOf(role.capabilities)
-        requireCapabilities(accessOf(call).grants, group, capabilities, 'create this role')
+        const capabilities = capabilitySetOf(role.capabilities)
+        requireCapabilities(authorizationOf(call).grants, group, capabilities, 'create this role')
         const now = clock()
         const row: RoleRow = {
           root: rootOf(group),
-          uid: uids.below(group),
+          uid: uids.child(group),
           parent: group,
           name: role.name,
           description: role.description,
-          capabilities: stored(capabilities),
+          capabilities: serializeCapabilities(capabilities),
           created_ms: now,
           updated_ms: now,
         }
         await insertResource(db, tx, 'roles', row)
-        return { uid: row.uid, answer: toRole(row) }
+        return { uid: row.uid, response: toRole(row) }
       })
     },
 
     async updateRole({ role: patch = create(RoleSchema), updateMask }, call) {
-      const { scope } = allowed(call)
-      refuseManaged(scope)
+      const { scope } = requireScope(call)
+      requireCustomRole(scope)
       return mutate(store, call, async (tx) => {
-        const { row, current } = await holdForChange(db, tx, call, KIND, scope)
-        const next = updated(RoleSchema, current, patch, updateMask?.paths)
-        if (equals(RoleSchema, current, next)) return { uid: scope, answer: current, unchanged: true }
-        refuseIfAny(
+        const { row, current } = await lockForChange(db, tx, call, KIND, scope)
+        const next = applyUpdate(RoleSchema, current, patch, updateMask?.paths)
+        if (equals(RoleSchema, current, next)) return { uid: scope, response: current, unchanged: true }
+        requireValid(
           checkName(next.name),
           checkDescription(next.description),
           ...checkCapabilities(next.capabilities),
         )
-        const capabilities = setOf(next.capabilities)
+        const capabilities = capabilitySetOf(next.capabilities)
         // Every binding of the role changes with it, so this is granting all that it holds.
-        requireCapabilities(accessOf(call).grants, row.parent, capabilities, 'change this role')
+        requireCapabilities(authorizationOf(call).grants, row.parent, capabilities, 'change this role')
         const changed = {
           name: next.name,
           description: next.description,
-          capabilities: stored(capabilities),
-          updated_ms: nextUpdate(store, row),
+          capabilities: serializeCapabilities(capabilities),
+          updated_ms: nextUpdateMs(store, row),
         }
         await updateResource(tx, 'roles', scope, changed)
-        return { uid: scope, answer: toRole({ ...row, ...changed }) }
+        return { uid: scope, response: toRole({ ...row, ...changed }) }
       })
     },
 
     async deleteRole(_request, call) {
-      const { scope } = allowed(call)
-      refuseManaged(scope)
+      const { scope } = requireScope(call)
+      requireCustomRole(scope)
       return mutate(store, call, async (tx) => {
-        await holdForChange(db, tx, call, KIND, scope)
-        const inUse = await usersOf(tx, scope)
+        await lockForChange(db, tx, call, KIND, scope)
+        const inUse = await listRoleUsers(tx, scope)
         if (inUse.length > 0)
           throw failedPrecondition('RESOURCE_IN_USE', `role ${scope} is used by ${inUse.join(', ')}`)
         await deleteResource(db, tx, 'roles', scope)
-        return { uid: scope, answer: create(EmptySchema) }
+        return { uid: scope, response: create(EmptySchema) }
       })
     },
   })
 }
 
-const mayList = setOf([Capability.CAP_IAM_ROLES_LIST])
+const listCapability = capabilitySetOf([Capability.CAP_IAM_ROLES_LIST])
 
 function toRole(row: RoleRow): Role {
   return {
@@ -163,11 +169,14 @@ function toRole(row: RoleRow): Role {
 
 /** What a stored role grants; numbers that no longer stand for a capability grant nothing. */
 export function capabilitiesOfRole(row: Pick<RoleRow, 'uid' | 'capabilities'>): CapabilitySet {
-  return managedRoleByUid.get(row.uid)?.capabilities ?? setOf(JSON.parse(row.capabilities) as Capability[])
+  return (
+    managedRoleByUid.get(row.uid)?.capabilities ??
+    capabilitySetOf(JSON.parse(row.capabilities) as Capability[])
+  )
 }
 
-function stored(capabilities: CapabilitySet): string {
-  return JSON.stringify(listOf(capabilities))
+function serializeCapabilities(capabilities: CapabilitySet): string {
+  return JSON.stringify(capabilitiesIn(capabilities))
 }
 
 function checkCapabilities(capabilities: readonly Capability[]): (FieldViolation | undefined)[] {
@@ -176,36 +185,37 @@ function checkCapabilities(capabilities: readonly Capability[]): (FieldViolation
   const withInternal = capabilities.includes(Capability.CAP_INTERNAL)
   return capabilities.map((capability, at) => {
     const field = `capabilities[${at}]`
-    if (nameOf(capability) === undefined) return { field, description: `${capability} is not a capability` }
-    if (internalOnly(capability) && !withInternal) {
-      return { field, description: `${nameOf(capability)} is only for roles that also hold internal` }
+    if (capabilityName(capability) === undefined)
+      return { field, description: `${capability} is not a capability` }
+    if (isInternalOnly(capability) && !withInternal) {
+      return { field, description: `${capabilityName(capability)} is only for roles that also hold internal` }
     }
     return undefined
   })
 }
 
 /** What keeps a role from being deleted, in words, with the table and the column that names the role. */
-const users = [
+const roleReferences = [
   ['role bindings', 'role_bindings', 'role_uid'],
   ['identity providers', 'identity_providers', 'default_role'],
   ['mappings of external groups', 'external_group_role_mappings', 'role_uid'],
 ] as const
 
 /** The kinds of resources that use a role, in words. An invite may be left without one: it can then not be accepted. */
-async function usersOf(tx: Tx, uid: string): Promise<string[]> {
+async function listRoleUsers(tx: Tx, uid: string): Promise<string[]> {
   const found: string[] = []
-  for (const [words, table, column] of users) {
-    const one = tx
+  for (const [label, table, column] of roleReferences) {
+    const query = tx
       .selectFrom(table)
       .select('uid')
       .where(column as 'uid', '=', uid)
       .limit(1)
-    if ((await one.execute()).length > 0) found.push(words)
+    if ((await query.execute()).length > 0) found.push(label)
   }
   return found
 }
 
-function refuseManaged(uid: string): void {
+function requireCustomRole(uid: string): void {
   if (managedRoleByUid.has(uid)) throw permissionDenied('managed roles cannot be changed or deleted')
 }
 
@@ -213,18 +223,27 @@ function refuseManaged(uid: string): void {
  * Makes the stored managed roles those of this version of the product, so that they can be listed like any other. The time
  * they carry is when the installation got them.
  */
-export async function storeManagedRoles({ db, clock }: Pick<Store, 'db' | 'clock'>): Promise<void> {
+export async function syncManagedRoles({ db, clock }: Pick<Store, 'db' | 'clock'>): Promise<void> {
   const rows = await db.kysely.selectFrom('roles').selectAll().where('root', 'in', managedUids).execute()
   const current = new Map(rows.map((row) => [row.uid, row]))
   const stale = managedRoles.filter(({ uid, name, description, capabilities }) => {
     const row = current.get(uid)
-    return row?.name !== name || row.description !== description || row.capabilities !== stored(capabilities)
+    return (
+      row?.name !== name ||
+      row.description !== description ||
+      row.capabilities !== serializeCapabilities(capabilities)
+    )
   })
   if (stale.length === 0) return
   await inTransaction(db, async (tx) => {
     for (const { uid, name, description, capabilities } of stale) {
       const now = clock()
-      const content = { name, description, capabilities: stored(capabilities), updated_ms: now }
+      const content = {
+        name,
+        description,
+        capabilities: serializeCapabilities(capabilities),
+        updated_ms: now,
+      }
       const changed = await tx
         .updateTable('roles')
         .set(content)

@@ -1,9 +1,9 @@
 import { rootOf } from '../core/uid.ts'
 import type { Reader } from '../storage/db.ts'
-import type { Collection, Tables } from '../storage/tables.ts'
+import type { ResourceTable, Tables } from '../storage/tables.ts'
 
 /** The columns of the rows that these uids name: one statement, however many they are. A uid without a row is left out. */
-export async function rowsByUid<C extends Collection, K extends keyof Tables[C] & string>(
+export async function readRowsByUid<C extends ResourceTable, K extends keyof Tables[C] & string>(
   db: Reader,
   collection: C,
   columns: readonly K[],
@@ -12,7 +12,7 @@ export async function rowsByUid<C extends Collection, K extends keyof Tables[C] 
   if (all.length === 0) return new Map()
   const uids = [...new Set(all)]
   const rows = await db
-    .selectFrom(collection as Collection)
+    .selectFrom(collection as ResourceTable)
     .where('root', 'in', [...new Set(uids.map(rootOf))])
     .where('uid', 'in', uids)
     .select(['uid', ...(columns as readonly string[] as readonly 'uid'[])])

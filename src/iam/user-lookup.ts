@@ -1,4 +1,4 @@
-import { refuseIfAny } from '../core/fields.ts'
+import { requireValid } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
 import type { Uid } from '../core/uid.ts'
 import { userUid } from '../core/user-uid.ts'
@@ -13,16 +13,16 @@ const GENERATIONS_AT_ONCE = 16
  * Throws code 3 for what cannot be an issuer or a subject.
  */
 export async function lookupUser(db: Reader, issuer: string, subject: string): Promise<Uid> {
-  refuseIfAny(checkIssuerName(issuer), checkSubject(subject))
+  requireValid(checkIssuerName(issuer), checkSubject(subject))
   for (let from = 0; ; from += GENERATIONS_AT_ONCE) {
     const uids = Array.from({ length: GENERATIONS_AT_ONCE }, (_, at) => userUid(issuer, subject, from + at))
-    const gone = await db
+    const deleted = await db
       .selectFrom('tombstones')
       .select('uid')
       .where('root', 'in', uids)
       .where('uid', 'in', uids)
       .execute()
-    const free = uids.find((uid) => !gone.some((row) => row.uid === uid))
+    const free = uids.find((uid) => !deleted.some((row) => row.uid === uid))
     if (free !== undefined) return free
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clientAddresses, countedAddress, trustedProxyTest } from './client-address.ts'
+import { clientAddressKey, clientAddressResolver, createTrustedProxyTest } from './client-address.ts'
 
 const trusted = ['10.0.0.0/8', 'fd00::/8']
 
@@ -32,31 +32,31 @@ const cases: readonly [why: string, socket: string | undefined, forwarded: strin
     ['a socket that is gone', undefined, '192.0.2.1', ''],
   ]
 for (const [why, socket, forwarded, is] of cases) {
-  test(`address of ${why}`, () => assert.equal(clientAddresses(trusted)(socket, forwarded), is))
+  test(`address of ${why}`, () => assert.equal(clientAddressResolver(trusted)(socket, forwarded), is))
 }
 
 test('without trusted proxies the header is never looked at', () => {
-  assert.equal(clientAddresses([])('10.0.0.1', '192.0.2.1'), '10.0.0.1')
+  assert.equal(clientAddressResolver([])('10.0.0.1', '192.0.2.1'), '10.0.0.1')
 })
 
 test('headers that came one by one are one list', () => {
-  assert.equal(clientAddresses(trusted)('10.0.0.1', ['1.1.1.1', '192.0.2.9']), '192.0.2.9')
+  assert.equal(clientAddressResolver(trusted)('10.0.0.1', ['1.1.1.1', '192.0.2.9']), '192.0.2.9')
 })
 
 test('a /64 of IPv6 is one client, and so is each IPv4 address', () => {
-  assert.equal(countedAddress('192.0.2.1'), '192.0.2.1')
-  assert.equal(countedAddress('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64')
-  assert.equal(countedAddress('2001:db8:1:2::'), countedAddress('2001:db8:1:2:ffff:ffff:ffff:ffff'))
-  assert.notEqual(countedAddress('2001:db8:1:2::1'), countedAddress('2001:db8:1:3::1'))
-  assert.equal(countedAddress('fe80::1%eth0'), 'fe80::/64')
-  assert.equal(countedAddress(''), '')
+  assert.equal(clientAddressKey('192.0.2.1'), '192.0.2.1')
+  assert.equal(clientAddressKey('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64')
+  assert.equal(clientAddressKey('2001:db8:1:2::'), clientAddressKey('2001:db8:1:2:ffff:ffff:ffff:ffff'))
+  assert.notEqual(clientAddressKey('2001:db8:1:2::1'), clientAddressKey('2001:db8:1:3::1'))
+  assert.equal(clientAddressKey('fe80::1%eth0'), 'fe80::/64')
+  assert.equal(clientAddressKey(''), '')
 })
 
 test('tells trusted proxies, in whichever spelling', () => {
-  const isTrustedProxy = trustedProxyTest(trusted)
+  const isTrustedProxy = createTrustedProxyTest(trusted)
   for (const address of ['10.1.2.3', '::ffff:10.1.2.3', 'fd00::1'])
     assert.ok(isTrustedProxy(address), address)
   for (const address of ['192.0.2.1', '2001:db8::1', 'text', '', undefined])
     assert.ok(!isTrustedProxy(address), address)
-  assert.ok(!trustedProxyTest([])('10.1.2.3'))
+  assert.ok(!createTrustedProxyTest([])('10.1.2.3'))
 })

@@ -4,7 +4,7 @@ import { CompiledQuery } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
 import { limits } from '../core/limits.ts'
-import { runToEnd } from '../core/request-context.ts'
+import { runToCompletion } from '../core/request-context.ts'
 import { type Db, makePrivateDirectory } from '../storage/db.ts'
 import type { Rate } from './limit-table.ts'
 
@@ -13,9 +13,9 @@ import type { Rate } from './limit-table.ts'
  * this file gives it a place. Its counters know wall time only.
  */
 
-export interface Counted {
+export interface CountResult {
   /** There was nothing left: the call must not run. */
-  readonly refused: boolean
+  readonly isExceeded: boolean
   readonly remaining: number
   /** Until the window ends and everything is there again. */
   readonly resetMs: number
@@ -23,7 +23,7 @@ export interface Counted {
 
 export interface Counter {
   /** Counts one call of whoever `key` names. */
-  count(key: string): Promise<Counted>
+  count(key: string): Promise<CountResult>
 }
 
 export interface Counters {
@@ -39,7 +39,7 @@ export interface SharedCounters extends Counters {
 
 const SWEEP_INTERVAL_MS = 5 * 60_000
 
-export async function memoryCounters(): Promise<Counters> {
+export async function createMemoryCounters(): Promise<Counters> {
   const { RateLimiterMemory, RateLimiterRes } = await import('rate-limiter-flexible')
   return {
     counter(keyPrefix, { points, seconds }) {
@@ -52,7 +52,7 @@ export async function memoryCounters(): Promise<Counters> {
       return {
         count(key) {
           if (known.get(key) === undefined) known.set(key, true)
-          return counted(limiter, key, RateLimiterRes)
+          return consumePoint(limiter, key, RateLimiterRes)
         },
       }
     },
@@ -66,14 +66,14 @@ export async function memoryCounters(): Promise<Counters> {
  * other nodes as if a permission might have changed. `onError` hears of counts that failed; meanwhile this node counts by itself,
  * so that an outage neither lifts the limits nor refuses anybody.
  */
-export async function sharedCounters(
+export async function createSharedCounters(
   db: Db,
   dataDir: string,
   onError: (error: unknown) => void,
 ): Promise<SharedCounters> {
   const library = await import('rate-limiter-flexible')
   const store = db.engine === 'postgres' ? postgresStore(db) : await sqliteStore(dataDir)
-  const own = await memoryCounters()
+  const localCounters = await createMemoryCounters()
   // A row that stays a little longer does no harm: its end is looked at when it is used.
   const sweep = () => store.sweep(Date.now())
   const sweeper = setInterval(() => sweep().catch(onError), SWEEP_INTERVAL_MS)
@@ -96,11 +96,11 @@ export async function sharedCounters(
         db.engine === 'postgres'
           ? new library.RateLimiterPostgres(options)
           : new library.RateLimiterSQLite(options)
-      const alone = own.counter(keyPrefix, rate)
+      const alone = localCounters.counter(keyPrefix, rate)
       return {
         async count(key) {
           try {
-            return await runToEnd(() => counted(limiter, key, library.RateLimiterRes))
+            return await runToCompletion(() => consumePoint(limiter, key, library.RateLimiterRes))
           } catch (error) {
             onError(error)
             return alone.count(key)
@@ -116,18 +116,18 @@ export async function sharedCounters(
   }
 }
 
-async function counted(
+async function consumePoint(
   limiter: RateLimiterAbstract,
   key: string,
   // It is given, since the library is only loaded where there are limits.
   Result: typeof RateLimiterRes,
-): Promise<Counted> {
+): Promise<CountResult> {
   try {
     const { remainingPoints, msBeforeNext } = await limiter.consume(key)
-    return { refused: false, remaining: remainingPoints, resetMs: msBeforeNext }
+    return { isExceeded: false, remaining: remainingPoints, resetMs: msBeforeNext }
   } catch (refusal) {
     if (!(refusal instanceof Result)) throw refusal
-    return { refused: true, remaining: 0, resetMs: refusal.msBeforeNext }
+    return { isExceeded: true, remaining: 0, resetMs: refusal.msBeforeNext }
   }
 }
 

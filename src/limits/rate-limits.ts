@@ -3,10 +3,10 @@ import { mcp } from '#gen/annotations/mcp_pb.js'
 import { SecurityTokenService } from '#gen/chainguard/platform/oidc/sts_pb.js'
 import { PingService } from '#gen/chainguard/platform/ping/v2beta1/ping_pb.js'
 import { http } from '#gen/google/api/annotations_pb.js'
-import type { Incoming } from '../core/call.ts'
+import type { IncomingCall } from '../core/call.ts'
 import { ApiError, Code } from '../core/errors.ts'
-import { countedAddress } from './client-address.ts'
-import type { Counted, Counter, Counters } from './counters.ts'
+import { clientAddressKey } from './client-address.ts'
+import type { Counter, Counters, CountResult } from './counters.ts'
 import { type LimitClass, type LimitTable, limitClasses, type Rate } from './limit-table.ts'
 
 /**
@@ -15,9 +15,9 @@ import { type LimitClass, type LimitTable, limitClasses, type Rate } from './lim
  */
 export interface RateLimits {
   /** Counts the call for its address. Rejects with code 8; undefined when nothing is to be counted. */
-  byAddress(method: DescMethod, incoming: Incoming): Promise<void> | undefined
+  countByAddress(method: DescMethod, incoming: IncomingCall): Promise<void> | undefined
   /** Counts the call for an identity that has proven itself. */
-  byIdentity(method: DescMethod, incoming: Incoming, identity: string): Promise<void> | undefined
+  countByIdentity(method: DescMethod, incoming: IncomingCall, identity: string): Promise<void> | undefined
 }
 
 export type LimitedBy = 'address' | 'identity'
@@ -36,7 +36,7 @@ interface Limit {
   readonly counter: Counter
 }
 
-export function rateLimits({ tables, counters, onLimited }: RateLimitOptions): RateLimits {
+export function createRateLimits({ tables, counters, onLimited }: RateLimitOptions): RateLimits {
   const limitsOf = (by: LimitedBy) => {
     const byClass: Partial<Record<LimitClass, Limit>> = {}
     for (const limitClass of limitClasses) {
@@ -49,20 +49,20 @@ export function rateLimits({ tables, counters, onLimited }: RateLimitOptions): R
   const byAddress = limitsOf('address')
   const byIdentity = limitsOf('identity')
 
-  const count = async (limit: Limit, key: string, incoming: Incoming) => {
+  const count = async (limit: Limit, key: string, incoming: IncomingCall) => {
     const counted = await limit.counter.count(key)
-    tell(incoming, limit.rate, counted)
-    if (!counted.refused) return
+    setRateLimitHeaders(incoming, limit.rate, counted)
+    if (!counted.isExceeded) return
     onLimited(limit.limitClass, limit.by)
-    throw limited(limit, key, counted.resetMs)
+    throw rateLimited(limit, key, counted.resetMs)
   }
 
   return {
-    byAddress(method, incoming) {
+    countByAddress(method, incoming) {
       const limit = limitFor(byAddress, method)
-      return limit && count(limit, countedAddress(incoming.address), incoming)
+      return limit && count(limit, clientAddressKey(incoming.address), incoming)
     },
-    byIdentity(method, incoming, identity) {
+    countByIdentity(method, incoming, identity) {
       const limit = limitFor(byIdentity, method)
       return limit && count(limit, identity, incoming)
     },
@@ -70,24 +70,25 @@ export function rateLimits({ tables, counters, onLimited }: RateLimitOptions): R
 }
 
 function limitFor(byClass: Partial<Record<LimitClass, Limit>>, method: DescMethod): Limit | undefined {
-  const limitClass = classOf(method)
+  const limitClass = limitClassOf(method)
   return limitClass === undefined ? undefined : byClass[limitClass]
 }
 
 const classes = new Map<DescMethod, LimitClass | undefined>()
 
 /** Undefined for what is never limited: monitors call it. */
-function classOf(method: DescMethod): LimitClass | undefined {
+function limitClassOf(method: DescMethod): LimitClass | undefined {
   let limitClass = classes.get(method)
   if (limitClass === undefined && !classes.has(method)) {
     if (method.parent.typeName === SecurityTokenService.typeName) limitClass = 'exchange'
-    else if (method.parent.typeName !== PingService.typeName) limitClass = reads(method) ? 'read' : 'write'
+    else if (method.parent.typeName !== PingService.typeName)
+      limitClass = isReadMethod(method) ? 'read' : 'write'
     classes.set(method, limitClass)
   }
   return limitClass
 }
 
-function reads(method: DescMethod): boolean {
+function isReadMethod(method: DescMethod): boolean {
   return getOption(method, mcp).readOnly || getOption(method, http).pattern.case === 'get'
 }
 
@@ -95,9 +96,13 @@ function reads(method: DescMethod): boolean {
  * The three fields of draft-ietf-httpapi-ratelimit-headers-06, which clients know; later drafts have others. Of two limits the one
  * that will refuse first is told.
  */
-function tell(incoming: Incoming, rate: Rate, { refused, remaining, resetMs }: Counted): void {
-  const told = incoming.replyHeaders?.['ratelimit-remaining']
-  if (!refused && told !== undefined && Number(told) <= remaining) return
+function setRateLimitHeaders(
+  incoming: IncomingCall,
+  rate: Rate,
+  { isExceeded: refused, remaining, resetMs }: CountResult,
+): void {
+  const reported = incoming.replyHeaders?.['ratelimit-remaining']
+  if (!refused && reported !== undefined && Number(reported) <= remaining) return
   incoming.replyHeaders = {
     ...incoming.replyHeaders,
     'ratelimit-limit': String(rate.points),
@@ -106,7 +111,7 @@ function tell(incoming: Incoming, rate: Rate, { refused, remaining, resetMs }: C
   }
 }
 
-function limited({ by, limitClass, rate }: Limit, key: string, retryDelayMs: number): ApiError {
+function rateLimited({ by, limitClass, rate }: Limit, key: string, retryDelayMs: number): ApiError {
   const description = `one ${by} may make ${rate.points} ${limitClass} calls in ${rate.seconds} s`
   return new ApiError(Code.RESOURCE_EXHAUSTED, `Resource exhausted: ${description}`, {
     reason: 'RATE_LIMITED',

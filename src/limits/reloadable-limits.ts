@@ -1,5 +1,5 @@
 import type { Counters } from './counters.ts'
-import { type RateLimitOptions, type RateLimits, rateLimits } from './rate-limits.ts'
+import { createRateLimits, type RateLimitOptions, type RateLimits } from './rate-limits.ts'
 
 /** Rate limits that can change while the server runs. */
 export interface ReloadableLimits extends RateLimits {
@@ -9,22 +9,22 @@ export interface ReloadableLimits extends RateLimits {
 }
 
 /** `open`: opens the counters, with the first limit. */
-export function reloadableLimits(
+export function createReloadableLimits(
   open: () => Promise<Counters>,
   onLimited: RateLimitOptions['onLimited'],
 ): ReloadableLimits {
   let counters: Counters | undefined
   let current: RateLimits | undefined
   return {
-    byAddress: (method, incoming) => current?.byAddress(method, incoming),
-    byIdentity: (method, incoming, identity) => current?.byIdentity(method, incoming, identity),
+    countByAddress: (method, incoming) => current?.countByAddress(method, incoming),
+    countByIdentity: (method, incoming, identity) => current?.countByIdentity(method, incoming, identity),
     async apply(tables) {
       if (Object.values(tables).every((table) => Object.keys(table).length === 0)) {
         current = undefined
         return
       }
-      counters ??= withMemory(await open())
-      current = rateLimits({ tables, counters, onLimited })
+      counters ??= reuseCounters(await open())
+      current = createRateLimits({ tables, counters, onLimited })
     },
     async close() {
       await counters?.close()
@@ -33,7 +33,7 @@ export function reloadableLimits(
 }
 
 /** Gives the same counter for the same name and rate. */
-function withMemory(counters: Counters): Counters {
+function reuseCounters(counters: Counters): Counters {
   const known = new Map<string, ReturnType<Counters['counter']>>()
   return {
     counter(name, rate) {

@@ -1,6 +1,6 @@
-import { type Descriptor, hashOf } from './descriptors.ts'
+import { createDigestHash, type Descriptor } from './descriptors.ts'
 import type { ImageStore } from './image-store.ts'
-import { Passing, Patience } from './retries.ts'
+import { RetryBackoff, TransientError } from './retries.ts'
 import { TransferError } from './transfer-error.ts'
 
 /**
@@ -12,7 +12,7 @@ export class BlobReader {
   readonly #source: ImageStore
   readonly #signal: AbortSignal
   readonly #onBytes: (count: number) => void
-  #hash: ReturnType<typeof hashOf>
+  #hash: ReturnType<typeof createDigestHash>
   /** Bytes that were hashed. */
   #hashed = 0
 
@@ -25,14 +25,14 @@ export class BlobReader {
     this.#source = source
     this.#signal = signal
     this.#onBytes = onBytes
-    this.#hash = hashOf(blob.digest)
+    this.#hash = createDigestHash(blob.digest)
   }
 
   /** Ends when all bytes were there and are those of the digest; throws instead otherwise. */
-  async *from(start: number): AsyncGenerator<Buffer> {
+  async *readFrom(start: number): AsyncGenerator<Buffer> {
     const { size } = this.blob
     if (start > this.#hashed) throw new Error(`${start} bytes were never read`)
-    const patience = new Patience()
+    const patience = new RetryBackoff()
     let at = start
     while (at < size) {
       try {
@@ -41,12 +41,12 @@ export class BlobReader {
           if (at + bytes.length > size) throw this.#corrupt(`more than ${size} bytes`)
           this.#pass(at, bytes)
           at += bytes.length
-          patience.progressed()
+          patience.reset()
           yield bytes
         }
-        if (at < size) throw new Passing(this.#corrupt(`${at} of ${size} bytes`))
+        if (at < size) throw new TransientError(this.#corrupt(`${at} of ${size} bytes`))
       } catch (error) {
-        await patience.wait(error, this.#signal)
+        await patience.waitForRetry(error, this.#signal)
       }
     }
     const { digest } = this.blob

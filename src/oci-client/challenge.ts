@@ -9,11 +9,11 @@ export type Challenge =
       readonly scope: string
     }
 
-export function readChallenge(header: string): Challenge | undefined {
+export function parseChallenge(header: string): Challenge | undefined {
   const challenges = [...header.matchAll(CHALLENGE)]
   for (const [, scheme = '', parameters = ''] of challenges) {
     if (scheme.toLowerCase() === 'basic') return { scheme: 'basic' }
-    const { realm, service = '', scope = '' } = parametersOf(parameters)
+    const { realm, service = '', scope = '' } = parseParameters(parameters)
     if (scheme.toLowerCase() === 'bearer' && realm !== undefined)
       return { scheme: 'bearer', realm, service, scope }
   }
@@ -23,7 +23,7 @@ export function readChallenge(header: string): Challenge | undefined {
 const PARAMETER = String.raw`[\w-]+\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s,"]*)`
 const CHALLENGE = new RegExp(String.raw`(\w+)(?:\s+(${PARAMETER}(?:\s*,\s*${PARAMETER})*))?\s*(?:,|$)`, 'g')
 
-function parametersOf(text: string): Record<string, string> {
+function parseParameters(text: string): Record<string, string> {
   const found = text.matchAll(/([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]*))/g)
   return Object.fromEntries(
     [...found].map(([, name = '', quoted, bare = '']) => [

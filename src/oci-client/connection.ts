@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
-import { type Challenge, readChallenge } from './challenge.ts'
-import { membersOf } from './descriptors.ts'
-import { apiHostOf, isLoopback, tokenHostsOf } from './image-name.ts'
-import { basic, type Credentials, fetchToken, type RegistryToken } from './registry-token.ts'
-import { Passing, patiently, retryAfterMs } from './retries.ts'
+import { type Challenge, parseChallenge } from './challenge.ts'
+import { asObject } from './descriptors.ts'
+import { apiHost, isLoopback, trustedTokenHosts } from './image-name.ts'
+import { basicAuthorization, type Credentials, fetchToken, type RegistryToken } from './registry-token.ts'
+import { retryAfterMs, TransientError, withRetries } from './retries.ts'
 import { TransferError } from './transfer-error.ts'
 
 /**
@@ -23,7 +23,7 @@ export interface ConnectionOptions {
   readonly userAgent: string
   readonly signal: AbortSignal
   /** Told of each request: never of what is in it. */
-  readonly watch?: (line: string) => void
+  readonly logRequest?: (line: string) => void
 }
 
 export interface RegistryRequest {
@@ -33,12 +33,12 @@ export interface RegistryRequest {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Buffer | Readable
   /** Statuses that are an answer; others are thrown. */
-  readonly expects: readonly number[]
+  readonly expectedStatuses: readonly number[]
   /** In place of the connection's own. */
   readonly signal?: AbortSignal
 }
 
-export interface RegistryReply {
+export interface RegistryResponse {
   readonly status: number
   readonly url: URL
   readonly header: (name: string) => string | undefined
@@ -73,22 +73,25 @@ export class Connection {
   }
 
   /** Asks until there is an answer that counts. `body` is a buffer: a stream can be sent once, see `once`. */
-  ask(target: string | URL, asked: RegistryRequest & { readonly body?: Buffer }): Promise<RegistryReply> {
-    return patiently(this.signal, () => this.once(target, asked))
+  request(
+    target: string | URL,
+    asked: RegistryRequest & { readonly body?: Buffer },
+  ): Promise<RegistryResponse> {
+    return withRetries(this.signal, () => this.requestOnce(target, asked))
   }
 
   /** Asks once, but for a token that is needed. Throws Passing for what may pass. */
-  async once(target: string | URL, asked: RegistryRequest): Promise<RegistryReply> {
+  async requestOnce(target: string | URL, asked: RegistryRequest): Promise<RegistryResponse> {
     const url = await this.#urlOf(target)
     let reply = await this.#follow(url, asked)
-    if (reply.status === 401 && !asked.expects.includes(401)) {
+    if (reply.status === 401 && !asked.expectedStatuses.includes(401)) {
       await reply.body.dump()
       const isNew = this.#challenged(reply)
       if (asked.body !== undefined && !Buffer.isBuffer(asked.body))
-        throw new Passing(this.#denied(reply.status, await this.#known()))
+        throw new TransientError(this.#denied(reply.status, await this.#known()))
       if (isNew || this.#forget(asked.scopes)) reply = await this.#follow(url, asked)
     }
-    if (asked.expects.includes(reply.status)) return reply
+    if (asked.expectedStatuses.includes(reply.status)) return reply
     throw await this.#failure(reply, asked)
   }
 
@@ -104,7 +107,7 @@ export class Connection {
   }
 
   async #findBase(): Promise<string> {
-    const host = apiHostOf(this.host)
+    const host = apiHost(this.host)
     const { scheme } = this.#options
     if (scheme !== undefined) return `${scheme}://${host}/`
     if (!isLoopback(host)) return `https://${host}/`
@@ -160,8 +163,8 @@ export class Connection {
       readonly body?: Buffer | Readable | string
       readonly signal?: AbortSignal
     },
-  ): Promise<RegistryReply> {
-    const { userAgent, watch } = this.#options
+  ): Promise<RegistryResponse> {
+    const { userAgent, logRequest: watch } = this.#options
     const startedMs = performance.now()
     const say = (outcome: string) =>
       watch?.(
@@ -197,7 +200,7 @@ export class Connection {
   #unreachable(url: URL, error: unknown): unknown {
     if (this.signal.aborted) return this.signal.reason
     // The body of a request may end in a mistake of its own.
-    if (error instanceof TransferError || error instanceof Passing) return error
+    if (error instanceof TransferError || error instanceof TransientError) return error
     const { message, code, cause } = error as NodeJS.ErrnoException
     const why = message || code || String((cause as Error | undefined)?.message ?? error)
     const hint = /certificate/i.test(why)
@@ -211,13 +214,15 @@ export class Connection {
         cause: error,
       },
     )
-    return isHopeless(error) || (code === 'ECONNREFUSED' && !this.#answered) ? told : new Passing(told)
+    return isPermanent(error) || (code === 'ECONNREFUSED' && !this.#answered)
+      ? told
+      : new TransientError(told)
   }
 
   /** Whether the registry says something that it did not say before. */
-  #challenged(reply: RegistryReply): boolean {
+  #challenged(reply: RegistryResponse): boolean {
     const known = this.#challenge
-    this.#challenge = readChallenge(reply.header('www-authenticate') ?? '') ?? known
+    this.#challenge = parseChallenge(reply.header('www-authenticate') ?? '') ?? known
     return known === undefined && this.#challenge !== undefined
   }
 
@@ -238,11 +243,11 @@ export class Connection {
         `${this.host} is asked over plain http, so it gets no credentials; it needs https`,
       )
     if (challenge.scheme === 'basic')
-      return credentials !== undefined && 'user' in credentials ? basic(credentials) : undefined
+      return credentials !== undefined && 'user' in credentials ? basicAuthorization(credentials) : undefined
     const wanted = scopes.length === 0 && challenge.scope !== '' ? [challenge.scope] : scopes
     const key = wanted.join(' ')
     const known = await this.#tokens.get(key)?.catch(() => undefined)
-    if (known !== undefined && known.goodUntilMs > Date.now()) return `Bearer ${known.token}`
+    if (known !== undefined && known.refreshAtMs > Date.now()) return `Bearer ${known.token}`
     const token = this.#fetchToken(challenge, wanted, credentials)
     this.#tokens.set(key, token)
     return `Bearer ${(await token).token}`
@@ -255,16 +260,16 @@ export class Connection {
   ): Promise<RegistryToken> {
     const { host } = this
     const { tokenHosts = [] } = this.#options
-    return patiently(this.signal, () =>
+    return withRetries(this.signal, () =>
       fetchToken({
         host,
-        tokenHosts: [...tokenHostsOf(host), ...tokenHosts],
+        tokenHosts: [...trustedTokenHosts(host), ...tokenHosts],
         challenge,
         scopes,
         credentials,
         send: async (url, request) => {
           const reply = await this.#send(url, request)
-          return { status: reply.status, text: await boundedText(reply, ERROR_BYTES_MAX * 2) }
+          return { status: reply.status, text: await readBoundedText(reply, ERROR_BYTES_MAX * 2) }
         },
       }),
     )
@@ -275,10 +280,10 @@ export class Connection {
     return this.#challenge?.scheme === 'bearer' && this.#tokens.delete(scopes.join(' '))
   }
 
-  async #failure(reply: RegistryReply, { method = 'GET' }: RegistryRequest): Promise<unknown> {
+  async #failure(reply: RegistryResponse, { method = 'GET' }: RegistryRequest): Promise<unknown> {
     const { status, url } = reply
-    const text = await boundedText(reply, ERROR_BYTES_MAX).catch(() => '')
-    const reason = reasonIn(text)
+    const text = await readBoundedText(reply, ERROR_BYTES_MAX).catch(() => '')
+    const reason = registryErrorMessage(text)
     // A rule of the repo, such as an immutable tag, which no other credentials change.
     const isRule = status === 403 && reason.startsWith('Precondition failed: ')
     if (status === 401 || (status === 403 && !isRule))
@@ -289,7 +294,7 @@ export class Connection {
       `${this.host} answers ${method} ${url.pathname} with status ${status}${reason === '' ? '' : `: ${reason}`}`,
     )
     const mayPass = status === 408 || status === 429 || (status >= 500 && status !== 501)
-    return mayPass ? new Passing(told, retryAfterMs(reply.header('retry-after'))) : told
+    return mayPass ? new TransientError(told, retryAfterMs(reply.header('retry-after'))) : told
   }
 
   #denied(status: number, credentials: Credentials | undefined, reason = ''): TransferError {
@@ -304,7 +309,7 @@ export class Connection {
 }
 
 /** Where asking again cannot help. */
-function isHopeless(error: unknown): boolean {
+function isPermanent(error: unknown): boolean {
   const { code = '', message } = error as NodeJS.ErrnoException
   return (
     code === 'ENOTFOUND' ||
@@ -314,12 +319,12 @@ function isHopeless(error: unknown): boolean {
 }
 
 /** What the registry says of an error (`{errors: [{code, message}]}`). */
-function reasonIn(text: string): string {
+function registryErrorMessage(text: string): string {
   try {
-    const { errors: list } = membersOf(JSON.parse(text)) ?? {}
+    const { errors: list } = asObject(JSON.parse(text)) ?? {}
     if (!Array.isArray(list)) return ''
     return list
-      .map((one) => membersOf(one) ?? {})
+      .map((one) => asObject(one) ?? {})
       .map(({ code, message }) => String(message || code || ''))
       .join('; ')
       .slice(0, 500)
@@ -329,12 +334,12 @@ function reasonIn(text: string): string {
 }
 
 /** The body as a text, of a size that nobody minds. */
-async function boundedText(reply: RegistryReply, bytesMax: number): Promise<string> {
-  return (await boundedBytes(reply, bytesMax)).toString('utf8')
+async function readBoundedText(reply: RegistryResponse, bytesMax: number): Promise<string> {
+  return (await readBoundedBytes(reply, bytesMax)).toString('utf8')
 }
 
 /** Throws for a body that is larger. */
-export async function boundedBytes({ body, url }: RegistryReply, bytesMax: number): Promise<Buffer> {
+export async function readBoundedBytes({ body, url }: RegistryResponse, bytesMax: number): Promise<Buffer> {
   const parts: Buffer[] = []
   let size = 0
   try {
@@ -346,7 +351,7 @@ export async function boundedBytes({ body, url }: RegistryReply, bytesMax: numbe
     }
   } catch (error) {
     if (error instanceof TransferError) throw error
-    throw new Passing(
+    throw new TransientError(
       new TransferError('unreachable', url.host, `the connection to ${url.host} broke`, { cause: error }),
     )
   }

@@ -2,9 +2,9 @@ import { isDistributable, isIndex, isManifest } from '../core/image-types.ts'
 import { BlobReader } from './blob-reader.ts'
 import type { Descriptor, Manifest, Platform } from './descriptors.ts'
 import type { ImageStore } from './image-store.ts'
-import { forPlatform, platformText } from './platforms.ts'
+import { formatPlatform, selectPlatform } from './platforms.ts'
 import { DEPTH_MAX, ReadBudget } from './read-budget.ts'
-import { taggedReferrers } from './referrers.ts'
+import { listTaggedReferrers } from './referrers.ts'
 import { TransferError } from './transfer-error.ts'
 
 /**
@@ -27,10 +27,10 @@ export interface CopyOptions {
 
 export interface CopyProgress {
   /** So many more bytes are to be copied. */
-  expect(bytes: number): void
-  copied(bytes: number): void
+  addExpected(bytes: number): void
+  addCopied(bytes: number): void
   /** Nothing has to be copied of it any more. */
-  settled(bytes: number): void
+  addSkipped(bytes: number): void
 }
 
 export interface CopyCounts {
@@ -75,16 +75,16 @@ export class ImageCopy {
   /** Copies one image; its digest. `tag`: what it is called there, undefined for its digest alone. */
   async copy(reference: string, tag: string | undefined): Promise<string> {
     const { from, to, platform, referrers } = this.#options
-    const named = await from.manifest(reference)
+    const named = await from.getManifest(reference)
     const root = platform === undefined ? named : await this.#onlyFor(named, platform)
-    const isThere = tag !== undefined && (await to.digestOf(tag)) === root.digest
+    const isThere = tag !== undefined && (await to.resolveDigest(tag)) === root.digest
     if (isThere && !referrers) {
       this.counts.manifestsThere += 1
       return root.digest
     }
     const copied = await this.#copyTree(root)
     this.#options.signal.throwIfAborted()
-    if (tag === undefined) await to.listImage(root)
+    if (tag === undefined) await to.addToIndex(root)
     else if (!isThere) await to.putManifest(root, tag)
     if (referrers) for (const digest of copied) await this.#copyReferrers(digest, 0)
     return root.digest
@@ -93,13 +93,13 @@ export class ImageCopy {
   async #onlyFor(manifest: Manifest, wanted: Platform): Promise<Manifest> {
     const { from } = this.#options
     if (!isIndex(manifest)) return manifest
-    const found = forPlatform(manifest.manifests, wanted)
-    if (found !== undefined) return from.manifest(found.digest)
-    const has = manifest.manifests.flatMap(({ platform }) => (platform ? [platformText(platform)] : []))
+    const found = selectPlatform(manifest.manifests, wanted)
+    if (found !== undefined) return from.getManifest(found.digest)
+    const has = manifest.manifests.flatMap(({ platform }) => (platform ? [formatPlatform(platform)] : []))
     throw new TransferError(
       'missing',
       from.name,
-      `the image has nothing for ${platformText(wanted)}; it has ${has.join(', ') || 'no platforms'}`,
+      `the image has nothing for ${formatPlatform(wanted)}; it has ${has.join(', ') || 'no platforms'}`,
     )
   }
 
@@ -122,21 +122,21 @@ export class ImageCopy {
     const { from, to, signal } = this.#options
     const { digest } = manifest
     signal.throwIfAborted()
-    plan.budget.reach(depth)
+    plan.budget.checkDepth(depth)
     if (this.#done.has(digest)) return
     this.#done.add(digest)
     plan.all.push(digest)
-    const isThere = (await to.digestOf(digest)) === digest
+    const isThere = (await to.resolveDigest(digest)) === digest
     const { config, layers, manifests } = manifest
-    plan.budget.take(manifests.length, 0)
+    plan.budget.consume(manifests.length, 0)
     for (const child of manifests)
       if (isManifest(child) && !this.#done.has(child.digest))
-        await this.#plan(await from.manifest(child.digest), plan, depth + 1)
+        await this.#plan(await from.getManifest(child.digest), plan, depth + 1)
     if (isThere) {
       this.counts.manifestsThere += 1
       return
     }
-    plan.budget.take(0, manifest.bytes.length)
+    plan.budget.consume(0, manifest.bytes.length)
     const others = manifests.filter((child) => !isManifest(child))
     plan.blobs.push(...(config === undefined ? [] : [config]), ...layers.filter(isDistributable), ...others)
     plan.missing.push(manifest)
@@ -145,15 +145,15 @@ export class ImageCopy {
   async #copyReferrers(subject: string, depth: number): Promise<void> {
     const { from, to } = this.#options
     if (depth > DEPTH_MAX) return
-    for (const { digest } of await from.referrers(subject)) {
+    for (const { digest } of await from.listReferrers(subject)) {
       if (this.#done.has(digest)) continue
-      const copied = await this.#copyTree(await from.manifest(digest))
+      const copied = await this.#copyTree(await from.getManifest(digest))
       this.counts.referrers += 1
       for (const one of copied) await this.#copyReferrers(one, depth + 1)
     }
-    for await (const { tag, manifest } of taggedReferrers(from, subject)) {
+    for await (const { tag, manifest } of listTaggedReferrers(from, subject)) {
       await this.#copyTree(manifest)
-      if ((await to.digestOf(tag)) !== manifest.digest) await to.putManifest(manifest, tag)
+      if ((await to.resolveDigest(tag)) !== manifest.digest) await to.putManifest(manifest, tag)
       this.counts.referrers += 1
     }
   }
@@ -165,7 +165,7 @@ export class ImageCopy {
       ({ digest }) => !this.#blobs.has(digest),
     )
     for (const { digest } of waiting) this.#blobs.add(digest)
-    progress.expect(waiting.reduce((sum, { size }) => sum + size, 0))
+    progress.addExpected(waiting.reduce((sum, { size }) => sum + size, 0))
     const stop = new AbortController()
     const either = AbortSignal.any([signal, stop.signal])
     await Promise.all(
@@ -189,12 +189,12 @@ export class ImageCopy {
     signal.throwIfAborted()
     if (await to.hasBlob(blob)) {
       this.counts.blobsThere += 1
-      progress.settled(blob.size)
+      progress.addSkipped(blob.size)
     } else if (await to.mountBlob(blob, from)) {
       this.counts.blobsMounted += 1
-      progress.settled(blob.size)
+      progress.addSkipped(blob.size)
     } else {
-      const reader = new BlobReader(from, blob, { signal, onBytes: (count) => progress.copied(count) })
+      const reader = new BlobReader(from, blob, { signal, onBytes: (count) => progress.addCopied(count) })
       await to.putBlob(reader)
       this.counts.blobs += 1
       this.counts.bytes += blob.size

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { isIndex, manifestTypes, mediaTypes } from '../core/image-types.ts'
+import { imageMediaTypes, isIndex, manifestMediaTypes } from '../core/image-types.ts'
 import { TransferError } from './transfer-error.ts'
 
 /** Descriptors and manifests as the OCI image specification has them, read from bytes of somebody else. Pure. */
@@ -45,67 +45,67 @@ export function isDigest(text: string): boolean {
 }
 
 /** The hash that a digest names. */
-export function hashOf(digest: string) {
+export function createDigestHash(digest: string) {
   return createHash(digest.startsWith('sha512:') ? 'sha512' : 'sha256')
 }
 
-export function digestOf(bytes: Uint8Array, algorithm = 'sha256'): string {
+export function computeDigest(bytes: Uint8Array, algorithm = 'sha256'): string {
   return `${algorithm}:${createHash(algorithm).update(bytes).digest('hex')}`
 }
 
 /** Throws for bytes that are not those of the digest. */
-export function checkBytes(place: string, digest: string, bytes: Uint8Array): void {
+export function verifyDigest(source: string, digest: string, bytes: Uint8Array): void {
   const [algorithm = ''] = digest.split(':')
-  const actual = digestOf(bytes, algorithm)
+  const actual = computeDigest(bytes, algorithm)
   if (actual.length !== digest.length || !timingSafeEqual(Buffer.from(actual), Buffer.from(digest)))
     throw new TransferError(
       'corrupt',
-      place,
-      `what ${place} gives for ${digest} has the digest ${actual}: it is damaged, or not what was asked for`,
+      source,
+      `what ${source} gives for ${digest} has the digest ${actual}: it is damaged, or not what was asked for`,
     )
 }
 
 type Members = Readonly<Record<string, unknown>>
 
 /** Reads a manifest; `mediaType` is what its sender calls it. Throws for what is none that this client knows. */
-export function readManifest(
-  place: string,
+export function parseManifest(
+  source: string,
   digest: string,
   bytes: Buffer,
   mediaType: string | undefined,
 ): Manifest {
   const fail = (why: string): never => {
-    throw new TransferError('refused', place, `the manifest ${digest} of ${place} cannot be used: ${why}`)
+    throw new TransferError('refused', source, `the manifest ${digest} of ${source} cannot be used: ${why}`)
   }
   let content: Members
   try {
-    content = membersOf(JSON.parse(bytes.toString('utf8'))) ?? fail('it is not a JSON object')
+    content = asObject(JSON.parse(bytes.toString('utf8'))) ?? fail('it is not a JSON object')
   } catch (error) {
     if (error instanceof TransferError) throw error
     return fail('it is not JSON')
   }
   if (content['schemaVersion'] === 1) return fail('it is of the format before 2017 (schema 1)')
   const inside = content['mediaType']
-  const told = mediaType?.split(';')[0]?.trim().toLowerCase()
+  const declaredType = mediaType?.split(';')[0]?.trim().toLowerCase()
   const type =
     typeof inside === 'string' && inside !== ''
       ? inside
-      : told !== undefined && manifestTypes.includes(told)
-        ? told
-        : guessed(content)
-  if (!manifestTypes.includes(type)) return fail(`its media type is ${JSON.stringify(type)}`)
+      : declaredType !== undefined && manifestMediaTypes.includes(declaredType)
+        ? declaredType
+        : inferMediaType(content)
+  if (!manifestMediaTypes.includes(type)) return fail(`its media type is ${JSON.stringify(type)}`)
   // Two readers must not take it for two things.
   if (content['manifests'] !== undefined && content['layers'] !== undefined)
     return fail('it is an image and an index')
   const descriptors = (name: string) => {
     const list = content[name] ?? []
     if (!Array.isArray(list)) return fail(`${name} is not a list`)
-    return list.map((entry) => descriptorOf(entry) ?? fail(`${name} has an entry that is no descriptor`))
+    return list.map((entry) => parseDescriptor(entry) ?? fail(`${name} has an entry that is no descriptor`))
   }
   const one = (name: string) =>
     content[name] === undefined
       ? undefined
-      : (descriptorOf(content[name]) ?? fail(`${name} is not a descriptor`))
+      : (parseDescriptor(content[name]) ?? fail(`${name} is not a descriptor`))
   const isList = isIndex({ mediaType: type })
   const config = isList ? undefined : one('config')
   if (!isList && config === undefined) return fail('it has no config')
@@ -115,7 +115,7 @@ export function readManifest(
     digest,
     bytes,
     artifactType: typeof artifactType === 'string' ? artifactType : (config?.mediaType ?? ''),
-    annotations: textsOf(content['annotations']) ?? {},
+    annotations: stringMembers(content['annotations']) ?? {},
     subject: one('subject'),
     config,
     layers: isList ? [] : descriptors('layers'),
@@ -123,39 +123,39 @@ export function readManifest(
   }
 }
 
-function guessed(content: Members): string {
-  return content['manifests'] === undefined ? mediaTypes.image : mediaTypes.index
+function inferMediaType(content: Members): string {
+  return content['manifests'] === undefined ? imageMediaTypes.image : imageMediaTypes.index
 }
 
-export function membersOf(value: unknown): Members | undefined {
+export function asObject(value: unknown): Members | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined
 }
 
 /** Members of a JSON object; undefined for bytes that are none. */
-export function jsonMembers(bytes: Buffer): Members | undefined {
+export function parseJsonObject(bytes: Buffer): Members | undefined {
   try {
-    return membersOf(JSON.parse(bytes.toString('utf8')))
+    return asObject(JSON.parse(bytes.toString('utf8')))
   } catch {
     return undefined
   }
 }
 
-function textsOf(value: unknown): Record<string, string> | undefined {
-  const members = membersOf(value)
+function stringMembers(value: unknown): Record<string, string> | undefined {
+  const members = asObject(value)
   if (members === undefined) return undefined
   return Object.fromEntries(
     Object.entries(members).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   )
 }
 
-export function descriptorOf(value: unknown): Descriptor | undefined {
-  const members = membersOf(value)
+export function parseDescriptor(value: unknown): Descriptor | undefined {
+  const members = asObject(value)
   if (members === undefined) return undefined
   const { mediaType = '', digest, size, platform, annotations, artifactType, urls } = members
   if (typeof mediaType !== 'string' || typeof digest !== 'string' || !isDigest(digest)) return undefined
   if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0) return undefined
-  const known = platformOf(platform)
-  const texts = textsOf(annotations)
+  const known = toPlatform(platform)
+  const texts = stringMembers(annotations)
   return {
     mediaType,
     digest,
@@ -167,12 +167,12 @@ export function descriptorOf(value: unknown): Descriptor | undefined {
   }
 }
 
-function platformOf(value: unknown): Platform | undefined {
-  const { os, architecture, variant } = membersOf(value) ?? {}
+function toPlatform(value: unknown): Platform | undefined {
+  const { os, architecture, variant } = asObject(value) ?? {}
   if (typeof os !== 'string' || typeof architecture !== 'string') return undefined
   return { os, architecture, ...(typeof variant === 'string' && variant !== '' && { variant }) }
 }
 
-export function descriptorTo({ mediaType, digest, bytes }: Manifest): Descriptor {
+export function toDescriptor({ mediaType, digest, bytes }: Manifest): Descriptor {
   return { mediaType, digest, size: bytes.length }
 }

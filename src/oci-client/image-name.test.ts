@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readChallenge } from './challenge.ts'
-import { isLoopback, nameText, parseImageName, tokenHostsOf } from './image-name.ts'
-import { forPlatform, parsePlatform } from './platforms.ts'
+import { parseChallenge } from './challenge.ts'
+import { formatImageName, isLoopback, parseImageName, trustedTokenHosts } from './image-name.ts'
+import { parsePlatform, selectPlatform } from './platforms.ts'
 
 const digest = `sha256:${'a'.repeat(64)}`
 
@@ -20,7 +20,7 @@ test('a name has a host, a repository, a tag and a digest, as container tools wr
   ]
   for (const [text, host, repository, tag, of] of names)
     assert.deepEqual(parseImageName(text), { host, repository, tag, digest: of }, text)
-  assert.equal(nameText({ host: 'a.b', repository: 'c', tag: 'd', digest }), `a.b/c:d@${digest}`)
+  assert.equal(formatImageName({ host: 'a.b', repository: 'c', tag: 'd', digest }), `a.b/c:d@${digest}`)
 })
 
 test('what is no name is told', () => {
@@ -44,8 +44,8 @@ test('what is no name is told', () => {
 })
 
 test('a registry’s own token services are its host and those that are known', () => {
-  assert.deepEqual(tokenHostsOf('docker.io'), ['docker.io', 'registry-1.docker.io', 'auth.docker.io'])
-  assert.deepEqual(tokenHostsOf('a.example'), ['a.example', 'a.example'])
+  assert.deepEqual(trustedTokenHosts('docker.io'), ['docker.io', 'registry-1.docker.io', 'auth.docker.io'])
+  assert.deepEqual(trustedTokenHosts('a.example'), ['a.example', 'a.example'])
   for (const host of ['localhost', 'localhost:1', '127.8.9.1:80', '[::1]:5', 'x.localhost'])
     assert.equal(isLoopback(host), true, host)
   for (const host of ['localhost.example', '128.0.0.1', '127.0.0.1.example', 'a.b', '[::2]'])
@@ -55,15 +55,15 @@ test('a registry’s own token services are its host and those that are known', 
 test('a challenge is read whatever stands around it', () => {
   const bearer = { scheme: 'bearer', realm: 'https://a/t?x=1,2', service: 'a b', scope: 'repository:x:pull' }
   const parameters = 'realm="https://a/t?x=1,2",service="a b" , scope="repository:x:pull"'
-  assert.deepEqual(readChallenge(`Bearer ${parameters}`), bearer)
-  assert.deepEqual(readChallenge(`Negotiate, bearer ${parameters}`), bearer)
-  assert.deepEqual(readChallenge('Basic realm="x"'), { scheme: 'basic' })
-  assert.deepEqual(readChallenge('Basic'), { scheme: 'basic' })
-  assert.deepEqual(readChallenge(String.raw`Bearer realm="a\"b"`), {
+  assert.deepEqual(parseChallenge(`Bearer ${parameters}`), bearer)
+  assert.deepEqual(parseChallenge(`Negotiate, bearer ${parameters}`), bearer)
+  assert.deepEqual(parseChallenge('Basic realm="x"'), { scheme: 'basic' })
+  assert.deepEqual(parseChallenge('Basic'), { scheme: 'basic' })
+  assert.deepEqual(parseChallenge(String.raw`Bearer realm="a\"b"`), {
     ...{ scheme: 'bearer', realm: 'a"b', service: '', scope: '' },
   })
   for (const text of ['', 'Digest realm="x"', 'Bearer service="x"', '"', 'Bearer realm']) {
-    assert.equal(readChallenge(text), undefined, text)
+    assert.equal(parseChallenge(text), undefined, text)
   }
 })
 
@@ -79,7 +79,7 @@ test('a platform is found by what was asked for, and no more', () => {
     manifest('linux', 'arm64', 'v8'),
   ]
   const all = [{ mediaType: '', digest, size: 1 }, arm6, amd, arm7, arm64]
-  const found = (text: string) => forPlatform(all, parsePlatform(text) ?? { os: '', architecture: '' })
+  const found = (text: string) => selectPlatform(all, parsePlatform(text) ?? { os: '', architecture: '' })
   assert.equal(found('linux/amd64'), amd)
   assert.equal(found('linux/arm'), arm6)
   assert.equal(found('linux/arm/v7'), arm7)

@@ -39,29 +39,29 @@ export function parseImageName(text: string): ImageName | string {
   if (tag !== undefined && !isTag(tag)) return 'has a tag that is none'
   if (!repository.split('/').every((part) => PART.test(part)))
     return 'must have parts of lower-case letters and digits, with single . _ or - between'
-  return { host, repository: onDockerHub(host, repository), tag, digest }
+  return { host, repository: dockerHubRepository(host, repository), tag, digest }
 }
 
 export const DOCKER_HUB = 'docker.io'
 
 /** Docker's own registry has a folder for what is nobody's. */
-function onDockerHub(host: string, repository: string): string {
+function dockerHubRepository(host: string, repository: string): string {
   return host === DOCKER_HUB && !repository.includes('/') ? `library/${repository}` : repository
 }
 
 /** Where the protocol of a registry is spoken. */
-export function apiHostOf(host: string): string {
+export function apiHost(host: string): string {
   return host === DOCKER_HUB ? 'registry-1.docker.io' : host
 }
 
 /** Hosts of token services that are known to be a registry's own. */
-const ownTokenHosts: Readonly<Record<string, readonly string[]>> = {
+const knownTokenHosts: Readonly<Record<string, readonly string[]>> = {
   [DOCKER_HUB]: ['auth.docker.io'],
   'registry.gitlab.com': ['gitlab.com'],
 }
 
-export function tokenHostsOf(host: string): readonly string[] {
-  return [host, apiHostOf(host), ...(ownTokenHosts[host] ?? [])]
+export function trustedTokenHosts(host: string): readonly string[] {
+  return [host, apiHost(host), ...(knownTokenHosts[host] ?? [])]
 }
 
 export function isLoopback(host: string): boolean {
@@ -76,7 +76,7 @@ export function isLoopback(host: string): boolean {
 }
 
 /** As it is written again. */
-export function nameText({ host, repository, tag, digest }: ImageName): string {
+export function formatImageName({ host, repository, tag, digest }: ImageName): string {
   const base = host === '' ? repository : `${host}/${repository}`
   return `${base}${tag === undefined ? '' : `:${tag}`}${digest === undefined ? '' : `@${digest}`}`
 }

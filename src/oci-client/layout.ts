@@ -1,24 +1,24 @@
 import { createReadStream } from 'node:fs'
 import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isManifest, mediaTypes } from '../core/image-types.ts'
+import { imageMediaTypes, isManifest } from '../core/image-types.ts'
 import type { BlobReader } from './blob-reader.ts'
 import {
-  checkBytes,
+  computeDigest,
+  createDigestHash,
   type Descriptor,
-  descriptorOf,
-  descriptorTo,
-  digestOf,
-  hashOf,
   isDigest,
-  jsonMembers,
   MANIFEST_BYTES_MAX,
   type Manifest,
-  readManifest,
+  parseDescriptor,
+  parseJsonObject,
+  parseManifest,
+  toDescriptor,
+  verifyDigest,
 } from './descriptors.ts'
 import { isTag } from './image-name.ts'
-import { fallbackTag, type ImageStore, manifestIfThere } from './image-store.ts'
-import { isMissingAt, TransferError } from './transfer-error.ts'
+import { findManifest, type ImageStore, referrersTag } from './image-store.ts'
+import { isMissingError, TransferError } from './transfer-error.ts'
 
 /** A directory with images (the OCI image layout): `oci-layout`, `index.json` and `blobs`. Files appear whole or not at all. */
 
@@ -56,17 +56,17 @@ export class LayoutDirectory implements ImageStore {
         this.name,
         `${this.#directory} is no OCI layout: it has no index.json`,
       )
-    return { bytes, entries: entriesIn(this.name, bytes) }
+    return { bytes, entries: parseEntries(this.name, bytes) }
   }
 
   async #entry(reference: string): Promise<Descriptor | undefined> {
     const { entries } = await this.#entries()
     return isDigest(reference)
       ? entries.find(({ digest }) => digest === reference)
-      : entries.find((entry) => tagOf(entry) === reference)
+      : entries.find((entry) => tagName(entry) === reference)
   }
 
-  async manifest(reference: string): Promise<Manifest> {
+  async getManifest(reference: string): Promise<Manifest> {
     if (reference === '') return this.#only()
     const entry = await this.#entry(reference)
     const digest = entry?.digest ?? reference
@@ -84,7 +84,7 @@ export class LayoutDirectory implements ImageStore {
     const platforms = new Set(images.map(({ platform }) => JSON.stringify(platform)))
     if (images.some(({ platform }) => platform === undefined) || platforms.size < images.length)
       throw await this.#noTag('')
-    return readManifest(this.name, digestOf(bytes), bytes, mediaTypes.index)
+    return parseManifest(this.name, computeDigest(bytes), bytes, imageMediaTypes.index)
   }
 
   /** Each once, however many names it has; where there are several, without those that belong to another one. */
@@ -99,7 +99,7 @@ export class LayoutDirectory implements ImageStore {
 
   async #noTag(reference: string): Promise<TransferError> {
     const tags: string[] = []
-    for await (const tag of this.tags()) tags.push(tag)
+    for await (const tag of this.listTags()) tags.push(tag)
     const has =
       tags.length === 0 ? 'images without tags: name one by its digest' : `the tags ${tags.join(', ')}`
     const wanted = reference === '' ? 'several images' : `no tag ${JSON.stringify(reference)}`
@@ -112,41 +112,41 @@ export class LayoutDirectory implements ImageStore {
     if (size > MANIFEST_BYTES_MAX)
       throw new TransferError('refused', this.name, `the manifest ${digest} of ${this.name} is too large`)
     const bytes = await readFile(path)
-    checkBytes(this.name, digest, bytes)
-    return readManifest(this.name, digest, bytes, mediaType)
+    verifyDigest(this.name, digest, bytes)
+    return parseManifest(this.name, digest, bytes, mediaType)
   }
 
   #missing(digest: string): never {
     throw new TransferError('missing', this.name, `${this.name} has no ${digest}`)
   }
 
-  async digestOf(reference: string): Promise<string | undefined> {
-    return (await manifestIfThere(this, reference))?.digest
+  async resolveDigest(reference: string): Promise<string | undefined> {
+    return (await findManifest(this, reference))?.digest
   }
 
-  async *tags(): AsyncGenerator<string> {
+  async *listTags(): AsyncGenerator<string> {
     for (const entry of (await this.#entries()).entries) {
-      const tag = tagOf(entry)
+      const tag = tagName(entry)
       // Some keep whole names there.
       if (tag !== undefined && isTag(tag)) yield tag
     }
   }
 
-  async referrers(subject: string): Promise<readonly Descriptor[]> {
+  async listReferrers(subject: string): Promise<readonly Descriptor[]> {
     const { entries } = await this.#entries()
     const found = new Map<string, Descriptor>()
     for (const entry of entries) {
-      if (tagOf(entry) === fallbackTag(subject)) {
+      if (tagName(entry) === referrersTag(subject)) {
         for (const one of (await this.#read(entry.digest, entry.mediaType)).manifests)
           found.set(one.digest, one)
       } else if (isManifest(entry)) {
         const manifest = await this.#read(entry.digest, entry.mediaType).catch((error: unknown) => {
-          if (isMissingAt(error)) return undefined
+          if (isMissingError(error)) return undefined
           throw error
         })
         if (manifest?.subject?.digest !== subject) continue
         const { artifactType, annotations } = manifest
-        found.set(manifest.digest, { ...descriptorTo(manifest), artifactType, annotations })
+        found.set(manifest.digest, { ...toDescriptor(manifest), artifactType, annotations })
       }
     }
     return [...found.values()]
@@ -154,15 +154,15 @@ export class LayoutDirectory implements ImageStore {
 
   async openBlob({ digest }: Descriptor, from: number): Promise<AsyncIterable<Buffer>> {
     const path = this.#path(digest)
-    if ((await sizeOf(path)) === undefined) this.#missing(digest)
+    if ((await fileSize(path)) === undefined) this.#missing(digest)
     return createReadStream(path, { start: from, highWaterMark: READ_BYTES })
   }
 
   /** Files can be changed by anybody: the size of one says little. */
   async hasBlob({ digest, size }: Descriptor): Promise<boolean> {
     const path = this.#path(digest)
-    if ((await sizeOf(path)) !== size) return false
-    const hash = hashOf(digest)
+    if ((await fileSize(path)) !== size) return false
+    const hash = createDigestHash(digest)
     for await (const bytes of createReadStream(path, { highWaterMark: READ_BYTES })) hash.update(bytes)
     return digest.endsWith(`:${hash.digest('hex')}`)
   }
@@ -172,16 +172,16 @@ export class LayoutDirectory implements ImageStore {
   }
 
   async putBlob(reader: BlobReader): Promise<void> {
-    await this.#write(reader.blob.digest, reader.from(0))
+    await this.#write(reader.blob.digest, reader.readFrom(0))
   }
 
   async putManifest(manifest: Manifest, reference: string): Promise<void> {
     await this.#write(manifest.digest, [manifest.bytes])
     if (!isDigest(reference)) await this.#addEntry(manifest, reference)
-    else if (manifest.subject !== undefined) await this.listImage(manifest)
+    else if (manifest.subject !== undefined) await this.addToIndex(manifest)
   }
 
-  async listImage(manifest: Manifest): Promise<void> {
+  async addToIndex(manifest: Manifest): Promise<void> {
     await this.#addEntry(manifest, undefined)
   }
 
@@ -193,23 +193,24 @@ export class LayoutDirectory implements ImageStore {
 
   async #changeIndex(manifest: Manifest, tag: string | undefined): Promise<void> {
     const bytes = await this.#indexBytes()
-    const content = bytes === undefined ? {} : indexIn(this.name, bytes)
+    const content = bytes === undefined ? {} : parseIndex(this.name, bytes)
     const { manifests } = content
     const entries: readonly unknown[] = Array.isArray(manifests) ? manifests : []
-    if (tag === undefined && entries.some((entry) => descriptorOf(entry)?.digest === manifest.digest)) return
+    if (tag === undefined && entries.some((entry) => parseDescriptor(entry)?.digest === manifest.digest))
+      return
     const others = entries.filter((entry) => {
-      const known = descriptorOf(entry)
-      return known === undefined || tag === undefined || tagOf(known) !== tag
+      const known = parseDescriptor(entry)
+      return known === undefined || tag === undefined || tagName(known) !== tag
     })
     const { artifactType, subject } = manifest
     const entry = {
-      ...descriptorTo(manifest),
+      ...toDescriptor(manifest),
       ...(subject !== undefined && { artifactType }),
       ...(tag !== undefined && { annotations: { [TAG]: tag } }),
     }
     const index = {
       schemaVersion: 2,
-      mediaType: mediaTypes.index,
+      mediaType: imageMediaTypes.index,
       ...content,
       manifests: [...others, entry],
     }
@@ -249,21 +250,21 @@ export class LayoutDirectory implements ImageStore {
   }
 }
 
-function indexIn(name: string, bytes: Buffer): Readonly<Record<string, unknown>> {
-  const index = jsonMembers(bytes)
+function parseIndex(name: string, bytes: Buffer): Readonly<Record<string, unknown>> {
+  const index = parseJsonObject(bytes)
   if (index !== undefined) return index
   throw new TransferError('refused', name, `the index.json of ${name} is not JSON that lists images`)
 }
 
-function entriesIn(name: string, bytes: Buffer): Descriptor[] {
-  const { manifests } = indexIn(name, bytes)
-  return (Array.isArray(manifests) ? manifests : []).flatMap((entry) => descriptorOf(entry) ?? [])
+function parseEntries(name: string, bytes: Buffer): Descriptor[] {
+  const { manifests } = parseIndex(name, bytes)
+  return (Array.isArray(manifests) ? manifests : []).flatMap((entry) => parseDescriptor(entry) ?? [])
 }
 
-function tagOf({ annotations }: Descriptor): string | undefined {
+function tagName({ annotations }: Descriptor): string | undefined {
   return annotations?.[TAG]
 }
 
-async function sizeOf(path: string): Promise<number | undefined> {
+async function fileSize(path: string): Promise<number | undefined> {
   return (await stat(path).catch(() => undefined))?.size
 }

@@ -8,12 +8,12 @@ export function parsePlatform(text: string): Platform | undefined {
   return { os, architecture, ...(variant !== undefined && { variant }) }
 }
 
-export function platformText({ os, architecture, variant }: Platform): string {
+export function formatPlatform({ os, architecture, variant }: Platform): string {
   return [os, architecture, variant ?? ''].filter((part) => part !== '').join('/')
 }
 
 /** Of those for the platform, the one that is exactly for it, or else the first. */
-export function forPlatform(manifests: readonly Descriptor[], wanted: Platform): Descriptor | undefined {
+export function selectPlatform(manifests: readonly Descriptor[], wanted: Platform): Descriptor | undefined {
   const fitting = manifests.filter(
     ({ platform }) =>
       platform?.os === wanted.os &&

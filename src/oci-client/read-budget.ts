@@ -18,7 +18,7 @@ export class ReadBudget {
   }
 
   /** Throws when there were too many manifests, or too many bytes. */
-  take(manifests: number, bytes: number): void {
+  consume(manifests: number, bytes: number): void {
     this.#manifests += manifests
     this.#bytes += bytes
     if (this.#manifests > MANIFESTS_MAX) this.#refuse(`has more than ${MANIFESTS_MAX} manifests`)
@@ -26,7 +26,7 @@ export class ReadBudget {
   }
 
   /** Throws for what lies too deep in indexes. */
-  reach(depth: number): void {
+  checkDepth(depth: number): void {
     if (depth > DEPTH_MAX) this.#refuse('has indexes in indexes in indexes, too deep')
   }
 

@@ -1,25 +1,30 @@
 import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
-import { manifestTypes, mediaTypes } from '../core/image-types.ts'
+import { imageMediaTypes, manifestMediaTypes } from '../core/image-types.ts'
 import type { BlobReader } from './blob-reader.ts'
-import { boundedBytes, type Connection, type RegistryReply, type RegistryRequest } from './connection.ts'
 import {
-  checkBytes,
+  type Connection,
+  type RegistryRequest,
+  type RegistryResponse,
+  readBoundedBytes,
+} from './connection.ts'
+import {
+  computeDigest,
   type Descriptor,
-  descriptorOf,
-  descriptorTo,
-  digestOf,
   isDigest,
-  jsonMembers,
   MANIFEST_BYTES_MAX,
   type Manifest,
-  readManifest,
+  parseDescriptor,
+  parseJsonObject,
+  parseManifest,
+  toDescriptor,
+  verifyDigest,
 } from './descriptors.ts'
 import { isTag } from './image-name.ts'
-import { fallbackTag, type ImageStore, manifestIfThere } from './image-store.ts'
-import { Passing, patiently } from './retries.ts'
-import { isMissingAt, TransferError } from './transfer-error.ts'
-import { locationOf, upload } from './uploads.ts'
+import { findManifest, type ImageStore, referrersTag } from './image-store.ts'
+import { TransientError, withRetries } from './retries.ts'
+import { isMissingError, TransferError } from './transfer-error.ts'
+import { uploadBlob, uploadLocation } from './uploads.ts'
 
 /** A repository of a registry, by the distribution protocol (1.1, and registries that know 1.0 alone). */
 
@@ -33,7 +38,7 @@ const BUSY = 409
 const BUSY_MS = 100
 const CANCEL_MS = 3000
 
-export class RegistryRepo implements ImageStore {
+export class RegistryRepository implements ImageStore {
   readonly name: string
   readonly connection: Connection
   readonly repository: string
@@ -48,11 +53,11 @@ export class RegistryRepo implements ImageStore {
     this.#push = [`repository:${repository}:pull,push`]
   }
 
-  async manifest(reference: string): Promise<Manifest> {
+  async getManifest(reference: string): Promise<Manifest> {
     const { bytes, reply } = await this.#read(`manifests/${reference}`, MANIFEST_BYTES_MAX, {
-      accept: [...manifestTypes, '*/*'].join(', '),
+      accept: [...manifestMediaTypes, '*/*'].join(', '),
     }).catch((error: unknown) => {
-      if (!isMissingAt(error)) throw error
+      if (!isMissingError(error)) throw error
       throw new TransferError('missing', this.connection.host, `${this.name} has no ${reference}`)
     })
     const told = reply.header('docker-content-digest')
@@ -60,57 +65,58 @@ export class RegistryRepo implements ImageStore {
       ? reference
       : told !== undefined && isDigest(told)
         ? told
-        : digestOf(bytes)
-    checkBytes(this.name, digest, bytes)
-    return readManifest(this.name, digest, bytes, reply.header('content-type'))
+        : computeDigest(bytes)
+    verifyDigest(this.name, digest, bytes)
+    return parseManifest(this.name, digest, bytes, reply.header('content-type'))
   }
 
-  async digestOf(reference: string): Promise<string | undefined> {
+  async resolveDigest(reference: string): Promise<string | undefined> {
     const reply = await this.#ask(`manifests/${reference}`, {
       method: 'HEAD',
       scopes: this.#pull,
-      headers: { accept: manifestTypes.join(', ') },
-      expects: [200, 404],
+      headers: { accept: manifestMediaTypes.join(', ') },
+      expectedStatuses: [200, 404],
     })
     await reply.body.dump()
     if (reply.status === 404) return undefined
     const digest = reply.header('docker-content-digest')
     if (digest !== undefined && isDigest(digest)) return digest
-    return (await this.manifest(reference)).digest
+    return (await this.getManifest(reference)).digest
   }
 
-  async *tags(): AsyncGenerator<string> {
+  async *listTags(): AsyncGenerator<string> {
     for await (const tags of this.#pages('tags/list', 'tags'))
       for (const tag of tags) if (typeof tag === 'string' && isTag(tag)) yield tag
   }
 
-  async referrers(digest: string): Promise<readonly Descriptor[]> {
+  async listReferrers(digest: string): Promise<readonly Descriptor[]> {
     const found: Descriptor[] = []
     try {
       for await (const page of this.#pages(`referrers/${digest}`, 'manifests'))
-        for (const entry of page) found.push(descriptorOf(entry) ?? this.#refuse('lists what is no referrer'))
+        for (const entry of page)
+          found.push(parseDescriptor(entry) ?? this.#refuse('lists what is no referrer'))
       return found
     } catch (error) {
-      if (!isMissingAt(error)) throw error
+      if (!isMissingError(error)) throw error
       // What a registry that has no list of referrers keeps in its place.
-      return (await manifestIfThere(this, fallbackTag(digest)))?.manifests ?? []
+      return (await findManifest(this, referrersTag(digest)))?.manifests ?? []
     }
   }
 
   async openBlob({ digest }: Descriptor, from: number): Promise<AsyncIterable<Buffer>> {
-    const reply = await this.connection.once(this.path(`blobs/${digest}`), {
+    const reply = await this.connection.requestOnce(this.path(`blobs/${digest}`), {
       scopes: this.#pull,
       headers: from > 0 ? { range: `bytes=${from}-` } : {},
-      expects: from > 0 ? [200, 206] : [200],
+      expectedStatuses: from > 0 ? [200, 206] : [200],
     })
-    return streamed(reply, reply.status === 206 ? 0 : from)
+    return streamBody(reply, reply.status === 206 ? 0 : from)
   }
 
   async hasBlob({ digest, size }: Descriptor): Promise<boolean> {
     const reply = await this.#ask(`blobs/${digest}`, {
       method: 'HEAD',
       scopes: this.#push,
-      expects: [200, 404],
+      expectedStatuses: [200, 404],
     })
     await reply.body.dump()
     const length = reply.header('content-length')
@@ -118,27 +124,27 @@ export class RegistryRepo implements ImageStore {
   }
 
   async mountBlob({ digest }: Descriptor, from: ImageStore): Promise<boolean> {
-    if (!(from instanceof RegistryRepo) || from.connection.host !== this.connection.host) return false
+    if (!(from instanceof RegistryRepository) || from.connection.host !== this.connection.host) return false
     const query = new URLSearchParams({ mount: digest, from: from.repository })
     const reply = await this.#ask(`blobs/uploads/?${query}`, {
       method: 'POST',
       scopes: [...this.#push, ...from.#pull],
       headers: { 'content-length': '0' },
       // What a registry does not mount it takes an upload for, or says no to; the bytes then come this way.
-      expects: [201, 202, 400, 404, 405],
+      expectedStatuses: [201, 202, 400, 404, 405],
     }).catch((error: unknown) => {
       if (error instanceof TransferError && error.problem === 'denied') return undefined
       throw error
     })
     if (reply === undefined) return false
     await reply.body.dump()
-    const begun = locationOf(reply)
-    if (reply.status === 202 && begun !== undefined) await this.cancel(begun)
+    const begun = uploadLocation(reply)
+    if (reply.status === 202 && begun !== undefined) await this.cancelUpload(begun)
     return reply.status === 201
   }
 
   putBlob(blob: BlobReader): Promise<void> {
-    return upload(this, blob)
+    return uploadBlob(this, blob)
   }
 
   async putManifest(manifest: Manifest, reference: string): Promise<void> {
@@ -147,7 +153,7 @@ export class RegistryRepo implements ImageStore {
       scopes: this.#push,
       headers: { 'content-type': manifest.mediaType },
       body: manifest.bytes,
-      expects: [200, 201, 202],
+      expectedStatuses: [200, 201, 202],
     })
     await reply.body.dump()
     const { subject } = manifest
@@ -156,19 +162,19 @@ export class RegistryRepo implements ImageStore {
   }
 
   /** A registry finds each manifest by its digest. */
-  async listImage(): Promise<void> {}
+  async addToIndex(): Promise<void> {}
 
   /** Does what a registry of 1.0 does not: keeps the list of referrers under its tag. */
   async #listReferrer(subject: string, manifest: Manifest): Promise<void> {
-    const current = (await manifestIfThere(this, fallbackTag(subject)))?.manifests ?? []
+    const current = (await findManifest(this, referrersTag(subject)))?.manifests ?? []
     if (current.some(({ digest }) => digest === manifest.digest)) return
     const { artifactType, annotations } = manifest
-    const entry = { ...descriptorTo(manifest), artifactType, annotations }
+    const entry = { ...toDescriptor(manifest), artifactType, annotations }
     const bytes = Buffer.from(
-      JSON.stringify({ schemaVersion: 2, mediaType: mediaTypes.index, manifests: [...current, entry] }),
+      JSON.stringify({ schemaVersion: 2, mediaType: imageMediaTypes.index, manifests: [...current, entry] }),
     )
-    const index = readManifest(this.name, digestOf(bytes), bytes, mediaTypes.index)
-    await this.putManifest(index, fallbackTag(subject))
+    const index = parseManifest(this.name, computeDigest(bytes), bytes, imageMediaTypes.index)
+    await this.putManifest(index, referrersTag(subject))
   }
 
   /** False where it is not there. */
@@ -176,23 +182,23 @@ export class RegistryRepo implements ImageStore {
     const reply = await this.#ask(`manifests/${reference}`, {
       method: 'DELETE',
       scopes: [`repository:${this.repository}:delete,pull`],
-      expects: [200, 202, 204, 404],
+      expectedStatuses: [200, 202, 204, 404],
     })
     await reply.body.dump()
     return reply.status !== 404
   }
 
   /** One of the requests of an upload, whose body may be a stream. */
-  uploading(target: string | URL, request: Omit<RegistryRequest, 'scopes'>): Promise<RegistryReply> {
-    return this.connection.once(target, { ...request, scopes: this.#push })
+  requestUpload(target: string | URL, request: Omit<RegistryRequest, 'scopes'>): Promise<RegistryResponse> {
+    return this.connection.requestOnce(target, { ...request, scopes: this.#push })
   }
 
   /** Also after Ctrl-C, and never for long: the registry forgets an upload by itself. */
-  async cancel(upload: URL): Promise<void> {
+  async cancelUpload(upload: URL): Promise<void> {
     const signal = AbortSignal.timeout(CANCEL_MS)
-    const request = { method: 'DELETE', expects: [200, 202, 204, 404, BUSY], signal } as const
+    const request = { method: 'DELETE', expectedStatuses: [200, 202, 204, 404, BUSY], signal } as const
     for (;;) {
-      const reply = await this.uploading(upload, request).catch(() => undefined)
+      const reply = await this.requestUpload(upload, request).catch(() => undefined)
       await reply?.body.dump().catch(() => undefined)
       // It may not have noticed yet that no more bytes come.
       if (reply?.status !== BUSY) return
@@ -204,18 +210,21 @@ export class RegistryRepo implements ImageStore {
     return `/v2/${this.repository}/${rest}`
   }
 
-  #ask(rest: string, request: RegistryRequest & { readonly body?: Buffer }): Promise<RegistryReply> {
-    return this.connection.ask(this.path(rest), request)
+  #ask(rest: string, request: RegistryRequest & { readonly body?: Buffer }): Promise<RegistryResponse> {
+    return this.connection.request(this.path(rest), request)
   }
 
   #read(target: string | URL, bytesMax: number, headers: Readonly<Record<string, string>> = {}) {
-    return patiently(this.connection.signal, async () => {
-      const reply = await this.connection.once(typeof target === 'string' ? this.path(target) : target, {
-        scopes: this.#pull,
-        headers,
-        expects: [200],
-      })
-      return { reply, bytes: await boundedBytes(reply, bytesMax) }
+    return withRetries(this.connection.signal, async () => {
+      const reply = await this.connection.requestOnce(
+        typeof target === 'string' ? this.path(target) : target,
+        {
+          scopes: this.#pull,
+          headers,
+          expectedStatuses: [200],
+        },
+      )
+      return { reply, bytes: await readBoundedBytes(reply, bytesMax) }
     })
   }
 
@@ -231,7 +240,8 @@ export class RegistryRepo implements ImageStore {
       const { bytes, reply } = await this.#read(next, PAGE_BYTES_MAX)
       size += bytes.length
       if (size > LIST_BYTES_MAX) this.#refuse(`gives a list of more than ${LIST_BYTES_MAX} bytes`)
-      const list = jsonMembers(bytes) ?? this.#refuse(`answers ${reply.url.pathname} with what is no list`)
+      const list =
+        parseJsonObject(bytes) ?? this.#refuse(`answers ${reply.url.pathname} with what is no list`)
       // Some say null for none.
       const page = list[member]
       if (Array.isArray(page)) {
@@ -253,7 +263,7 @@ export class RegistryRepo implements ImageStore {
 }
 
 /** The bytes of an answer but for the first ones; a break is one that may pass. */
-async function* streamed({ body, url }: RegistryReply, skipped: number): AsyncGenerator<Buffer> {
+async function* streamBody({ body, url }: RegistryResponse, skipped: number): AsyncGenerator<Buffer> {
   let skip = skipped
   try {
     for await (const part of body as Readable & AsyncIterable<Buffer>) {
@@ -262,8 +272,8 @@ async function* streamed({ body, url }: RegistryReply, skipped: number): AsyncGe
       if (rest.length > 0) yield rest
     }
   } catch (error) {
-    if (error instanceof TransferError || error instanceof Passing) throw error
-    throw new Passing(
+    if (error instanceof TransferError || error instanceof TransientError) throw error
+    throw new TransientError(
       new TransferError('unreachable', url.host, `the connection to ${url.host} breaks again and again`, {
         cause: error,
       }),

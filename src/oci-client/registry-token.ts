@@ -1,5 +1,5 @@
 import type { Challenge } from './challenge.ts'
-import { membersOf } from './descriptors.ts'
+import { asObject } from './descriptors.ts'
 import { isLoopback } from './image-name.ts'
 import { TransferError } from './transfer-error.ts'
 
@@ -27,7 +27,7 @@ export interface TokenRequest {
 
 export interface RegistryToken {
   readonly token: string
-  readonly goodUntilMs: number
+  readonly refreshAtMs: number
 }
 
 /** The specification's, where the answer does not say. */
@@ -41,7 +41,7 @@ export async function fetchToken({
   credentials,
   send,
 }: TokenRequest): Promise<RegistryToken> {
-  const url = checkedRealm(host, tokenHosts, realm)
+  const url = requireTrustedRealm(host, tokenHosts, realm)
   const startedMs = Date.now()
   const isForm = credentials !== undefined && 'identityToken' in credentials
   const parameters = isForm ? new URLSearchParams() : url.searchParams
@@ -53,7 +53,7 @@ export async function fetchToken({
     parameters.set('client_id', 'berth')
     parameters.set('refresh_token', credentials.identityToken)
     headers['content-type'] = 'application/x-www-form-urlencoded'
-  } else if (credentials !== undefined) headers['authorization'] = basic(credentials)
+  } else if (credentials !== undefined) headers['authorization'] = basicAuthorization(credentials)
   const reply = await send(
     url,
     isForm ? { method: 'POST', headers, body: parameters.toString() } : { method: 'GET', headers },
@@ -66,16 +66,16 @@ export async function fetchToken({
       `${url.host} gives no token for ${host} ${who} (status ${reply.status})`,
     )
   }
-  const { token, access_token: accessToken, expires_in: seconds } = membersOf(parsed(reply.text)) ?? {}
+  const { token, access_token: accessToken, expires_in: seconds } = asObject(parseJson(reply.text)) ?? {}
   const text = token ?? accessToken
   if (typeof text !== 'string' || text === '' || !/^[\x21-\x7e]+$/.test(text))
     throw new TransferError('refused', host, `${url.host} answers with no token for ${host}`)
   const lifetime = typeof seconds === 'number' && seconds > 0 ? seconds : LIFETIME_SECONDS
   // What is asked for at the end of its life is asked for with the next one.
-  return { token: text, goodUntilMs: startedMs + lifetime * 900 }
+  return { token: text, refreshAtMs: startedMs + lifetime * 900 }
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -83,11 +83,11 @@ function parsed(text: string): unknown {
   }
 }
 
-export function basic({ user, password }: Extract<Credentials, { user: string }>): string {
+export function basicAuthorization({ user, password }: Extract<Credentials, { user: string }>): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 }
 
-function checkedRealm(host: string, tokenHosts: readonly string[], realm: string): URL {
+function requireTrustedRealm(host: string, tokenHosts: readonly string[], realm: string): URL {
   const unsafe = (why: string) => new TransferError('unsafe', host, `${host} ${why}`)
   if (!URL.canParse(realm)) throw unsafe(`names a token service that is no address: ${JSON.stringify(realm)}`)
   const url = new URL(realm)

@@ -9,46 +9,46 @@ const FIRST_WAIT_MS = 200
 const WAIT_MS_MAX = 20_000
 
 /** An answer, or none, after which the same may well succeed. */
-export class Passing extends Error {
+export class TransientError extends Error {
   override readonly name = 'Passing'
-  readonly waitMs: number | undefined
+  readonly retryAfterMs: number | undefined
   /** What it is when it does not pass. */
-  readonly last: TransferError
+  readonly finalError: TransferError
 
-  constructor(last: TransferError, waitMs?: number) {
-    super(last.message, { cause: last })
-    this.last = last
-    this.waitMs = waitMs
+  constructor(finalError: TransferError, retryAfterMs?: number) {
+    super(finalError.message, { cause: finalError })
+    this.finalError = finalError
+    this.retryAfterMs = retryAfterMs
   }
 }
 
 /** Counts failures in a row; throws the last one when there were too many of them, and waits before the next attempt otherwise. */
-export class Patience {
+export class RetryBackoff {
   #failures = 0
 
   /** It went on: what failed before does not count. */
-  progressed(): void {
+  reset(): void {
     this.#failures = 0
   }
 
   /** Throws what cannot pass, and what did not. */
-  async wait(error: unknown, signal: AbortSignal): Promise<void> {
+  async waitForRetry(error: unknown, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
-    if (!(error instanceof Passing)) throw error
+    if (!(error instanceof TransientError)) throw error
     this.#failures += 1
-    if (this.#failures >= ATTEMPTS) throw error.last
+    if (this.#failures >= ATTEMPTS) throw error.finalError
     const backoffMs = FIRST_WAIT_MS * 2 ** (this.#failures - 1) * (0.75 + Math.random() / 2)
-    await sleep(Math.min(error.waitMs ?? backoffMs, WAIT_MS_MAX), undefined, { signal })
+    await sleep(Math.min(error.retryAfterMs ?? backoffMs, WAIT_MS_MAX), undefined, { signal })
   }
 }
 
-export async function patiently<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  const patience = new Patience()
+export async function withRetries<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const patience = new RetryBackoff()
   for (;;) {
     try {
       return await work()
     } catch (error) {
-      await patience.wait(error, signal)
+      await patience.waitForRetry(error, signal)
     }
   }
 }

@@ -17,15 +17,15 @@ export class TransferError extends Error {
   override readonly name = 'TransferError'
   readonly problem: TransferProblem
   /** The host or directory that it is about. */
-  readonly place: string
+  readonly location: string
 
-  constructor(problem: TransferProblem, place: string, message: string, options?: ErrorOptions) {
+  constructor(problem: TransferProblem, location: string, message: string, options?: ErrorOptions) {
     super(message, options)
     this.problem = problem
-    this.place = place
+    this.location = location
   }
 }
 
-export function isMissingAt(error: unknown): boolean {
+export function isMissingError(error: unknown): boolean {
   return error instanceof TransferError && error.problem === 'missing'
 }

@@ -2,17 +2,23 @@ import { Capability } from '#gen/capabilities/capabilities_pb.js'
 import type { Authenticate } from '../auth/authenticate.ts'
 import type { ReadGrants } from '../auth/grants.ts'
 import type { Grants } from '../core/allowed.ts'
-import { ANONYMOUS } from '../core/anonymous.ts'
+import { ANONYMOUS_IDENTITY } from '../core/anonymous.ts'
 import type { Caller } from '../core/call.ts'
-import { type CapabilitySet, includesAll, listOf, nameOf, setOf } from '../core/capabilities.ts'
+import {
+  type CapabilitySet,
+  capabilitiesIn,
+  capabilityName,
+  capabilitySetOf,
+  includesAll,
+} from '../core/capabilities.ts'
 import { unauthenticated } from '../core/errors.ts'
-import { useShareOf } from '../core/request-context.ts'
+import { assignShare } from '../core/request-context.ts'
 import { ociError } from './errors.ts'
-import { type Place, scopeOf } from './names.ts'
+import { type RepoReference, scopeOf } from './names.ts'
 
 /** Who asks the registry, and whether they may: by the same grants as everywhere, an operation at a time. */
 
-export interface Visitor {
+export interface OciAccess {
   readonly caller: Caller
   readonly grants: Grants
   /** Without a token, or with one that the token endpoint gave to somebody without one. */
@@ -23,60 +29,66 @@ export interface Visitor {
 export type Action = 'pull' | 'push' | 'delete'
 
 /** Everything that each operation needs (the registry roles of core/managed-roles.ts hold them). */
-export const needs = {
-  pullBlob: setOf([Capability.CAP_REPO_BLOBS_GET]),
-  pullManifest: setOf([Capability.CAP_MANIFEST_LIST]),
-  listTags: setOf([Capability.CAP_TAG_LIST]),
-  listReferrers: setOf([Capability.CAP_REFERRERS_LIST]),
-  listRepos: setOf([Capability.CAP_REPO_LIST]),
-  push: setOf([Capability.CAP_MANIFEST_CREATE]),
-  pushTag: setOf([Capability.CAP_MANIFEST_CREATE, Capability.CAP_TAG_CREATE]),
-  deleteManifest: setOf([Capability.CAP_MANIFEST_DELETE]),
-  deleteTag: setOf([Capability.CAP_TAG_DELETE]),
-  createRepo: setOf([Capability.CAP_REPO_CREATE]),
-  createFolder: setOf([Capability.CAP_IAM_GROUPS_CREATE]),
+export const operationCapabilities = {
+  pullBlob: capabilitySetOf([Capability.CAP_REPO_BLOBS_GET]),
+  pullManifest: capabilitySetOf([Capability.CAP_MANIFEST_LIST]),
+  listTags: capabilitySetOf([Capability.CAP_TAG_LIST]),
+  listReferrers: capabilitySetOf([Capability.CAP_REFERRERS_LIST]),
+  listRepos: capabilitySetOf([Capability.CAP_REPO_LIST]),
+  push: capabilitySetOf([Capability.CAP_MANIFEST_CREATE]),
+  pushTag: capabilitySetOf([Capability.CAP_MANIFEST_CREATE, Capability.CAP_TAG_CREATE]),
+  deleteManifest: capabilitySetOf([Capability.CAP_MANIFEST_DELETE]),
+  deleteTag: capabilitySetOf([Capability.CAP_TAG_DELETE]),
+  createRepo: capabilitySetOf([Capability.CAP_REPO_CREATE]),
+  createFolder: capabilitySetOf([Capability.CAP_IAM_GROUPS_CREATE]),
 } as const satisfies Readonly<Record<string, CapabilitySet>>
 
 /** What may be public, whatever else is bound to the anonymous identity by mistake. */
-const publicCapabilities = setOf(
-  [needs.pullBlob, needs.pullManifest, needs.listTags, needs.listReferrers, needs.listRepos].flatMap(listOf),
+const publicCapabilities = capabilitySetOf(
+  [
+    operationCapabilities.pullBlob,
+    operationCapabilities.pullManifest,
+    operationCapabilities.listTags,
+    operationCapabilities.listReferrers,
+    operationCapabilities.listRepos,
+  ].flatMap(capabilitiesIn),
 )
 
 const anonymousCaller: Caller = {
-  identity: ANONYMOUS,
+  identity: ANONYMOUS_IDENTITY,
   scopes: undefined,
   capabilities: publicCapabilities,
   session: undefined,
 }
 
-export interface Visiting {
+export interface AccessOptions {
   /** Rejects with code 16. */
   readonly authenticate: Authenticate
   readonly readGrants: ReadGrants
 }
 
 /** `authorization` is that of a bearer, or none. Throws code 16. */
-export async function visitorOf(
-  { authenticate, readGrants }: Visiting,
+export async function authenticateAccess(
+  { authenticate, readGrants }: AccessOptions,
   authorization: string | undefined,
-): Promise<Visitor> {
-  if (authorization === undefined) return anonymous(readGrants)
+): Promise<OciAccess> {
+  if (authorization === undefined) return anonymousAccess(readGrants)
   const caller = await authenticate(authorization)
-  return caller.identity === ANONYMOUS
-    ? anonymous(readGrants, caller.registryScopes)
-    : visitorFor(readGrants, caller)
+  return caller.identity === ANONYMOUS_IDENTITY
+    ? anonymousAccess(readGrants, caller.registryScopes)
+    : loadAccess(readGrants, caller)
 }
 
-export async function anonymous(
+export async function anonymousAccess(
   readGrants: ReadGrants,
   registryScopes?: Caller['registryScopes'],
-): Promise<Visitor> {
+): Promise<OciAccess> {
   const caller = registryScopes === undefined ? anonymousCaller : { ...anonymousCaller, registryScopes }
-  return { ...(await visitorFor(readGrants, caller)), isAnonymous: true }
+  return { ...(await loadAccess(readGrants, caller)), isAnonymous: true }
 }
 
-export async function visitorFor(readGrants: ReadGrants, caller: Caller): Promise<Visitor> {
-  if (caller.identity !== ANONYMOUS) useShareOf(caller.identity)
+export async function loadAccess(readGrants: ReadGrants, caller: Caller): Promise<OciAccess> {
+  if (caller.identity !== ANONYMOUS_IDENTITY) assignShare(caller.identity)
   const grants = await readGrants(caller)
   if (grants === undefined)
     throw unauthenticated('the identity of this token does not exist any more, or its session has ended')
@@ -87,25 +99,25 @@ export async function visitorFor(readGrants: ReadGrants, caller: Caller): Promis
  * Throws UNAUTHORIZED where another token may help, and DENIED for somebody who is known and lacks something, before it is told
  * whether there is such a repo (R30, R35).
  */
-export function requireAt(
-  { caller, grants, isAnonymous }: Visitor,
-  place: Place,
-  needed: CapabilitySet,
+export function requireRepoAccess(
+  { caller, grants, isAnonymous }: OciAccess,
+  repoRef: RepoReference,
+  required: CapabilitySet,
   action: Action,
 ): void {
-  const { text } = place.name
-  if (!isInToken(caller, text, action))
+  const { text } = repoRef.name
+  if (!tokenAllows(caller, text, action))
     throw ociError('UNAUTHORIZED', `the token is not for ${action} of ${text}; ask for one that is`)
-  const scope = scopeOf(place)
+  const scope = scopeOf(repoRef)
   const held = grants.at(scope)
-  if (includesAll(held, needed)) return
+  if (includesAll(held, required)) return
   if (isAnonymous) throw ociError('UNAUTHORIZED', `${action} of ${text} needs a token`)
-  const lacking = listOf((needed & ~held) as CapabilitySet).map(nameOf)
-  throw ociError('DENIED', `for this at ${text} you need ${lacking.join(', ')}`, { about: scope })
+  const missing = capabilitiesIn((required & ~held) as CapabilitySet).map(capabilityName)
+  throw ociError('DENIED', `for this at ${text} you need ${missing.join(', ')}`, { about: scope })
 }
 
 /** Whether a token holds for the names of repos (R35). */
-export function isForCatalog({ registryScopes }: Caller): boolean {
+export function tokenAllowsCatalog({ registryScopes }: Caller): boolean {
   return (
     registryScopes === undefined ||
     registryScopes.some(({ type, name }) => type === 'registry' && name === 'catalog')
@@ -113,7 +125,7 @@ export function isForCatalog({ registryScopes }: Caller): boolean {
 }
 
 /** Whether a token holds for a repo: any but those of the token endpoint do. */
-export function isInToken({ registryScopes }: Caller, name: string, action: Action): boolean {
+export function tokenAllows({ registryScopes }: Caller, name: string, action: Action): boolean {
   return (
     registryScopes === undefined ||
     registryScopes.some(

@@ -1,35 +1,35 @@
 import { includesAll } from '../core/capabilities.ts'
-import { lists } from '../core/etag.ts'
+import { matchesEtag } from '../core/etag.ts'
 import { limits } from '../core/limits.ts'
 import { rootOf } from '../core/uid.ts'
 import type { HttpReply, HttpRequest } from '../http.ts'
-import { holdRepo } from '../registry/parent-repo.ts'
+import { lockRepo } from '../registry/parent-repo.ts'
 import { inTransaction } from '../storage/db.ts'
 import { mutateBy } from '../storage/mutation.ts'
 import { unlinkBlobs } from '../storage/registry-usage.ts'
-import { isInToken, needs } from './access.ts'
-import { readDigest } from './digests.ts'
+import { operationCapabilities, tokenAllows } from './access.ts'
+import { parseDigest } from './digests.ts'
 import { ociError } from './errors.ts'
-import { findPlace, readName, scopeOf } from './names.ts'
-import { keepRepo, repoToPush } from './repos.ts'
-import { holdBlob, linkBlob, linkedBlob, refreshLink } from './stored-blobs.ts'
-import { mutatorOf, type Registry, repoOf, type Visit } from './visit.ts'
+import { parseRepoName, resolveRepo, scopeOf } from './names.ts'
+import { getOrCreateRepo, lockRepoForShare } from './repos.ts'
+import { findLinkedBlob, linkBlob, lockBlob, refreshLink } from './stored-blobs.ts'
+import { mutatorOf, type OciContext, type OciServices, requireRepo } from './visit.ts'
 
 /** Blobs of a repo: read, in part too, mounted from another repo, unlinked. */
 
 export async function getBlob(
-  { store, blobs }: Registry,
-  visit: Visit,
+  { store, blobs }: OciServices,
+  context: OciContext,
   reference: string,
 ): Promise<HttpReply> {
-  const { place, request } = visit
-  const digest = readDigest(reference)
-  const repo = repoOf(place)
-  const blob = await linkedBlob(store.db, repo, digest.text)
+  const { repoRef, request } = context
+  const digest = parseDigest(reference)
+  const repo = requireRepo(repoRef)
+  const blob = await findLinkedBlob(store.db, repo, digest.text)
   if (blob === undefined) throw blobUnknown(digest.text)
   const now = store.clock()
-  const isStale = now - blob.linkedMs > limits.linkRefreshMs
-  if (isStale && mayPush(visit) && !(await refreshLink(store.db, repo, digest.text, now)))
+  const isLinkStale = now - blob.linkedMs > limits.linkRefreshMs
+  if (isLinkStale && canPush(context) && !(await refreshLink(store.db, repo, digest.text, now)))
     throw blobUnknown(digest.text)
   const headers = {
     'content-type': 'application/octet-stream',
@@ -40,13 +40,13 @@ export async function getBlob(
     'cache-control': 'private, max-age=31536000, immutable',
   }
   const { size, location } = blob
-  if (isKnown(request, digest.text)) return { status: 304, headers, body: undefined }
-  if (blobs.urlOf !== undefined && !request.isHead) {
+  if (isNotModified(request, digest.text)) return { status: 304, headers, body: undefined }
+  if (blobs.presignUrl !== undefined && !request.isHead) {
     // Whoever has the URL has the blob, so nobody keeps it for others.
-    const elsewhere = { location: await blobs.urlOf(location), 'cache-control': 'no-store' }
+    const redirectHeaders = { location: await blobs.presignUrl(location), 'cache-control': 'no-store' }
     return {
       status: 307,
-      headers: { 'docker-content-digest': digest.text, ...elsewhere },
+      headers: { 'docker-content-digest': digest.text, ...redirectHeaders },
       body: undefined,
     }
   }
@@ -63,17 +63,20 @@ export async function getBlob(
       'content-length': String(end - start),
       ...(range && { 'content-range': `bytes ${start}-${end - 1}/${size}` }),
     },
-    body: request.isHead ? bytes : await opened(bytes),
+    body: request.isHead ? bytes : await awaitFirstChunk(bytes),
   }
 }
 
 /** Clients that push ask what is there, and leave out what is. */
-function mayPush({ visitor: { caller, grants }, place }: Visit): boolean {
-  return includesAll(grants.at(scopeOf(place)), needs.push) && isInToken(caller, place.name.text, 'push')
+function canPush({ access: { caller, grants }, repoRef }: OciContext): boolean {
+  return (
+    includesAll(grants.at(scopeOf(repoRef)), operationCapabilities.push) &&
+    tokenAllows(caller, repoRef.name.text, 'push')
+  )
 }
 
 /** Bytes of which the first are there, so that a store that does not give them is told of by an error and not by a broken answer. */
-async function opened(bytes: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+async function awaitFirstChunk(bytes: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
   const rest = bytes[Symbol.asyncIterator]()
   let first: Promise<IteratorResult<Uint8Array>> | undefined = rest.next()
   await first
@@ -82,9 +85,9 @@ async function opened(bytes: AsyncIterable<Uint8Array>): Promise<AsyncIterable<U
     first = undefined
     return now
   }
-  const leave = async (): Promise<IteratorResult<Uint8Array>> =>
+  const close = async (): Promise<IteratorResult<Uint8Array>> =>
     (await rest.return?.()) ?? { done: true, value: undefined }
-  return { [Symbol.asyncIterator]: () => ({ next, return: leave }) }
+  return { [Symbol.asyncIterator]: () => ({ next, return: close }) }
 }
 
 function blobUnknown(digest: string) {
@@ -92,9 +95,13 @@ function blobUnknown(digest: string) {
 }
 
 /** Whether the caller has these bytes (RFC 9110, section 13.1.2). */
-export function isKnown({ headers }: HttpRequest, digest: string): boolean {
-  const seen = headers['if-none-match']
-  return seen !== undefined && seen.length <= limits.etagHeaderCharsMax && lists(seen, `"${digest}"`) === true
+export function isNotModified({ headers }: HttpRequest, digest: string): boolean {
+  const etags = headers['if-none-match']
+  return (
+    etags !== undefined &&
+    etags.length <= limits.etagHeaderCharsMax &&
+    matchesEtag(etags, `"${digest}"`) === true
+  )
 }
 
 /** RFC 9110, section 14.2: one range; several, and what cannot be read as one, are answered with everything. */
@@ -116,7 +123,7 @@ function rangeOf(
 }
 
 /** Of the request that begins an upload. */
-export function parametersOf(query: URLSearchParams): { readonly from?: string } {
+export function uploadParameters(query: URLSearchParams): { readonly from?: string } {
   return Object.fromEntries(query)
 }
 
@@ -124,37 +131,41 @@ export function parametersOf(query: URLSearchParams): { readonly from?: string }
  * Links a blob of another repo, for who may pull it there. Undefined where that is not so, for whatever reason: the client pushes the
  * blob then, and has learned nothing. Throws UNAUTHORIZED where only the token is too narrow: the challenge asks for one that is not.
  */
-export async function mountBlob(registry: Registry, visit: Visit): Promise<HttpReply | undefined> {
+export async function mountBlob(registry: OciServices, context: OciContext): Promise<HttpReply | undefined> {
   const { store } = registry
-  const { query, visitor, place } = visit
-  const { from } = parametersOf(query)
-  const digest = readDigest(query.get('mount'))
+  const { query, access, repoRef } = context
+  const { from } = uploadParameters(query)
+  const digest = parseDigest(query.get('mount'))
   if (from === undefined) return undefined
-  const source = await findPlace(store.db, readName(from))
-  const mayPull = includesAll(visitor.grants.at(scopeOf(source)), needs.pullBlob)
+  const source = await resolveRepo(store.db, parseRepoName(from))
+  const mayPull = includesAll(access.grants.at(scopeOf(source)), operationCapabilities.pullBlob)
   if (!mayPull || source.repo === undefined) return undefined
-  if (!isInToken(visitor.caller, from, 'pull'))
+  if (!tokenAllows(access.caller, from, 'pull'))
     throw ociError('UNAUTHORIZED', `the token is not for pull of ${from}; ask for one that is`)
-  if ((await linkedBlob(store.db, source.repo, digest.text)) === undefined) return undefined
-  const repo = await repoToPush(registry, visit)
+  if ((await findLinkedBlob(store.db, source.repo, digest.text)) === undefined) return undefined
+  const repo = await getOrCreateRepo(registry, context)
   const mounted = await inTransaction(store.db, async (tx) => {
-    await keepRepo(store.db, tx, repo, place)
-    const blob = await holdBlob(store.db, tx, digest.text)
+    await lockRepoForShare(store.db, tx, repo, repoRef)
+    const blob = await lockBlob(store.db, tx, digest.text)
     if (blob === undefined) return false
     await linkBlob(store.db, tx, repo, blob, store.clock())
     return true
   })
   if (!mounted) return undefined
-  const location = `/v2/${place.name.text}/blobs/${digest.text}`
+  const location = `/v2/${repoRef.name.text}/blobs/${digest.text}`
   return { status: 201, headers: { location, 'docker-content-digest': digest.text }, body: undefined }
 }
 
 /** Takes the link of the repo away. One that a manifest of the repo needs stays. */
-export async function deleteBlob({ store }: Registry, visit: Visit, reference: string): Promise<HttpReply> {
-  const digest = readDigest(reference).text
-  const repo = repoOf(visit.place)
-  await mutateBy(store, mutatorOf(visit, 'DeleteBlob'), async (tx) => {
-    await holdRepo(store.db, tx, repo)
+export async function deleteBlob(
+  { store }: OciServices,
+  context: OciContext,
+  reference: string,
+): Promise<HttpReply> {
+  const digest = parseDigest(reference).text
+  const repo = requireRepo(context.repoRef)
+  await mutateBy(store, mutatorOf(context, 'DeleteBlob'), async (tx) => {
+    await lockRepo(store.db, tx, repo)
     const needed = await tx
       .selectFrom('manifest_references')
       .select('manifest')
@@ -170,7 +181,7 @@ export async function deleteBlob({ store }: Registry, visit: Visit, reference: s
         status: 409,
       })
     if ((await unlinkBlobs(store.db, tx, repo, [digest])).length === 0) throw blobUnknown(digest)
-    return { uid: repo, answer: undefined }
+    return { uid: repo, response: undefined }
   })
   return { status: 202, headers: {}, body: undefined }
 }

@@ -1,14 +1,14 @@
 import { includesAll } from '../core/capabilities.ts'
-import { giveTurn } from '../core/turns.ts'
-import { parentOf, pathOf, rangeBelow, rootOf, type Uid } from '../core/uid.ts'
+import { yieldToEventLoop } from '../core/turns.ts'
+import { descendantRange, parentOf, pathOf, rootOf, type Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
 import type { Db } from '../storage/db.ts'
 import { runText, sqlText } from '../storage/sql-text.ts'
-import { isForCatalog, needs, type Visitor } from './access.ts'
+import { type OciAccess, operationCapabilities, tokenAllowsCatalog } from './access.ts'
 import { ociError } from './errors.ts'
-import { findPlace, readName } from './names.ts'
-import { nextPage, readCount } from './tags.ts'
-import type { Registry, Visit } from './visit.ts'
+import { parseRepoName, resolveRepo } from './names.ts'
+import { nextPageLink, parsePageSize } from './tags.ts'
+import type { OciContext, OciServices } from './visit.ts'
 
 interface RepoNamed {
   readonly uid: Uid
@@ -20,34 +20,34 @@ interface RepoNamed {
  * what `last` does in a way that outlives the repo.
  */
 export async function listCatalog(
-  { store }: Registry,
-  { query, visitor }: Omit<Visit, 'place'>,
+  { store }: OciServices,
+  { query, access }: Omit<OciContext, 'repoRef'>,
 ): Promise<HttpReply> {
   const { db } = store
-  if (!isForCatalog(visitor.caller))
+  if (!tokenAllowsCatalog(access.caller))
     throw ociError('UNAUTHORIZED', 'the token is not for the catalog; ask for one that is')
-  const n = readCount(query)
-  const after = query.get('after') ?? (await uidNamed(store.db, visitor, query.get('last')))
-  const scopes = [...visitor.grants.holding(needs.listRepos)].sort()
+  const n = parsePageSize(query)
+  const after = query.get('after') ?? (await findRepoUid(store.db, access, query.get('last')))
+  const scopes = [...access.grants.scopesHolding(operationCapabilities.listRepos)].sort()
   const found: RepoNamed[] = []
   for (const scope of scopes) {
     if (found.length > n || n === 0) break
     for (let last = after; found.length <= n; ) {
-      await giveTurn()
-      const max = Math.min(ROWS_AT_ONCE, n + 1 - found.length)
-      const some = await reposIn(db, scope, last, max)
-      found.push(...some)
-      if (some.length < max) break
-      last = some.at(-1)?.uid ?? last
+      await yieldToEventLoop()
+      const max = Math.min(ROWS_PER_STATEMENT, n + 1 - found.length)
+      const rows = await reposIn(db, scope, last, max)
+      found.push(...rows)
+      if (rows.length < max) break
+      last = rows.at(-1)?.uid ?? last
     }
   }
   const page = found.slice(0, n)
-  const names = await namesOf(db, page)
+  const names = await repoPaths(db, page)
   return {
     status: 200,
     headers: {
       'content-type': 'application/json',
-      ...nextPage(found.length > n && n > 0, '/v2/_catalog', {
+      ...nextPageLink(found.length > n && n > 0, '/v2/_catalog', {
         n,
         last: names.at(-1),
         after: page.at(-1)?.uid,
@@ -58,15 +58,15 @@ export async function listCatalog(
 }
 
 /** Of a repo that the visitor may list: where others begin in the order of uids is nobody's business. */
-async function uidNamed(db: Db, { grants }: Visitor, name: string | null): Promise<string> {
+async function findRepoUid(db: Db, { grants }: OciAccess, name: string | null): Promise<string> {
   if (name === null || name === '') return ''
-  const { repo } = await findPlace(db, readName(name))
-  return repo !== undefined && includesAll(grants.at(repo), needs.listRepos) ? repo : ''
+  const { repo } = await resolveRepo(db, parseRepoName(name))
+  return repo !== undefined && includesAll(grants.at(repo), operationCapabilities.listRepos) ? repo : ''
 }
 
 function reposIn(db: Db, scope: string, after: string, max: number): Promise<RepoNamed[]> | RepoNamed[] {
   const sql = sqlText(db.engine)
-  const { from, to } = rangeBelow(scope)
+  const { from, to } = descendantRange(scope)
   // Below the platform lies everything, in the same order: a uid begins with its root.
   const within =
     scope === ''
@@ -77,30 +77,30 @@ function reposIn(db: Db, scope: string, after: string, max: number): Promise<Rep
 }
 
 /** What repos are called, from the uid of the organization down: its name may be none of the protocol's. */
-async function namesOf(db: Db, repos: readonly RepoNamed[]): Promise<string[]> {
+async function repoPaths(db: Db, repos: readonly RepoNamed[]): Promise<string[]> {
   const groups = new Map<string, string>()
   const uids = [...new Set(repos.flatMap(({ uid }) => pathOf(parentOf(uid))))]
-  for (let at = 0; at < uids.length; at += GROUPS_AT_ONCE) {
-    await giveTurn()
-    const some = uids.slice(at, at + GROUPS_AT_ONCE)
-    const roots = [...new Set(some.map(rootOf))]
+  for (let at = 0; at < uids.length; at += GROUPS_PER_STATEMENT) {
+    await yieldToEventLoop()
+    const batch = uids.slice(at, at + GROUPS_PER_STATEMENT)
+    const roots = [...new Set(batch.map(rootOf))]
     const rows = await db.kysely
       .selectFrom('groups')
       .select(['uid', 'name'])
       .where('root', 'in', roots)
-      .where('uid', 'in', some)
+      .where('uid', 'in', batch)
       .execute()
     for (const { uid, name } of rows) groups.set(uid, name)
   }
   const nameOf = (uid: string) => (uid === rootOf(uid) ? uid : (groups.get(uid) ?? uid))
   const names: string[] = []
   for (const [at, { uid, name }] of repos.entries()) {
-    if (at % ROWS_AT_ONCE === 0) await giveTurn()
+    if (at % ROWS_PER_STATEMENT === 0) await yieldToEventLoop()
     names.push([...pathOf(parentOf(uid)).map(nameOf), name].join('/'))
   }
   return names
 }
 
-const GROUPS_AT_ONCE = 200
+const GROUPS_PER_STATEMENT = 200
 /** Repos that one statement reads: others have their turn in between. */
-const ROWS_AT_ONCE = 1000
+const ROWS_PER_STATEMENT = 1000

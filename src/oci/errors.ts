@@ -28,7 +28,7 @@ const statuses = {
 export type OciCode = keyof typeof statuses
 
 /** RPC code of each status, for the metrics and the audit log. */
-const codes: Readonly<Record<number, Code>> = {
+const rpcCodes: Readonly<Record<number, Code>> = {
   400: Code.INVALID_ARGUMENT,
   401: Code.UNAUTHENTICATED,
   403: Code.PERMISSION_DENIED,
@@ -51,11 +51,11 @@ export function ociError(
   options: { readonly status?: number; readonly about?: string } = {},
 ): ApiError {
   const { status: httpStatus = statuses[reason], ...about } = options
-  return new ApiError(codes[httpStatus] ?? Code.UNKNOWN, message, { reason, httpStatus, ...about })
+  return new ApiError(rpcCodes[httpStatus] ?? Code.UNKNOWN, message, { reason, httpStatus, ...about })
 }
 
 /** What errors of the rest of the program are called here. */
-const names: Partial<Record<Code, OciCode>> = {
+const codesOfApiErrors: Partial<Record<Code, OciCode>> = {
   [Code.INVALID_ARGUMENT]: 'NAME_INVALID',
   [Code.NOT_FOUND]: 'NAME_UNKNOWN',
   [Code.PERMISSION_DENIED]: 'DENIED',
@@ -75,12 +75,12 @@ export function ociErrorBody(error: ApiError): string {
       ? 'UNKNOWN'
       : httpStatus === 413
         ? 'SIZE_INVALID'
-        : (names[error.code] ?? fallback(error)))
+        : (codesOfApiErrors[error.code] ?? quotaOrRateCode(error)))
   return JSON.stringify({ errors: [{ code, message }] })
 }
 
 /** A quota, not a rate, is nothing that a client should try again. */
-function fallback(error: ApiError): OciCode | 'UNKNOWN' {
+function quotaOrRateCode(error: ApiError): OciCode | 'UNKNOWN' {
   if (error.code !== Code.RESOURCE_EXHAUSTED) return 'UNKNOWN'
   return error.details.some(({ kind }) => kind === 'RetryInfo') ? 'TOOMANYREQUESTS' : 'DENIED'
 }
@@ -88,5 +88,5 @@ function fallback(error: ApiError): OciCode | 'UNKNOWN' {
 export function ociStatus(error: ApiError): number {
   if (isStorageFull(error)) return INSUFFICIENT_STORAGE
   const isForbidden = error.code === Code.FAILED_PRECONDITION && error.httpStatus === undefined
-  return isForbidden || fallback(error) === 'DENIED' ? statuses.DENIED : httpStatusOfError(error)
+  return isForbidden || quotaOrRateCode(error) === 'DENIED' ? statuses.DENIED : httpStatusOfError(error)
 }

@@ -1,32 +1,39 @@
-import { ANONYMOUS } from '../core/anonymous.ts'
+import { ANONYMOUS_IDENTITY } from '../core/anonymous.ts'
 import { type ApiError, Code, isAudited } from '../core/errors.ts'
-import { runToEnd, useShareOf } from '../core/request-context.ts'
+import { assignShare, runToCompletion } from '../core/request-context.ts'
 import { toApiError } from '../core/storage-faults.ts'
 import type { Tracer } from '../core/tracer.ts'
 import { retryAfter } from '../gateway/error-body.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
-import { type Action, needs, requireAt, type Visiting, type Visitor, visitorOf } from './access.ts'
-import { deleteBlob, getBlob, mountBlob, parametersOf } from './blobs.ts'
+import {
+  type AccessOptions,
+  type Action,
+  authenticateAccess,
+  type OciAccess,
+  operationCapabilities,
+  requireRepoAccess,
+} from './access.ts'
+import { deleteBlob, getBlob, mountBlob, uploadParameters } from './blobs.ts'
 import { listCatalog } from './catalog.ts'
 import { ociError, ociErrorBody, ociStatus } from './errors.ts'
 import { putManifest } from './manifest-push.ts'
 import { deleteManifest, getManifest } from './manifests.ts'
-import { findPlace, readName, scopeOf } from './names.ts'
+import { parseRepoName, resolveRepo, scopeOf } from './names.ts'
 import { listReferrers } from './referrers.ts'
-import { type RepoRoute, readRoute, routeTemplates } from './routes.ts'
+import { parseRoute, type RepoRoute, routeTemplates } from './routes.ts'
 import { listTags } from './tags.ts'
-import { beginUpload, cancelUpload, continueUpload, finishUpload, uploadStatus } from './uploads.ts'
-import { operationName, type Registry, type Visit } from './visit.ts'
+import { cancelUpload, continueUpload, finishUpload, startUpload, uploadStatus } from './uploads.ts'
+import { type OciContext, type OciServices, operationName } from './visit.ts'
 
 /** The distribution protocol, below /v2/: who asks is known and allowed before anything is told or read. */
 
-export interface OciOptions extends Visiting {
-  readonly registry: Registry
+export interface OciOptions extends AccessOptions {
+  readonly registry: OciServices
   /** The one challenge: where tokens are had, and for whom. */
   readonly tokenUrl: string
   readonly service: string
   /** A visitor with Basic credentials, which some clients send without having been asked for a token. */
-  readonly basicVisitor: (request: HttpRequest) => Promise<Visitor>
+  readonly basicAccess: (request: HttpRequest) => Promise<OciAccess>
   /** Counts a request; rejects with code 8. */
   readonly admit: (
     request: HttpRequest,
@@ -34,7 +41,7 @@ export interface OciOptions extends Visiting {
     identity: string | undefined,
   ) => Promise<void> | undefined
   /** Told of what a known caller was denied. */
-  readonly denied: (request: HttpRequest, visitor: Visitor, operation: string, error: ApiError) => void
+  readonly onDenied: (request: HttpRequest, visitor: OciAccess, operation: string, error: ApiError) => void
   /** Told of each request that was answered. */
   readonly observe: (operation: string, code: Code, ms: number) => void
   readonly tracer: Tracer | undefined
@@ -43,57 +50,59 @@ export interface OciOptions extends Visiting {
 
 interface Operation {
   readonly name: string
-  readonly needed: (typeof needs)[keyof typeof needs]
+  readonly capabilities: (typeof operationCapabilities)[keyof typeof operationCapabilities]
   readonly action: Action
   /** The bytes of an upload that have arrived are kept even if the client goes away. */
   readonly runsToEnd?: true
-  run(registry: Registry, visit: Visit): Promise<HttpReply>
+  run(registry: OciServices, visit: OciContext): Promise<HttpReply>
 }
 
 /** The table of who needs what for which method. */
 function operationsOf(route: RepoRoute): Record<string, Operation> {
-  const pull = (name: string, needed: Operation['needed'], run: Operation['run']): Operation => ({
+  const pull = (name: string, capabilities: Operation['capabilities'], run: Operation['run']): Operation => ({
     name,
-    needed,
+    capabilities,
     action: 'pull',
     run,
   })
   const push = (name: string, run: Operation['run']): Operation => ({
     name,
-    needed: needs.push,
+    capabilities: operationCapabilities.push,
     action: 'push',
     run,
   })
   const upload = (name: string, run: Operation['run']): Operation => ({ ...push(name, run), runsToEnd: true })
   switch (route.kind) {
     case 'tags':
-      return { GET: pull('ListTags', needs.listTags, listTags) }
+      return { GET: pull('ListTags', operationCapabilities.listTags, listTags) }
     case 'referrers':
       return {
-        GET: pull('ListReferrers', needs.listReferrers, (registry, visit) =>
-          listReferrers(registry, visit, route.reference),
+        GET: pull('ListReferrers', operationCapabilities.listReferrers, (registry, context) =>
+          listReferrers(registry, context, route.reference),
         ),
       }
     case 'uploads':
-      return { POST: upload('BeginUpload', beginOrMount) }
+      return { POST: upload('BeginUpload', startOrMountUpload) }
     case 'upload': {
       const { reference: id } = route
       return {
-        GET: push('GetUpload', (registry, visit) => uploadStatus(registry, visit, id)),
-        PATCH: upload('ContinueUpload', (registry, visit) => continueUpload(registry, visit, id)),
-        PUT: upload('FinishUpload', (registry, visit) => finishUpload(registry, visit, id)),
-        DELETE: upload('CancelUpload', (registry, visit) => cancelUpload(registry, visit, id)),
+        GET: push('GetUpload', (registry, context) => uploadStatus(registry, context, id)),
+        PATCH: upload('ContinueUpload', (registry, context) => continueUpload(registry, context, id)),
+        PUT: upload('FinishUpload', (registry, context) => finishUpload(registry, context, id)),
+        DELETE: upload('CancelUpload', (registry, context) => cancelUpload(registry, context, id)),
       }
     }
     case 'blob': {
       const { reference } = route
       return {
-        GET: pull('GetBlob', needs.pullBlob, (registry, visit) => getBlob(registry, visit, reference)),
+        GET: pull('GetBlob', operationCapabilities.pullBlob, (registry, context) =>
+          getBlob(registry, context, reference),
+        ),
         DELETE: {
           name: 'DeleteBlob',
-          needed: needs.deleteManifest,
+          capabilities: operationCapabilities.deleteManifest,
           action: 'delete',
-          run: (registry, visit) => deleteBlob(registry, visit, reference),
+          run: (registry, context) => deleteBlob(registry, context, reference),
         },
       }
     }
@@ -101,15 +110,15 @@ function operationsOf(route: RepoRoute): Record<string, Operation> {
       const { reference } = route
       const isTag = !reference.includes(':')
       return {
-        GET: pull('GetManifest', needs.pullManifest, (registry, visit) =>
-          getManifest(registry, visit, reference),
+        GET: pull('GetManifest', operationCapabilities.pullManifest, (registry, context) =>
+          getManifest(registry, context, reference),
         ),
-        PUT: push('PutManifest', (registry, visit) => putManifest(registry, visit, reference)),
+        PUT: push('PutManifest', (registry, context) => putManifest(registry, context, reference)),
         DELETE: {
           name: isTag ? 'DeleteTag' : 'DeleteManifest',
-          needed: isTag ? needs.deleteTag : needs.deleteManifest,
+          capabilities: isTag ? operationCapabilities.deleteTag : operationCapabilities.deleteManifest,
           action: 'delete',
-          run: (registry, visit) => deleteManifest(registry, visit, reference),
+          run: (registry, context) => deleteManifest(registry, context, reference),
         },
       }
     }
@@ -118,9 +127,9 @@ function operationsOf(route: RepoRoute): Record<string, Operation> {
   }
 }
 
-async function beginOrMount(registry: Registry, visit: Visit): Promise<HttpReply> {
-  const mounted = visit.query.has('mount') ? await mountBlob(registry, visit) : undefined
-  return mounted ?? beginUpload(registry, visit)
+async function startOrMountUpload(registry: OciServices, context: OciContext): Promise<HttpReply> {
+  const mounted = context.query.has('mount') ? await mountBlob(registry, context) : undefined
+  return mounted ?? startUpload(registry, context)
 }
 
 const commonHeaders = {
@@ -131,87 +140,93 @@ const commonHeaders = {
 export function ociHandler(options: OciOptions): HttpHandler {
   return async (request) => {
     const startMs = performance.now()
-    const seen: Seen = { operation: 'Unknown', reads: true, scope: undefined, visitor: undefined }
+    const state: RequestState = { operation: 'Unknown', reads: true, scope: undefined, visitor: undefined }
     let code: Code = Code.OK
     let reply: HttpReply
     try {
-      reply = await answer(options, request, seen)
+      reply = await handleRequest(options, request, state)
     } catch (failure) {
       const error = toApiError(failure, request.id, options.log)
       code = error.code
-      if (isAudited(error) && seen.visitor !== undefined)
-        options.denied(request, seen.visitor, seen.operation, error)
-      reply = errorReply(options, request, seen, error)
+      if (isAudited(error) && state.visitor !== undefined)
+        options.onDenied(request, state.visitor, state.operation, error)
+      reply = errorReply(options, request, state, error)
     }
     if (request.record !== undefined) request.record.code = code
-    options.observe(seen.operation, code, performance.now() - startMs)
+    options.observe(state.operation, code, performance.now() - startMs)
     return { ...reply, headers: { ...commonHeaders, ...reply.headers } }
   }
 }
 
 /** What is known of a request when it fails. */
-interface Seen {
+interface RequestState {
   operation: string
   /** Whether it counts as a read. */
   reads: boolean
   /** What a token for it would have to be for. */
   scope: string | undefined
-  visitor: Visitor | undefined
+  visitor: OciAccess | undefined
   /** Methods of the path, where it was asked with another one. */
   allowed?: readonly string[]
 }
 
-async function answer(options: OciOptions, request: HttpRequest, seen: Seen): Promise<HttpReply> {
+async function handleRequest(
+  options: OciOptions,
+  request: HttpRequest,
+  state: RequestState,
+): Promise<HttpReply> {
   const { registry } = options
   // PostgreSQL stores no such character, so nothing has it in its name.
   if (request.url.includes('%00'))
     throw ociError('NAME_INVALID', 'nothing here has a zero character in its name')
   const [path = '', search = ''] = request.url.split('?', 2)
-  const route = readRoute(path)
+  const route = parseRoute(path)
   const query = new URLSearchParams(search)
   if (request.record !== undefined) request.record.route = routeTemplates[route.kind]
-  if (!('name' in route)) return answerAtAll(options, request, seen, query, route.kind)
-  const name = readName(route.name)
+  if (!('name' in route)) return handleRegistryRequest(options, request, state, query, route.kind)
+  const name = parseRepoName(route.name)
   const operations = operationsOf(route)
   const operation = operations[request.method]
-  if (operation === undefined) throw wrongMethod(seen, Object.keys(operations))
-  nameOperation(request, seen, operation.name)
-  const { from } = route.kind === 'uploads' ? parametersOf(query) : {}
-  seen.scope = `repository:${name.text}:${scopeActions[operation.action]}`
-  if (from !== undefined) seen.scope += ` repository:${readName(from).text}:pull`
-  seen.reads = operation.action === 'pull'
-  await options.admit(request, seen.reads, undefined)
-  const judgedMs = performance.now()
-  const visitor = await visitorFrom(options, request, seen)
-  const place = await findPlace(registry.store.db, name)
-  requireAt(visitor, place, operation.needed, operation.action)
-  useShareOf(scopeOf(place))
-  const visit: Visit = { request, query, visitor, judgedMs, place }
-  return operation.runsToEnd ? runToEnd(() => operation.run(registry, visit)) : operation.run(registry, visit)
+  if (operation === undefined) throw methodNotAllowed(state, Object.keys(operations))
+  setOperation(request, state, operation.name)
+  const { from } = route.kind === 'uploads' ? uploadParameters(query) : {}
+  state.scope = `repository:${name.text}:${scopeActions[operation.action]}`
+  if (from !== undefined) state.scope += ` repository:${parseRepoName(from).text}:pull`
+  state.reads = operation.action === 'pull'
+  await options.admit(request, state.reads, undefined)
+  const authorizedMs = performance.now()
+  const access = await authenticateRequest(options, request, state)
+  const repoRef = await resolveRepo(registry.store.db, name)
+  requireRepoAccess(access, repoRef, operation.capabilities, operation.action)
+  assignShare(scopeOf(repoRef))
+  const context: OciContext = { request, query, access, authorizedMs, repoRef }
+  return operation.runsToEnd
+    ? runToCompletion(() => operation.run(registry, context))
+    : operation.run(registry, context)
 }
 
-function nameOperation(request: HttpRequest, seen: Seen, operation: string): void {
-  seen.operation = operation
+function setOperation(request: HttpRequest, state: RequestState, operation: string): void {
+  state.operation = operation
   if (request.record !== undefined) request.record.method = operationName(operation)
 }
 
 /** What no repo is asked for. */
-async function answerAtAll(
+async function handleRegistryRequest(
   options: OciOptions,
   request: HttpRequest,
-  seen: Seen,
+  state: RequestState,
   query: URLSearchParams,
   kind: 'base' | 'catalog',
 ): Promise<HttpReply> {
-  if (request.method !== 'GET') throw wrongMethod(seen, ['GET'])
-  nameOperation(request, seen, kind === 'base' ? 'CheckVersion' : 'ListCatalog')
-  if (kind === 'catalog') seen.scope = 'registry:catalog:*'
-  await options.admit(request, seen.reads, undefined)
-  const judgedMs = performance.now()
-  const visitor = await visitorFrom(options, request, seen)
+  if (request.method !== 'GET') throw methodNotAllowed(state, ['GET'])
+  setOperation(request, state, kind === 'base' ? 'CheckVersion' : 'ListCatalog')
+  if (kind === 'catalog') state.scope = 'registry:catalog:*'
+  await options.admit(request, state.reads, undefined)
+  const authorizedMs = performance.now()
+  const access = await authenticateRequest(options, request, state)
   // This is where clients learn how to sign in, so nobody gets by without a token, not even one for everybody.
   if (request.headers.authorization === undefined) throw ociError('UNAUTHORIZED', 'a token is needed')
-  if (kind === 'catalog') return listCatalog(options.registry, { request, query, visitor, judgedMs })
+  if (kind === 'catalog') return listCatalog(options.registry, { request, query, access, authorizedMs })
   return { status: 200, headers: { 'content-type': 'application/json' }, body: '{}' }
 }
 
@@ -222,34 +237,43 @@ const scopeActions: Readonly<Record<Action, string>> = {
   delete: 'delete',
 }
 
-async function visitorFrom(options: OciOptions, request: HttpRequest, seen: Seen): Promise<Visitor> {
+async function authenticateRequest(
+  options: OciOptions,
+  request: HttpRequest,
+  state: RequestState,
+): Promise<OciAccess> {
   const { authorization } = request.headers
   const isBasic = /^basic /i.test(authorization ?? '')
-  const identify = () => (isBasic ? options.basicVisitor(request) : visitorOf(options, authorization))
-  const visitor = await (options.tracer?.span('authorize', {}, identify) ?? identify())
-  seen.visitor = visitor
-  const { identity } = visitor.caller
+  const identify = () => (isBasic ? options.basicAccess(request) : authenticateAccess(options, authorization))
+  const access = await (options.tracer?.span('authorize', {}, identify) ?? identify())
+  state.visitor = access
+  const { identity } = access.caller
   if (request.record !== undefined) request.record.identity = identity
-  if (identity !== ANONYMOUS) await options.admit(request, seen.reads, identity)
-  return visitor
+  if (identity !== ANONYMOUS_IDENTITY) await options.admit(request, state.reads, identity)
+  return access
 }
 
-function wrongMethod(seen: Seen, methods: readonly string[]): ApiError {
+function methodNotAllowed(state: RequestState, methods: readonly string[]): ApiError {
   const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-  seen.allowed = allowed
+  state.allowed = allowed
   return ociError('UNSUPPORTED', `this path answers ${allowed.join(', ')}`)
 }
 
-function errorReply(options: OciOptions, request: HttpRequest, seen: Seen, error: ApiError): HttpReply {
+function errorReply(
+  options: OciOptions,
+  request: HttpRequest,
+  state: RequestState,
+  error: ApiError,
+): HttpReply {
   const status = ociStatus(error)
   const headers: Record<string, string> = {
     'content-type': 'application/json',
     'cache-control': 'no-store',
     ...retryAfter(error),
   }
-  if (status === 401) headers['www-authenticate'] = challenge(options, request, seen)
+  if (status === 401) headers['www-authenticate'] = challenge(options, request, state)
   // RFC 9110, section 15.5.6.
-  if (seen.allowed !== undefined) headers['allow'] = seen.allowed.join(', ')
+  if (state.allowed !== undefined) headers['allow'] = state.allowed.join(', ')
   return { status, headers, body: ociErrorBody(error) }
 }
 
@@ -257,11 +281,11 @@ function errorReply(options: OciOptions, request: HttpRequest, seen: Seen, error
 function challenge(
   { tokenUrl, service }: OciOptions,
   request: HttpRequest,
-  { scope, visitor }: Seen,
+  { scope, visitor: access }: RequestState,
 ): string {
   const parts = [`realm="${tokenUrl}"`, `service="${service}"`]
   if (scope !== undefined) parts.push(`scope="${scope}"`)
   if (request.headers.authorization !== undefined)
-    parts.push(`error="${visitor === undefined ? 'invalid_token' : 'insufficient_scope'}"`)
+    parts.push(`error="${access === undefined ? 'invalid_token' : 'insufficient_scope'}"`)
   return `Bearer ${parts.join(',')}`
 }

@@ -1,14 +1,14 @@
-import type { StoredBytes, StoredUpload } from '../blobs/store.ts'
+import type { StoredBlob, StoredUpload } from '../blobs/store.ts'
 import type { Store } from '../storage/store.ts'
 import type { BlobRow } from '../storage/tables.ts'
-import { readLocation } from './blob-locations.ts'
+import { parseLocation } from './blob-locations.ts'
 
 /** The rows of what a store has, by their locations; what nobody knows is not among them. */
-export async function rowsOf(
+export async function findBlobRows(
   { db }: Pick<Store, 'db'>,
-  found: readonly Pick<StoredBytes, 'location'>[],
+  found: readonly Pick<StoredBlob, 'location'>[],
 ): Promise<ReadonlyMap<string, Pick<BlobRow, 'digest' | 'location' | 'size'>>> {
-  const locations = new Map(found.map(({ location }) => [location, readLocation(location)?.digest]))
+  const locations = new Map(found.map(({ location }) => [location, parseLocation(location)?.digest]))
   const digests = [...new Set(locations.values())].filter((digest) => digest !== undefined)
   if (digests.length === 0) return new Map()
   const rows = await db.kysely
@@ -20,7 +20,7 @@ export async function rowsOf(
 }
 
 /** The ids among these of uploads that have a row. */
-export async function idsOf(
+export async function findUploadIds(
   { db }: Pick<Store, 'db'>,
   found: readonly Pick<StoredUpload, 'id'>[],
 ): Promise<ReadonlySet<string>> {

@@ -1,5 +1,5 @@
-import { isDistributable, isIndex, isManifest, manifestTypes } from '../core/image-types.ts'
-import { hasRepeatedMember, scanJson } from '../core/json-scan.ts'
+import { isDistributable, isIndex, isManifest, manifestMediaTypes } from '../core/image-types.ts'
+import { hasDuplicateMember, scanJson } from '../core/json-scan.ts'
 import { limits } from '../core/limits.ts'
 import { checkDigest } from '../registry/tag-name.ts'
 import { ociError } from './errors.ts'
@@ -12,7 +12,7 @@ export interface Descriptor {
   readonly size: number
 }
 
-export interface CheckedManifest {
+export interface ParsedManifest {
   readonly mediaType: string
   /** Digest of the manifest that it refers to; '' for none. */
   readonly subject: string
@@ -43,7 +43,7 @@ export type ManifestBounds = Readonly<
 >
 
 /** For manifests that are stored: an earlier release may have accepted more. */
-export const unbounded: ManifestBounds = {
+export const unlimitedBounds: ManifestBounds = {
   manifestDepthMax: Number.POSITIVE_INFINITY,
   manifestElementsMax: Number.POSITIVE_INFINITY,
   manifestDescriptorsMax: Number.POSITIVE_INFINITY,
@@ -56,25 +56,27 @@ export const unbounded: ManifestBounds = {
  * Reads a manifest. Throws MANIFEST_INVALID for what is none, for one that says another media type than its request, for one that
  * two readers could take for two things (R32), and for one beyond a limit. Nothing is built from the bytes before they are counted.
  */
-export function checkManifest(
+export function parseManifest(
   bytes: Uint8Array,
   contentType: string | undefined,
   bounds: ManifestBounds = limits,
-): CheckedManifest {
+): ParsedManifest {
   const { annotations, descriptor, descriptors, typeText } = boundedReaders(bounds)
-  const manifest = readObject(bytes, bounds)
-  const inside = manifest['mediaType']
-  const mediaType = contentType?.split(';')[0]?.trim().toLowerCase() ?? inside
-  if (inside !== undefined && inside !== mediaType)
-    throw invalid(`its mediaType is ${String(inside)}, and its Content-Type ${String(mediaType)}`)
+  const manifest = parseObject(bytes, bounds)
+  const ownMediaType = manifest['mediaType']
+  const mediaType = contentType?.split(';')[0]?.trim().toLowerCase() ?? ownMediaType
+  if (ownMediaType !== undefined && ownMediaType !== mediaType)
+    throw invalid(`its mediaType is ${String(ownMediaType)}, and its Content-Type ${String(mediaType)}`)
   if (typeof mediaType !== 'string' || !isManifest({ mediaType }))
-    throw invalid(`its media type must be one of ${manifestTypes.join(', ')}, in Content-Type or mediaType`)
+    throw invalid(
+      `its media type must be one of ${manifestMediaTypes.join(', ')}, in Content-Type or mediaType`,
+    )
   const isList = isIndex({ mediaType })
   if (manifest['schemaVersion'] !== 2) throw invalid('its schemaVersion must be 2')
-  const foreign = (
+  const unexpected = (
     isList ? ['config', 'layers', 'fsLayers', 'blobs'] : ['manifests', 'fsLayers', 'blobs']
   ).find((member) => manifest[member] !== undefined)
-  if (foreign !== undefined) throw invalid(`${isList ? 'an index' : 'an image'} has no ${foreign}`)
+  if (unexpected !== undefined) throw invalid(`${isList ? 'an index' : 'an image'} has no ${unexpected}`)
 
   const config = isList ? undefined : descriptor(manifest['config'], 'config')
   const layers = isList ? [] : descriptors(manifest['layers'], 'layers')
@@ -95,13 +97,13 @@ export function checkManifest(
 }
 
 /** What the repo of a manifest has for it: `optional` those of its blobs that need not be here, and are kept where they are. */
-export interface Needs {
+export interface ManifestDependencies {
   readonly blobs: readonly Descriptor[]
   readonly optional: ReadonlySet<Descriptor>
   readonly manifests: readonly Descriptor[]
 }
 
-export function needsOf({ config, layers, manifests }: CheckedManifest): Needs {
+export function dependenciesOf({ config, layers, manifests }: ParsedManifest): ManifestDependencies {
   return {
     blobs: [
       ...(config === undefined ? [] : [config]),
@@ -117,7 +119,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 type Members = Readonly<Record<string, unknown>>
 
-function readObject(
+function parseObject(
   bytes: Uint8Array,
   { manifestDepthMax: depthMax, manifestElementsMax: elementsMax }: ManifestBounds,
 ): Members {
@@ -132,15 +134,15 @@ function readObject(
   } catch {
     throw invalid('it is not JSON')
   }
-  if (hasRepeatedMember(scan, value)) throw invalid('an object in it has two members of one name')
+  if (hasDuplicateMember(scan, value)) throw invalid('an object in it has two members of one name')
   const manifest = members(value) ?? fail('it is not a JSON object')
-  requireWritten(manifest, manifestNames, 'it')
+  requireExactNames(manifest, manifestNames, 'it')
   return manifest
 }
 
 /** Names by what they are for readers that do not mind case, as those written in Go. */
-const folded = (name: string) => name.toUpperCase().toLowerCase()
-const namesOf = (...names: readonly string[]) => new Map(names.map((name) => [folded(name), name] as const))
+const foldCase = (name: string) => name.toUpperCase().toLowerCase()
+const namesOf = (...names: readonly string[]) => new Map(names.map((name) => [foldCase(name), name] as const))
 const manifestNames = namesOf(
   'schemaVersion',
   'mediaType',
@@ -165,10 +167,11 @@ const descriptorNames = namesOf(
 )
 
 /** Throws MANIFEST_INVALID for a member that some readers take for one of these, and others for nothing. */
-function requireWritten(object: Members, names: ReadonlyMap<string, string>, field: string): void {
+function requireExactNames(object: Members, names: ReadonlyMap<string, string>, field: string): void {
   for (const name of Object.keys(object)) {
-    const meant = names.get(folded(name))
-    if (meant !== undefined && meant !== name) throw invalid(`${field} has ${name}, which must be ${meant}`)
+    const expected = names.get(foldCase(name))
+    if (expected !== undefined && expected !== name)
+      throw invalid(`${field} has ${name}, which must be ${expected}`)
   }
 }
 
@@ -189,7 +192,7 @@ function boundedReaders(bounds: ManifestBounds) {
 
   function descriptor(value: unknown, field: string): Descriptor {
     const object = members(value) ?? fail(`${field} must be a descriptor`)
-    requireWritten(object, descriptorNames, field)
+    requireExactNames(object, descriptorNames, field)
     const { mediaType, digest, size } = object
     if (mediaType === undefined || mediaType === '') throw invalid(`${field} has no mediaType`)
     if (typeof digest !== 'string') throw invalid(`${field} has no digest`)

@@ -1,35 +1,39 @@
 import { limits } from '../core/limits.ts'
-import { giveTurn } from '../core/turns.ts'
+import { yieldToEventLoop } from '../core/turns.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
 import { touchManifest } from '../registry/image-rows.ts'
-import { holdRepo } from '../registry/parent-repo.ts'
+import { lockRepo } from '../registry/parent-repo.ts'
 import { checkTagName } from '../registry/tag-name.ts'
-import { holdTagNamed, requireMayMove, writeTag } from '../registry/tags.ts'
+import { lockTagNamed, requireTagUpdate, writeTag } from '../registry/tags.ts'
 import type { Db, Tx } from '../storage/db.ts'
-import { type Changed, mutateBy } from '../storage/mutation.ts'
-import { countManifest, nearlyFull } from '../storage/registry-usage.ts'
+import { type MutationResult, mutateBy } from '../storage/mutation.ts'
+import { countManifest, quotaWarnings } from '../storage/registry-usage.ts'
 import { insertRows } from '../storage/rows-at-once.ts'
 import { runInTransaction, sqlText } from '../storage/sql-text.ts'
 import type { ManifestRow } from '../storage/tables.ts'
-import { needs, requireAt } from './access.ts'
-import { CANONICAL, requireSame } from './digests.ts'
+import { operationCapabilities, requireRepoAccess } from './access.ts'
+import { DEFAULT_ALGORITHM, requireDigest } from './digests.ts'
 import { ociError } from './errors.ts'
-import { type CheckedManifest, type Descriptor, needsOf } from './manifest-check.ts'
+import { type Descriptor, dependenciesOf, type ParsedManifest } from './manifest-check.ts'
 import { isLarge } from './manifest-reader.ts'
-import { type Reference, readReference } from './manifests.ts'
-import { keepRepo, repoToPush, requireMayCreate } from './repos.ts'
-import { mutatorOf, type Registry, type Visit } from './visit.ts'
-import { warned, warnOfRetention } from './warnings.ts'
+import { parseReference, type Reference } from './manifests.ts'
+import { getOrCreateRepo, lockRepoForShare, requireRepoCreate } from './repos.ts'
+import { mutatorOf, type OciContext, type OciServices } from './visit.ts'
+import { retentionWarnings, withWarnings } from './warnings.ts'
 
 /**
  * Pushing a manifest: one transaction, in which everything that it needs is in the repo and stays there, the manifest is kept as it came,
  * and its tag is made or moved.
  */
-export async function putManifest(registry: Registry, visit: Visit, text: string): Promise<HttpReply> {
-  const { place, request, visitor } = visit
-  const reference = readReference(text)
-  const tags = 'tag' in reference ? [reference.tag] : visit.query.getAll('tag')
+export async function putManifest(
+  registry: OciServices,
+  context: OciContext,
+  text: string,
+): Promise<HttpReply> {
+  const { repoRef, request, access } = context
+  const reference = parseReference(text)
+  const tags = 'tag' in reference ? [reference.tag] : context.query.getAll('tag')
   for (const tag of tags) {
     const wrong = checkTagName(tag)
     if (wrong !== undefined) throw ociError('MANIFEST_INVALID', `the tag ${wrong.description}`)
@@ -40,51 +44,57 @@ export async function putManifest(registry: Registry, visit: Visit, text: string
       `the request sets ${tags.length} tags, at most ${limits.manifestTagsMax} are allowed (manifestTagsMax)`,
       { status: 414 },
     )
-  if (tags.length > 0) requireAt(visitor, place, needs.pushTag, 'push')
-  requireMayCreate(visit)
-  const { algorithm } = 'digest' in reference ? reference.digest : { algorithm: CANONICAL }
+  if (tags.length > 0) requireRepoAccess(access, repoRef, operationCapabilities.pushTag, 'push')
+  requireRepoCreate(context)
+  const { algorithm } = 'digest' in reference ? reference.digest : { algorithm: DEFAULT_ALGORITHM }
   // A body of unknown length may be a large one.
   const isSmall = !isLarge(Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY))
-  const release = isSmall ? undefined : registry.manifests.reserve(ownersOf(visit))
+  const release = isSmall ? undefined : registry.manifests.reserve(reservationOwners(context))
   try {
     const body = await request.body(isSmall ? limits.manifestInlineBytesMax : limits.manifestBytesMax)
-    const { content, digest, checked } = await registry.manifests.push(body, {
+    const { content, digest, parsed } = await registry.manifests.push(body, {
       contentType: request.headers['content-type'],
       algorithm,
       require: (actual) => {
-        if ('digest' in reference) requireSame(reference.digest, actual)
+        if ('digest' in reference) requireDigest(reference.digest, actual)
       },
     })
-    const repo = await repoToPush(registry, visit)
-    await storeManifest(registry, visit, { repo, digest, tags, content, checked })
-    return await pushedReply(registry, visit, { reference, repo, digest, tags, checked })
+    const repo = await getOrCreateRepo(registry, context)
+    await storeManifest(registry, context, { repo, digest, tags, content, checked: parsed })
+    return await pushedReply(registry, context, { reference, repo, digest, tags, checked: parsed })
   } finally {
     release?.()
   }
 }
 
 /** Who has a large manifest in the making: the identity, and the organization that it pushes to. */
-function ownersOf({ visitor, place }: Visit): string[] {
-  const { repo, group } = place
+function reservationOwners({ access, repoRef }: OciContext): string[] {
+  const { repo, group } = repoRef
   const scope = repo ?? group
-  return [visitor.caller.identity, ...(scope === undefined ? [] : [rootOf(scope)])]
+  return [access.caller.identity, ...(scope === undefined ? [] : [rootOf(scope)])]
 }
 
 async function pushedReply(
-  registry: Registry,
-  { place }: Visit,
-  { reference, repo, digest, tags, checked }: Omit<Pushed, 'content'> & { readonly reference: Reference },
+  registry: OciServices,
+  { repoRef }: OciContext,
+  {
+    reference,
+    repo,
+    digest,
+    tags,
+    checked: parsed,
+  }: Omit<PushedContent, 'content'> & { readonly reference: Reference },
 ): Promise<HttpReply> {
   return {
     status: 201,
-    ...warned([
-      ...(await nearlyFull(registry.store.db, rootOf(repo))),
-      ...(await warnOfRetention(registry, repo, tags)),
+    ...withWarnings([
+      ...(await quotaWarnings(registry.store.db, rootOf(repo))),
+      ...(await retentionWarnings(registry, repo, tags)),
     ]),
     headers: {
-      location: `/v2/${place.name.text}/manifests/${digest}`,
+      location: `/v2/${repoRef.name.text}/manifests/${digest}`,
       'docker-content-digest': digest,
-      ...(checked.subject !== '' && { 'oci-subject': checked.subject }),
+      ...(parsed.subject !== '' && { 'oci-subject': parsed.subject }),
       ...('digest' in reference && tags.length > 0 && { 'oci-tag': tags.join(', ') }),
     },
     body: undefined,
@@ -92,35 +102,35 @@ async function pushedReply(
 }
 
 /** What a manifest needs something as. */
-type Kind = 'blob' | 'manifest'
+type DependencyKind = 'blob' | 'manifest'
 
-interface Pushed {
+interface PushedContent {
   readonly repo: Uid
   readonly digest: string
   readonly tags: readonly string[]
   readonly content: Uint8Array
-  readonly checked: CheckedManifest
+  readonly checked: ParsedManifest
 }
 
-function storeManifest({ store }: Registry, visit: Visit, pushed: Pushed): Promise<void> {
+function storeManifest({ store }: OciServices, context: OciContext, pushed: PushedContent): Promise<void> {
   const { db } = store
-  const { repo, digest, tags, content, checked } = pushed
-  const by = mutatorOf(visit, 'PutManifest')
-  return mutateBy(store, by, async (tx): Promise<Changed<void>> => {
+  const { repo, digest, tags, content, checked: parsed } = pushed
+  const mutator = mutatorOf(context, 'PutManifest')
+  return mutateBy(store, mutator, async (tx): Promise<MutationResult<void>> => {
     // Who writes a tag waits for others who do; manifests alone are pushed side by side.
-    if (tags.length > 0) await holdRepo(db, tx, repo)
-    else await keepRepo(db, tx, repo, visit.place)
-    const references = await present(db, tx, repo, checked)
+    if (tags.length > 0) await lockRepo(db, tx, repo)
+    else await lockRepoForShare(db, tx, repo, context.repoRef)
+    const references = await requireDependencies(db, tx, repo, parsed)
     const now = store.clock()
     const row: ManifestRow = {
       root: rootOf(repo),
       repo,
       digest,
-      media_type: checked.mediaType,
+      media_type: parsed.mediaType,
       size: content.length,
-      subject: checked.subject,
-      artifact_type: checked.artifactType,
-      annotations: checked.annotations,
+      subject: parsed.subject,
+      artifact_type: parsed.artifactType,
+      annotations: parsed.annotations,
       created_ms: now,
       touched_ms: now,
       content,
@@ -144,16 +154,16 @@ function storeManifest({ store }: Registry, visit: Visit, pushed: Pushed): Promi
     let uid: string = repo
     let unchanged = !isNew
     for (const name of tags) {
-      await giveTurn()
-      const current = await holdTagNamed(db, tx, repo, name)
+      await yieldToEventLoop()
+      const current = await lockTagNamed(db, tx, repo, name)
       const { deprecated = 0, bundles = '[]' } = current ?? {}
       const wanted = { digest, deprecated, bundles }
       const tag = await writeTag(store, tx, { repo, name, current, wanted }, () =>
-        requireMayMove(by.grants, repo),
+        requireTagUpdate(mutator.grants, repo),
       )
       if (!tag.unchanged) [uid, unchanged] = [tag.row.uid, false]
     }
-    return { uid, answer: undefined, unchanged }
+    return { uid, response: undefined, unchanged }
   })
 }
 
@@ -178,23 +188,30 @@ async function insertManifest(tx: Tx, row: ManifestRow): Promise<boolean> {
   return false
 }
 
-const ROWS_AT_ONCE = 200
+const ROWS_PER_STATEMENT = 200
 
 /**
  * What a manifest needs, all of which the repo has, kept until the transaction ends; and of the layers that need not be here those that
  * are. Throws MANIFEST_BLOB_UNKNOWN for what it has not, and MANIFEST_INVALID for what is of another size than the manifest says.
  */
-async function present(db: Db, tx: Tx, repo: Uid, checked: CheckedManifest): Promise<Map<string, Kind>> {
-  const { blobs, optional, manifests } = needsOf(checked)
+async function requireDependencies(
+  db: Db,
+  tx: Tx,
+  repo: Uid,
+  parsed: ParsedManifest,
+): Promise<Map<string, DependencyKind>> {
+  const { blobs, optional, manifests } = dependenciesOf(parsed)
   return new Map([
-    ...(await presentIn(db, tx, repo, 'repo_blobs', blobs, optional)).map(
+    ...(await requirePresent(db, tx, repo, 'repo_blobs', blobs, optional)).map(
       (digest) => [digest, 'blob'] as const,
     ),
-    ...(await presentIn(db, tx, repo, 'manifests', manifests)).map((digest) => [digest, 'manifest'] as const),
+    ...(await requirePresent(db, tx, repo, 'manifests', manifests)).map(
+      (digest) => [digest, 'manifest'] as const,
+    ),
   ])
 }
 
-async function presentIn(
+async function requirePresent(
   db: Db,
   tx: Tx,
   repo: Uid,
@@ -205,13 +222,13 @@ async function presentIn(
   const digests = [...new Set(wanted.map(({ digest }) => digest))].sort()
   const sizes = new Map<string, number>()
   // A scrub may have found the bytes damaged: they are to be pushed again.
-  const stored =
+  const storedCondition =
     table === 'repo_blobs' ? ' and exists (select 1 from blobs where blobs.digest = repo_blobs.digest)' : ''
-  for (let at = 0; at < digests.length; at += ROWS_AT_ONCE) {
-    await giveTurn()
+  for (let at = 0; at < digests.length; at += ROWS_PER_STATEMENT) {
+    await yieldToEventLoop()
     const sql = sqlText(db.engine)
     const text = `select digest, size from ${table} where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)}
-      and digest in (${sql.bindAll(digests.slice(at, at + ROWS_AT_ONCE))})${stored} order by digest${db.rules.lockForShare}`
+      and digest in (${sql.bindAll(digests.slice(at, at + ROWS_PER_STATEMENT))})${storedCondition} order by digest${db.rules.lockForShare}`
     for (const row of await runInTransaction<{ digest: string; size: number }>(tx, text, sql))
       sizes.set(row.digest, Number(row.size))
   }

@@ -1,19 +1,19 @@
 import type { Worker } from 'node:worker_threads'
-import { tooSoon, unavailable } from '../core/errors.ts'
+import { rateLimited, unavailable } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import {
   type ImageConfiguration,
   type ImageManifest,
-  readImage,
-  readImageConfig,
+  parseImageConfig,
+  parseImageManifest,
 } from '../registry/image-json.ts'
 import type { ImageReader } from '../registry/image-manifests.ts'
-import { ownMemory } from '../worker/own-memory.ts'
-import { type ThreadCounts, threadPool } from '../worker/thread-pool.ts'
+import { transferableBuffers } from '../worker/own-memory.ts'
+import { createThreadPool, type ThreadCounts } from '../worker/thread-pool.ts'
 import { WorkerFailure } from '../worker/worker-process.ts'
-import { type Algorithm, digestOf } from './digests.ts'
+import { type DigestAlgorithm, digestOf } from './digests.ts'
 import { ociError } from './errors.ts'
-import { type CheckedManifest, checkManifest } from './manifest-check.ts'
+import { type ParsedManifest, parseManifest } from './manifest-check.ts'
 import type { ManifestJob, ManifestResult, PushedManifest } from './manifest-thread.ts'
 
 /** Reads manifests and image configurations: small ones where they are, larger ones in worker threads (ADR 15). */
@@ -32,11 +32,11 @@ export interface ManifestReader extends ImageReader {
     bytes: Uint8Array,
     how: {
       readonly contentType: string | undefined
-      readonly algorithm: Algorithm
+      readonly algorithm: DigestAlgorithm
       /** Throws for a digest that is not the announced one. */
       readonly require: (digest: string) => void
     },
-  ): Promise<{ readonly content: Uint8Array; readonly digest: string; readonly checked: CheckedManifest }>
+  ): Promise<{ readonly content: Uint8Array; readonly digest: string; readonly parsed: ParsedManifest }>
   /** Of the worker threads. */
   counts(): ThreadCounts
   close(): Promise<void>
@@ -52,19 +52,22 @@ export interface ManifestReaderOptions {
 
 export function manifestReader(options: ManifestReaderOptions = {}): ManifestReader {
   const { largeManifestsMax, largeManifestsPerCallerMax, manifestThreadIdleMs } = { ...limits, ...options }
-  const threads = threadPool<ManifestJob, ManifestResult>(
+  const threads = createThreadPool<ManifestJob, ManifestResult>(
     new URL('./manifest-thread.ts', import.meta.url),
     {
       threadsMax: limits.manifestThreadsMax,
-      msMax: limits.manifestReadingMsMax,
+      msMax: limits.manifestParseMsMax,
       heapMib: limits.manifestThreadHeapMib,
       idleMs: manifestThreadIdleMs,
     },
     options.onThread,
   )
-  const reserve = places(largeManifestsMax, largeManifestsPerCallerMax)
+  const reserve = createReservations(largeManifestsMax, largeManifestsPerCallerMax)
 
-  const inThread = async <T extends ManifestResult>(job: ManifestJob, moved?: ArrayBuffer[]): Promise<T> => {
+  const runInThread = async <T extends ManifestResult>(
+    job: ManifestJob,
+    moved?: ArrayBuffer[],
+  ): Promise<T> => {
     try {
       return (await threads.run(job, moved)) as T
     } catch (error) {
@@ -77,7 +80,7 @@ export function manifestReader(options: ManifestReaderOptions = {}): ManifestRea
   const readLarge = async <T extends ManifestResult>(root: string, job: ManifestJob): Promise<T> => {
     const release = reserve([`reads of ${root}`])
     try {
-      return await inThread<T>(job)
+      return await runInThread<T>(job)
     } finally {
       release()
     }
@@ -89,22 +92,26 @@ export function manifestReader(options: ManifestReaderOptions = {}): ManifestRea
       if (!isLarge(bytes.length)) {
         const digest = digestOf(algorithm, bytes)
         require(digest)
-        return { content: bytes, digest, checked: checkManifest(bytes, contentType) }
+        return { content: bytes, digest, parsed: parseManifest(bytes, contentType) }
       }
       const job = { kind: 'push', bytes, contentType, algorithm } as const
-      const { bytes: content, digest, checked } = await inThread<PushedManifest>(job, ownMemory(bytes))
+      const {
+        bytes: content,
+        digest,
+        checked: parsed,
+      } = await runInThread<PushedManifest>(job, transferableBuffers(bytes))
       require(digest)
-      if ('invalid' in checked) throw ociError('MANIFEST_INVALID', checked.invalid)
-      return { content, digest, checked }
+      if ('invalid' in parsed) throw ociError('MANIFEST_INVALID', parsed.invalid)
+      return { content, digest, parsed }
     },
     image: async (root, bytes) =>
       isLarge(bytes.length)
         ? readLarge<ImageManifest | undefined>(root, { kind: 'image', bytes })
-        : readImage(bytes),
+        : parseImageManifest(bytes),
     config: async (root, bytes) =>
       isLarge(bytes.length)
         ? readLarge<ImageConfiguration | undefined>(root, { kind: 'config', bytes })
-        : readImageConfig(bytes),
+        : parseImageConfig(bytes),
     counts: threads.counts,
     close: threads.close,
   }
@@ -116,27 +123,27 @@ export function isLarge(bytes: number): boolean {
 }
 
 /** Counts places: all, and those of each owner. */
-function places(max: number, perOwnerMax: number): ManifestReader['reserve'] {
-  let taken = 0
+function createReservations(max: number, perOwnerMax: number): ManifestReader['reserve'] {
+  let reserved = 0
   const byOwner = new Map<string, number>()
   return (owners) => {
     if (owners.some((owner) => (byOwner.get(owner) ?? 0) >= perOwnerMax))
-      throw tooSoon(
+      throw rateLimited(
         `an identity or organization may push or read ${perOwnerMax} large manifests at the same time (largeManifestsPerCallerMax); try again later`,
         limits.largeManifestRetryMs,
       )
-    if (taken >= max)
+    if (reserved >= max)
       throw unavailable(
         `the server reads ${max} large manifests already (largeManifestsMax); try again later`,
         limits.largeManifestRetryMs,
       )
-    taken++
+    reserved++
     for (const owner of owners) byOwner.set(owner, (byOwner.get(owner) ?? 0) + 1)
     return () => {
-      taken--
+      reserved--
       for (const owner of owners) {
-        const left = (byOwner.get(owner) ?? 0) - 1
-        if (left > 0) byOwner.set(owner, left)
+        const remaining = (byOwner.get(owner) ?? 0) - 1
+        if (remaining > 0) byOwner.set(owner, remaining)
         else byOwner.delete(owner)
       }
     }

@@ -2,13 +2,13 @@ import type { ApiError } from '../core/errors.ts'
 import {
   type ImageConfiguration,
   type ImageManifest,
-  readImage,
-  readImageConfig,
+  parseImageConfig,
+  parseImageManifest,
 } from '../registry/image-json.ts'
-import { answerThreadRequests } from '../worker/answer-thread-requests.ts'
-import { ownMemory } from '../worker/own-memory.ts'
-import { type Algorithm, digestOf } from './digests.ts'
-import { type CheckedManifest, checkManifest } from './manifest-check.ts'
+import { serveThreadRequests } from '../worker/answer-thread-requests.ts'
+import { transferableBuffers } from '../worker/own-memory.ts'
+import { type DigestAlgorithm, digestOf } from './digests.ts'
+import { type ParsedManifest, parseManifest } from './manifest-check.ts'
 
 /** A worker thread that reads large manifests and image configurations. */
 
@@ -17,7 +17,7 @@ export type ManifestJob =
       readonly kind: 'push'
       readonly bytes: Uint8Array
       readonly contentType: string | undefined
-      readonly algorithm: Algorithm
+      readonly algorithm: DigestAlgorithm
     }
   | { readonly kind: 'image' | 'config'; readonly bytes: Uint8Array }
 
@@ -26,35 +26,35 @@ export interface PushedManifest {
   readonly bytes: Uint8Array
   readonly digest: string
   /** The error of a manifest that is not valid. */
-  readonly checked: CheckedManifest | { readonly invalid: string }
+  readonly checked: ParsedManifest | { readonly invalid: string }
 }
 
 export type ManifestResult = PushedManifest | ImageManifest | ImageConfiguration | undefined
 
-answerThreadRequests<ManifestJob, ManifestResult>(
+serveThreadRequests<ManifestJob, ManifestResult>(
   (job) => {
     switch (job.kind) {
       case 'push':
-        return readPushed(job.bytes, job.contentType, job.algorithm)
+        return parsePushed(job.bytes, job.contentType, job.algorithm)
       case 'image':
-        return readImage(job.bytes)
+        return parseImageManifest(job.bytes)
       case 'config':
-        return readImageConfig(job.bytes)
+        return parseImageConfig(job.bytes)
       default:
         return job satisfies never
     }
   },
-  (result) => (result !== undefined && 'bytes' in result ? ownMemory(result.bytes) : []),
+  (result) => (result !== undefined && 'bytes' in result ? transferableBuffers(result.bytes) : []),
 )
 
-function readPushed(
+function parsePushed(
   bytes: Uint8Array,
   contentType: string | undefined,
-  algorithm: Algorithm,
+  algorithm: DigestAlgorithm,
 ): PushedManifest {
   const digest = digestOf(algorithm, bytes)
   try {
-    return { bytes, digest, checked: checkManifest(bytes, contentType) }
+    return { bytes, digest, checked: parseManifest(bytes, contentType) }
   } catch (error) {
     const { reason, message } = error as ApiError
     if (reason !== 'MANIFEST_INVALID') throw error

@@ -1,21 +1,21 @@
-import { giveTurn } from '../core/turns.ts'
+import { yieldToEventLoop } from '../core/turns.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
-import { requireNotImmutable } from '../registry/immutable-tags.ts'
-import { holdRepo } from '../registry/parent-repo.ts'
+import { requireManifestMutable } from '../registry/immutable-tags.ts'
+import { lockRepo } from '../registry/parent-repo.ts'
 import { checkTagName } from '../registry/tag-name.ts'
-import { holdTagNamed, removeTag } from '../registry/tags.ts'
+import { lockTagNamed, removeTag } from '../registry/tags.ts'
 import type { Db, Tx } from '../storage/db.ts'
 import { mutateBy } from '../storage/mutation.ts'
 import { preparedRead } from '../storage/prepared.ts'
 import { deleteManifests } from '../storage/registry-usage.ts'
 import { lockResource } from '../storage/rows.ts'
-import { needs, requireAt } from './access.ts'
-import { isKnown } from './blobs.ts'
-import { type Digest, readDigest } from './digests.ts'
+import { operationCapabilities, requireRepoAccess } from './access.ts'
+import { isNotModified } from './blobs.ts'
+import { type Digest, parseDigest } from './digests.ts'
 import { ociError } from './errors.ts'
-import { mutatorOf, type Registry, repoOf, type Visit } from './visit.ts'
-import { warned } from './warnings.ts'
+import { mutatorOf, type OciContext, type OciServices, requireRepo } from './visit.ts'
+import { withWarnings } from './warnings.ts'
 
 /** Manifests of a repo, by digest or by tag: read and taken away. A pull of one reads one row, and no file. */
 
@@ -47,16 +47,20 @@ const byTag = preparedRead((db, { root, repo, tag }: { root: string; repo: strin
 export type Reference = { readonly digest: Digest } | { readonly tag: string }
 
 /** Throws DIGEST_INVALID for what has a colon, as no tag has, and is no digest. */
-export function readReference(text: string): Reference {
-  if (text.includes(':')) return { digest: readDigest(text) }
+export function parseReference(text: string): Reference {
+  if (text.includes(':')) return { digest: parseDigest(text) }
   return { tag: text }
 }
 
-export async function getManifest({ store }: Registry, visit: Visit, text: string): Promise<HttpReply> {
+export async function getManifest(
+  { store }: OciServices,
+  context: OciContext,
+  text: string,
+): Promise<HttpReply> {
   const { db } = store
-  const repo = repoOf(visit.place)
+  const repo = requireRepo(context.repoRef)
   const at = { root: rootOf(repo), repo }
-  const reference = readReference(text)
+  const reference = parseReference(text)
   const [row] =
     'tag' in reference
       ? checkTagName(reference.tag) === undefined
@@ -72,8 +76,9 @@ export async function getManifest({ store }: Registry, visit: Visit, text: strin
     vary: 'authorization',
   }
   const isDeprecated = 'deprecated' in row && row.deprecated === 1
-  const warnings = warned(isDeprecated ? [`the tag ${text} is deprecated`] : [])
-  if (isKnown(visit.request, row.digest)) return { status: 304, headers, ...warnings, body: undefined }
+  const warnings = withWarnings(isDeprecated ? [`the tag ${text} is deprecated`] : [])
+  if (isNotModified(context.request, row.digest))
+    return { status: 304, headers, ...warnings, body: undefined }
   return { status: 200, headers, ...warnings, body: row.content }
 }
 
@@ -82,39 +87,49 @@ function manifestUnknown(reference: string) {
 }
 
 /** By tag only the tag goes; by digest the manifest, with the tags that name it. */
-export async function deleteManifest(registry: Registry, visit: Visit, text: string): Promise<HttpReply> {
-  const repo = repoOf(visit.place)
-  const reference = readReference(text)
+export async function deleteManifest(
+  registry: OciServices,
+  context: OciContext,
+  text: string,
+): Promise<HttpReply> {
+  const repo = requireRepo(context.repoRef)
+  const reference = parseReference(text)
   await ('tag' in reference
-    ? deleteTag(registry, visit, repo, reference.tag)
-    : deleteByDigest(registry, visit, repo, reference.digest.text))
+    ? deleteTag(registry, context, repo, reference.tag)
+    : deleteByDigest(registry, context, repo, reference.digest.text))
   return { status: 202, headers: {}, body: undefined }
 }
 
-function deleteTag({ store }: Registry, visit: Visit, repo: Uid, name: string): Promise<void> {
-  return mutateBy(store, mutatorOf(visit, 'DeleteTag'), async (tx) => {
-    await holdRepo(store.db, tx, repo)
-    const tag = await holdTagNamed(store.db, tx, repo, name)
+function deleteTag({ store }: OciServices, context: OciContext, repo: Uid, name: string): Promise<void> {
+  return mutateBy(store, mutatorOf(context, 'DeleteTag'), async (tx) => {
+    await lockRepo(store.db, tx, repo)
+    const tag = await lockTagNamed(store.db, tx, repo, name)
     if (tag === undefined) throw manifestUnknown(name)
     await removeTag(store, tx, tag)
-    return { uid: tag.uid, answer: undefined }
+    return { uid: tag.uid, response: undefined }
   })
 }
 
-function deleteByDigest({ store }: Registry, visit: Visit, repo: Uid, digest: string): Promise<void> {
-  return mutateBy(store, mutatorOf(visit, 'DeleteManifest'), async (tx) => {
-    await holdRepo(store.db, tx, repo)
-    await requireNotImmutable(tx, repo, digest)
-    const gone = await deleteManifests(store.db, tx, repo, [digest])
-    if (gone.length === 0) throw manifestUnknown(digest)
-    const tags = await tagsOf(tx, repo, digest)
-    if (tags.length > 0) requireAt(visit.visitor, visit.place, needs.deleteTag, 'delete')
+function deleteByDigest(
+  { store }: OciServices,
+  context: OciContext,
+  repo: Uid,
+  digest: string,
+): Promise<void> {
+  return mutateBy(store, mutatorOf(context, 'DeleteManifest'), async (tx) => {
+    await lockRepo(store.db, tx, repo)
+    await requireManifestMutable(tx, repo, digest)
+    const deleted = await deleteManifests(store.db, tx, repo, [digest])
+    if (deleted.length === 0) throw manifestUnknown(digest)
+    const tags = await listTagUids(tx, repo, digest)
+    if (tags.length > 0)
+      requireRepoAccess(context.access, context.repoRef, operationCapabilities.deleteTag, 'delete')
     for (const { uid } of tags) {
-      await giveTurn()
+      await yieldToEventLoop()
       const tag = await lockTag(store.db, tx, uid)
       if (tag !== undefined) await removeTag(store, tx, tag)
     }
-    return { uid: repo, answer: undefined }
+    return { uid: repo, response: undefined }
   })
 }
 
@@ -122,7 +137,7 @@ function lockTag(db: Db, tx: Tx, uid: string) {
   return lockResource(db, tx, 'tags', uid, 'update')
 }
 
-function tagsOf(tx: Tx, repo: Uid, digest: string) {
+function listTagUids(tx: Tx, repo: Uid, digest: string) {
   return tx
     .selectFrom('tags')
     .select('uid')

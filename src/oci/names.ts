@@ -21,7 +21,7 @@ export interface RepoName {
 const componentPattern = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/
 
 /** Throws NAME_INVALID, whoever asks. */
-export function readName(text: string): RepoName {
+export function parseRepoName(text: string): RepoName {
   const [organization = '', ...rest] = text.split('/')
   const folders = rest.slice(0, -1)
   if (
@@ -38,22 +38,22 @@ export function readName(text: string): RepoName {
 }
 
 /** Where a name leads as of now. */
-export interface Place {
+export interface RepoReference {
   readonly name: RepoName
   /** The deepest group on the way that exists; undefined where there is no such organization. */
   readonly group: Uid | undefined
   /** Folders below that group which do not exist. */
-  readonly missing: readonly string[]
+  readonly missingFolders: readonly string[]
   readonly repo: Uid | undefined
 }
 
 /** Where rights are asked about; '' where nothing but the platform is above the name. */
-export function scopeOf({ repo, group }: Place): string {
+export function scopeOf({ repo, group }: RepoReference): string {
   return repo ?? group ?? ''
 }
 
 /** One statement, however deep the name is. */
-export async function findPlace(db: Db, name: RepoName): Promise<Place> {
+export async function resolveRepo(db: Db, name: RepoName): Promise<RepoReference> {
   const sql = sqlText(db.engine)
   const { organization, folders, repo } = name
   const joins = folders.map(
@@ -76,12 +76,12 @@ export async function findPlace(db: Db, name: RepoName): Promise<Place> {
   const columns = groups.map((group) => `${group}.uid as ${group}`).join(', ')
   const text = `select ${columns}, r.uid as repo from ${from} ${joins.join(' ')} where ${where}`
   const [row] = await runText<Record<string, Uid | null>>(db, text, sql)
-  if (row === undefined) return { name, group: undefined, missing: folders, repo: undefined }
+  if (row === undefined) return { name, group: undefined, missingFolders: folders, repo: undefined }
   const found = groups.map((group) => row[group] ?? undefined).filter((uid) => uid !== undefined)
   return {
     name,
     group: found.at(-1),
-    missing: folders.slice(found.length - 1),
+    missingFolders: folders.slice(found.length - 1),
     repo: row['repo'] ?? undefined,
   }
 }

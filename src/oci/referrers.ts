@@ -1,14 +1,14 @@
-import { mediaTypes } from '../core/image-types.ts'
+import { imageMediaTypes } from '../core/image-types.ts'
 import { limits } from '../core/limits.ts'
-import { giveTurn } from '../core/turns.ts'
+import { yieldToEventLoop } from '../core/turns.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
 import type { Db } from '../storage/db.ts'
 import { runText, type SqlText, sqlText } from '../storage/sql-text.ts'
 import type { ManifestRow } from '../storage/tables.ts'
-import { readDigest } from './digests.ts'
-import { nextPage } from './tags.ts'
-import type { Registry, Visit } from './visit.ts'
+import { parseDigest } from './digests.ts'
+import { nextPageLink } from './tags.ts'
+import type { OciContext, OciServices } from './visit.ts'
 
 interface Referrer extends Pick<ManifestRow, 'digest' | 'media_type' | 'size' | 'artifact_type'> {
   /** Null where there are many bytes of them, which are read once it is known that they are listed. */
@@ -16,37 +16,41 @@ interface Referrer extends Pick<ManifestRow, 'digest' | 'media_type' | 'size' | 
   readonly annotation_bytes: number
 }
 
-const ANNOTATION_BYTES_AT_ONCE = 4096
+const INLINE_ANNOTATION_BYTES_MAX = 4096
 /** Of an entry without its annotations. */
 const ENTRY_BYTES = 400
 /** Rows that one statement reads: others have their turn in between. */
-const ROWS_AT_ONCE = 1000
+const ROWS_PER_STATEMENT = 1000
 
 /** Manifests of the repo that refer to another one, whether that is there or not: an index of them, a page at a time. */
 export async function listReferrers(
-  { store }: Registry,
-  { place, query }: Visit,
+  { store }: OciServices,
+  { repoRef, query }: OciContext,
   reference: string,
 ): Promise<HttpReply> {
   const { db } = store
-  const { repo } = place
-  const { text: subject } = readDigest(reference)
+  const { repo } = repoRef
+  const { text: subject } = parseDigest(reference)
   const artifactType = query.get('artifactType') ?? ''
   // Where there is no repo nothing refers to anything: clients take a 404 here for a registry that cannot tell.
   const found =
     repo === undefined ? [] : await referrersOf(db, repo, subject, artifactType, query.get('last') ?? '')
-  const listed = fitting(found)
+  const listed = limitToPage(found)
   const entries = repo === undefined ? [] : await entriesOf(db, repo, listed)
   const last = found[entries.length - 1]?.digest
   const parameters = { ...(artifactType !== '' && { artifactType }), last }
   return {
     status: 200,
     headers: {
-      'content-type': mediaTypes.index,
+      'content-type': imageMediaTypes.index,
       ...(artifactType !== '' && { 'oci-filters-applied': 'artifactType' }),
-      ...nextPage(found.length > entries.length, `/v2/${place.name.text}/referrers/${subject}`, parameters),
+      ...nextPageLink(
+        found.length > entries.length,
+        `/v2/${repoRef.name.text}/referrers/${subject}`,
+        parameters,
+      ),
     },
-    body: `{"schemaVersion":2,"mediaType":"${mediaTypes.index}","manifests":[${entries.join(',')}]}`,
+    body: `{"schemaVersion":2,"mediaType":"${imageMediaTypes.index}","manifests":[${entries.join(',')}]}`,
   }
 }
 
@@ -60,30 +64,30 @@ async function referrersOf(
 ): Promise<Referrer[]> {
   const found: Referrer[] = []
   for (let last = after; found.length <= limits.registryListMax; ) {
-    await giveTurn()
-    const some = await someReferrers(db, repo, subject, artifactType, last)
-    found.push(...some)
-    const end = some.at(-1)
-    if (end === undefined || some.length < ROWS_AT_ONCE) break
+    await yieldToEventLoop()
+    const rows = await referrersPage(db, repo, subject, artifactType, last)
+    found.push(...rows)
+    const end = rows.at(-1)
+    if (end === undefined || rows.length < ROWS_PER_STATEMENT) break
     last = end.digest
   }
   return found
 }
 
-function someReferrers(db: Db, repo: Uid, subject: string, artifactType: string, after: string) {
+function referrersPage(db: Db, repo: Uid, subject: string, artifactType: string, after: string) {
   const sql = sqlText(db.engine)
-  const max = sql.bind(ANNOTATION_BYTES_AT_ONCE)
+  const max = sql.bind(INLINE_ANNOTATION_BYTES_MAX)
   const text = `select digest, media_type, size, artifact_type, octet_length(annotations) as annotation_bytes,
       case when octet_length(annotations) <= ${max} then annotations end as annotations
     from manifests
     where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)} and subject = ${sql.bind(subject)}
-      and subject <> '' and digest > ${sql.bind(after)} ${ofType(sql, artifactType)}
-    order by digest limit ${sql.bind(ROWS_AT_ONCE)}`
+      and subject <> '' and digest > ${sql.bind(after)} ${artifactTypeCondition(sql, artifactType)}
+    order by digest limit ${sql.bind(ROWS_PER_STATEMENT)}`
   return runText<Referrer>(db, text, sql)
 }
 
 /** As many as one answer may have, in number and in bytes; one at least. */
-function fitting(found: readonly Referrer[]): readonly Referrer[] {
+function limitToPage(found: readonly Referrer[]): readonly Referrer[] {
   let bytes = 0
   const beyond = found.findIndex((row, at) => {
     bytes += ENTRY_BYTES + Number(row.annotation_bytes)
@@ -94,22 +98,24 @@ function fitting(found: readonly Referrer[]): readonly Referrer[] {
 
 /** Descriptors as JSON. Annotations were checked when they came, and are JSON already. */
 async function entriesOf(db: Db, repo: Uid, listed: readonly Referrer[]): Promise<string[]> {
-  const long = listed.filter(({ annotations }) => annotations === null).map(({ digest }) => digest)
+  const withLongAnnotations = listed
+    .filter(({ annotations }) => annotations === null)
+    .map(({ digest }) => digest)
   const read = new Map<string, string>()
-  for (let at = 0; at < long.length; at += LONG_AT_ONCE) {
-    await giveTurn()
+  for (let at = 0; at < withLongAnnotations.length; at += LONG_ANNOTATIONS_PER_STATEMENT) {
+    await yieldToEventLoop()
     for (const row of await db.kysely
       .selectFrom('manifests')
       .select(['digest', 'annotations'])
       .where('root', '=', rootOf(repo))
       .where('repo', '=', repo)
-      .where('digest', 'in', long.slice(at, at + LONG_AT_ONCE))
+      .where('digest', 'in', withLongAnnotations.slice(at, at + LONG_ANNOTATIONS_PER_STATEMENT))
       .execute())
       read.set(row.digest, row.annotations)
   }
   const entries: string[] = []
   for (const [at, row] of listed.entries()) {
-    if (at % ROWS_AT_ONCE === 0) await giveTurn()
+    if (at % ROWS_PER_STATEMENT === 0) await yieldToEventLoop()
     const entry = JSON.stringify(descriptorOf(row))
     const annotations = row.annotations ?? read.get(row.digest) ?? ''
     entries.push(annotations === '' ? entry : `${entry.slice(0, -1)},"annotations":${annotations}}`)
@@ -117,9 +123,9 @@ async function entriesOf(db: Db, repo: Uid, listed: readonly Referrer[]): Promis
   return entries
 }
 
-const LONG_AT_ONCE = 50
+const LONG_ANNOTATIONS_PER_STATEMENT = 50
 
-function ofType(sql: SqlText, artifactType: string): string {
+function artifactTypeCondition(sql: SqlText, artifactType: string): string {
   return artifactType === '' ? '' : `and artifact_type = ${sql.bind(artifactType)}`
 }
 

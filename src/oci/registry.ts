@@ -1,10 +1,10 @@
 import { TagsService } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
-import type { Recorder } from '../audit/recorder.ts'
-import { authenticator } from '../auth/authenticate.ts'
+import type { AuditRecorder } from '../audit/recorder.ts'
+import { createAuthenticator } from '../auth/authenticate.ts'
 import type { ReadGrants } from '../auth/grants.ts'
 import type { BlobStore } from '../blobs/store.ts'
 import type { Addresses } from '../config.ts'
-import { ANONYMOUS } from '../core/anonymous.ts'
+import { ANONYMOUS_IDENTITY } from '../core/anonymous.ts'
 import type { Tracer } from '../core/tracer.ts'
 import type { Uid } from '../core/uid.ts'
 import { RestCall } from '../gateway/rest.ts'
@@ -17,8 +17,8 @@ import type { Store } from '../storage/store.ts'
 import type { AccessTokens } from '../sts/access-token.ts'
 import { type OciOptions, ociHandler } from './handler.ts'
 import type { ManifestReader } from './manifest-reader.ts'
-import { basicVisitor, type TokenOptions, tokenHandler } from './token.ts'
-import { uploadHashes } from './upload-hashes.ts'
+import { basicAccess, type TokenOptions, tokenHandler } from './token.ts'
+import { createUploadHashes } from './upload-hashes.ts'
 import { mutatorOf, operationName } from './visit.ts'
 
 /** The registry as the server sees it: which paths are its own, and what it shares with the API. */
@@ -33,9 +33,9 @@ export interface RegistryOptions extends Pick<Addresses, 'baseUrl' | 'registryHo
   /** The addresses of the token service: a token for it may be exchanged for one of the registry. */
   readonly issuerForms: readonly string[]
   readonly exchange: TokenOptions['exchange']
-  readonly audit: Pick<Recorder, 'refused'>
+  readonly audit: Pick<AuditRecorder, 'recordDenial'>
   readonly limits: RateLimits | undefined
-  readonly metrics: Pick<Metrics, 'call'>
+  readonly metrics: Pick<Metrics, 'recordCall'>
   readonly tracer: Tracer | undefined
   readonly log: Log
 }
@@ -61,31 +61,31 @@ export function registryHandlers(options: RegistryOptions): (path: string) => Ht
     const method = reads ? TagsService.method.listTags : TagsService.method.createTag
     const incoming = new RestCall(request)
     return identity === undefined
-      ? limits?.byAddress(method, incoming)
-      : limits?.byIdentity(method, incoming, identity)
+      ? limits?.countByAddress(method, incoming)
+      : limits?.countByIdentity(method, incoming, identity)
   }
   const oci: OciOptions = {
-    registry: { store, blobs, disk, manifests, hashes: uploadHashes() },
-    authenticate: authenticator(
-      { verify: tokens.verifyRegistry, isKeyPublished: tokens.isKeyPublished, clock: store.clock },
+    registry: { store, blobs, disk, manifests, hashes: createUploadHashes() },
+    authenticate: createAuthenticator(
+      { verify: tokens.verifyRegistryToken, isKeyPublished: tokens.isKeyPublished, clock: store.clock },
       registryHost,
     ),
     readGrants,
     tokenUrl: `${new URL(baseUrl).protocol}//${registryHost}${TOKEN_PATH}`,
     service: registryHost,
-    basicVisitor: (request) => basicVisitor(token, request),
+    basicAccess: (request) => basicAccess(token, request),
     admit,
-    denied(request, visitor, operation, { code, message, about }) {
-      const { identity } = visitor.caller
-      if (identity === ANONYMOUS) return
+    onDenied(request, access, operation, { code, message, auditUid: about }) {
+      const { identity } = access.caller
+      if (identity === ANONYMOUS_IDENTITY) return
       const { method, requestId, address } = mutatorOf(
-        { request, visitor, judgedMs: performance.now() },
+        { request, access, authorizedMs: performance.now() },
         operation,
       )
       const event = { timeMs: store.clock(), actor: identity, method, requestId, address }
-      options.audit.refused({ ...event, uid: (about || identity) as Uid }, { code, reason: message })
+      options.audit.recordDenial({ ...event, uid: (about || identity) as Uid }, { code, reason: message })
     },
-    observe: (operation, code, ms) => metrics.call(operationName(operation), 'rest', code, ms),
+    observe: (operation, code, ms) => metrics.recordCall(operationName(operation), 'rest', code, ms),
     tracer: options.tracer,
     log,
   }

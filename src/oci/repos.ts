@@ -2,67 +2,70 @@ import { create } from '@bufbuild/protobuf'
 import { GroupsService, OrgKind } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { RepoSchema, ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
 import { union } from '../core/capabilities.ts'
-import { fullNameOf } from '../core/method-name.ts'
+import { fullMethodName } from '../core/method-name.ts'
 import type { Uid } from '../core/uid.ts'
 import { addGroup } from '../iam/groups.ts'
-import { holdGroup } from '../iam/parent-group.ts'
-import { addRepo } from '../registry/repos.ts'
+import { lockGroup } from '../iam/parent-group.ts'
+import { insertRepo } from '../registry/repos.ts'
 import type { Db, Tx } from '../storage/db.ts'
 import { mutateBy, recordChange } from '../storage/mutation.ts'
 import { lockResource } from '../storage/rows.ts'
-import { needs, requireAt } from './access.ts'
-import { findPlace, type Place } from './names.ts'
-import { mutatorOf, nameUnknown, type Registry, type Visit } from './visit.ts'
+import { operationCapabilities, requireRepoAccess } from './access.ts'
+import { type RepoReference, resolveRepo } from './names.ts'
+import { mutatorOf, nameUnknownError, type OciContext, type OciServices } from './visit.ts'
 
 /** Throws DENIED where the repo that is pushed to, or a folder above it, does not exist and the caller may not create it. */
-export function requireMayCreate({ place, visitor }: Pick<Visit, 'place' | 'visitor'>): void {
-  const { name, group, missing, repo } = place
+export function requireRepoCreate({ repoRef, access }: Pick<OciContext, 'repoRef' | 'access'>): void {
+  const { name, group, missingFolders, repo } = repoRef
   if (repo !== undefined) return
-  const needed = missing.length === 0 ? needs.createRepo : union(needs.createRepo, needs.createFolder)
-  requireAt(visitor, place, needed, 'push')
-  if (group === undefined) throw nameUnknown(name)
+  const needed =
+    missingFolders.length === 0
+      ? operationCapabilities.createRepo
+      : union(operationCapabilities.createRepo, operationCapabilities.createFolder)
+  requireRepoAccess(access, repoRef, needed, 'push')
+  if (group === undefined) throw nameUnknownError(name)
 }
 
 /**
  * The repo that is pushed to; made where it is not there, with the folders above it. Throws DENIED for who may push, but not make what
  * is missing.
  */
-export async function repoToPush(registry: Registry, visit: Visit): Promise<Uid> {
+export async function getOrCreateRepo(registry: OciServices, context: OciContext): Promise<Uid> {
   const { store } = registry
-  const { name, group, missing, repo } = visit.place
+  const { name, group, missingFolders, repo } = context.repoRef
   if (repo !== undefined) return repo
-  requireMayCreate(visit)
-  if (group === undefined) throw nameUnknown(name)
-  const by = mutatorOf(visit, '')
+  requireRepoCreate(context)
+  if (group === undefined) throw nameUnknownError(name)
+  const mutator = mutatorOf(context, '')
   try {
     return await mutateBy(
       store,
-      { ...by, method: fullNameOf(ReposService.method.createRepo) },
+      { ...mutator, method: fullMethodName(ReposService.method.createRepo) },
       async (tx) => {
-        let parent = await holdGroup(store.db, tx, group)
-        for (const folder of missing) {
+        let parent = await lockGroup(store.db, tx, group)
+        for (const folder of missingFolders) {
           const fields = { name: folder, description: '', verified: false, kind: OrgKind.UNSPECIFIED }
           parent = await addGroup(store, tx, parent, fields)
           await recordChange(
             store,
             tx,
-            { ...by, method: fullNameOf(GroupsService.method.createGroup) },
+            { ...mutator, method: fullMethodName(GroupsService.method.createGroup) },
             parent.uid,
           )
         }
-        const uid = store.uids.below(parent.uid as Uid)
-        await addRepo(store, tx, uid, create(RepoSchema, { name: name.repo }), store.clock())
-        return { uid, answer: uid }
+        const uid = store.uids.child(parent.uid as Uid)
+        await insertRepo(store, tx, uid, create(RepoSchema, { name: name.repo }), store.clock())
+        return { uid, response: uid }
       },
     )
   } catch (error) {
     if (!store.db.rules.isUniqueViolation(error)) throw error
     // Somebody else made it, or a folder on the way, in this moment.
-    return repoToPush(registry, { ...visit, place: await findPlace(store.db, name) })
+    return getOrCreateRepo(registry, { ...context, repoRef: await resolveRepo(store.db, name) })
   }
 }
 
 /** Keeps a repo that is pushed to from being deleted until the transaction ends. */
-export async function keepRepo(db: Db, tx: Tx, repo: Uid, { name }: Place): Promise<void> {
-  if ((await lockResource(db, tx, 'repos', repo, 'share')) === undefined) throw nameUnknown(name)
+export async function lockRepoForShare(db: Db, tx: Tx, repo: Uid, { name }: RepoReference): Promise<void> {
+  if ((await lockResource(db, tx, 'repos', repo, 'share')) === undefined) throw nameUnknownError(name)
 }

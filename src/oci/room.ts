@@ -1,58 +1,58 @@
 import { rootOf } from '../core/uid.ts'
-import { roomIn } from '../storage/registry-usage.ts'
-import type { Registry, Visit } from './visit.ts'
+import { remainingStorage } from '../storage/registry-usage.ts'
+import type { OciContext, OciServices } from './visit.ts'
 
 /**
  * How many more bytes the organization that is pushed to may store. What an upload brings is refused as early as it is known to be too
  * much; what decides is the count in the transaction that links it.
  */
 
-export interface Room {
+export interface UploadQuota {
   /** Throws code 8 for an upload that will be so large. */
-  require(bytes: number): void
+  requireBytes(bytes: number): void
   /** The same bytes; fails with code 8 where there are too many. `before`: those that the upload has already. */
-  within(bytes: AsyncIterable<Uint8Array>, before: number): AsyncIterable<Uint8Array>
+  limitBytes(bytes: AsyncIterable<Uint8Array>, before: number): AsyncIterable<Uint8Array>
 }
 
-const endless: Room = { require() {}, within: (bytes) => bytes }
+const unlimited: UploadQuota = { requireBytes() {}, limitBytes: (bytes) => bytes }
 
 /**
  * `digest`: where it is known. What the organization has already takes no room. Rejects with code 8 where the disk has no space for what
  * the request says it brings.
  */
-export async function roomFor(
-  registry: Pick<Registry, 'store' | 'disk'>,
-  visit: Pick<Visit, 'place' | 'request'>,
+export async function readUploadQuota(
+  registry: Pick<OciServices, 'store' | 'disk'>,
+  context: Pick<OciContext, 'repoRef' | 'request'>,
   digest?: string,
-): Promise<Room> {
+): Promise<UploadQuota> {
   const { disk } = registry
-  const declared = declaredLength(visit)
+  const declared = declaredLength(context)
   if (declared > 0) await disk.requireSpaceForBlobs(declared)
-  const { require, within } = await roomInOrganization(registry, visit, digest)
-  return { require, within: (bytes, before) => within(disk.withinSpace(bytes), before) }
+  const { requireBytes, limitBytes } = await readOrganizationQuota(registry, context, digest)
+  return { requireBytes, limitBytes: (bytes, before) => limitBytes(disk.limitToFreeSpace(bytes), before) }
 }
 
-async function roomInOrganization(
-  { store: { db } }: Pick<Registry, 'store'>,
-  { place }: Pick<Visit, 'place'>,
+async function readOrganizationQuota(
+  { store: { db } }: Pick<OciServices, 'store'>,
+  { repoRef }: Pick<OciContext, 'repoRef'>,
   digest: string | undefined,
-): Promise<Room> {
-  const scope = place.repo ?? place.group
-  if (scope === undefined) return endless
+): Promise<UploadQuota> {
+  const scope = repoRef.repo ?? repoRef.group
+  if (scope === undefined) return unlimited
   const root = rootOf(scope)
-  const room = await roomIn(db, root)
-  if (room === undefined) return endless
-  if (digest !== undefined && (await isStored(root, digest))) return endless
-  const require = (bytes: number) => {
-    if (bytes > room.bytes) throw room.exceeded()
+  const quota = await remainingStorage(db, root)
+  if (quota === undefined) return unlimited
+  if (digest !== undefined && (await isStored(root, digest))) return unlimited
+  const requireBytes = (bytes: number) => {
+    if (bytes > quota.bytes) throw quota.exceeded()
   }
   return {
-    require,
-    async *within(bytes, before) {
+    requireBytes,
+    async *limitBytes(bytes, before) {
       let size = before
       for await (const chunk of bytes) {
         size += chunk.length
-        require(size)
+        requireBytes(size)
         yield chunk
       }
     },
@@ -71,7 +71,7 @@ async function roomInOrganization(
 }
 
 /** Bytes that a request says it brings; 0 where it does not say. */
-export function declaredLength({ request }: Pick<Visit, 'request'>): number {
+export function declaredLength({ request }: Pick<OciContext, 'request'>): number {
   const length = Number(request.headers['content-length'] ?? 0)
   return Number.isSafeInteger(length) ? length : 0
 }

@@ -25,7 +25,7 @@ export const routeTemplates: Readonly<Record<Route['kind'], string>> = {
 }
 
 /** `path` begins with `/v2`. A name may have parts that are words of the protocol, so the end of the path says what it is. */
-export function readRoute(path: string): Route {
+export function parseRoute(path: string): Route {
   if (path === '/v2' || path === '/v2/') return { kind: 'base' }
   if (path === '/v2/_catalog') return { kind: 'catalog' }
   const [, tagged] = /^\/v2\/(.+)\/tags\/list$/.exec(path) ?? []
@@ -34,14 +34,14 @@ export function readRoute(path: string): Route {
   if (uploading !== undefined)
     return id === ''
       ? { kind: 'uploads', name: uploading }
-      : { kind: 'upload', name: uploading, reference: decoded(id) }
+      : { kind: 'upload', name: uploading, reference: decodeComponent(id) }
   const [, name, word, reference = ''] = /^\/v2\/(.+)\/(manifests|blobs|referrers)\/([^/]+)$/.exec(path) ?? []
   if (name === undefined) throw ociError('UNSUPPORTED', 'the registry has no such path', { status: 404 })
   const kind = word === 'manifests' ? 'manifest' : word === 'blobs' ? 'blob' : 'referrers'
-  return { kind, name, reference: decoded(reference) }
+  return { kind, name, reference: decodeComponent(reference) }
 }
 
-function decoded(text: string): string {
+function decodeComponent(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

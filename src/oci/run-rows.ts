@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { every } from '../core/every.ts'
+import { startPeriodicTask } from '../core/every.ts'
 import { limits } from '../core/limits.ts'
 import { type Db, inTransaction } from '../storage/db.ts'
 import type { RegistryRunRow } from '../storage/tables.ts'
@@ -9,34 +9,34 @@ import type { RegistryRunRow } from '../storage/tables.ts'
  * while ends and another one may begin.
  */
 
-export type WorkName = 'collection' | 'scrub' | 'backup'
+export type JobName = 'collection' | 'scrub' | 'backup'
 
-export interface TakenWork {
-  readonly name: WorkName
+export interface JobLease {
+  readonly name: JobName
   readonly runner: string
   /** Where the run before has ended, '' at the beginning. */
   readonly position: string
   /** Aborted once the work is no longer this run's. */
   readonly signal: AbortSignal
   /** Remembers how far it is. */
-  reach(position: string): Promise<void>
+  savePosition(position: string): Promise<void>
   /** Ends the run. */
-  giveBack(outcome?: Partial<Pick<RegistryRunRow, 'due_ms' | 'succeeded_ms' | 'position'>>): Promise<void>
+  release(outcome?: Partial<Pick<RegistryRunRow, 'due_ms' | 'succeeded_ms' | 'position'>>): Promise<void>
 }
 
-export interface WorkOptions {
+export interface JobLeaseOptions {
   readonly db: Db
   readonly clock: () => number
   readonly leaseMs?: number | undefined
   readonly onError: (error: unknown) => void
 }
 
-export async function readWork({ kysely }: Db, name: WorkName): Promise<RegistryRunRow | undefined> {
+export async function readJob({ kysely }: Db, name: JobName): Promise<RegistryRunRow | undefined> {
   return await kysely.selectFrom('registry_runs').selectAll().where('name', '=', name).executeTakeFirst()
 }
 
 /** Some work is due by a time at the latest, whatever was planned before. */
-export async function planWork(db: Db, name: WorkName, dueMs: number): Promise<void> {
+export async function scheduleJob(db: Db, name: JobName, dueMs: number): Promise<void> {
   const row: RegistryRunRow = {
     name,
     runner: '',
@@ -57,15 +57,15 @@ export async function planWork(db: Db, name: WorkName, dueMs: number): Promise<v
 }
 
 /** Takes the work for a new run; undefined while another one has it, or before it is due. */
-export async function takeWork(
-  { db, clock, leaseMs = limits.registryRunLeaseMs, onError }: WorkOptions,
-  name: WorkName,
+export async function acquireJob(
+  { db, clock, leaseMs = limits.registryRunLeaseMs, onError }: JobLeaseOptions,
+  name: JobName,
   { dueBy = Number.MAX_SAFE_INTEGER }: { readonly dueBy?: number } = {},
-): Promise<TakenWork | undefined> {
+): Promise<JobLease | undefined> {
   const runner = randomBytes(8).toString('hex')
-  const known = await readWork(db, name)
+  const known = await readJob(db, name)
   const now = clock()
-  if (known === undefined) await planWork(db, name, Number.MAX_SAFE_INTEGER)
+  if (known === undefined) await scheduleJob(db, name, Number.MAX_SAFE_INTEGER)
   else if (Number(known.lease_ms) > now || Number(known.due_ms) > dueBy) return undefined
   const row = await inTransaction(db, (tx) =>
     tx
@@ -88,27 +88,27 @@ export async function takeWork(
         .where('runner', '=', runner)
         .executeTakeFirst(),
     )
-    if (numUpdatedRows === 0n) end.abort(new WorkLost(name))
+    if (numUpdatedRows === 0n) end.abort(new JobLeaseLost(name))
   }
-  const keeping = every(leaseMs / 3, () => change({ lease_ms: clock() + leaseMs }), onError)
+  const renewal = startPeriodicTask(leaseMs / 3, () => change({ lease_ms: clock() + leaseMs }), onError)
   return {
     name,
     runner,
     position: row.position,
     signal: end.signal,
-    reach: (position) => change({ position }),
-    async giveBack(outcome = {}) {
-      await keeping.stop()
+    savePosition: (position) => change({ position }),
+    async release(outcome = {}) {
+      await renewal.stop()
       await change({ ...outcome, runner: '', lease_ms: 0 })
     },
   }
 }
 
 /** Another process has taken the work: this one said for too long nothing. */
-export class WorkLost extends Error {
+export class JobLeaseLost extends Error {
   override readonly name = 'WorkLost'
 
-  constructor(work: WorkName) {
+  constructor(work: JobName) {
     super(`another process goes on with the ${work}`)
   }
 }

@@ -1,16 +1,16 @@
 import type { Upload } from '../blobs/store.ts'
 import { aborted, isOutcomeUnknown } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
-import { storageFaultOf, unlessStorageFails } from '../core/storage-faults.ts'
+import { bestEffortWrite, storageFaultOf } from '../core/storage-faults.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import { type Db, inTransaction, type Tx } from '../storage/db.ts'
 import { preparedRead } from '../storage/prepared.ts'
-import { countLinked } from '../storage/registry-usage.ts'
+import { countBlobLink } from '../storage/registry-usage.ts'
 import { runInTransaction, sqlText } from '../storage/sql-text.ts'
 import type { BlobRow } from '../storage/tables.ts'
 import { newLocation } from './blob-locations.ts'
 import type { Digest } from './digests.ts'
-import type { Registry } from './visit.ts'
+import type { OciServices } from './visit.ts'
 
 /**
  * Which bytes are stored, and which repos have them. Bytes are shared by all repos and reached through a link alone (R31). A blob is
@@ -23,7 +23,7 @@ interface InRepo {
   readonly digest: string
 }
 
-const linked = preparedRead((db, { root, repo, digest }: InRepo) =>
+const readLinkedBlob = preparedRead((db, { root, repo, digest }: InRepo) =>
   db
     .selectFrom('repo_blobs as link')
     .innerJoin('blobs', 'blobs.digest', 'link.digest')
@@ -33,7 +33,7 @@ const linked = preparedRead((db, { root, repo, digest }: InRepo) =>
     .where('link.digest', '=', digest),
 )
 
-const stored = preparedRead((db, { digest }: { readonly digest: string }) =>
+const readStoredBlob = preparedRead((db, { digest }: { readonly digest: string }) =>
   db.selectFrom('blobs').select('size').where('digest', '=', digest),
 )
 
@@ -44,13 +44,13 @@ interface LinkedBlob {
 }
 
 /** The blob of a repo; undefined where the repo has no link to it, whoever else has one. */
-export async function linkedBlob(db: Db, repo: Uid, digest: string): Promise<LinkedBlob | undefined> {
-  const [row] = await linked(db, { root: rootOf(repo), repo, digest })
+export async function findLinkedBlob(db: Db, repo: Uid, digest: string): Promise<LinkedBlob | undefined> {
+  const [row] = await readLinkedBlob(db, { root: rootOf(repo), repo, digest })
   return row && { size: Number(row.size), location: row.location, linkedMs: Number(row.linked_ms) }
 }
 
 /** The row of stored bytes, kept from being taken away until the transaction ends. */
-export async function holdBlob({ rules, engine }: Db, tx: Tx, digest: string): Promise<BlobRow | undefined> {
+export async function lockBlob({ rules, engine }: Db, tx: Tx, digest: string): Promise<BlobRow | undefined> {
   const sql = sqlText(engine)
   const text = `select * from blobs where digest = ${sql.bind(digest)}${rules.lockForShare}`
   const [row] = await runInTransaction<BlobRow>(tx, text, sql)
@@ -68,7 +68,7 @@ export async function linkBlob(db: Db, tx: Tx, repo: Uid, blob: BlobRow, nowMs: 
       .values(link)
       .onConflict((conflict) => conflict.columns(['root', 'repo', 'digest']).doNothing())
       .executeTakeFirst()
-    if (numInsertedOrUpdatedRows === 1n) return countLinked(db, tx, link)
+    if (numInsertedOrUpdatedRows === 1n) return countBlobLink(db, tx, link)
     if (await touchLink(tx, repo, digest, nowMs)) return
   }
 }
@@ -76,7 +76,7 @@ export async function linkBlob(db: Db, tx: Tx, repo: Uid, blob: BlobRow, nowMs: 
 /** Who is shown a blob and is about to push a manifest may count on it from now on. False when the link is gone. */
 export function refreshLink(db: Db, repo: Uid, digest: string, nowMs: number): Promise<boolean> {
   // The manifest is refused if the blob is gone by then, so the read need not fail.
-  return unlessStorageFails(
+  return bestEffortWrite(
     inTransaction(db, (tx) => touchLink(tx, repo, digest, nowMs)),
     true,
   )
@@ -97,58 +97,58 @@ async function touchLink(tx: Tx, repo: Uid, digest: string, nowMs: number): Prom
  * Makes an upload, whose bytes have this digest, a blob of a repo: durable when it fulfils. `link` makes the link, with whatever belongs
  * into the same transaction.
  */
-export async function keepUpload(
-  { store, blobs }: Pick<Registry, 'store' | 'blobs'>,
+export async function commitUpload(
+  { store, blobs }: Pick<OciServices, 'store' | 'blobs'>,
   upload: Upload,
   wanted: Digest,
   link: (tx: Tx, blob: BlobRow) => Promise<void>,
 ): Promise<void> {
   const { db, clock } = store
   const { text: digest } = wanted
-  const [known] = await stored(db, { digest })
+  const [known] = await readStoredBlob(db, { digest })
   const isLinked =
     known !== undefined &&
     (await inTransaction(db, async (tx) => {
-      const blob = await holdBlob(db, tx, digest)
+      const blob = await lockBlob(db, tx, digest)
       if (blob !== undefined) await link(tx, blob)
       return blob !== undefined
     }))
   if (isLinked) return blobs.discard(upload)
 
-  const chosenMs = clock()
-  const location = newLocation(wanted, chosenMs)
-  await blobs.keep(upload, location)
-  let kept = ''
+  const createdMs = clock()
+  const location = newLocation(wanted, createdMs)
+  await blobs.commit(upload, location)
+  let committedLocation = ''
   try {
     await inTransaction(db, async (tx) => {
-      kept = ''
+      committedLocation = ''
       // Holds the row, whoever has made it: collection takes it before, and it is made anew, or not at all.
       const blob = await tx
         .insertInto('blobs')
-        .values({ digest, size: upload.size, location, created_ms: chosenMs })
+        .values({ digest, size: upload.size, location, created_ms: createdMs })
         .onConflict((conflict) =>
           conflict.column('digest').doUpdateSet((row) => ({ size: row.ref('blobs.size') })),
         )
         .returningAll()
         .executeTakeFirstOrThrow()
       // After so long collection may have taken the bytes for nobody's.
-      if (clock() - chosenMs > limits.blobKeepingMsMax)
+      if (clock() - createdMs > limits.blobCommitMsMax)
         throw aborted('storing the blob took too long; try again')
       await link(tx, blob)
-      kept = blob.location
+      committedLocation = blob.location
     })
   } catch (error) {
     // The upload can be finished later. After a commit of unknown outcome the row may be there, and needs the bytes.
     const isRolledBack = storageFaultOf(error) !== undefined && !isOutcomeUnknown(error)
-    if (kept !== location || isRolledBack) await restoreUpload()
+    if (committedLocation !== location || isRolledBack) await restoreUpload()
     throw error
   }
   // Another request has stored the same bytes meanwhile.
-  if (kept !== location) await blobs.remove(location)
+  if (committedLocation !== location) await blobs.remove(location)
 
   async function restoreUpload() {
     try {
-      await blobs.restore(upload, location)
+      await blobs.revertCommit(upload, location)
     } catch {
       // The first error counts; garbage collection finds the bytes.
     }

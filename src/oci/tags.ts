@@ -3,31 +3,31 @@ import { rootOf } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
 import { runText, sqlText } from '../storage/sql-text.ts'
 import { ociError } from './errors.ts'
-import { type Registry, repoOf, type Visit } from './visit.ts'
+import { type OciContext, type OciServices, requireRepo } from './visit.ts'
 
 /** Names of tags in the order of their bytes, a page at a time. */
-export async function listTags({ store }: Registry, { place, query }: Visit): Promise<HttpReply> {
+export async function listTags({ store }: OciServices, { repoRef, query }: OciContext): Promise<HttpReply> {
   const { db } = store
-  const repo = repoOf(place)
-  const n = readCount(query)
+  const repo = requireRepo(repoRef)
+  const n = parsePageSize(query)
   const sql = sqlText(db.engine)
   const text = `select name from tags where root = ${sql.bind(rootOf(repo))} and parent = ${sql.bind(repo)}
     and name > ${sql.bind(query.get('last') ?? '')} order by name limit ${sql.bind(n + 1)}`
   const found = n === 0 ? [] : await runText<{ name: string }>(db, text, sql)
   const tags = found.slice(0, n).map(({ name }) => name)
-  const name = place.name.text
+  const name = repoRef.name.text
   return {
     status: 200,
     headers: {
       'content-type': 'application/json',
-      ...nextPage(found.length > n, `/v2/${name}/tags/list`, { n, last: tags.at(-1) }),
+      ...nextPageLink(found.length > n, `/v2/${name}/tags/list`, { n, last: tags.at(-1) }),
     },
     body: JSON.stringify({ name, tags }),
   }
 }
 
 /** How many are asked for; more than there may be in one answer is not an error (R28). */
-export function readCount(query: URLSearchParams): number {
+export function parsePageSize(query: URLSearchParams): number {
   const text = query.get('n')
   if (text === null || text === '') return limits.registryListMax
   if (!/^\d+$/.test(text)) throw ociError('PAGINATION_NUMBER_INVALID', 'n must be a number')
@@ -35,7 +35,7 @@ export function readCount(query: URLSearchParams): number {
 }
 
 /** RFC 8288: where the rest is. */
-export function nextPage(
+export function nextPageLink(
   more: boolean,
   path: string,
   parameters: Readonly<Record<string, string | number | undefined>>,

@@ -3,7 +3,7 @@ import type { ReadGrants } from '../auth/grants.ts'
 import type { Caller, RegistryScope } from '../core/call.ts'
 import { type CapabilitySet, intersect, noCapabilities, union } from '../core/capabilities.ts'
 import { ApiError, Code, invalidArgument, unauthenticated } from '../core/errors.ts'
-import { formFields } from '../core/form-fields.ts'
+import { parseFormFields } from '../core/form-fields.ts'
 import { limits } from '../core/limits.ts'
 import { toApiError } from '../core/storage-faults.ts'
 import { parseUid, type Uid } from '../core/uid.ts'
@@ -11,10 +11,17 @@ import { retryAfter } from '../gateway/error-body.ts'
 import type { HttpHandler, HttpRequest } from '../http.ts'
 import type { Db } from '../storage/db.ts'
 import type { AccessTokens } from '../sts/access-token.ts'
-import { refuseTooLong } from '../sts/token-request.ts'
-import { type Action, anonymous, isInToken, needs, type Visitor, visitorFor } from './access.ts'
+import { requireUsableLength } from '../sts/token-request.ts'
+import {
+  type Action,
+  anonymousAccess,
+  loadAccess,
+  type OciAccess,
+  operationCapabilities,
+  tokenAllows,
+} from './access.ts'
 import { ociErrorBody, ociStatus } from './errors.ts'
-import { findPlace, readName, scopeOf } from './names.ts'
+import { parseRepoName, resolveRepo, scopeOf } from './names.ts'
 
 /**
  * The token endpoint (Docker's token specification, and its OAuth form): credentials come in, and a short token goes out that holds for
@@ -37,8 +44,8 @@ export interface TokenOptions {
 }
 
 /** Who asks for a token, and until when what they showed is good. */
-interface Applicant extends Visitor {
-  readonly endsMs: number
+interface TokenAccess extends OciAccess {
+  readonly expiresMs: number
 }
 
 /** User name that says: the password is a token of this server. */
@@ -50,9 +57,9 @@ export function tokenHandler(options: TokenOptions): HttpHandler {
   return async (request) => {
     try {
       await options.admit(request)
-      return { status: 200, headers: jsonHeaders, body: JSON.stringify(await answer(options, request)) }
+      return { status: 200, headers: jsonHeaders, body: JSON.stringify(await issueToken(options, request)) }
     } catch (failure) {
-      const error = refusal(toApiError(failure, request.id, options.log))
+      const error = toUnauthenticated(toApiError(failure, request.id, options.log))
       const status = ociStatus(error)
       const headers = {
         ...jsonHeaders,
@@ -67,52 +74,52 @@ export function tokenHandler(options: TokenOptions): HttpHandler {
 const jsonHeaders = { 'content-type': 'application/json', 'cache-control': 'no-store', pragma: 'no-cache' }
 
 /** An identity that a token may not assume is a wrong password. */
-function refusal(error: ApiError): ApiError {
+function toUnauthenticated(error: ApiError): ApiError {
   return error.code === Code.PERMISSION_DENIED
     ? unauthenticated('the user name and password are not valid here', error)
     : error
 }
 
-async function answer(options: TokenOptions, request: HttpRequest) {
-  requireReadable(request)
+async function issueToken(options: TokenOptions, request: HttpRequest) {
+  requireTokenRequest(request)
   // Credentials in the header are verified before the form is read, which may have others.
-  const known = await applicantInHeader(options, request)
-  const parameters = await parametersOf(request)
-  const applicant = known ?? (await applicantInForm(options, request, parameters))
-  const asked = scopesAsked(parameters)
+  const headerAccess = await accessFromHeader(options, request)
+  const parameters = await readParameters(request)
+  const access = headerAccess ?? (await accessFromForm(options, request, parameters))
+  const requestedScopes = parseScopes(parameters)
   const registryScopes: RegistryScope[] = []
-  for (const scope of asked) {
-    const granted = await grantedOf(options.db, applicant, scope)
+  for (const scope of requestedScopes) {
+    const granted = await grantScope(options.db, access, scope)
     if (granted.actions.length > 0) registryScopes.push(granted)
   }
-  const { scopes, capabilities, session, identity } = applicant.caller
+  const { scopes, capabilities, session, identity } = access.caller
   const issuedMs = Math.floor(options.clock() / SECOND_MS) * SECOND_MS
   const { token, expiresAtMs } = await options.tokens.issue({
     identity,
     audiences: [options.service],
     registryScopes,
-    notAfterMs: applicant.endsMs,
+    notAfterMs: access.expiresMs,
     ...(scopes && { scopes }),
     ...(capabilities !== undefined && { capabilities }),
     ...(session !== undefined && { session }),
   })
-  refuseTooLong(token)
+  requireUsableLength(token)
   return {
     token,
     access_token: token,
     token_type: 'Bearer',
     expires_in: Math.floor((expiresAtMs - issuedMs) / SECOND_MS),
     issued_at: new Date(issuedMs).toISOString().replace('.000', ''),
-    ...(registryScopes.length > 0 && { scope: registryScopes.map(textOf).join(' ') }),
+    ...(registryScopes.length > 0 && { scope: registryScopes.map(formatScope).join(' ') }),
   }
 }
 
-function textOf({ type, name, actions }: RegistryScope): string {
+function formatScope({ type, name, actions }: RegistryScope): string {
   return `${type}:${name}:${actions.join(',')}`
 }
 
 /** Throws code 3 or 12 for what is neither a GET nor a form. */
-function requireReadable({ method, headers }: HttpRequest): void {
+function requireTokenRequest({ method, headers }: HttpRequest): void {
   if (method === 'GET') return
   if (method !== 'POST')
     throw new ApiError(Code.UNIMPLEMENTED, 'the token endpoint answers GET and POST', { httpStatus: 405 })
@@ -120,48 +127,51 @@ function requireReadable({ method, headers }: HttpRequest): void {
   if (type !== FORM) throw invalidArgument('', `a form must be sent as ${FORM}`)
 }
 
-async function parametersOf(request: HttpRequest): Promise<URLSearchParams> {
+async function readParameters(request: HttpRequest): Promise<URLSearchParams> {
   if (request.method === 'GET') return new URLSearchParams(request.url.split('?', 2)[1] ?? '')
   const body = await request.body(limits.registryTokenBodyBytesMax)
-  return formFields(Buffer.from(body).toString('utf8'), limits.formFieldsMax + limits.registryTokenScopesMax)
+  return parseFormFields(
+    Buffer.from(body).toString('utf8'),
+    limits.formFieldsMax + limits.registryTokenScopesMax,
+  )
 }
 
 /** Undefined for a request without credentials in its header. */
-async function applicantInHeader(
+async function accessFromHeader(
   options: TokenOptions,
   request: HttpRequest,
-): Promise<Applicant | undefined> {
+): Promise<TokenAccess | undefined> {
   const { authorization } = request.headers
   if (authorization === undefined) return undefined
-  const basic = readBasic(authorization)
+  const basic = parseBasic(authorization)
   if (basic === undefined) throw unauthenticated('the Authorization header must be: Basic <credentials>')
-  return applicantWith(options, basic, request)
+  return accessWithCredentials(options, basic, request)
 }
 
 /** Credentials in the form of the OAuth way, or none. */
-function applicantInForm(
+function accessFromForm(
   options: TokenOptions,
   request: HttpRequest,
   parameters: URLSearchParams,
-): Promise<Applicant> {
-  if (request.method === 'GET') return applicantWith(options, undefined, request)
+): Promise<TokenAccess> {
+  if (request.method === 'GET') return accessWithCredentials(options, undefined, request)
   switch (parameters.get('grant_type')) {
     case 'password': {
       const credentials = {
         user: parameters.get('username') ?? '',
         password: parameters.get('password') ?? '',
       }
-      return applicantWith(options, credentials, request)
+      return accessWithCredentials(options, credentials, request)
     }
     // What credential helpers give without a user name: a token of this server.
     case 'refresh_token':
-      return applicantWith(
+      return accessWithCredentials(
         options,
         { user: TOKEN_USER, password: parameters.get('refresh_token') ?? '' },
         request,
       )
     case null:
-      return applicantWith(options, undefined, request)
+      return accessWithCredentials(options, undefined, request)
     default:
       throw invalidArgument('grant_type', 'must be password or refresh_token')
   }
@@ -172,7 +182,7 @@ interface Credentials {
   readonly password: string
 }
 
-function readBasic(authorization: string): Credentials | undefined {
+function parseBasic(authorization: string): Credentials | undefined {
   const [, encoded] = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization) ?? []
   if (encoded === undefined) return undefined
   const text = Buffer.from(encoded, 'base64').toString('utf8')
@@ -181,35 +191,35 @@ function readBasic(authorization: string): Credentials | undefined {
 }
 
 /** The visitor behind Basic credentials that are shown to the registry itself. Throws code 16. */
-export async function basicVisitor(options: TokenOptions, request: HttpRequest): Promise<Visitor> {
-  const credentials = readBasic(request.headers.authorization ?? '')
+export async function basicAccess(options: TokenOptions, request: HttpRequest): Promise<OciAccess> {
+  const credentials = parseBasic(request.headers.authorization ?? '')
   if (credentials === undefined)
     throw unauthenticated('the Authorization header must be: Basic <credentials>')
   try {
-    return await applicantWith(options, credentials, request)
+    return await accessWithCredentials(options, credentials, request)
   } catch (error) {
-    throw error instanceof ApiError ? refusal(error) : error
+    throw error instanceof ApiError ? toUnauthenticated(error) : error
   }
 }
 
-async function applicantWith(
+async function accessWithCredentials(
   { tokens, audiences, exchange, readGrants }: TokenOptions,
   credentials: Credentials | undefined,
   request: HttpRequest,
-): Promise<Applicant> {
+): Promise<TokenAccess> {
   if (credentials === undefined || (credentials.user === '' && credentials.password === ''))
-    return { ...(await anonymous(readGrants)), endsMs: Number.POSITIVE_INFINITY }
+    return { ...(await anonymousAccess(readGrants)), expiresMs: Number.POSITIVE_INFINITY }
   const { user, password } = credentials
   const identity = parseUid(user)
   if (user !== TOKEN_USER && identity === undefined)
     throw unauthenticated(`the user name must be ${TOKEN_USER}, or the uid of an identity`)
   const token = identity === undefined ? password : await exchange(password, identity, request)
-  const { caller, endsMs } = await verified(tokens.verify, audiences, token)
+  const { caller, endsMs } = await verifyToken(tokens.verify, audiences, token)
   if (request.record !== undefined) request.record.identity = caller.identity
-  return { ...(await visitorFor(readGrants, caller)), endsMs }
+  return { ...(await loadAccess(readGrants, caller)), expiresMs: endsMs }
 }
 
-async function verified(
+async function verifyToken(
   verify: VerifyAccessToken,
   audiences: readonly string[],
   token: string,
@@ -223,7 +233,7 @@ async function verified(
 }
 
 /** `scope=repository:acme/nginx:pull,push`, as often as one likes, or several with spaces between. */
-function scopesAsked(parameters: URLSearchParams): RegistryScope[] {
+function parseScopes(parameters: URLSearchParams): RegistryScope[] {
   const texts = parameters.getAll('scope').flatMap((text) => text.split(' ').filter((one) => one !== ''))
   if (texts.length > limits.registryTokenScopesMax)
     throw invalidArgument('scope', `must be at most ${limits.registryTokenScopesMax}`)
@@ -235,34 +245,39 @@ function scopesAsked(parameters: URLSearchParams): RegistryScope[] {
 }
 
 /** Any of these lets an action into the token. */
-const actionNeeds: Readonly<Record<Action, CapabilitySet>> = {
-  pull: union(needs.pullBlob, needs.pullManifest, needs.listTags, needs.listReferrers),
-  push: needs.push,
-  delete: union(needs.deleteManifest, needs.deleteTag),
+const actionCapabilities: Readonly<Record<Action, CapabilitySet>> = {
+  pull: union(
+    operationCapabilities.pullBlob,
+    operationCapabilities.pullManifest,
+    operationCapabilities.listTags,
+    operationCapabilities.listReferrers,
+  ),
+  push: operationCapabilities.push,
+  delete: union(operationCapabilities.deleteManifest, operationCapabilities.deleteTag),
 }
 
 /** What of a scope the applicant may have: the same whether there is such a repo or not (R30). */
-async function grantedOf(
+async function grantScope(
   db: Db,
-  { caller, grants }: Applicant,
+  { caller, grants }: TokenAccess,
   { type, name, actions }: RegistryScope,
 ): Promise<RegistryScope> {
   const nothing = { type, name, actions: [] }
   if (type === 'registry') return name === 'catalog' ? { type, name, actions: ['*'] } : nothing
   if (type !== 'repository') return nothing
-  const held = grants.at(await scopeNamed(db, name))
-  const granted = (Object.keys(actionNeeds) as Action[]).filter(
+  const held = grants.at(await resolveScope(db, name))
+  const granted = (Object.keys(actionCapabilities) as Action[]).filter(
     (action) =>
       (actions.includes(action) || actions.includes('*')) &&
-      intersect(held, actionNeeds[action]) !== noCapabilities &&
-      isInToken(caller, name, action),
+      intersect(held, actionCapabilities[action]) !== noCapabilities &&
+      tokenAllows(caller, name, action),
   )
   return { type, name, actions: granted }
 }
 
-async function scopeNamed(db: Db, name: string): Promise<string> {
+async function resolveScope(db: Db, name: string): Promise<string> {
   try {
-    return scopeOf(await findPlace(db, readName(name)))
+    return scopeOf(await resolveRepo(db, parseRepoName(name)))
   } catch (error) {
     // What is no name is nobody's.
     if (error instanceof ApiError && error.reason === 'NAME_INVALID') return ''

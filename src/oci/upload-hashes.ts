@@ -12,16 +12,16 @@ export interface UploadHashes {
   put(id: string, size: number, hash: Hash): void
 }
 
-export function uploadHashes(): UploadHashes {
-  const kept = new LRUCache<string, { readonly size: number; readonly hash: Hash }>({
+export function createUploadHashes(): UploadHashes {
+  const cache = new LRUCache<string, { readonly size: number; readonly hash: Hash }>({
     max: limits.uploadHashesMax,
   })
   return {
     take(id, size) {
-      const known = kept.get(id)
-      kept.delete(id)
+      const known = cache.get(id)
+      cache.delete(id)
       return known?.size === size ? known.hash : undefined
     },
-    put: (id, size, hash) => void kept.set(id, { size, hash }),
+    put: (id, size, hash) => void cache.set(id, { size, hash }),
   }
 }

@@ -7,15 +7,15 @@ import { isStorageFull } from '../core/storage-faults.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
 import { type Db, inTransaction, type Tx } from '../storage/db.ts'
-import { requireRightsStill } from '../storage/mutation.ts'
+import { requireUnchangedRights } from '../storage/mutation.ts'
 import { runInTransaction, sqlText } from '../storage/sql-text.ts'
 import type { UploadRow } from '../storage/tables.ts'
-import { CANONICAL, type Digest, newHash, readDigest, requireSame } from './digests.ts'
+import { DEFAULT_ALGORITHM, type Digest, newHash, parseDigest, requireDigest } from './digests.ts'
 import { ociError } from './errors.ts'
-import { keepRepo, repoToPush } from './repos.ts'
-import { declaredLength, type Room, roomFor } from './room.ts'
-import { keepUpload, linkBlob } from './stored-blobs.ts'
-import { type Registry, repoOf, type Visit } from './visit.ts'
+import { getOrCreateRepo, lockRepoForShare } from './repos.ts'
+import { declaredLength, readUploadQuota, type UploadQuota } from './room.ts'
+import { commitUpload, linkBlob } from './stored-blobs.ts'
+import { type OciContext, type OciServices, requireRepo } from './visit.ts'
 
 /**
  * Pushing a blob: in one request, or as an upload that its identity goes on with as often as it likes, after a connection or a token
@@ -25,21 +25,23 @@ import { type Registry, repoOf, type Visit } from './visit.ts'
 /** What is known of an upload that is not finished: after a power loss its client begins another one. */
 const UNFINISHED = { mayBeLost: true }
 
-export function beginUpload(registry: Registry, visit: Visit): Promise<HttpReply> {
-  const digest = visit.query.get('digest')
-  return digest === null ? openUpload(registry, visit) : pushAtOnce(registry, visit, readDigest(digest))
+export function startUpload(registry: OciServices, context: OciContext): Promise<HttpReply> {
+  const digest = context.query.get('digest')
+  return digest === null
+    ? createUpload(registry, context)
+    : pushMonolithic(registry, context, parseDigest(digest))
 }
 
-async function openUpload(registry: Registry, visit: Visit): Promise<HttpReply> {
+async function createUpload(registry: OciServices, context: OciContext): Promise<HttpReply> {
   const { db, clock } = registry.store
-  const repo = await repoToPush(registry, visit)
+  const repo = await getOrCreateRepo(registry, context)
   const id = newId()
   const now = clock()
   const row: UploadRow = {
     root: rootOf(repo),
     repo,
     id,
-    identity: visit.visitor.caller.identity,
+    identity: context.access.caller.identity,
     size: 0,
     state: '',
     writer: '',
@@ -50,125 +52,145 @@ async function openUpload(registry: Registry, visit: Visit): Promise<HttpReply> 
   await inTransaction(
     db,
     async (tx) => {
-      await keepRepo(db, tx, repo, visit.place)
+      await lockRepoForShare(db, tx, repo, context.repoRef)
       await tx.insertInto('uploads').values(row).execute()
     },
     UNFINISHED,
   )
-  registry.hashes.put(id, 0, newHash(CANONICAL))
-  return { ...progress(202, visit, row), body: undefined }
+  registry.hashes.put(id, 0, newHash(DEFAULT_ALGORITHM))
+  return { ...progressReply(202, context, row), body: undefined }
 }
 
 /** The whole blob with the request that begins it. */
-async function pushAtOnce(registry: Registry, visit: Visit, digest: Digest): Promise<HttpReply> {
+async function pushMonolithic(
+  registry: OciServices,
+  context: OciContext,
+  digest: Digest,
+): Promise<HttpReply> {
   const { store, blobs } = registry
-  const room = await roomFor(registry, visit, digest.text)
-  room.require(declaredLength(visit))
-  const repo = await repoToPush(registry, visit)
+  const quota = await readUploadQuota(registry, context, digest.text)
+  quota.requireBytes(declaredLength(context))
+  const repo = await getOrCreateRepo(registry, context)
   let upload: Upload = { id: newId(), size: 0, state: '' }
   const hash = newHash(digest.algorithm)
   try {
-    upload = await blobs.append(upload, hashed(room.within(visit.request.stream(), 0), hash), {
+    upload = await blobs.append(upload, hashBytes(quota.limitBytes(context.request.stream(), 0), hash), {
       isLast: true,
     })
-    requireLength(visit, upload.size)
-    requireSame(digest, `${digest.algorithm}:${hash.digest('hex')}`)
-    await keepUpload(registry, upload, digest, async (tx, blob) => {
-      await keepRepo(store.db, tx, repo, visit.place)
+    requireLength(context, upload.size)
+    requireDigest(digest, `${digest.algorithm}:${hash.digest('hex')}`)
+    await commitUpload(registry, upload, digest, async (tx, blob) => {
+      await lockRepoForShare(store.db, tx, repo, context.repoRef)
       await linkBlob(store.db, tx, repo, blob, store.clock())
-      await requireRightsStill(store, tx, { ...visit.visitor, judgedMs: visit.judgedMs })
+      await requireUnchangedRights(store, tx, { ...context.access, judgedMs: context.authorizedMs })
     })
   } catch (error) {
     await blobs.discard(upload)
     throw error
   }
-  return made(visit, digest)
+  return blobCreatedReply(context, digest)
 }
 
 /** PATCH: more of the blob. */
-export async function continueUpload(registry: Registry, visit: Visit, id: string): Promise<HttpReply> {
-  const current = await awaitTurn(registry, visit, id)
-  const refused = outOfTurn(visit, current)
+export async function continueUpload(
+  registry: OciServices,
+  context: OciContext,
+  id: string,
+): Promise<HttpReply> {
+  const current = await waitForWriter(registry, context, id)
+  const refused = checkChunkStart(context, current)
   if (refused !== undefined) return refused
-  const room = await roomFor(registry, visit)
+  const quota = await readUploadQuota(registry, context)
   const claim = await claimUpload(registry, current)
   try {
-    const { upload, confirmed } = await write(registry, visit, claim, { room })
-    return progress(202, visit, { ...upload, size: confirmed })
+    const { upload, confirmed } = await writeUpload(registry, context, claim, { quota })
+    return progressReply(202, context, { ...upload, size: confirmed })
   } finally {
-    claim.end()
+    claim.stopRenewal()
   }
 }
 
 /** PUT: the rest of the blob, if there is any, and what it was meant to be. */
-export async function finishUpload(registry: Registry, visit: Visit, id: string): Promise<HttpReply> {
-  const digest = readDigest(visit.query.get('digest'))
-  const current = await awaitTurn(registry, visit, id)
-  const refused = outOfTurn(visit, current)
+export async function finishUpload(
+  registry: OciServices,
+  context: OciContext,
+  id: string,
+): Promise<HttpReply> {
+  const digest = parseDigest(context.query.get('digest'))
+  const current = await waitForWriter(registry, context, id)
+  const refused = checkChunkStart(context, current)
   if (refused !== undefined) return refused
-  const room = await roomFor(registry, visit, digest.text)
+  const quota = await readUploadQuota(registry, context, digest.text)
   const claim = await claimUpload(registry, current)
   try {
-    return await finish(registry, visit, claim, { digest, room })
+    return await commitClaim(registry, context, claim, { digest, quota })
   } finally {
-    claim.end()
+    claim.stopRenewal()
   }
 }
 
-async function finish(
-  registry: Registry,
-  visit: Visit,
-  claim: Claim,
-  { digest, room }: { readonly digest: Digest; readonly room: Room },
+async function commitClaim(
+  registry: OciServices,
+  context: OciContext,
+  claim: UploadClaim,
+  { digest, quota }: { readonly digest: Digest; readonly quota: UploadQuota },
 ): Promise<HttpReply> {
   const { store, blobs } = registry
-  const { upload: written } = await write(registry, visit, claim, { room, holdOn: true })
+  const { upload: written } = await writeUpload(registry, context, claim, { quota, keepClaim: true })
   const { row } = claim
   const { id } = row
   const repo = row.repo as Uid
   const hash = registry.hashes.take(id, written.size)
-  const forget = (tx: Tx) => deleteUpload(tx, written)
-  const giveUp = async () => {
-    if (await inTransaction(store.db, forget)) await blobs.discard(written)
+  const deleteRow = (tx: Tx) => deleteUpload(tx, written)
+  const discardUpload = async () => {
+    if (await inTransaction(store.db, deleteRow)) await blobs.discard(written)
   }
   try {
     const actual = await digestOfUpload(registry, written, digest, hash)
     // These bytes will never be what they were meant to be.
-    if (actual !== digest.text) await giveUp()
-    requireSame(digest, actual)
-    room.require(written.size)
-    await keepUpload(registry, written, digest, async (tx, blob) => {
-      await keepRepo(store.db, tx, repo, visit.place)
-      if (!(await forget(tx))) throw busy()
+    if (actual !== digest.text) await discardUpload()
+    requireDigest(digest, actual)
+    quota.requireBytes(written.size)
+    await commitUpload(registry, written, digest, async (tx, blob) => {
+      await lockRepoForShare(store.db, tx, repo, context.repoRef)
+      if (!(await deleteRow(tx))) throw uploadBusyError()
       await linkBlob(store.db, tx, repo, blob, store.clock())
-      await requireRightsStill(store, tx, { ...visit.visitor, judgedMs: visit.judgedMs })
+      await requireUnchangedRights(store, tx, { ...context.access, judgedMs: context.authorizedMs })
     })
   } catch (error) {
     if (error instanceof ApiError && error.code === Code.RESOURCE_EXHAUSTED && !isStorageFull(error)) {
       // Too many, or others have filled the room meanwhile.
-      await giveUp()
+      await discardUpload()
       throw error
     }
     // Another request may finish it, where there is still something to finish.
     const expiresMs = store.clock() + limits.uploadIdleMsMax
     const released = { expiresMs, writer: '', confirmed: written.size }
-    if ((await save(store.db, written, released)) && hash !== undefined)
+    if ((await releaseUpload(store.db, written, released)) && hash !== undefined)
       registry.hashes.put(id, written.size, hash)
-    throw unlessLost(error)
+    throw toUploadError(error)
   }
-  return made(visit, digest)
+  return blobCreatedReply(context, digest)
 }
 
 /** GET: how much of it is there. */
-export async function uploadStatus(registry: Registry, visit: Visit, id: string): Promise<HttpReply> {
-  const row = await readUpload(registry, visit, id)
-  return progress(204, visit, row.writer === '' ? row : await registry.blobs.progress(row))
+export async function uploadStatus(
+  registry: OciServices,
+  context: OciContext,
+  id: string,
+): Promise<HttpReply> {
+  const row = await readUpload(registry, context, id)
+  return progressReply(204, context, row.writer === '' ? row : await registry.blobs.readProgress(row))
 }
 
 /** DELETE. */
-export async function cancelUpload(registry: Registry, visit: Visit, id: string): Promise<HttpReply> {
-  const row = await readUpload(registry, visit, id)
-  if (!(await inTransaction(registry.store.db, (tx) => deleteUpload(tx, row)))) throw busy()
+export async function cancelUpload(
+  registry: OciServices,
+  context: OciContext,
+  id: string,
+): Promise<HttpReply> {
+  const row = await readUpload(registry, context, id)
+  if (!(await inTransaction(registry.store.db, (tx) => deleteUpload(tx, row)))) throw uploadBusyError()
   registry.hashes.take(id, row.size)
   await registry.blobs.discard(row)
   return { status: 204, headers: {}, body: undefined }
@@ -179,9 +201,13 @@ function newId(): string {
 }
 
 /** An upload as its own identity sees it; for everybody else there is none. */
-async function readUpload({ store }: Registry, { place, visitor }: Visit, id: string): Promise<UploadRow> {
+async function readUpload(
+  { store }: OciServices,
+  { repoRef, access }: OciContext,
+  id: string,
+): Promise<UploadRow> {
   const { db, clock } = store
-  const repo = repoOf(place)
+  const repo = requireRepo(repoRef)
   const row = await db.kysely
     .selectFrom('uploads')
     .selectAll()
@@ -189,22 +215,22 @@ async function readUpload({ store }: Registry, { place, visitor }: Visit, id: st
     .where('repo', '=', repo)
     .where('id', '=', id)
     .executeTakeFirst()
-  if (row === undefined || row.identity !== visitor.caller.identity || Number(row.expires_ms) <= clock())
-    throw unknownUpload()
+  if (row === undefined || row.identity !== access.caller.identity || Number(row.expires_ms) <= clock())
+    throw uploadUnknownError()
   return { ...row, size: Number(row.size), lease_ms: Number(row.lease_ms) }
 }
 
-function unknownUpload() {
+function uploadUnknownError() {
   return ociError('BLOB_UPLOAD_UNKNOWN', 'there is no such upload; begin another one')
 }
 
 /** A store may have given up what nobody went on with for long; no further attempt brings that back. */
-function unlessLost(error: unknown): unknown {
-  return error instanceof MissingBytes ? unknownUpload() : error
+function toUploadError(error: unknown): unknown {
+  return error instanceof MissingBytes ? uploadUnknownError() : error
 }
 
 /** An upload that no other request writes. */
-interface Current {
+interface IdleUpload {
   readonly row: UploadRow
   /** With what is stored of it, which may be more than the row knows after a writer died. */
   readonly stored: Upload
@@ -214,35 +240,37 @@ interface Current {
 
 /**
  * Waits for the request that writes an upload: its connection may be gone, and what it has received is about to be stored.
- * @throws BLOB_UPLOAD_INVALID (409) if that still goes on after `uploadTurnMsMax`
+ * @throws BLOB_UPLOAD_INVALID (409) if that still goes on after `uploadLockWaitMsMax`
  */
-async function awaitTurn(registry: Registry, visit: Visit, id: string): Promise<Current> {
+async function waitForWriter(registry: OciServices, context: OciContext, id: string): Promise<IdleUpload> {
   const { clock } = registry.store
-  const endMs = clock() + limits.uploadTurnMsMax
-  for (let waitMs = 10; ; waitMs = Math.min(2 * waitMs, TURN_POLL_MS_MAX)) {
-    const row = await readUpload(registry, visit, id)
+  const endMs = clock() + limits.uploadLockWaitMsMax
+  for (let waitMs = 10; ; waitMs = Math.min(2 * waitMs, WRITER_POLL_MS_MAX)) {
+    const row = await readUpload(registry, context, id)
     if (row.writer === '') return { row, stored: row, confirmed: Math.min(row.lease_ms, row.size) }
     if (row.lease_ms <= clock())
-      return { row, stored: { ...row, ...(await registry.blobs.progress(row)) }, confirmed: row.size }
-    if (clock() >= endMs) throw busy()
+      return { row, stored: { ...row, ...(await registry.blobs.readProgress(row)) }, confirmed: row.size }
+    if (clock() >= endMs) throw uploadBusyError()
     await pause(Math.max(1, Math.min(waitMs, endMs - clock(), row.lease_ms - clock())))
   }
 }
 
-const TURN_POLL_MS_MAX = 250
+const WRITER_POLL_MS_MAX = 250
 
 /**
  * 416 for a chunk that does not begin where the upload ends. One that begins between what was confirmed and the end repeats bytes that a
  * request brought which was cut off.
  */
-function outOfTurn(visit: Visit, { stored, confirmed }: Current): HttpReply | undefined {
-  const chunk = chunkOf(visit)
+function checkChunkStart(context: OciContext, { stored, confirmed }: IdleUpload): HttpReply | undefined {
+  const chunk = parseChunkRange(context)
   if (chunk === undefined || (chunk.start >= confirmed && chunk.start <= stored.size)) return undefined
-  return progress(416, visit, stored)
+  return progressReply(416, context, stored)
 }
 
 /** Where a chunk lies in its upload, if it says so. Throws BLOB_UPLOAD_INVALID for what is no range. */
-function chunkOf({ request }: Visit): { readonly start: number; readonly length: number } | undefined {
+function parseChunkRange({
+  request,
+}: OciContext): { readonly start: number; readonly length: number } | undefined {
   const range = request.headers['content-range']
   if (range === undefined) return undefined
   const [, from, to] = /^(?:bytes[ =])?(\d{1,15})-(\d{1,15})(?:\/\S*)?$/.exec(range) ?? []
@@ -252,11 +280,15 @@ function chunkOf({ request }: Visit): { readonly start: number; readonly length:
 }
 
 /** Where an upload is, and how far. */
-function progress(status: number, { place }: Visit, { id, size }: Pick<UploadRow, 'id' | 'size'>): HttpReply {
+function progressReply(
+  status: number,
+  { repoRef }: OciContext,
+  { id, size }: Pick<UploadRow, 'id' | 'size'>,
+): HttpReply {
   return {
     status,
     headers: {
-      location: `/v2/${place.name.text}/blobs/uploads/${id}`,
+      location: `/v2/${repoRef.name.text}/blobs/uploads/${id}`,
       range: `0-${Math.max(0, size - 1)}`,
       'docker-upload-uuid': id,
     },
@@ -264,37 +296,37 @@ function progress(status: number, { place }: Visit, { id, size }: Pick<UploadRow
   }
 }
 
-function made({ place }: Visit, { text }: Digest): HttpReply {
-  const location = `/v2/${place.name.text}/blobs/${text}`
+function blobCreatedReply({ repoRef }: OciContext, { text }: Digest): HttpReply {
+  const location = `/v2/${repoRef.name.text}/blobs/${text}`
   return { status: 201, headers: { location, 'docker-content-digest': text }, body: undefined }
 }
 
 /** An upload that a request writes. */
-interface Claim extends Current {
+interface UploadClaim extends IdleUpload {
   readonly writer: string
   /** Whether another request wrote it before and may not know that it lost it. */
   readonly isTakenOver: boolean
   /** Bytes of the client, as long as the upload is this request's. A client that sends nothing lets its lease expire. */
-  bytes(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>
+  guardBytes(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>
   /** Stops renewing the lease. */
-  end(): void
+  stopRenewal(): void
 }
 
 /** @throws BLOB_UPLOAD_INVALID (409) if another request was faster */
-async function claimUpload(registry: Registry, { row, confirmed }: Current): Promise<Claim> {
+async function claimUpload(registry: OciServices, { row, confirmed }: IdleUpload): Promise<UploadClaim> {
   const { store, blobs } = registry
   const writer = newId()
-  await claim(registry, row, writer)
-  let [isWaiting, isLost, leasedMs, bytesCame] = [false, false, performance.now(), false]
+  await acquireClaim(registry, row, writer)
+  let [isWaiting, isLost, leasedMs, hasReceivedBytes] = [false, false, performance.now(), false]
   const renew = async () => {
     const nowMs = performance.now()
     const changed = { lease_ms: store.clock() + limits.uploadLeaseMs }
-    if (await update(store.db, { ...row, writer }, changed)) leasedMs = nowMs
+    if (await updateUpload(store.db, { ...row, writer }, changed)) leasedMs = nowMs
     else isLost = true
   }
   const timer = setInterval(() => {
-    const isAlive = !isWaiting || bytesCame
-    bytesCame = false
+    const isAlive = !isWaiting || hasReceivedBytes
+    hasReceivedBytes = false
     // Where this fails the lease expires, and is asked for before the next bytes are taken.
     if (isAlive && !isLost) renew().catch(() => undefined)
   }, limits.uploadLeaseMs / 3)
@@ -303,11 +335,11 @@ async function claimUpload(registry: Registry, { row, confirmed }: Current): Pro
     return {
       row,
       // Anew: its writer may have lived until now.
-      stored: isTakenOver ? await blobs.progress(row) : row,
+      stored: isTakenOver ? await blobs.readProgress(row) : row,
       confirmed,
       writer,
       isTakenOver,
-      async *bytes(source) {
+      async *guardBytes(source) {
         const iterator = source[Symbol.asyncIterator]()
         try {
           for (;;) {
@@ -315,9 +347,9 @@ async function claimUpload(registry: Registry, { row, confirmed }: Current): Pro
             const next = await iterator.next()
             isWaiting = false
             if (next.done === true) return
-            bytesCame = true
+            hasReceivedBytes = true
             if (performance.now() - leasedMs > limits.uploadLeaseMs) await renew()
-            if (isLost) throw busy()
+            if (isLost) throw uploadBusyError()
             yield next.value
           }
         } finally {
@@ -325,7 +357,7 @@ async function claimUpload(registry: Registry, { row, confirmed }: Current): Pro
           await iterator.return?.()
         }
       },
-      end: () => clearInterval(timer),
+      stopRenewal: () => clearInterval(timer),
     }
   } catch (error) {
     clearInterval(timer)
@@ -337,54 +369,54 @@ async function claimUpload(registry: Registry, { row, confirmed }: Current): Pro
  * Adds the body of a request to an upload, which is this request's alone meanwhile. What came before a connection broke is kept.
  * `holdOn`: it stays this request's, which is going to finish it. `confirmed`: where the client's bytes end.
  */
-async function write(
-  registry: Registry,
-  visit: Visit,
-  claim: Claim,
-  { room, holdOn = false }: { readonly room: Room; readonly holdOn?: boolean },
+async function writeUpload(
+  registry: OciServices,
+  context: OciContext,
+  claim: UploadClaim,
+  { quota, keepClaim = false }: { readonly quota: UploadQuota; readonly keepClaim?: boolean },
 ): Promise<{ readonly upload: UploadRow; readonly confirmed: number }> {
   const { store, blobs, hashes } = registry
   const { row, stored, writer, isTakenOver } = claim
-  const start = chunkOf(visit)?.start ?? stored.size
+  const start = parseChunkRange(context)?.start ?? stored.size
   const received = { bytes: 0 }
-  const fresh = skipping(counted(visit.request.stream(), received), stored.size - start)
+  const fresh = skipBytes(countBytes(context.request.stream(), received), stored.size - start)
   const hash = hashes.take(row.id, stored.size)
-  const body = untilItBreaks(room.within(claim.bytes(fresh), stored.size))
-  let broken: unknown
+  const body = captureFailure(quota.limitBytes(claim.guardBytes(fresh), stored.size))
+  let failure: unknown
   let end: Upload = stored
   try {
-    room.require(start + declaredLength(visit))
-    const bytes = hash === undefined ? body.bytes : hashed(body.bytes, hash)
+    quota.requireBytes(start + declaredLength(context))
+    const bytes = hash === undefined ? body.bytes : hashBytes(body.bytes, hash)
     end = await blobs.append(stored, bytes, { isTakenOver })
-    broken = body.broken()
-    if (broken === undefined) requireLength(visit, received.bytes)
+    failure = body.failure()
+    if (failure === undefined) requireLength(context, received.bytes)
   } catch (error) {
-    broken = error
+    failure = error
     end = stored
   }
   const upload = { ...row, size: end.size, state: end.state, writer }
   const confirmed = start + received.bytes
-  const keepsClaim = holdOn && broken === undefined
+  const isClaimKept = keepClaim && failure === undefined
   // The request that finishes an upload seldom brings more of it.
-  if (keepsClaim && end.size === row.size) return remembered()
-  const isOurs = await save(store.db, upload, {
+  if (isClaimKept && end.size === row.size) return storeHash()
+  const isSaved = await releaseUpload(store.db, upload, {
     expiresMs: store.clock() + limits.uploadIdleMsMax,
-    writer: keepsClaim ? writer : '',
-    confirmed: broken === undefined ? confirmed : claim.confirmed,
+    writer: isClaimKept ? writer : '',
+    confirmed: failure === undefined ? confirmed : claim.confirmed,
   })
-  if (isOurs && broken instanceof MissingBytes)
+  if (isSaved && failure instanceof MissingBytes)
     await inTransaction(store.db, (tx) => deleteUpload(tx, { ...upload, writer: '' }))
-  if (broken !== undefined) throw unlessLost(broken)
-  if (!isOurs) throw busy()
-  return remembered()
+  if (failure !== undefined) throw toUploadError(failure)
+  if (!isSaved) throw uploadBusyError()
+  return storeHash()
 
-  function remembered() {
+  function storeHash() {
     if (hash !== undefined) hashes.put(row.id, end.size, hash)
     return { upload, confirmed }
   }
 }
 
-async function* counted(
+async function* countBytes(
   bytes: AsyncIterable<Uint8Array>,
   count: { bytes: number },
 ): AsyncGenerator<Uint8Array> {
@@ -395,7 +427,7 @@ async function* counted(
 }
 
 /** The bytes behind the first `skip`: those are stored, and the digest of the whole shows whether they are the same. */
-async function* skipping(bytes: AsyncIterable<Uint8Array>, skip: number): AsyncGenerator<Uint8Array> {
+async function* skipBytes(bytes: AsyncIterable<Uint8Array>, skip: number): AsyncGenerator<Uint8Array> {
   let left = skip
   for await (const chunk of bytes) {
     const rest = chunk.subarray(left)
@@ -405,7 +437,7 @@ async function* skipping(bytes: AsyncIterable<Uint8Array>, skip: number): AsyncG
 }
 
 /** Throws BLOB_UPLOAD_INVALID while another request than the one that the row tells of, or that one, writes the upload. */
-async function claim({ store }: Registry, row: UploadRow, writer: string): Promise<void> {
+async function acquireClaim({ store }: OciServices, row: UploadRow, writer: string): Promise<void> {
   const { db, clock } = store
   const now = clock()
   const sql = sqlText(db.engine)
@@ -414,10 +446,10 @@ async function claim({ store }: Registry, row: UploadRow, writer: string): Promi
       and size = ${sql.bind(row.size)}
       and (writer = '' or (writer = ${sql.bind(row.writer)} and lease_ms <= ${sql.bind(now)})) returning id`
   const claimed = await inTransaction(db, (tx) => runInTransaction(tx, text, sql), UNFINISHED)
-  if (claimed.length === 0) throw busy()
+  if (claimed.length === 0) throw uploadBusyError()
 }
 
-function busy(): ApiError {
+function uploadBusyError(): ApiError {
   return ociError(
     'BLOB_UPLOAD_INVALID',
     'another request writes this upload; ask for its status and try again',
@@ -428,18 +460,18 @@ function busy(): ApiError {
 }
 
 /** What a request has written, if the upload is still its own. */
-function save(
+function releaseUpload(
   db: Db,
   upload: UploadRow,
   next: { readonly expiresMs: number; readonly writer: string; readonly confirmed: number },
 ): Promise<boolean> {
   const { size, state } = upload
   const row = { size, state, writer: next.writer, expires_ms: next.expiresMs }
-  return update(db, upload, next.writer === '' ? { ...row, lease_ms: next.confirmed } : row)
+  return updateUpload(db, upload, next.writer === '' ? { ...row, lease_ms: next.confirmed } : row)
 }
 
 /** False when the upload is gone, or another request's. */
-async function update(
+async function updateUpload(
   db: Db,
   { root, repo, id, writer }: UploadRow,
   changed: Partial<UploadRow>,
@@ -473,22 +505,22 @@ async function deleteUpload(tx: Tx, { root, repo, id, writer }: UploadRow): Prom
 }
 
 /** Bytes that end where they fail, and why they did: what came before is worth keeping. */
-function untilItBreaks(bytes: AsyncIterable<Uint8Array>): {
+function captureFailure(bytes: AsyncIterable<Uint8Array>): {
   readonly bytes: AsyncIterable<Uint8Array>
-  broken(): unknown
+  failure(): unknown
 } {
-  let broken: unknown
+  let failure: unknown
   async function* read() {
     try {
       yield* bytes
     } catch (error) {
-      broken = error
+      failure = error
     }
   }
-  return { bytes: read(), broken: () => broken }
+  return { bytes: read(), failure: () => failure }
 }
 
-async function* hashed(bytes: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array> {
+async function* hashBytes(bytes: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array> {
   for await (const chunk of bytes) {
     hash.update(chunk)
     yield chunk
@@ -496,21 +528,22 @@ async function* hashed(bytes: AsyncIterable<Uint8Array>, hash: Hash): AsyncGener
 }
 
 /** Throws SIZE_INVALID where a request brought another number of bytes than it said. */
-function requireLength(visit: Visit, bytes: number): void {
-  for (const declared of [visit.request.headers['content-length'], chunkOf(visit)?.length])
+function requireLength(context: OciContext, bytes: number): void {
+  for (const declared of [context.request.headers['content-length'], parseChunkRange(context)?.length])
     if (declared !== undefined && Number(declared) !== bytes)
       throw ociError('SIZE_INVALID', `${bytes} bytes came, of ${declared}`)
 }
 
 /** From the hash that went along with the upload, or from its bytes. */
 async function digestOfUpload(
-  { blobs }: Registry,
+  { blobs }: OciServices,
   upload: Upload,
   { algorithm }: Digest,
   known: Hash | undefined,
 ): Promise<string> {
-  if (algorithm === CANONICAL && known !== undefined) return `${algorithm}:${known.copy().digest('hex')}`
+  if (algorithm === DEFAULT_ALGORITHM && known !== undefined)
+    return `${algorithm}:${known.copy().digest('hex')}`
   const hash = newHash(algorithm)
-  for await (const chunk of blobs.uploaded(upload)) hash.update(chunk)
+  for await (const chunk of blobs.readUpload(upload)) hash.update(chunk)
   return `${algorithm}:${hash.digest('hex')}`
 }

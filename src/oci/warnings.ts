@@ -3,25 +3,25 @@ import type { Uid } from '../core/uid.ts'
 import type { HttpReply } from '../http.ts'
 import { isImmutable } from '../registry/immutable-tags.ts'
 import { readPolicy, toPolicy } from '../registry/repo-policy-rows.ts'
-import { isAbout, subjectOfTag } from '../registry/retention-rules.ts'
-import type { Registry } from './visit.ts'
+import { ruleMatches, subjectOfTag } from '../registry/retention-rules.ts'
+import type { OciServices } from './visit.ts'
 
 /** What clients show people although all went well (the distribution specification, "Warnings"): `299 - "text"`. */
 
-export function warned(texts: readonly string[]): Pick<HttpReply, 'warnings'> {
+export function withWarnings(texts: readonly string[]): Pick<HttpReply, 'warnings'> {
   if (texts.length === 0) return {}
-  return { warnings: texts.slice(0, limits.registryWarningsMax).map(warning) }
+  return { warnings: texts.slice(0, limits.registryWarningsMax).map(formatWarning) }
 }
 
 /** Warnings are text in quotes, which has neither quotes nor line ends of its own. */
-export function warning(text: string): string {
+export function formatWarning(text: string): string {
   const shown = text.replace(/[^\x20-\x7e]/g, '?').replace(/["\\]/g, "'")
   return `299 - "${shown.slice(0, limits.registryWarningCharsMax)}"`
 }
 
 /** That retention may delete a tag some day, where no rule keeps it by its name alone. */
-export async function warnOfRetention(
-  { store: { db } }: Pick<Registry, 'store'>,
+export async function retentionWarnings(
+  { store: { db } }: Pick<OciServices, 'store'>,
   repo: Uid,
   tags: readonly string[],
 ): Promise<string[]> {
@@ -34,17 +34,17 @@ export async function warnOfRetention(
   return tags
     .filter((tag) => !isImmutable(policy, tag) && subjectOfTag(tag) === undefined)
     .flatMap((tag) => {
-      const about = rules.filter((rule) => isAbout(rule, tag))
-      if (about.some(({ newest, youngerThan }) => newest === 0 && youngerThan === undefined)) return []
-      const whiles = about.map(({ newest, youngerThan }) =>
+      const matching = rules.filter((rule) => ruleMatches(rule, tag))
+      if (matching.some(({ newest, youngerThan }) => newest === 0 && youngerThan === undefined)) return []
+      const conditions = matching.map(({ newest, youngerThan }) =>
         [
           newest === 0 ? '' : `one of the newest ${newest}`,
-          youngerThan === undefined ? '' : `younger than ${ageOf(Number(youngerThan.seconds))}`,
+          youngerThan === undefined ? '' : `younger than ${formatAge(Number(youngerThan.seconds))}`,
         ]
           .filter((part) => part !== '')
           .join(' and '),
       )
-      const condition = whiles.length === 0 ? '' : ` unless it is ${whiles.join(', or ')}`
+      const condition = conditions.length === 0 ? '' : ` unless it is ${conditions.join(', or ')}`
       return [`retention deletes the tag ${tag}${condition}`]
     })
 }
@@ -52,6 +52,6 @@ export async function warnOfRetention(
 const HOUR_S = 60 * 60
 const DAY_S = 24 * HOUR_S
 
-function ageOf(seconds: number): string {
+function formatAge(seconds: number): string {
   return seconds % DAY_S === 0 ? `${seconds / DAY_S} d` : `${Math.floor(seconds / HOUR_S)} h`
 }

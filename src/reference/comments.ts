@@ -13,12 +13,13 @@ export function readComments(): Comments {
   const path = fileURLToPath(import.meta.resolve('#gen/comments.json'))
   const byName: Readonly<Record<string, string>> = JSON.parse(readFileSync(path, 'utf8'))
   return {
-    of: (desc) => joined(byName['typeName' in desc ? desc.typeName : `${desc.parent.typeName}.${desc.name}`]),
-    ofValue: (value) => joined(byName[`${value.parent.typeName}.${value.name}`]),
+    of: (desc) =>
+      joinLines(byName['typeName' in desc ? desc.typeName : `${desc.parent.typeName}.${desc.name}`]),
+    ofValue: (value) => joinLines(byName[`${value.parent.typeName}.${value.name}`]),
   }
 }
 
 /** The lines of each paragraph as one: where they were broken means nothing. */
-function joined(text = ''): string {
+function joinLines(text = ''): string {
   return text.replace(/(?<!\n)\n(?!\n)/g, ' ')
 }

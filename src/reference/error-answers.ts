@@ -10,14 +10,14 @@ export interface Header {
   readonly schema: Schema
 }
 
-export interface Answer {
+export interface ResponseObject {
   readonly description: string
   readonly headers?: Readonly<Record<string, Header | { readonly $ref: string }>>
   readonly content?: Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>
 }
 
 /** RPC codes that come with a status of HTTP besides the one that is theirs; docs/errors.md says when. */
-const moreExact: Readonly<Record<number, Code>> = {
+const codesOfExtraStatuses: Readonly<Record<number, Code>> = {
   405: Code.UNIMPLEMENTED,
   408: Code.DEADLINE_EXCEEDED,
   412: Code.FAILED_PRECONDITION,
@@ -26,13 +26,13 @@ const moreExact: Readonly<Record<number, Code>> = {
 }
 
 /** Codes of RPC that no answer of this server has. */
-const unanswered: ReadonlySet<Code> = new Set([Code.OK, Code.UNKNOWN, Code.OUT_OF_RANGE, Code.DATA_LOSS])
-const answered = Object.values(Code).filter((code) => !unanswered.has(code))
+const unusedCodes: ReadonlySet<Code> = new Set([Code.OK, Code.UNKNOWN, Code.OUT_OF_RANGE, Code.DATA_LOSS])
+const usedCodes = Object.values(Code).filter((code) => !unusedCodes.has(code))
 
-interface Kind {
+interface ErrorKind {
   readonly name: string
   readonly description: string
-  readonly headers?: readonly (keyof typeof headers)[]
+  readonly headers?: readonly (keyof typeof headerObjects)[]
   readonly example: readonly [Code, message: string, ...details: Detail[]]
 }
 
@@ -42,7 +42,7 @@ const precondition = (type: string, description: string): Detail => ({
 })
 
 /** By HTTP status, in ascending order. */
-const kinds = {
+const errorKinds = {
   400: {
     name: 'Refused',
     description:
@@ -160,23 +160,23 @@ const kinds = {
     description: 'The call took too long.',
     example: [Code.DEADLINE_EXCEEDED, 'Deadline exceeded: the call took too long'],
   },
-} as const satisfies Readonly<Record<number, Kind>>
+} as const satisfies Readonly<Record<number, ErrorKind>>
 
-export type ErrorStatus = keyof typeof kinds
+export type ErrorStatus = keyof typeof errorKinds
 
 /** A reference to the answer of a status. */
-export function errorAnswer(status: ErrorStatus): { readonly $ref: string } {
-  return { $ref: `#/components/responses/${kinds[status].name}` }
+export function errorResponseRef(status: ErrorStatus): { readonly $ref: string } {
+  return { $ref: `#/components/responses/${errorKinds[status].name}` }
 }
 
-const text = (description: string): Header => ({ description, schema: { type: 'string' } })
-const count = (description: string): Header => ({
+const textHeader = (description: string): Header => ({ description, schema: { type: 'string' } })
+const countHeader = (description: string): Header => ({
   description,
   schema: { type: 'integer', minimum: 0 },
 })
 
 /** Headers of answers. What is required is in every answer that names it. */
-export const headers = {
+export const headerObjects = {
   'x-request-id': {
     description: 'Names the request in the log of the server.',
     required: true,
@@ -192,57 +192,61 @@ export const headers = {
     required: true,
     schema: { type: 'string', pattern: '^Bearer realm="' },
   },
-  Allow: { ...text('Methods of HTTP that the path answers.'), required: true },
-  'Retry-After': count('Seconds to wait before trying again.'),
-  'RateLimit-Limit': count(
+  Allow: { ...textHeader('Methods of HTTP that the path answers.'), required: true },
+  'Retry-After': countHeader('Seconds to wait before trying again.'),
+  'RateLimit-Limit': countHeader(
     'Calls that one window allows. This and the next two only where rate limits are on.',
   ),
-  'RateLimit-Remaining': count('Calls that are left in this window.'),
-  'RateLimit-Reset': count('Seconds until the next window.'),
+  'RateLimit-Remaining': countHeader('Calls that are left in this window.'),
+  'RateLimit-Reset': countHeader('Seconds until the next window.'),
 } as const satisfies Readonly<Record<string, Header>>
 
 /** What tells a caller how much of a rate limit is left. */
-export const rateHeaders = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'] as const
+export const rateLimitHeaders = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'] as const
 
 /** References to these headers, and to the one that every answer has. */
-export function headersOf(...names: readonly (keyof typeof headers)[]): NonNullable<Answer['headers']> {
+export function headerRefs(
+  ...names: readonly (keyof typeof headerObjects)[]
+): NonNullable<ResponseObject['headers']> {
   return Object.fromEntries(
     [...names, 'x-request-id'].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
   )
 }
 
 /** The answers that `errorAnswer` refers to. `domain` is in the ErrorInfo of every error. */
-export function errorAnswers(domain: string): Readonly<Record<string, Answer>> {
+export function errorResponses(domain: string): Readonly<Record<string, ResponseObject>> {
   return Object.fromEntries(
-    Object.entries(kinds).map(([status, { name, description, example, ...kind }]: [string, Kind]) => {
-      const codes = codesOf(Number(status))
-      const [code, message, ...details] = example
-      const answer: Answer = {
-        description,
-        headers: headersOf(...(kind.headers ?? [])),
-        content: {
-          'application/json': {
-            schema: {
-              allOf: [{ $ref: '#/components/schemas/Error' }],
-              properties: { code: { enum: codes } },
+    Object.entries(errorKinds).map(
+      ([status, { name, description, example, ...kind }]: [string, ErrorKind]) => {
+        const codes = codesOf(Number(status))
+        const [code, message, ...details] = example
+        const response: ResponseObject = {
+          description,
+          headers: headerRefs(...(kind.headers ?? [])),
+          content: {
+            'application/json': {
+              schema: {
+                allOf: [{ $ref: '#/components/schemas/Error' }],
+                properties: { code: { enum: codes } },
+              },
+              example: JSON.parse(errorBody(new ApiError(code, message, { details }), domain)),
             },
-            example: JSON.parse(errorBody(new ApiError(code, message, { details }), domain)),
           },
-        },
-      }
-      return [name, answer]
-    }),
+        }
+        return [name, response]
+      },
+    ),
   )
 }
 
 function codesOf(status: number): readonly Code[] {
-  const exact = moreExact[status]
-  return exact === undefined ? answered.filter((code) => httpStatusOf(code) === status) : [exact]
+  const exact = codesOfExtraStatuses[status]
+  return exact === undefined ? usedCodes.filter((code) => httpStatusOf(code) === status) : [exact]
 }
 
 const TYPE_PREFIX = 'type.googleapis.com/google.rpc.'
 
-function detail(
+function detailSchema(
   name: string,
   description: string,
   properties: Schema['properties'] & {},
@@ -257,9 +261,9 @@ function detail(
   }
 }
 
-const word = (description: string): Schema => ({ type: 'string', description })
+const textSchema = (description: string): Schema => ({ type: 'string', description })
 
-function listOf(properties: Schema['properties'] & {}, required: string[]): Schema {
+function listSchema(properties: Schema['properties'] & {}, required: string[]): Schema {
   return {
     type: 'array',
     description: 'Each of them.',
@@ -276,11 +280,11 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
     properties: {
       code: {
         type: 'integer',
-        description: `RPC code, not the status of HTTP: ${answered
+        description: `RPC code, not the status of HTTP: ${usedCodes
           .map((code) => `${code} ${codeName[code]}`)
           .join(', ')}.`,
       },
-      message: word('What went wrong, for people.'),
+      message: textSchema('What went wrong, for people.'),
       details: {
         type: 'array',
         description: 'What went wrong, for programs: an ErrorInfo first, then what the error says besides.',
@@ -298,68 +302,68 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
     required: ['code', 'message', 'details'],
     additionalProperties: false,
   },
-  'Error.Info': detail(
+  'Error.Info': detailSchema(
     'ErrorInfo',
     'What kind of error it is.',
     {
       reason: { type: 'string', pattern: '^[A-Z][A-Z0-9_]+$', description: 'What a program may rely on.' },
-      domain: word('The installation that the reason belongs to.'),
+      domain: textSchema('The installation that the reason belongs to.'),
     },
     ['reason', 'domain'],
   ),
-  'Error.BadRequest': detail(
+  'Error.BadRequest': detailSchema(
     'BadRequest',
     'What is wrong with the request.',
     {
-      fieldViolations: listOf(
+      fieldViolations: listSchema(
         {
-          field: word(
+          field: textSchema(
             'Path of the field or name of the parameter, as the caller spelled it. None: the request as a whole.',
           ),
-          description: word('What is wrong with it.'),
+          description: textSchema('What is wrong with it.'),
         },
         ['description'],
       ),
     },
     ['fieldViolations'],
   ),
-  'Error.PreconditionFailure': detail(
+  'Error.PreconditionFailure': detailSchema(
     'PreconditionFailure',
     'What forbids the call for now.',
     {
-      violations: listOf(
+      violations: listSchema(
         {
           type: { type: 'string', pattern: '^[A-Z][A-Z0-9_]+$', description: 'What a program may rely on.' },
-          subject: word('UID of what it is about.'),
-          description: word('What would have to change.'),
+          subject: textSchema('UID of what it is about.'),
+          description: textSchema('What would have to change.'),
         },
         ['type', 'description'],
       ),
     },
     ['violations'],
   ),
-  'Error.QuotaFailure': detail(
+  'Error.QuotaFailure': detailSchema(
     'QuotaFailure',
     'Which ceiling is reached.',
     {
-      violations: listOf(
-        { subject: word('Who or what has reached it.'), description: word('The ceiling.') },
+      violations: listSchema(
+        { subject: textSchema('Who or what has reached it.'), description: textSchema('The ceiling.') },
         ['subject', 'description'],
       ),
     },
     ['violations'],
   ),
-  'Error.ResourceInfo': detail(
+  'Error.ResourceInfo': detailSchema(
     'ResourceInfo',
     'What the error is about.',
     {
-      resourceType: word('Such as `iam.chainguard.dev/Group`.'),
-      resourceName: word('Its UID or its name.'),
-      description: word('What is the matter with it.'),
+      resourceType: textSchema('Such as `iam.chainguard.dev/Group`.'),
+      resourceName: textSchema('Its UID or its name.'),
+      description: textSchema('What is the matter with it.'),
     },
     ['resourceType'],
   ),
-  'Error.RetryInfo': detail(
+  'Error.RetryInfo': detailSchema(
     'RetryInfo',
     'When to try again.',
     { retryDelay: { type: 'string', pattern: '^\\d+(\\.\\d+)?s$', description: 'How long to wait.' } },

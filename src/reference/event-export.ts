@@ -1,13 +1,13 @@
-import { headersOf, rateHeaders } from './error-answers.ts'
+import { headerRefs, rateLimitHeaders } from './error-answers.ts'
 import type { Operation } from './operations.ts'
 
 /** The export of audit events: the List of them without pages. It is no method of a service, so the schema does not have it. */
-export const eventExportPath = '/audit/v1/events:export'
+export const auditExportPath = '/audit/v1/events:export'
 
-const paging = new Set(['page_size', 'page_token', 'order_by', 'skip'])
+const pagingParameters = new Set(['page_size', 'page_token', 'order_by', 'skip'])
 
 /** `list`: the operation of the List whose filters the export takes. */
-export function eventExport(list: Operation): Operation {
+export function auditExportOperation(list: Operation): Operation {
   return {
     ...list,
     operationId: 'ExportAuditEvents',
@@ -15,13 +15,13 @@ export function eventExport(list: Operation): Operation {
     description:
       'Oldest first. An answer that is cut off lacks the end that its version of HTTP marks; it is also cut off when the token expires and when the rights of the caller change.',
     parameters: (list.parameters ?? []).filter(
-      (parameter) => !('name' in parameter) || !paging.has(parameter.name),
+      (parameter) => !('name' in parameter) || !pagingParameters.has(parameter.name),
     ),
     responses: {
       ...list.responses,
       200: {
         description: 'Lines, each an AuditEvent.',
-        headers: headersOf(...rateHeaders),
+        headers: headerRefs(...rateLimitHeaders),
         content: { 'application/x-ndjson': { schema: { type: 'string' } } },
       },
     },

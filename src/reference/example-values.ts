@@ -50,12 +50,12 @@ const uids: Readonly<Record<string, string>> = {
 const parents: Readonly<Record<string, string>> = { AccountAssociation: GROUP }
 
 /** The uid in a request or in what it answers; `owner` is the name of the message that has the field. */
-export function uidIn(owner: string): string | undefined {
+export function exampleUidOf(owner: string): string | undefined {
   return uids[owner] ?? uids[subjectOf(owner)]
 }
 
 /** Where a request creates, or in which all is that it is about. */
-export function parentIn(owner: string): string | undefined {
+export function exampleParentOf(owner: string): string | undefined {
   const subject = subjectOf(owner)
   const uid = uids[subject]
   return parents[subject] ?? (uid === undefined ? undefined : parentOf(uid))
@@ -85,7 +85,7 @@ const overlay = {
  * The JSON of whole fields, by `Message.field` or by the proto name alone. A text or an enum that has none here stops the making of
  * the reference, rather than to show what cannot be.
  */
-export const values: Readonly<Record<string, unknown>> = {
+export const exampleValues: Readonly<Record<string, unknown>> = {
   name: 'build-team',
   description: 'Builds the base images',
   email: 'ada@example.com',
@@ -336,7 +336,7 @@ export const values: Readonly<Record<string, unknown>> = {
  * Fields that an example of a request leaves out, and that what it makes is without: those that the operator alone may set, or that
  * need something else to be there.
  */
-export const unsent: ReadonlySet<string> = new Set([
+export const omittedFields: ReadonlySet<string> = new Set([
   'Group.verified',
   'Group.kind',
   'AccountAssociation.chainguard',

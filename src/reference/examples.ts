@@ -1,11 +1,18 @@
 import { type DescField, type DescMessage, type DescMethod, ScalarType } from '@bufbuild/protobuf'
 import { FieldBehavior } from '#gen/google/api/field_behavior_pb.js'
-import { shownOnce } from '../core/etag.ts'
+import { shownOnceFields } from '../core/etag.ts'
 import { isLeafMessage } from '../core/field-mask.ts'
 import { standardMethod } from '../core/standard-method.ts'
 import { rootOf } from '../core/uid.ts'
-import { INVITE_CODE, parentIn, TIME, uidIn, unsent, values } from './example-values.ts'
-import { behaves, isAlwaysThere, isKeptSecret, isNeeded, isShown, type Use } from './schemas.ts'
+import {
+  exampleParentOf,
+  exampleUidOf,
+  exampleValues,
+  INVITE_CODE,
+  omittedFields,
+  TIME,
+} from './example-values.ts'
+import { hasBehavior, isAlwaysPresent, isInResponses, isRequired, isWriteOnly, type Use } from './schemas.ts'
 
 /** Examples of messages as JSON: from the fields of the schema, so that none is out of date, with the values of example-values.ts. */
 
@@ -15,23 +22,23 @@ export function exampleOf(desc: DescMessage, use: Use, except: readonly string[]
 }
 
 /** What a method answers. `atRoot`: it was called without a parent, so what it made is an organization. */
-export function exampleOfAnswer(method: DescMethod, atRoot: boolean): unknown {
+export function exampleOfResponse(method: DescMethod, atRoot: boolean): unknown {
   const { output } = method
   const kind = standardMethod(method)
-  const plain = kind === 'create' || kind === 'update' ? output.fields.filter(isUnsent) : []
+  const unset = kind === 'create' || kind === 'update' ? output.fields.filter(isOmitted) : []
   const example = {
     ...(exampleOf(
       output,
       'answer',
-      plain.map(({ name }) => name),
+      unset.map(({ name }) => name),
     ) as object),
-    ...Object.fromEntries(plain.filter(isAlwaysThere).map((field) => [field.jsonName, defaultOf(field)])),
+    ...Object.fromEntries(unset.filter(isAlwaysPresent).map((field) => [field.jsonName, defaultOf(field)])),
   }
-  const once = kind === 'create' ? shownOnce[output.typeName] : undefined
+  const shownOnceField = kind === 'create' ? shownOnceFields[output.typeName] : undefined
   return {
     ...example,
-    ...(atRoot ? { uid: rootOf(uidIn(output.name) ?? '') } : {}),
-    ...(once === undefined ? {} : { [once]: INVITE_CODE }),
+    ...(atRoot ? { uid: rootOf(exampleUidOf(output.name) ?? '') } : {}),
+    ...(shownOnceField === undefined ? {} : { [shownOnceField]: INVITE_CODE }),
   }
 }
 
@@ -49,14 +56,16 @@ function messageOf(
   desc: DescMessage,
   use: Use,
   except: readonly string[],
-  outer: readonly DescMessage[],
+  ancestors: readonly DescMessage[],
 ): unknown {
   if (isLeafMessage(desc)) return wellKnown(desc)
-  const inside = [...outer, desc]
+  const inside = [...ancestors, desc]
   const members = desc.fields
     .filter(
       (field) =>
-        !except.includes(field.name) && (use !== 'answer' || isShown(field)) && isWorthShowing(field, use),
+        !except.includes(field.name) &&
+        (use !== 'answer' || isInResponses(field)) &&
+        isWorthShowing(field, use),
     )
     // A type within itself would never end.
     .filter(({ message }) => message === undefined || !inside.includes(message))
@@ -66,37 +75,37 @@ function messageOf(
 
 function isWorthShowing(field: DescField, use: Use): boolean {
   if (field.oneof !== undefined && field.oneof.fields[0] !== field) return false
-  if (use === 'answer' || isNeeded(field, use)) return true
-  const isSettable = !behaves(field, FieldBehavior.OUTPUT_ONLY) && !field.deprecated
-  if (!isSettable || isUnsent(field)) return false
-  return !(use === 'update' && behaves(field, FieldBehavior.IMMUTABLE))
+  if (use === 'answer' || isRequired(field, use)) return true
+  const isSettable = !hasBehavior(field, FieldBehavior.OUTPUT_ONLY) && !field.deprecated
+  if (!isSettable || isOmitted(field)) return false
+  return !(use === 'update' && hasBehavior(field, FieldBehavior.IMMUTABLE))
 }
 
-function isUnsent(field: DescField): boolean {
-  return unsent.has(nameOf(field))
+function isOmitted(field: DescField): boolean {
+  return omittedFields.has(nameOf(field))
 }
 
 function nameOf({ parent, name }: DescField): string {
   return `${parent.name}.${name}`
 }
 
-function valueOf(field: DescField, use: Use, outer: readonly DescMessage[]): unknown {
-  if (use === 'answer' && isKeptSecret(field)) return ''
-  const known = values[nameOf(field)] ?? uidOf(field) ?? values[field.name]
+function valueOf(field: DescField, use: Use, ancestors: readonly DescMessage[]): unknown {
+  if (use === 'answer' && isWriteOnly(field)) return ''
+  const known = exampleValues[nameOf(field)] ?? uidOf(field) ?? exampleValues[field.name]
   if (known !== undefined) return known
-  if (field.fieldKind === 'list') return [singleValue(field, use, outer)]
-  return singleValue(field, use, outer)
+  if (field.fieldKind === 'list') return [singleValue(field, use, ancestors)]
+  return singleValue(field, use, ancestors)
 }
 
 function uidOf({ name, parent, scalar }: DescField): string | undefined {
   if (scalar !== ScalarType.STRING) return undefined
-  if (name === 'uid') return uidIn(parent.name)
-  return name === 'parent' ? parentIn(parent.name) : undefined
+  if (name === 'uid') return exampleUidOf(parent.name)
+  return name === 'parent' ? exampleParentOf(parent.name) : undefined
 }
 
-function singleValue(field: DescField, use: Use, outer: readonly DescMessage[]): unknown {
+function singleValue(field: DescField, use: Use, ancestors: readonly DescMessage[]): unknown {
   if (field.fieldKind !== 'map' && field.message !== undefined)
-    return messageOf(field.message, use, [], outer)
+    return messageOf(field.message, use, [], ancestors)
   if (field.fieldKind === 'scalar' && field.scalar === ScalarType.BOOL) return false
   if (field.fieldKind === 'scalar' && field.scalar === ScalarType.BYTES) return 'eyJleGFtcGxlIjp0cnVlfQ=='
   throw new Error(`${nameOf(field)} has no value in example-values.ts`)

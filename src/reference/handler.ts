@@ -19,10 +19,10 @@ export function isReferencePath(path: string): boolean {
 }
 
 /** Loads what it needs with the first request, so that a server nobody asks has neither the time nor the memory of it. */
-export function referenceHandler(options: ReferencePagesOptions): HttpHandler {
+export function createReferenceHandler(options: ReferencePagesOptions): HttpHandler {
   let pages: Promise<HttpHandler> | undefined
   const handler: HttpHandler = async (request) => {
-    pages ??= import('./pages.ts').then(({ referencePages }) => referencePages(options))
+    pages ??= import('./pages.ts').then(({ createReferencePages: referencePages }) => referencePages(options))
     return (await pages)(request)
   }
   return options.corsOrigins.length === 0 ? handler : withCors(handler, options.corsOrigins)

@@ -1,21 +1,27 @@
 import type { DescField, DescFile, DescMessage } from '@bufbuild/protobuf'
 import { isLeafMessage } from '../core/field-mask.ts'
-import { isVersionOne } from '../gateway/contract.ts'
+import { isV1 } from '../gateway/contract.ts'
 import { type Route, routesOf } from '../gateway/routes.ts'
 import type { Comments } from './comments.ts'
-import { type Answer, errorAnswers, errorSchemas, type Header, headers } from './error-answers.ts'
-import { eventExport, eventExportPath } from './event-export.ts'
+import {
+  errorResponses,
+  errorSchemas,
+  type Header,
+  headerObjects,
+  type ResponseObject,
+} from './error-answers.ts'
+import { auditExportOperation, auditExportPath } from './event-export.ts'
 import {
   headerParameters,
   type Operation,
   operationsOf,
   type Parameter,
-  type PlacedOperation,
+  type RoutedOperation,
   tagOf,
 } from './operations.ts'
-import { otherDocuments, otherTag } from './other-documents.ts'
+import { serverEndpoints, serverTag } from './other-documents.ts'
 import { publishedAdvisories, publishedTag } from './published-advisories.ts'
-import { type Schema, schemaBook } from './schemas.ts'
+import { createSchemaComponents, type Schema } from './schemas.ts'
 
 /** The API described as OpenAPI 3.1, from the schema that serves it: nothing here names a resource. */
 
@@ -39,7 +45,7 @@ export interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>
-    readonly responses: Readonly<Record<string, Answer>>
+    readonly responses: Readonly<Record<string, ResponseObject>>
     readonly parameters: Readonly<Record<string, Parameter>>
     readonly headers: Readonly<Record<string, Header>>
     readonly securitySchemes: Readonly<Record<string, unknown>>
@@ -49,10 +55,10 @@ export interface OpenApi {
 export interface Reference {
   readonly document: OpenApi
   /** The operations that stand for routes of the gateway. */
-  readonly operations: readonly PlacedOperation[]
+  readonly operations: readonly RoutedOperation[]
 }
 
-const about = `
+const overview = `
 Berth holds the access rules, the identities and the images of an organization. Everything here can also be called by gRPC.
 
 **Tokens.** Send \`Authorization: Bearer TOKEN\`. A workload gets a token for one that it already has, of an issuer that is trusted,
@@ -83,15 +89,15 @@ export function describeApi(options: ReferenceOptions): Reference {
   const routes = routesOf(services)
   const parameters = parameterNames(routes)
   // The comments of version 1 name no fields, and what its fields are called are words of others: `created_at` is a sort key.
-  const members = memberNames(routes.filter(({ method }) => !isVersionOne(method.parent)))
-  const book = schemaBook(
+  const members = memberNames(routes.filter(({ method }) => !isV1(method.parent)))
+  const book = createSchemaComponents(
     comments,
-    spelled((name) => members.get(name)),
+    replaceFieldNames((name) => members.get(name)),
   )
   const operations = operationsOf(routes, {
-    book,
+    schemaComponents: book,
     comments,
-    inWords: spelled((name) => (parameters.has(name) ? undefined : members.get(name))),
+    withRestNames: replaceFieldNames((name) => (parameters.has(name) ? undefined : members.get(name))),
   })
 
   const paths: Record<string, Record<string, Operation>> = {}
@@ -99,17 +105,17 @@ export function describeApi(options: ReferenceOptions): Reference {
     paths[path] ??= {}
     paths[path][httpMethod] = operation
   }
-  for (const [path, operation] of Object.entries({ ...publishedAdvisories, ...otherDocuments }))
+  for (const [path, operation] of Object.entries({ ...publishedAdvisories, ...serverEndpoints }))
     paths[path] = { get: operation }
   const listEvents = paths['/audit/v1/events']?.['get']
-  if (listEvents !== undefined) paths[eventExportPath] = { get: eventExport(listEvents) }
+  if (listEvents !== undefined) paths[auditExportPath] = { get: auditExportOperation(listEvents) }
 
   const document: OpenApi = {
     openapi: '3.1.0',
     info: {
       title: 'Berth API',
       version,
-      description: about,
+      description: overview,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: baseUrl }],
@@ -118,14 +124,14 @@ export function describeApi(options: ReferenceOptions): Reference {
         .filter(({ methods }) => operations.some(({ route }) => methods.includes(route.method)))
         .map((service) => ({ name: tagOf({ parent: service }), description: comments.of(service) })),
       publishedTag,
-      otherTag,
+      serverTag,
     ],
     paths,
     components: {
       schemas: { ...errorSchemas, ...book.components() },
-      responses: errorAnswers(errorDomain),
+      responses: errorResponses(errorDomain),
       parameters: headerParameters,
-      headers,
+      headers: headerObjects,
       securitySchemes: {
         token: {
           type: 'http',
@@ -140,7 +146,7 @@ export function describeApi(options: ReferenceOptions): Reference {
 }
 
 /** Comments name fields as the schema does; of a name between backticks, `of` says what REST has instead. */
-function spelled(of: (name: string) => string | undefined): (text: string) => string {
+function replaceFieldNames(of: (name: string) => string | undefined): (text: string) => string {
   return (text) =>
     text.replace(/`([a-z0-9_]+)`/g, (whole, name: string) => {
       const other = of(name)
@@ -153,7 +159,7 @@ function parameterNames(routes: readonly Route[]): ReadonlySet<string> {
   const names = new Set<string>()
   for (const { method, body } of routes) {
     if (body === '*') continue
-    visit(
+    walkFields(
       method.input,
       (field) => names.add(field.name),
       (field) => field.name !== body,
@@ -169,23 +175,23 @@ function memberNames(routes: readonly Route[]): ReadonlyMap<string, string> {
     if (field.name !== field.jsonName) names.set(field.name, field.jsonName)
   }
   for (const { method, body } of routes) {
-    visit(method.output, note)
-    if (body !== '') visit(method.input, note, (field) => body === '*' || field.name === body)
+    walkFields(method.output, note)
+    if (body !== '') walkFields(method.input, note, (field) => body === '*' || field.name === body)
   }
   return names
 }
 
 /** Every field of a message and of the messages in it, once each, beginning with those that `begins` lets through. */
-function visit(
+function walkFields(
   desc: DescMessage,
   note: (field: DescField) => void,
-  begins: (field: DescField) => boolean = () => true,
+  isIncluded: (field: DescField) => boolean = () => true,
   seen: Set<DescMessage> = new Set(),
 ): void {
   if (seen.has(desc) || isLeafMessage(desc)) return
   seen.add(desc)
-  for (const field of desc.fields.filter(begins)) {
+  for (const field of desc.fields.filter(isIncluded)) {
     note(field)
-    if (field.message !== undefined) visit(field.message, note, undefined, seen)
+    if (field.message !== undefined) walkFields(field.message, note, undefined, seen)
   }
 }

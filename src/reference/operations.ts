@@ -3,16 +3,22 @@ import { iam, iam_scope } from '#gen/annotations/auth_pb.js'
 import { Auth } from '#gen/chainguard/platform/auth/auth_pb.js'
 import { SecurityTokenService } from '#gen/chainguard/platform/oidc/sts_pb.js'
 import { FieldBehavior } from '#gen/google/api/field_behavior_pb.js'
-import { nameOf } from '../core/capabilities.ts'
+import { capabilityName } from '../core/capabilities.ts'
 import { isLeafMessage } from '../core/field-mask.ts'
 import { limits } from '../core/limits.ts'
-import { answersVersion, changesVersion, standardMethod } from '../core/standard-method.ts'
-import { isVersionOne } from '../gateway/contract.ts'
+import { acceptsIfMatch, returnsEtag, standardMethod } from '../core/standard-method.ts'
+import { isV1 } from '../gateway/contract.ts'
 import type { Route } from '../gateway/routes.ts'
 import type { Comments } from './comments.ts'
-import { type Answer, type ErrorStatus, errorAnswer, headersOf, rateHeaders } from './error-answers.ts'
-import { exampleOf, exampleOfAnswer, exampleOfParameter } from './examples.ts'
-import { behaves, isNeeded, type Schema, type SchemaBook, type Use } from './schemas.ts'
+import {
+  type ErrorStatus,
+  errorResponseRef,
+  headerRefs,
+  type ResponseObject,
+  rateLimitHeaders,
+} from './error-answers.ts'
+import { exampleOf, exampleOfParameter, exampleOfResponse } from './examples.ts'
+import { hasBehavior, isRequired, type Schema, type SchemaComponents, type Use } from './schemas.ts'
 
 /** Routes of the gateway as operations of OpenAPI. */
 
@@ -37,12 +43,12 @@ export interface Operation {
     readonly required: boolean
     readonly content: Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>
   }
-  readonly responses: Readonly<Record<string, Answer | { readonly $ref: string }>>
+  readonly responses: Readonly<Record<string, ResponseObject | { readonly $ref: string }>>
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
 }
 
 /** An operation and where it is found. */
-export interface PlacedOperation {
+export interface RoutedOperation {
   readonly route: Route
   /** With variables as OpenAPI has them: `/iam/v2beta1/groups/{uid}`. */
   readonly path: string
@@ -52,10 +58,10 @@ export interface PlacedOperation {
 }
 
 /** What operations are made with. `inWords` gives a text its names as REST spells them in a call. */
-export interface OperationParts {
-  readonly book: SchemaBook
+export interface OperationContext {
+  readonly schemaComponents: SchemaComponents
   readonly comments: Comments
-  readonly inWords: (text: string) => string
+  readonly withRestNames: (text: string) => string
 }
 
 /** Header parameters, by the name that references to them end in. Without examples, which readers' calls would begin with. */
@@ -82,32 +88,35 @@ export const headerParameters: Readonly<Record<string, Parameter>> = {
 }
 
 /** The operations of routes, in their order. A create that may leave out its parent is found without it, too. */
-export function operationsOf(routes: readonly Route[], parts: OperationParts): PlacedOperation[] {
+export function operationsOf(routes: readonly Route[], parts: OperationContext): RoutedOperation[] {
   const names = variableNames(routes)
   return routes.flatMap((route, index) => {
     const { method } = route
     const name = operationName(method)
     const isFirst = routes.findIndex((other) => other.method === method) === index
     // Version 1 has two spellings of some paths.
-    const otherWay = isVersionOne(method.parent)
+    const variantSuffix = isV1(method.parent)
       ? 'Respelled'
       : `By${capitalized(route.httpMethod.toLowerCase())}`
-    const way = isFirst ? '' : otherWay
+    const suffix = isFirst ? '' : variantSuffix
     const place = { route, httpMethod: route.httpMethod.toLowerCase() }
-    const whole: PlacedOperation = {
+    const whole: RoutedOperation = {
       ...place,
       path: pathOf(route, names.get(route)!),
-      operation: operationOf(route, names.get(route)!, name + way, parts),
+      operation: operationOf(route, names.get(route)!, name + suffix, parts),
     }
     const short = withoutVariable(route)
     if (short === undefined) return [whole]
-    return [{ ...place, path: short, operation: operationOf(route, [], `${name}${way}AtRoot`, parts) }, whole]
+    return [
+      { ...place, path: short, operation: operationOf(route, [], `${name}${suffix}AtRoot`, parts) },
+      whole,
+    ]
   })
 }
 
 /** Methods of version 1 are called alike in every service: `Groups.List` is `V1GroupsList`. */
 function operationName({ name, parent }: DescMethod): string {
-  return isVersionOne(parent) ? `V1${parent.name}${name}` : name
+  return isV1(parent) ? `V1${parent.name}${name}` : name
 }
 
 /**
@@ -146,13 +155,13 @@ function pathOf({ template }: Route, names: readonly string[]): string {
 /** The path of a route whose one variable is at the end and may be empty. */
 function withoutVariable({ method, template, httpMethod }: Route): string | undefined {
   const [variable, ...more] = template.variables
-  const { segments, rest, verb } = template
+  const { segments, wildcardIndex: rest, verb } = template
   // Version 1 names what it replaces by a field that its creates leave to the server.
   if (httpMethod === 'PUT') return undefined
   if (variable === undefined || more.length > 0 || rest !== segments.length - 1 || verb !== '')
     return undefined
   const field = method.input.fields.find(({ name }) => name === variable.fieldPath[0])
-  if (field === undefined || field.message !== undefined || behaves(field, FieldBehavior.REQUIRED))
+  if (field === undefined || field.message !== undefined || hasBehavior(field, FieldBehavior.REQUIRED))
     return undefined
   return `/${segments
     .slice(0, -1)
@@ -164,10 +173,10 @@ function operationOf(
   route: Route,
   names: readonly string[],
   operationId: string,
-  parts: OperationParts,
+  parts: OperationContext,
 ): Operation {
   const { method } = route
-  const { comments, inWords } = parts
+  const { comments, withRestNames: inWords } = parts
   const text = inWords(comments.of(method))
   const summary = /^.*?[.](?=\s|$)/s.exec(text)?.[0] ?? text
   const parameters = parametersOf(route, names, parts)
@@ -180,14 +189,14 @@ function operationOf(
     description: [
       text.slice(summary.length).trim(),
       atRoot ? 'Called like this, the parent is empty.' : '',
-      needsText(method),
+      requirementsText(method),
     ]
       .filter((part) => part !== '')
       .join('\n\n'),
     ...(method.deprecated ? { deprecated: true } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(requestBody === undefined ? {} : { requestBody }),
-    responses: { ...successOf(method, atRoot, parts), ...errorsOf(route) },
+    responses: { ...successResponses(method, atRoot, parts), ...errorResponsesOf(route) },
     security: securityOf(method),
   }
 }
@@ -195,7 +204,7 @@ function operationOf(
 /** `IdentityProvidersService` is `Identity providers`; `IdentityProviders` of version 1 is `Identity providers v1`. */
 export function tagOf({ parent }: Pick<DescMethod, 'parent'>): string {
   const words = parent.name.replace(/Service$/, '').replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
-  return capitalized(words.toLowerCase()) + (isVersionOne(parent) ? ' v1' : '')
+  return capitalized(words.toLowerCase()) + (isV1(parent) ? ' v1' : '')
 }
 
 function capitalized(text: string): string {
@@ -208,14 +217,14 @@ function lacksVariable({ template }: Route, names: readonly string[]): boolean {
 }
 
 /** Who may call it, from the options of the method. */
-function needsText(method: DescMethod): string {
+function requirementsText(method: DescMethod): string {
   const { mode } = getOption(method, iam)
   if (mode.case !== 'enabled')
-    return judgesBearer(method)
+    return readsBearerToken(method)
       ? 'The bearer token is the one that is spoken of here, not one for this API.'
       : 'Needs no token.'
   const { capabilities, unscoped } = mode.value
-  const needed = capabilities.map((capability) => `\`${nameOf(capability)}\``).join(' and ')
+  const needed = capabilities.map((capability) => `\`${capabilityName(capability)}\``).join(' and ')
   if (needed === '') return 'Needs a token, and no capability.'
   if (unscoped && isList(method)) return `Shows what lies in the groups where the caller holds ${needed}.`
   if (unscoped) return `Needs ${needed} where it acts.`
@@ -223,7 +232,7 @@ function needsText(method: DescMethod): string {
 }
 
 function isList(method: DescMethod): boolean {
-  return standardMethod(method) === 'list' || (isVersionOne(method.parent) && method.name.startsWith('List'))
+  return standardMethod(method) === 'list' || (isV1(method.parent) && method.name.startsWith('List'))
 }
 
 function scopeText(input: DescMessage): string {
@@ -233,18 +242,18 @@ function scopeText(input: DescMessage): string {
 }
 
 /** Methods that are open because they look at the bearer token themselves. */
-function judgesBearer(method: DescMethod): boolean {
+function readsBearerToken(method: DescMethod): boolean {
   return method.parent.typeName === SecurityTokenService.typeName || method === Auth.method.register
 }
 
 function securityOf(method: DescMethod): Operation['security'] {
-  return getOption(method, iam).mode.case === 'enabled' || judgesBearer(method) ? [{ token: [] }] : []
+  return getOption(method, iam).mode.case === 'enabled' || readsBearerToken(method) ? [{ token: [] }] : []
 }
 
 function parametersOf(
   route: Route,
   names: readonly string[],
-  parts: OperationParts,
+  parts: OperationContext,
 ): (Parameter | { readonly $ref: string })[] {
   const { method, template, body } = route
   const bound = template.variables.map(({ fieldPath }) => fieldPath.join('.'))
@@ -259,8 +268,8 @@ function parametersOf(
         in: 'path',
         description: describe(field, parts) + slashes,
         required: true,
-        schema: parts.book.value(field, 'create'),
-        ...(isVersionOne(method.parent) ? {} : { example: exampleOfParameter(field) }),
+        schema: parts.schemaComponents.value(field, 'create'),
+        ...(isV1(method.parent) ? {} : { example: exampleOfParameter(field) }),
       }
     })
   const inQuery = body === '*' ? [] : queryParameters(method, method.input, [...bound, body], '', parts)
@@ -268,7 +277,7 @@ function parametersOf(
 }
 
 /** What the schema says of a field, where it is a parameter. */
-function describe(field: DescField, { comments, inWords }: OperationParts): string {
+function describe(field: DescField, { comments, withRestNames: inWords }: OperationContext): string {
   return inWords(comments.of(field))
 }
 
@@ -283,14 +292,14 @@ function queryParameters(
   desc: DescMessage,
   bound: readonly string[],
   prefix: string,
-  parts: OperationParts,
+  parts: OperationContext,
 ): Parameter[] {
   return desc.fields.flatMap((field): Parameter[] => {
     const path = prefix + field.name
     if (bound.includes(path) || field.fieldKind === 'map') return []
     if (field.fieldKind === 'message' && !isLeafMessage(field.message))
       return queryParameters(method, field.message, bound, `${path}.`, parts)
-    const value = parts.book.value(field, 'create')
+    const value = parts.schemaComponents.value(field, 'create')
     const keys = path === 'order_by' ? sortKeys(parts.comments.of(method)) : ''
     return [
       {
@@ -298,7 +307,7 @@ function queryParameters(
         name: path === 'update_mask' ? 'updateMask' : path,
         in: 'query',
         description: describe(field, parts) + keys,
-        ...(behaves(field, FieldBehavior.REQUIRED) ? { required: true } : {}),
+        ...(hasBehavior(field, FieldBehavior.REQUIRED) ? { required: true } : {}),
         ...(field.deprecated ? { deprecated: true } : {}),
         schema: field.fieldKind === 'list' ? { type: 'array', items: value } : value,
       },
@@ -310,7 +319,7 @@ function headersFor(method: DescMethod): string[] {
   const kind = standardMethod(method)
   const names: [name: keyof typeof headerParameters, applies: boolean][] = [
     ['IfNoneMatch', kind === 'get'],
-    ['IfMatch', changesVersion(method)],
+    ['IfMatch', acceptsIfMatch(method)],
     ['IdempotencyKey', kind === 'create' || kind === 'batchCreate'],
   ]
   return names.filter(([, applies]) => applies).map(([name]) => `#/components/parameters/${name}`)
@@ -318,7 +327,7 @@ function headersFor(method: DescMethod): string[] {
 
 function requestBodyOf(
   { method, body, httpMethod, template }: Route,
-  { book }: OperationParts,
+  { schemaComponents: book }: OperationContext,
 ): Operation['requestBody'] {
   const { input } = method
   if (body === '') {
@@ -344,33 +353,37 @@ function requestBodyOf(
   if (fields.length === 0) return undefined
   const message = book.message(desc, use, except)
   const schema: Schema = bodyField?.fieldKind === 'list' ? { type: 'array', items: message } : message
-  const example = isVersionOne(method.parent) ? {} : { example: exampleOf(desc, use, except) }
+  const example = isV1(method.parent) ? {} : { example: exampleOf(desc, use, except) }
   return {
-    required: use === 'create' && fields.some((field) => isNeeded(field, 'create')),
+    required: use === 'create' && fields.some((field) => isRequired(field, 'create')),
     content: { 'application/json': { schema, ...example } },
   }
 }
 
-function successOf(method: DescMethod, atRoot: boolean, { book }: OperationParts): Operation['responses'] {
+function successResponses(
+  method: DescMethod,
+  atRoot: boolean,
+  { schemaComponents: book }: OperationContext,
+): Operation['responses'] {
   const { output } = method
-  if (output.typeName === 'google.protobuf.Empty' && isVersionOne(method.parent)) {
+  if (output.typeName === 'google.protobuf.Empty' && isV1(method.parent)) {
     const content = { 'application/json': { schema: { type: 'object', maxProperties: 0 } } }
-    return { 200: { description: 'Done.', headers: headersOf(...rateHeaders), content } }
+    return { 200: { description: 'Done.', headers: headerRefs(...rateLimitHeaders), content } }
   }
   if (output.typeName === 'google.protobuf.Empty')
-    return { 200: { description: 'Done. The answer has no body.', headers: headersOf(...rateHeaders) } }
-  const headers = headersOf(...(answersVersion(method) ? (['ETag'] as const) : []), ...rateHeaders)
-  const example = isVersionOne(method.parent) ? {} : { example: exampleOfAnswer(method, atRoot) }
+    return { 200: { description: 'Done. The answer has no body.', headers: headerRefs(...rateLimitHeaders) } }
+  const headers = headerRefs(...(returnsEtag(method) ? (['ETag'] as const) : []), ...rateLimitHeaders)
+  const example = isV1(method.parent) ? {} : { example: exampleOfResponse(method, atRoot) }
   const content = { schema: book.message(output, 'answer'), ...example }
   return {
-    200: { description: answerText(method), headers, content: { 'application/json': content } },
+    200: { description: responseText(method), headers, content: { 'application/json': content } },
     ...(standardMethod(method) === 'get'
       ? { 304: { description: 'The resource still is the version that the caller has.', headers } }
       : {}),
   }
 }
 
-function answerText(method: DescMethod): string {
+function responseText(method: DescMethod): string {
   switch (standardMethod(method)) {
     case 'list':
       return 'One page.'
@@ -385,12 +398,12 @@ function answerText(method: DescMethod): string {
   }
 }
 
-function errorsOf({ method, httpMethod, body }: Route): Operation['responses'] {
+function errorResponsesOf({ method, httpMethod, body }: Route): Operation['responses'] {
   const kind = standardMethod(method)
   const isOpen = securityOf(method).length === 0
   const changes = httpMethod !== 'GET'
   // The methods that it asks have what it has not: entity tags, and keys for what may be sent again.
-  const isOld = isVersionOne(method.parent)
+  const isOld = isV1(method.parent)
   const statuses: [ErrorStatus, boolean][] = [
     [400, true],
     [401, !isOpen],
@@ -398,8 +411,8 @@ function errorsOf({ method, httpMethod, body }: Route): Operation['responses'] {
     [404, (!isOpen && kind !== 'list') || method === Auth.method.getHeadlessSession],
     [408, changes && kind !== 'delete'],
     [409, changes && method !== SecurityTokenService.method.exchange],
-    [412, changesVersion(method) || (isOld && changes)],
-    [413, body !== '' || judgesBearer(method)],
+    [412, acceptsIfMatch(method) || (isOld && changes)],
+    [413, body !== '' || readsBearerToken(method)],
     [422, kind === 'create' || kind === 'batchCreate' || (isOld && httpMethod === 'POST')],
     [429, true],
     [500, true],
@@ -408,7 +421,7 @@ function errorsOf({ method, httpMethod, body }: Route): Operation['responses'] {
     [504, true],
   ]
   return Object.fromEntries(
-    statuses.filter(([, applies]) => applies).map(([status]) => [status, errorAnswer(status)]),
+    statuses.filter(([, applies]) => applies).map(([status]) => [status, errorResponseRef(status)]),
   )
 }
 

@@ -1,37 +1,37 @@
-import { type Answer, errorAnswer, headersOf } from './error-answers.ts'
+import { errorResponseRef, headerRefs, type ResponseObject } from './error-answers.ts'
 import type { Operation } from './operations.ts'
 import type { Schema } from './schemas.ts'
 
 /** What the server answers besides the methods of its services: by path, each with GET. None of it is in the schema. */
 
-export const otherTag = {
+export const serverTag = {
   name: 'Server',
   description: 'What tools read of the server itself. None of it needs a token.',
 }
 
 const text = { type: 'string' } as const
-const words = { type: 'array', items: text } as const
+const textList = { type: 'array', items: text } as const
 
-function json(description: string, schema: Schema): Answer {
+function json(description: string, schema: Schema): ResponseObject {
   return { description, content: { 'application/json': { schema } } }
 }
 
-function document(
+function endpoint(
   operationId: string,
   summary: string,
-  answer: Answer,
+  response: ResponseObject,
   responses: Operation['responses'] = {},
 ): Operation {
   return {
     operationId,
-    tags: [otherTag.name],
+    tags: [serverTag.name],
     summary,
-    responses: { 200: { headers: headersOf(), ...answer }, ...responses },
+    responses: { 200: { headers: headerRefs(), ...response }, ...responses },
     security: [],
   }
 }
 
-function discovered(schema: Readonly<Record<string, Schema>>): Schema {
+function closedObject(schema: Readonly<Record<string, Schema>>): Schema {
   return { type: 'object', properties: schema, required: Object.keys(schema), additionalProperties: false }
 }
 
@@ -42,12 +42,12 @@ const jwk: Schema = {
   required: ['kty', 'kid'],
 }
 
-export const otherDocuments: Readonly<Record<string, Operation>> = {
-  '/healthz': document('GetHealth', 'Tells that the process answers', {
+export const serverEndpoints: Readonly<Record<string, Operation>> = {
+  '/healthz': endpoint('GetHealth', 'Tells that the process answers', {
     description: 'It does.',
     content: { 'text/plain': { schema: text, example: 'ok\n' } },
   }),
-  '/readyz': document(
+  '/readyz': endpoint(
     'GetReadiness',
     'Tells whether requests may be sent here: the server is not stopping, and its database answers',
     {
@@ -55,49 +55,49 @@ export const otherDocuments: Readonly<Record<string, Operation>> = {
         'They may. A line after `ok` names each disk that is full and each store that refuses writes.',
       content: { 'text/plain': { schema: text, example: 'ok\n' } },
     },
-    { 503: errorAnswer(503) },
+    { 503: errorResponseRef(503) },
   ),
-  '/metrics': document('GetMetrics', 'Measurements in the text format of Prometheus', {
+  '/metrics': endpoint('GetMetrics', 'Measurements in the text format of Prometheus', {
     description: 'The measurements.',
     content: { 'text/plain': { schema: text } },
   }),
-  '/.well-known/openid-configuration': document(
+  '/.well-known/openid-configuration': endpoint(
     'GetOpenIdConfiguration',
     'The token service as an OpenID provider (OpenID Connect Discovery)',
     json(
       'The configuration.',
-      discovered({
+      closedObject({
         issuer: text,
         jwks_uri: text,
         authorization_endpoint: text,
         token_endpoint: text,
         device_authorization_endpoint: text,
         revocation_endpoint: text,
-        response_types_supported: words,
-        response_modes_supported: words,
-        grant_types_supported: words,
-        code_challenge_methods_supported: words,
-        token_endpoint_auth_methods_supported: words,
-        revocation_endpoint_auth_methods_supported: words,
+        response_types_supported: textList,
+        response_modes_supported: textList,
+        grant_types_supported: textList,
+        code_challenge_methods_supported: textList,
+        token_endpoint_auth_methods_supported: textList,
+        revocation_endpoint_auth_methods_supported: textList,
         authorization_response_iss_parameter_supported: { type: 'boolean' },
-        subject_types_supported: words,
-        id_token_signing_alg_values_supported: words,
-        scopes_supported: words,
-        claims_supported: words,
+        subject_types_supported: textList,
+        id_token_signing_alg_values_supported: textList,
+        scopes_supported: textList,
+        claims_supported: textList,
       }),
     ),
   ),
-  '/.well-known/jwks.json': document(
+  '/.well-known/jwks.json': endpoint(
     'GetKeys',
     'The keys that the tokens of this installation are signed with (RFC 7517)',
-    json('The keys.', discovered({ keys: { type: 'array', items: jwk } })),
+    json('The keys.', closedObject({ keys: { type: 'array', items: jwk } })),
   ),
-  '/openapi.json': document(
+  '/openapi.json': endpoint(
     'GetOpenApi',
     'This description, as OpenAPI 3.1',
     json('It.', { type: 'object' }),
   ),
-  '/docs': document('GetReferencePages', 'This description as pages for people', {
+  '/docs': endpoint('GetReferencePages', 'This description as pages for people', {
     description: 'The page.',
     content: { 'text/html': { schema: text } },
   }),

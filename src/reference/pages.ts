@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { ApiError, Code } from '../core/errors.ts'
-import { lists } from '../core/etag.ts'
+import { matchesEtag } from '../core/etag.ts'
 import { errorBody } from '../gateway/error-body.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { readComments } from './comments.ts'
@@ -12,7 +12,7 @@ import { describeApi } from './openapi.ts'
 
 /** The description and its pages, ready to be sent. */
 
-const zip = promisify(gzip)
+const gzipAsync = promisify(gzip)
 
 /** Programs may keep the description this long before they ask again. */
 const DESCRIPTION_SECONDS = 300
@@ -34,9 +34,9 @@ const POLICY = [
 ].join('; ')
 
 /** A file as it is kept, made once: no request compresses or unpacks anything. */
-interface Kept {
+interface StaticFile {
   readonly plain: Uint8Array
-  readonly zipped: Uint8Array
+  readonly gzipped: Uint8Array
   readonly headers: Readonly<Record<string, string>>
   readonly etag: string
 }
@@ -44,34 +44,34 @@ interface Kept {
 /** Where the renderer is, and where our own files are. */
 const rendererAt = import.meta.resolve('swagger-ui-dist/package.json')
 const pageAt = new URL('page/', import.meta.url)
-const renderer = (name: string) => new URL(name, rendererAt)
-const ours = (name: string) => new URL(name, pageAt)
+const rendererFile = (name: string) => new URL(name, rendererAt)
+const pageFile = (name: string) => new URL(name, pageAt)
 
 /** The renderer's files that the page loads, and ours beside them. */
 const assets: Readonly<Record<string, { readonly file: URL; readonly type: string }>> = {
-  'swagger-ui-bundle.js': { file: renderer('swagger-ui-bundle.js'), type: 'text/javascript' },
-  'swagger-ui.css': { file: renderer('swagger-ui.css'), type: 'text/css' },
-  'start.js': { file: ours('start.js'), type: 'text/javascript' },
-  'berth.css': { file: ours('berth.css'), type: 'text/css' },
-  'icon.svg': { file: ours('icon.svg'), type: 'image/svg+xml' },
+  'swagger-ui-bundle.js': { file: rendererFile('swagger-ui-bundle.js'), type: 'text/javascript' },
+  'swagger-ui.css': { file: rendererFile('swagger-ui.css'), type: 'text/css' },
+  'start.js': { file: pageFile('start.js'), type: 'text/javascript' },
+  'berth.css': { file: pageFile('berth.css'), type: 'text/css' },
+  'icon.svg': { file: pageFile('icon.svg'), type: 'image/svg+xml' },
 }
 
 /** Answers /openapi.json, /docs and what lies below it. */
-export async function referencePages(options: ReferencePagesOptions): Promise<HttpHandler> {
+export async function createReferencePages(options: ReferencePagesOptions): Promise<HttpHandler> {
   const { version } = JSON.parse(await text(new URL('../../package.json', import.meta.url))) as {
     version: string
   }
   const revision = await revisionOf(version)
-  const makers: Readonly<Record<string, () => Promise<Kept>>> = {
+  const builders: Readonly<Record<string, () => Promise<StaticFile>>> = {
     '/openapi.json': async () => {
       const { document } = describeApi({ ...options, comments: readComments(), version })
-      return keep(JSON.stringify(document), {
+      return staticFile(JSON.stringify(document), {
         'content-type': 'application/json',
         'cache-control': `public, max-age=${DESCRIPTION_SECONDS}`,
       })
     },
     '/docs': async () =>
-      keep((await text(ours('docs.html'))).replaceAll('{revision}', revision), {
+      staticFile((await text(pageFile('docs.html'))).replaceAll('{revision}', revision), {
         'content-type': 'text/html; charset=utf-8',
         'cache-control': 'no-cache',
         'content-security-policy': POLICY,
@@ -81,29 +81,31 @@ export async function referencePages(options: ReferencePagesOptions): Promise<Ht
       Object.entries(assets).map(([name, { file, type }]) => [
         `/docs/${revision}/${name}`,
         async () =>
-          keep(await text(file), {
+          staticFile(await text(file), {
             'content-type': `${type}; charset=utf-8`,
             'cache-control': `public, max-age=${YEAR_SECONDS}, immutable`,
           }),
       ]),
     ),
   }
-  const kept = new Map<string, Promise<Kept>>()
+  const files = new Map<string, Promise<StaticFile>>()
 
   return async (request) => {
     const path = request.url.replace(/\?.*$/s, '')
     if (path === '/docs/') return { status: 308, headers: { location: '/docs' }, body: undefined }
-    const make = Object.hasOwn(makers, path) ? makers[path] : undefined
-    if (make === undefined) return noSuchPath(options.errorDomain)
-    const made = kept.get(path) ?? make()
-    kept.set(path, made)
-    return send(await made, request)
+    const build = Object.hasOwn(builders, path) ? builders[path] : undefined
+    if (build === undefined) return noSuchPath(options.errorDomain)
+    const cached = files.get(path) ?? build()
+    files.set(path, cached)
+    return send(await cached, request)
   }
 }
 
 /** Changes whenever a file of the page does, so that browsers may keep them for ever. */
 async function revisionOf(version: string): Promise<string> {
-  const { version: rendererVersion } = JSON.parse(await text(renderer('package.json'))) as { version: string }
+  const { version: rendererVersion } = JSON.parse(await text(rendererFile('package.json'))) as {
+    version: string
+  }
   const hash = createHash('sha256').update(`${version} ${rendererVersion}`)
   for (const { file } of Object.values(assets))
     if (file.href.startsWith(pageAt.href)) hash.update(await text(file))
@@ -114,11 +116,11 @@ function text(file: URL): Promise<string> {
   return readFile(file, 'utf8')
 }
 
-async function keep(content: string, headers: Readonly<Record<string, string>>): Promise<Kept> {
+async function staticFile(content: string, headers: Readonly<Record<string, string>>): Promise<StaticFile> {
   const etag = `W/"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
   return {
     plain: Buffer.from(content),
-    zipped: await zip(content),
+    gzipped: await gzipAsync(content),
     headers: {
       ...headers,
       etag,
@@ -130,16 +132,17 @@ async function keep(content: string, headers: Readonly<Record<string, string>>):
   }
 }
 
-function send({ plain, zipped, headers, etag }: Kept, request: HttpRequest): HttpReply {
-  const seen = request.headers['if-none-match']
-  if (seen !== undefined && lists(seen, etag)) return { status: 304, headers, body: undefined }
-  if (takesGzip(request.headers['accept-encoding']))
+function send({ plain, gzipped: zipped, headers, etag }: StaticFile, request: HttpRequest): HttpReply {
+  const ifNoneMatch = request.headers['if-none-match']
+  if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag))
+    return { status: 304, headers, body: undefined }
+  if (acceptsGzip(request.headers['accept-encoding']))
     return { status: 200, headers: { ...headers, 'content-encoding': 'gzip' }, body: zipped }
   return { status: 200, headers, body: plain }
 }
 
 /** RFC 9110, section 12.5.3: a coding with the weight 0 is refused. */
-function takesGzip(header: string | string[] | undefined): boolean {
+function acceptsGzip(header: string | string[] | undefined): boolean {
   return String(header ?? '')
     .split(',')
     .map((coding) =>

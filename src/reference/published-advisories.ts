@@ -1,4 +1,4 @@
-import { type Answer, errorAnswer, headersOf, rateHeaders } from './error-answers.ts'
+import { errorResponseRef, headerRefs, type ResponseObject, rateLimitHeaders } from './error-answers.ts'
 import type { Operation, Parameter } from './operations.ts'
 import type { Schema } from './schemas.ts'
 
@@ -30,30 +30,30 @@ interface Feed {
 }
 
 function feed({ id, summary, type, schema, parameter }: Feed): Operation {
-  const own: Parameter[] =
+  const pathParameters: Parameter[] =
     parameter === undefined ? [] : [{ ...parameter, in: 'path', required: true, schema: { type: 'string' } }]
-  const answer: Answer = {
+  const response: ResponseObject = {
     description: 'It.',
-    headers: headersOf('ETag', ...rateHeaders),
+    headers: headerRefs('ETag', ...rateLimitHeaders),
     content: { [type]: { schema } },
   }
   return {
     operationId: id,
     tags: [publishedTag.name],
     summary,
-    parameters: [group, ...own, ifNoneMatch],
+    parameters: [group, ...pathParameters, ifNoneMatch],
     responses: {
-      200: answer,
+      200: response,
       304: {
         description: 'It is still the version that the caller has.',
-        headers: headersOf('ETag', ...rateHeaders),
+        headers: headerRefs('ETag', ...rateLimitHeaders),
       },
-      401: errorAnswer(401),
-      403: errorAnswer(403),
-      404: errorAnswer(404),
-      429: errorAnswer(429),
-      500: errorAnswer(500),
-      503: errorAnswer(503),
+      401: errorResponseRef(401),
+      403: errorResponseRef(403),
+      404: errorResponseRef(404),
+      429: errorResponseRef(429),
+      500: errorResponseRef(500),
+      503: errorResponseRef(503),
     },
     // Either a token or, where the group is public, none.
     security: [{ token: [] }, {}],

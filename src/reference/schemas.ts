@@ -12,7 +12,7 @@ import { resource } from '#gen/google/api/resource_pb.js'
 import { isLeafMessage } from '../core/field-mask.ts'
 import { jsonOnlyFields } from '../core/json-only.ts'
 import { limits } from '../core/limits.ts'
-import { isVersionOne } from '../gateway/contract.ts'
+import { isV1 } from '../gateway/contract.ts'
 import type { Comments } from './comments.ts'
 
 /** A schema of JSON Schema 2020-12, as OpenAPI 3.1 has it; only the keywords that are used here. */
@@ -52,7 +52,7 @@ export interface Schema {
 export type Use = 'answer' | 'create' | 'entry' | 'update'
 
 /** The schemas of messages and enums, which become components as they are first asked for. */
-export interface SchemaBook {
+export interface SchemaComponents {
   /** A reference to the schema of a message, without the fields of these proto names. */
   readonly message: (desc: DescMessage, use: Use, except?: readonly string[]) => Schema
   /** The schema of one value of a field, whatever the field holds many of, without a description. */
@@ -79,7 +79,10 @@ const suffixes: Readonly<Record<Use, string>> = {
 }
 
 /** `inWords` gives a text its names as REST spells them. Throws an Error for a type that has no JSON here, such as Any. */
-export function schemaBook(comments: Comments, inWords: (text: string) => string): SchemaBook {
+export function createSchemaComponents(
+  comments: Comments,
+  withRestNames: (text: string) => string,
+): SchemaComponents {
   const components = new Map<string, Schema>()
   /** Whose name a component has: short names stay free of their package unless two types would share one. */
   const owners = new Map<string, DescMessage | DescEnum>()
@@ -107,21 +110,21 @@ export function schemaBook(comments: Comments, inWords: (text: string) => string
     if (desc.typeName.startsWith('google.protobuf.') && desc.fields.length > 0)
       throw new Error(`${desc.typeName} has no schema`)
     // An update or an entry is only another type where a create has to give something.
-    const kind = (use === 'update' || use === 'entry') && !needsSomething(desc) ? 'create' : use
+    const kind = (use === 'update' || use === 'entry') && !hasRequiredFields(desc) ? 'create' : use
     return component(nameOf(desc, suffixes[kind]), () => object(desc, kind, except))
   }
 
   const object = (desc: DescMessage, use: Use, except: readonly string[]): Schema => {
     const fields = desc.fields
       .filter(({ name }) => !except.includes(name))
-      .filter((field) => use !== 'answer' || isShown(field))
-    const isOld = isVersionOne(desc)
+      .filter((field) => use !== 'answer' || isInResponses(field))
+    const isOld = isV1(desc)
     const needed = fields.filter((field) =>
-      isOld && use === 'answer' ? isWrittenOut(field) : isNeeded(field, use),
+      isOld && use === 'answer' ? isAlwaysWritten(field) : isRequired(field, use),
     )
     return {
       type: 'object',
-      description: [inWords(comments.of(desc)), ...choices(desc)].join('\n\n'),
+      description: [withRestNames(comments.of(desc)), ...choices(desc)].join('\n\n'),
       properties: Object.fromEntries([
         ...fields.map((field) => [field.jsonName, property(field, isBatch(field) ? 'entry' : use)] as const),
         ...(isOld && use === 'answer' ? jsonOnlyProperties(desc) : []),
@@ -134,25 +137,25 @@ export function schemaBook(comments: Comments, inWords: (text: string) => string
   const choices = ({ oneofs }: DescMessage) =>
     oneofs.map((oneof) => {
       const names = oneof.fields.map(({ jsonName }) => `\`${jsonName}\``).join(', ')
-      return `At most one of ${names}: ${inWords(comments.of(oneof))}`
+      return `At most one of ${names}: ${withRestNames(comments.of(oneof))}`
     })
 
   const describe = (field: DescField) => {
-    const fixed = behaves(field, FieldBehavior.IMMUTABLE) ? ' It stays as it was created.' : ''
-    return inWords(comments.of(field)) + fixed
+    const fixed = hasBehavior(field, FieldBehavior.IMMUTABLE) ? ' It stays as it was created.' : ''
+    return withRestNames(comments.of(field)) + fixed
   }
 
   const property = (field: DescField, use: Use): Schema => {
     const schema = isNullable(field, use)
       ? { oneOf: [whole(field, use), { type: 'null' }] }
       : whole(field, use)
-    const isSecret = isKeptSecret(field)
+    const isSecret = isWriteOnly(field)
     return {
       ...schema,
       ...(use === 'answer' && isSecret ? { maxLength: 0 } : {}),
       ...(use === 'answer' && isOwnUid(field) ? { pattern: UID_PATTERN } : {}),
       description: describe(field) + (use === 'answer' && isSecret ? ' Always empty in an answer.' : ''),
-      ...(use !== 'answer' && behaves(field, FieldBehavior.OUTPUT_ONLY) ? { readOnly: true } : {}),
+      ...(use !== 'answer' && hasBehavior(field, FieldBehavior.OUTPUT_ONLY) ? { readOnly: true } : {}),
       ...(use !== 'answer' && isSecret ? { writeOnly: true } : {}),
       ...(field.deprecated ? { deprecated: true } : {}),
     }
@@ -180,8 +183,8 @@ export function schemaBook(comments: Comments, inWords: (text: string) => string
     component(nameOf(desc, ''), () => ({
       type: 'string',
       description: [
-        inWords(comments.of(desc)),
-        desc.values.map((one) => `- \`${one.name}\`: ${inWords(comments.ofValue(one))}`).join('\n'),
+        withRestNames(comments.of(desc)),
+        desc.values.map((one) => `- \`${one.name}\`: ${withRestNames(comments.ofValue(one))}`).join('\n'),
       ].join('\n\n'),
       enum: desc.values.map(({ name }) => name),
     }))
@@ -190,13 +193,13 @@ export function schemaBook(comments: Comments, inWords: (text: string) => string
 }
 
 /** Version 1 writes everything out but what nobody has said of what may be left open. */
-function isWrittenOut({ fieldKind, oneof, presence }: DescField): boolean {
+function isAlwaysWritten({ fieldKind, oneof, presence }: DescField): boolean {
   return oneof === undefined && (fieldKind === 'message' || presence === FeatureSet_FieldPresence.IMPLICIT)
 }
 
 /** Version 1 writes a message out that is not set. */
 function isNullable({ fieldKind, oneof, parent }: DescField, use: Use): boolean {
-  return use === 'answer' && fieldKind === 'message' && oneof === undefined && isVersionOne(parent)
+  return use === 'answer' && fieldKind === 'message' && oneof === undefined && isV1(parent)
 }
 
 /** What REST shows besides the fields. */
@@ -206,11 +209,11 @@ function jsonOnlyProperties({ typeName }: DescMessage): (readonly [string, Schem
       kind === 'string'
         ? scalar(ScalarType.STRING)
         : { oneOf: [wellKnown({ typeName: kind }, 'answer'), { type: 'null' }] }
-    return [name, { ...schema, description: jsonOnlyWords[name] ?? '' }]
+    return [name, { ...schema, description: jsonOnlyDescriptions[name] ?? '' }]
   })
 }
 
-const jsonOnlyWords: Readonly<Record<string, string>> = {
+const jsonOnlyDescriptions: Readonly<Record<string, string>> = {
   id: 'The same as `group`.',
   createdAt: 'When it was created.',
   updatedAt: 'When it was last changed.',
@@ -232,7 +235,7 @@ function rulesOf(field: DescField, comment: string): Schema {
 /** Of what must be given; what may be left out may be empty, too. The parent of a group may also go by its name. */
 function isUid(field: DescField): boolean {
   if (isOwnUid(field)) return true
-  if (!behaves(field, FieldBehavior.REQUIRED)) return false
+  if (!hasBehavior(field, FieldBehavior.REQUIRED)) return false
   return field.name === 'uid' || field.name === 'parent' || field.name.endsWith('_uid')
 }
 
@@ -281,32 +284,32 @@ function mapKeyPattern(key: ScalarType): string {
   return schema.pattern ?? (schema.minimum === 0 ? UNSIGNED_PATTERN : INTEGER_PATTERN)
 }
 
-export function behaves(field: DescField, behavior: FieldBehavior): boolean {
+export function hasBehavior(field: DescField, behavior: FieldBehavior): boolean {
   return getOption(field, field_behavior).includes(behavior)
 }
 
 /** What a caller sets and no answer repeats. */
-export function isKeptSecret(field: DescField): boolean {
-  if (behaves(field, FieldBehavior.INPUT_ONLY)) return true
-  const isSent = behaves(field, FieldBehavior.OPTIONAL) || behaves(field, FieldBehavior.REQUIRED)
+export function isWriteOnly(field: DescField): boolean {
+  if (hasBehavior(field, FieldBehavior.INPUT_ONLY)) return true
+  const isSent = hasBehavior(field, FieldBehavior.OPTIONAL) || hasBehavior(field, FieldBehavior.REQUIRED)
   return field.proto.options?.debugRedact === true && isSent
 }
 
 /** JSON always shows what has no presence; the rest of a secret is never there. */
-export function isShown(field: DescField): boolean {
-  return !isKeptSecret(field) || isAlwaysThere(field)
+export function isInResponses(field: DescField): boolean {
+  return !isWriteOnly(field) || isAlwaysPresent(field)
 }
 
-export function isAlwaysThere(field: DescField): boolean {
+export function isAlwaysPresent(field: DescField): boolean {
   if (field.oneof !== undefined) return false
   if (field.fieldKind === 'list' || field.fieldKind === 'map') return true
   return field.presence === FeatureSet_FieldPresence.IMPLICIT
 }
 
-export function isNeeded(field: DescField, use: Use): boolean {
-  if (use === 'answer') return isAlwaysThere(field) || isSetByServer(field)
-  if (use === 'entry' && givenForAll.has(field.name)) return false
-  return use !== 'update' && behaves(field, FieldBehavior.REQUIRED)
+export function isRequired(field: DescField, use: Use): boolean {
+  if (use === 'answer') return isAlwaysPresent(field) || isSetByServer(field)
+  if (use === 'entry' && fieldsOfWholeBatch.has(field.name)) return false
+  return use !== 'update' && hasBehavior(field, FieldBehavior.REQUIRED)
 }
 
 /** What has presence in the schema, and is in every answer nevertheless. */
@@ -316,7 +319,7 @@ function isSetByServer({ name, parent }: DescField): boolean {
 }
 
 /** What a batch says once for all of its entries. */
-const givenForAll: ReadonlySet<string> = new Set(['parent', 'role_uid'])
+const fieldsOfWholeBatch: ReadonlySet<string> = new Set(['parent', 'role_uid'])
 
 /** Requests within a request. */
 function isBatch({ fieldKind, message, parent }: DescField): boolean {
@@ -324,17 +327,18 @@ function isBatch({ fieldKind, message, parent }: DescField): boolean {
 }
 
 /** Whether a create of the message, or of one inside it, needs a member. */
-function needsSomething(desc: DescMessage, seen: ReadonlySet<DescMessage> = new Set()): boolean {
+function hasRequiredFields(desc: DescMessage, seen: ReadonlySet<DescMessage> = new Set()): boolean {
   if (seen.has(desc)) return false
   const inside = new Set(seen).add(desc)
   return desc.fields.some(
     (field) =>
-      isNeeded(field, 'create') || (field.message !== undefined && needsSomething(field.message, inside)),
+      isRequired(field, 'create') ||
+      (field.message !== undefined && hasRequiredFields(field.message, inside)),
   )
 }
 
 function isOwnUid(field: DescField): boolean {
   return (
-    field.name === 'uid' && hasOption(field.parent, resource) && behaves(field, FieldBehavior.OUTPUT_ONLY)
+    field.name === 'uid' && hasOption(field.parent, resource) && hasBehavior(field, FieldBehavior.OUTPUT_ONLY)
   )
 }

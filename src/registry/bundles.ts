@@ -13,14 +13,14 @@ const bundles = [
   'emeritoss',
 ] as const
 
-const known: ReadonlySet<string> = new Set(bundles)
+const knownBundles: ReadonlySet<string> = new Set(bundles)
 
 /** What is wrong with a list of bundles: the first that there is not, or that stands there twice. */
 export function checkBundles(given: readonly string[], field = 'bundles'): FieldViolation | undefined {
-  const at = given.findIndex((bundle, index) => !known.has(bundle) || given.indexOf(bundle) < index)
+  const at = given.findIndex((bundle, index) => !knownBundles.has(bundle) || given.indexOf(bundle) < index)
   const bundle = given[at]
   if (bundle === undefined) return undefined
-  const description = known.has(bundle)
+  const description = knownBundles.has(bundle)
     ? `must not name ${bundle} twice`
     : `must be one of ${bundles.join(', ')}`
   return { field: `${field}[${at}]`, description }

@@ -8,7 +8,7 @@ import {
 } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
 import type { FieldViolation } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
-import { isCertificates, isRsaPublicKey } from '../core/pem.ts'
+import { isCertificateBundle, isRsaPublicKey } from '../core/pem.ts'
 
 /** What may be changed about an image as it is built: everything here ends up in files of an image, so each has to fit its file. */
 
@@ -43,14 +43,14 @@ function checkMap(
 ): FieldViolation | undefined {
   const field = `${FIELD}.${name}`
   const entries = Object.entries(map)
-  const refused = (description: string) => ({ field, description })
-  if (entries.length > limits.overlayEntriesMax) return refused(tooMany)
+  const violation = (description: string) => ({ field, description })
+  if (entries.length > limits.overlayEntriesMax) return violation(tooMany)
   for (const [key, value] of entries) {
     const prefix = reserved.find((start) => key.startsWith(start))
-    if (prefix !== undefined) return refused(`names that begin with ${prefix} are reserved`)
+    if (prefix !== undefined) return violation(`names that begin with ${prefix} are reserved`)
     if (!keys.test(key))
-      return refused(`${JSON.stringify(key)} is not a name, which must match "${keys.source}"`)
-    if (value.includes('\0')) return refused(`the value of ${key} must not contain a zero byte`)
+      return violation(`${JSON.stringify(key)} is not a name, which must match "${keys.source}"`)
+    if (value.includes('\0')) return violation(`the value of ${key} must not contain a zero byte`)
   }
   return undefined
 }
@@ -180,7 +180,7 @@ function checkCertificates({ additional, providers }: Certificates): Violations 
   return [
     ...checkEach('certificates.additional', additional, ({ name, content }, field) => [
       checkFileName(name, `${field}.name`),
-      isCertificates(content)
+      isCertificateBundle(content)
         ? undefined
         : { field: `${field}.content`, description: 'must be certificates as PEM text, and nothing else' },
     ]),

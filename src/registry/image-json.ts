@@ -33,9 +33,9 @@ export interface ImageConfiguration extends Platform {
 }
 
 /** A manifest that was checked when it was pushed. Undefined for one beyond the limits, as an earlier release accepted it. */
-export function readImage(bytes: Uint8Array): ImageManifest | undefined {
+export function parseImageManifest(bytes: Uint8Array): ImageManifest | undefined {
   const { manifestDepthMax: depthMax, manifestElementsMax: elementsMax } = limits
-  const manifest = readObject(bytes, { depthMax, elementsMax })
+  const manifest = parseObject(bytes, { depthMax, elementsMax })
   if (manifest === undefined) return undefined
   const { config, layers, manifests } = manifest as Partial<{
     config: ManifestDescriptor
@@ -53,15 +53,15 @@ export function readImage(bytes: Uint8Array): ImageManifest | undefined {
 }
 
 /** Undefined for what is no JSON object, as that of an artifact may be, and for one beyond the limits. */
-export function readImageConfig(bytes: Uint8Array): ImageConfiguration | undefined {
+export function parseImageConfig(bytes: Uint8Array): ImageConfiguration | undefined {
   const { manifestDepthMax: depthMax, imageConfigElementsMax: elementsMax } = limits
-  const read = readObject(bytes, { depthMax, elementsMax })
-  return read && { architecture: architectureOf(read), config: members(read['config']) }
+  const parsed = parseObject(bytes, { depthMax, elementsMax })
+  return parsed && { architecture: architectureOf(parsed), config: members(parsed['config']) }
 }
 
 type Members = Readonly<Record<string, unknown>>
 
-function readObject(bytes: Uint8Array, bounds: Parameters<typeof scanJson>[1]): Members | undefined {
+function parseObject(bytes: Uint8Array, bounds: Parameters<typeof scanJson>[1]): Members | undefined {
   if (scanJson(bytes, bounds).exceeded !== undefined) return undefined
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'))

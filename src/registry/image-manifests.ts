@@ -1,7 +1,7 @@
 import type { BlobStore } from '../blobs/store.ts'
 import { failedPrecondition } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
-import { giveTurn } from '../core/turns.ts'
+import { yieldToEventLoop } from '../core/turns.ts'
 import { rootOf } from '../core/uid.ts'
 import type { Db } from '../storage/db.ts'
 import type { ImageConfiguration, ImageManifest, ManifestDescriptor, Platform } from './image-json.ts'
@@ -15,17 +15,17 @@ export interface ImageReader {
 }
 
 /** One question about an image: where it is asked, and what it may still read. */
-export interface ImageQuestion {
+export interface ImageLookup {
   readonly repo: string
   manifest(digest: string): Promise<ImageManifest | undefined>
   config(descriptor: ManifestDescriptor): Promise<ImageConfiguration | undefined>
 }
 
 /** Throws code 9 while it is read, for what is spread over more manifests or bytes than one question reads. */
-export function askOfImages(db: Db, blobs: BlobStore, reader: ImageReader, repo: string): ImageQuestion {
+export function createImageLookup(db: Db, blobs: BlobStore, reader: ImageReader, repo: string): ImageLookup {
   const root = rootOf(repo)
   let [count, bytes] = [0, 0]
-  const spend = (size: number) => {
+  const countRead = (size: number) => {
     count += 1
     bytes += size
     if (count <= limits.imageManifestsMax && bytes <= limits.imageBytesMax) return
@@ -38,16 +38,16 @@ export function askOfImages(db: Db, blobs: BlobStore, reader: ImageReader, repo:
   return {
     repo,
     async manifest(digest) {
-      await giveTurn()
+      await yieldToEventLoop()
       const content = await manifestContent(db, repo, digest)
       if (content === undefined) return undefined
-      spend(content.length)
+      countRead(content.length)
       return reader.image(root, content)
     },
     async config({ digest, size }) {
       if (size > limits.imageConfigBytesMax) return undefined
-      spend(size)
-      await giveTurn()
+      countRead(size)
+      await yieldToEventLoop()
       const content = await blobContent(db, blobs, repo, { digest, size })
       return content && reader.config(root, content)
     },
@@ -99,26 +99,26 @@ export interface Image extends Platform {
  * The images that a manifest stands for: itself, or those of an index, in its order, nested ones too. What an index names and the repo
  * does not have any more is left out.
  */
-export async function* imagesOf(
-  question: ImageQuestion,
+export async function* listImages(
+  lookup: ImageLookup,
   digest: string,
   seen = new Set<string>(),
   platform?: Platform,
 ): AsyncGenerator<Image> {
   if (seen.has(digest)) return
   seen.add(digest)
-  const manifest = await question.manifest(digest)
+  const manifest = await lookup.manifest(digest)
   if (manifest === undefined) return
   if (manifest.manifests === undefined) {
     const { config } = manifest
-    const known = platform ?? (config && (await question.config(config)))
+    const known = platform ?? (config && (await lookup.config(config)))
     yield { architecture: known?.architecture, manifest }
     return
   }
-  for (const child of manifest.manifests) yield* imagesOf(question, child.digest, seen, child.platform)
+  for (const child of manifest.manifests) yield* listImages(lookup, child.digest, seen, child.platform)
 }
 
 /** Bytes of the configuration and the layers, as they are transferred. */
-export function sizeOf({ config, layersSize }: ImageManifest): number {
+export function imageSize({ config, layersSize }: ImageManifest): number {
   return layersSize + (config?.size ?? 0)
 }

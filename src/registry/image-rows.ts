@@ -1,10 +1,10 @@
 import { rootOf } from '../core/uid.ts'
 import type { Db, Tx } from '../storage/db.ts'
-import { deleteManifests, holdPartsOfRepo, unlinkBlobs } from '../storage/registry-usage.ts'
+import { deleteManifests, lockRepoParts, unlinkBlobs } from '../storage/registry-usage.ts'
 
 /** Takes away what was pushed to a repo that is held. The bytes of its blobs stay for whoever else has them. */
-export async function deleteImages(db: Db, tx: Tx, repo: string): Promise<void> {
-  await holdPartsOfRepo(db, tx, repo)
+export async function deleteRepoImages(db: Db, tx: Tx, repo: string): Promise<void> {
+  await lockRepoParts(db, tx, repo)
   await deleteManifests(db, tx, repo)
   await unlinkBlobs(db, tx, repo)
   await tx.deleteFrom('uploads').where('root', '=', rootOf(repo)).where('repo', '=', repo).execute()

@@ -1,21 +1,21 @@
 import { ImagesService } from '#gen/chainguard/platform/registry/v2beta1/images_pb.js'
 import type { BlobStore } from '../blobs/store.ts'
-import { allowed } from '../core/allowed.ts'
+import { requireScope } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
 import { type FieldViolation, notFound } from '../core/errors.ts'
-import { refuseIfAny } from '../core/fields.ts'
+import { requireValid } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
 import type { Db } from '../storage/db.ts'
 import { readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { ImageManifest } from './image-json.ts'
 import {
-  askOfImages,
+  createImageLookup,
   type Image,
-  type ImageQuestion,
+  type ImageLookup,
   type ImageReader,
-  imagesOf,
-  sizeOf,
+  imageSize,
+  listImages,
 } from './image-manifests.ts'
 import { REPO_TYPE } from './parent-repo.ts'
 import { checkDigest } from './tag-name.ts'
@@ -25,7 +25,7 @@ import { checkDigest } from './tag-name.ts'
 const MANIFEST_TYPE = 'registry.chainguard.dev/Manifest'
 const DEFAULT_ARCHITECTURE = 'amd64'
 
-interface Images {
+interface ImageSource {
   readonly db: Db
   readonly blobs: BlobStore
   readonly reader: ImageReader
@@ -33,17 +33,17 @@ interface Images {
 
 /** Throws code 5, for the repo when there is none, else for the manifest; and code 3 for a bad field. */
 async function requireManifest(
-  { db, blobs, reader }: Images,
+  { db, blobs, reader }: ImageSource,
   call: Call,
   digest: string,
   ...checks: (FieldViolation | undefined)[]
-): Promise<{ readonly question: ImageQuestion; readonly manifest: ImageManifest }> {
-  const { scope } = allowed(call)
+): Promise<{ readonly question: ImageLookup; readonly manifest: ImageManifest }> {
+  const { scope } = requireScope(call)
   if ((await readResource(db, 'repos', scope)) === undefined) throw notFound(REPO_TYPE, scope)
-  refuseIfAny(checkDigest(digest), ...checks)
-  const manifest = await askOfImages(db, blobs, reader, scope).manifest(digest)
+  requireValid(checkDigest(digest), ...checks)
+  const manifest = await createImageLookup(db, blobs, reader, scope).manifest(digest)
   if (manifest === undefined) throw notFound(MANIFEST_TYPE, digest)
-  return { question: askOfImages(db, blobs, reader, scope), manifest }
+  return { question: createImageLookup(db, blobs, reader, scope), manifest }
 }
 
 /** The `config` of the configuration of an image for an architecture, whatever is in it. Throws code 5 where there is no such image. */
@@ -53,7 +53,7 @@ export type ReadImageConfiguration = (
   architecture: string,
 ) => Promise<Readonly<Record<string, unknown>> | undefined>
 
-export function imageConfigurations(
+export function imageConfigurationReader(
   { db }: Pick<Store, 'db'>,
   blobs: BlobStore,
   reader: ImageReader,
@@ -61,18 +61,29 @@ export function imageConfigurations(
   const images = { db, blobs, reader }
   return async (call, digest, architecture) => {
     const { config } = (await requireImage(images, call, digest, architecture)).manifest
-    const read = config && (await askOfImages(db, blobs, reader, allowed(call).scope).config(config))
+    const read =
+      config && (await createImageLookup(db, blobs, reader, requireScope(call).scope).config(config))
     return read?.config
   }
 }
 
 /** The image of a digest for an architecture. Throws code 5 where there is none. */
-async function requireImage(images: Images, call: Call, digest: string, asked: string): Promise<Image> {
-  const { question, manifest } = await requireManifest(images, call, digest, checkArchitecture(asked))
+async function requireImage(
+  images: ImageSource,
+  call: Call,
+  digest: string,
+  requested: string,
+): Promise<Image> {
+  const { question: lookup, manifest } = await requireManifest(
+    images,
+    call,
+    digest,
+    checkArchitecture(requested),
+  )
   // An image that is no index is what it is, whatever it runs on.
-  const isAny = asked === '' && manifest.manifests === undefined
-  const wanted = asked === '' ? DEFAULT_ARCHITECTURE : asked
-  for await (const image of imagesOf(question, digest))
+  const isAny = requested === '' && manifest.manifests === undefined
+  const wanted = requested === '' ? DEFAULT_ARCHITECTURE : requested
+  for await (const image of listImages(lookup, digest))
     if (isAny || image.architecture === wanted) return image
   throw notFound(MANIFEST_TYPE, digest, `Manifest ${digest} has no image for ${wanted}`)
 }
@@ -81,9 +92,9 @@ export function imagesService({ db }: Pick<Store, 'db'>, blobs: BlobStore, reade
   const images = { db, blobs, reader }
   return implement(ImagesService, {
     async getArchitectures({ digest }, call) {
-      const { question } = await requireManifest(images, call, digest)
+      const { question: lookup } = await requireManifest(images, call, digest)
       const architectures = new Set<string>()
-      for await (const { architecture } of imagesOf(question, digest))
+      for await (const { architecture } of listImages(lookup, digest))
         if (architecture !== undefined) architectures.add(architecture)
       return {
         $typeName: 'chainguard.platform.registry.v2beta1.Architectures' as const,
@@ -91,11 +102,11 @@ export function imagesService({ db }: Pick<Store, 'db'>, blobs: BlobStore, reade
       }
     },
 
-    async getSize({ digest, architecture: asked }, call) {
-      const { architecture, manifest } = await requireImage(images, call, digest, asked)
+    async getSize({ digest, architecture: requested }, call) {
+      const { architecture, manifest } = await requireImage(images, call, digest, requested)
       return {
         $typeName: 'chainguard.platform.registry.v2beta1.Size' as const,
-        size: BigInt(sizeOf(manifest)),
+        size: BigInt(imageSize(manifest)),
         architecture: architecture ?? '',
       }
     },

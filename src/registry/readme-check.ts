@@ -43,7 +43,7 @@ const anyHtml: IOptions = {
  * What browsers may read in another way than the sanitizer, which leaves it out: declarations, processing instructions, end tags
  * without a name, and comments but those that the HTML standard calls valid.
  */
-const oddMarkup = /<!(?!--(?!-?>)(?:(?!<!--|--!>)[\s\S])*?(?<!<!-)-->)|<\?|<\/(?![a-z])/i
+const ambiguousMarkup = /<!(?!--(?!-?>)(?:(?!<!--|--!>)[\s\S])*?(?<!<!-)-->)|<\?|<\/(?![a-z])/i
 
 /** Follows the page: a tag or comment that is left open would swallow it. */
 const END = '<hr />'
@@ -77,11 +77,11 @@ function linkChars(tokens: readonly Token[]): number {
 /** A README is safe when its HTML stays as it is when it is sanitized; comments change nothing. The parsers are loaded at first use. */
 export async function checkReadme(content: string): Promise<FieldViolation | undefined> {
   if (content === '') return undefined
-  const refused = (description: string) => ({ field: 'content', description })
+  const violation = (description: string) => ({ field: 'content', description })
   if (Buffer.byteLength(content) > limits.readmeBytesMax)
-    return refused(`must have at most ${limits.readmeBytesMax} bytes`)
+    return violation(`must have at most ${limits.readmeBytesMax} bytes`)
   if (tableCells(content) > limits.readmeTableCellsMax)
-    return refused(`must have at most ${limits.readmeTableCellsMax} cells in tables`)
+    return violation(`must have at most ${limits.readmeTableCellsMax} cells in tables`)
   const [{ default: MarkdownIt }, { default: sanitize }] = await Promise.all([
     import('markdown-it'),
     import('sanitize-html'),
@@ -91,10 +91,12 @@ export async function checkReadme(content: string): Promise<FieldViolation | und
   markdown.validateLink = () => true
   const tokens = markdown.parse(content, {})
   if (linkChars(tokens) > limits.readmeLinkCharsMax)
-    return refused('must not refer so often to links as long as these')
+    return violation('must not refer so often to links as long as these')
   const html = `${markdown.renderer.render(tokens, markdown.options, {})}\n${END}`
   const sanitized = sanitize(html, safeHtml)
-  if (sanitized.endsWith(END) && sanitized === sanitize(html, anyHtml) && !oddMarkup.test(html))
+  if (sanitized.endsWith(END) && sanitized === sanitize(html, anyHtml) && !ambiguousMarkup.test(html))
     return undefined
-  return refused('must be Markdown without unsafe HTML: no scripts, styles, frames, forms or event handlers')
+  return violation(
+    'must be Markdown without unsafe HTML: no scripts, styles, frames, forms or event handlers',
+  )
 }

@@ -1,12 +1,12 @@
 import { type FieldViolation, unavailable } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
-import { threadPool } from '../worker/thread-pool.ts'
+import { createThreadPool } from '../worker/thread-pool.ts'
 import { WorkerFailure } from '../worker/worker-process.ts'
 
 /** Checks READMEs away from the event loop: the worst of them takes half a second. */
 
 /** One for the process: an idle thread ends by itself, and keeps no process from ending. */
-const threads = threadPool<string, FieldViolation | undefined>(
+const threads = createThreadPool<string, FieldViolation | undefined>(
   new URL('./readme-thread.ts', import.meta.url),
   {
     threadsMax: limits.readmeThreadsMax,
@@ -17,11 +17,11 @@ const threads = threadPool<string, FieldViolation | undefined>(
 )
 
 /** As checkReadme. Throws code 14 where too many wait. */
-export async function checkInThread(content: string): Promise<FieldViolation | undefined> {
+export async function checkReadmeInThread(content: string): Promise<FieldViolation | undefined> {
   if (content === '') return undefined
-  if (threads.counts().waiting >= limits.readmesWaitingMax)
+  if (threads.counts().waiting >= limits.readmesQueuedMax)
     throw unavailable(
-      `${limits.readmesWaitingMax} READMEs wait to be checked (readmesWaitingMax); try again later`,
+      `${limits.readmesQueuedMax} READMEs wait to be checked (readmesQueuedMax); try again later`,
       limits.readmeRetryMs,
     )
   try {

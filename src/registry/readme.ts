@@ -5,21 +5,21 @@ import {
   RepoReadmeSchema,
   type ReposService,
 } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { allowed } from '../core/allowed.ts'
+import { requireScope } from '../core/allowed.ts'
 import type { Handlers } from '../core/call.ts'
 import { type FieldViolation, notFound } from '../core/errors.ts'
-import { requireMatch } from '../core/etag.ts'
-import { refuseIfAny } from '../core/fields.ts'
+import { requireEtagMatch } from '../core/etag.ts'
+import { requireValid } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
-import { updated } from '../core/message.ts'
+import { applyUpdate } from '../core/message.ts'
 import { rootOf } from '../core/uid.ts'
 import type { Reader, Tx } from '../storage/db.ts'
-import { type Changed, mutate } from '../storage/mutation.ts'
+import { type MutationResult, mutate } from '../storage/mutation.ts'
 import { lockResource, readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { RepoRow, Tables } from '../storage/tables.ts'
 import { REPO_TYPE } from './parent-repo.ts'
-import { checkInThread } from './readme-threads.ts'
+import { checkReadmeInThread } from './readme-threads.ts'
 
 /**
  * The page that introduces a repo: Markdown, which whoever shows it turns into HTML. It has the repo's uid and goes with it. A repo
@@ -33,24 +33,24 @@ export function readmeHandlers(
 
   return {
     async getRepoReadme(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       const row = await readResource(db, 'repos', scope)
       if (row === undefined) throw notFound(REPO_TYPE, scope)
-      const [readme] = await readmesOf(db.kysely, [row])
+      const [readme] = await readReadmes(db.kysely, [row])
       return readme ?? create(RepoReadmeSchema, { uid: scope })
     },
 
     async updateRepoReadme({ repoReadme: patch = create(RepoReadmeSchema), updateMask }, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       const shown = await readResource(db, 'repos', scope)
       if (shown === undefined) throw notFound(REPO_TYPE, scope)
       const unsafe = await checkNewReadme(db.kysely, shown, patch.content)
       return mutate(store, call, async (tx) => {
         const row = await lockResource(db, tx, 'repos', scope, 'update')
         if (row === undefined) throw notFound(REPO_TYPE, scope)
-        return changeReadme(tx, row, unsafe, (current) => {
-          requireMatch(call, RepoReadmeSchema, current, scope)
-          return updated(RepoReadmeSchema, current, patch, updateMask?.paths)
+        return updateReadme(tx, row, unsafe, (current) => {
+          requireEtagMatch(call, RepoReadmeSchema, current, scope)
+          return applyUpdate(RepoReadmeSchema, current, patch, updateMask?.paths)
         })
       })
     },
@@ -58,18 +58,18 @@ export function readmeHandlers(
 }
 
 /** Makes the page of a repo that is held what `ask` makes of it. `unsafe`: what checkReadme found in that. */
-export async function changeReadme(
+export async function updateReadme(
   tx: Tx,
   row: RepoRow,
   unsafe: FieldViolation | undefined,
-  ask: (current: RepoReadme) => RepoReadme,
-): Promise<Changed<RepoReadme>> {
+  update: (current: RepoReadme) => RepoReadme,
+): Promise<MutationResult<RepoReadme>> {
   const { root, uid } = row
-  const [current] = await readmesOf(tx, [row])
+  const [current] = await readReadmes(tx, [row])
   if (current === undefined) throw new Error(`no page for ${uid}`)
-  const next = ask(current)
-  if (equals(RepoReadmeSchema, current, next)) return { uid, answer: current, unchanged: true }
-  refuseIfAny(
+  const next = update(current)
+  if (equals(RepoReadmeSchema, current, next)) return { uid, response: current, unchanged: true }
+  requireValid(
     row.source === ''
       ? unsafe
       : { field: 'content', description: 'a repo that copies another one has the page of its source' },
@@ -77,47 +77,47 @@ export async function changeReadme(
   await tx.deleteFrom('repo_readmes').where('root', '=', root).where('uid', '=', uid).execute()
   if (next.content !== '')
     await tx.insertInto('repo_readmes').values({ root, uid, content: next.content }).execute()
-  return { uid, answer: next }
+  return { uid, response: next }
 }
 
 /** Of a repo, what says which page it shows. */
-type Showing = Pick<RepoRow, 'root' | 'uid' | 'source'>
+type ReadmeOwner = Pick<RepoRow, 'root' | 'uid' | 'source'>
 
 /** The pages that repos show, in their order: each its own, or that of its source, or that of the source's source. */
-export async function readmesOf(reader: Reader, repos: readonly Showing[]): Promise<RepoReadme[]> {
+export async function readReadmes(reader: Reader, repos: readonly ReadmeOwner[]): Promise<RepoReadme[]> {
   const contents = new Map<string, string>()
-  let looking = repos.map((repo) => ({ uid: repo.uid, at: repo }))
+  let pending = repos.map((repo) => ({ uid: repo.uid, current: repo }))
   // Repos may copy each other in a circle.
-  for (let hops = 0; looking.length > 0 && hops <= limits.readmeSourcesMax; hops++) {
+  for (let hops = 0; pending.length > 0 && hops <= limits.readmeSourcesMax; hops++) {
     const own = await reader
       .selectFrom('repo_readmes')
       .select(['uid', 'content'])
-      .where(isOneOf(looking.map(({ at }) => at.uid)))
+      .where(hasUidIn(pending.map(({ current }) => current.uid)))
       .execute()
     const pages = new Map(own.map(({ uid, content }) => [uid, content]))
-    const further: typeof looking = []
-    for (const { uid, at } of looking) {
-      const content = pages.get(at.uid)
+    const unresolved: typeof pending = []
+    for (const { uid, current } of pending) {
+      const content = pages.get(current.uid)
       if (content !== undefined) contents.set(uid, content)
-      else if (at.source !== '') further.push({ uid, at })
+      else if (current.source !== '') unresolved.push({ uid, current })
     }
-    looking = []
-    if (further.length === 0) break
+    pending = []
+    if (unresolved.length === 0) break
     const rows = await reader
       .selectFrom('repos')
       .select(['root', 'uid', 'source'])
-      .where(isOneOf(further.map(({ at }) => at.source)))
+      .where(hasUidIn(unresolved.map(({ current }) => current.source)))
       .execute()
     const sources = new Map(rows.map((row) => [row.uid, row]))
-    for (const { uid, at } of further) {
-      const source = sources.get(at.source)
-      if (source !== undefined) looking.push({ uid, at: source })
+    for (const { uid, current } of unresolved) {
+      const source = sources.get(current.source)
+      if (source !== undefined) pending.push({ uid, current: source })
     }
   }
   return repos.map(({ uid }) => create(RepoReadmeSchema, { uid, content: contents.get(uid) ?? '' }))
 }
 
-function isOneOf(uids: readonly string[]) {
+function hasUidIn(uids: readonly string[]) {
   return (row: ExpressionBuilder<Tables, 'repos' | 'repo_readmes'>) =>
     row.and([row('root', 'in', [...new Set(uids.map(rootOf))]), row('uid', 'in', [...new Set(uids)])])
 }
@@ -128,9 +128,9 @@ function isOneOf(uids: readonly string[]) {
  */
 export async function checkNewReadme(
   reader: Reader,
-  repo: Showing | undefined,
+  repo: ReadmeOwner | undefined,
   content: string,
 ): Promise<FieldViolation | undefined> {
-  const [current] = repo === undefined ? [] : await readmesOf(reader, [repo])
-  return content === current?.content ? undefined : checkInThread(content)
+  const [current] = repo === undefined ? [] : await readReadmes(reader, [repo])
+  return content === current?.content ? undefined : checkReadmeInThread(content)
 }

@@ -9,14 +9,14 @@ export interface CopySettings {
   readonly gracePeriod: boolean
 }
 
-const usual: CopySettings = { uniqueTags: false, gracePeriod: false }
+const defaultCopySettings: CopySettings = { uniqueTags: false, gracePeriod: false }
 
 /** Reads the settings of the organizations that some uids lie in. */
-export async function copySettings(
+export async function readCopySettings(
   reader: Reader,
   uids: readonly string[],
 ): Promise<(uid: string) => CopySettings> {
-  if (uids.length === 0) return () => usual
+  if (uids.length === 0) return () => defaultCopySettings
   const rows = await reader
     .selectFrom('registry_settings')
     .selectAll()
@@ -28,5 +28,5 @@ export async function copySettings(
       { uniqueTags: unique_tags === 1, gracePeriod: grace_period === 1 },
     ]),
   )
-  return (uid) => byRoot.get(rootOf(uid)) ?? usual
+  return (uid) => byRoot.get(rootOf(uid)) ?? defaultCopySettings
 }

@@ -10,29 +10,29 @@ import {
   RetentionSchema,
 } from '#gen/berth/registry/v1/repo_policies_pb.js'
 import { Capability } from '#gen/capabilities/capabilities_pb.js'
-import { accessOf, allowed, requireCapabilities } from '../core/allowed.ts'
+import { authorizationOf, requireCapabilities, requireScope } from '../core/allowed.ts'
 import { implement } from '../core/call.ts'
-import { setOf } from '../core/capabilities.ts'
+import { capabilitySetOf } from '../core/capabilities.ts'
 import { type FieldViolation, failedPrecondition, invalidArgument, notFound } from '../core/errors.ts'
-import { requireMatch } from '../core/etag.ts'
-import { refuseIfAny } from '../core/fields.ts'
+import { requireEtagMatch } from '../core/etag.ts'
+import { requireValid } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
-import { durationMs, updated } from '../core/message.ts'
-import { pageSizeOf } from '../core/page.ts'
+import { applyUpdate, durationMs } from '../core/message.ts'
+import { effectivePageSize } from '../core/page.ts'
 import { rootOf } from '../core/uid.ts'
-import { cursorIn, whoAsks } from '../storage/list.ts'
+import { callerBinding, readCursor } from '../storage/list.ts'
 import { mutate } from '../storage/mutation.ts'
-import { nextUpdate, readResource } from '../storage/rows.ts'
+import { nextUpdateMs, readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { RepoPolicyRow } from '../storage/tables.ts'
-import { holdRepo, REPO_TYPE } from './parent-repo.ts'
+import { lockRepo, REPO_TYPE } from './parent-repo.ts'
 import { lockPolicy, policyBytes, readPolicy, toPolicy } from './repo-policy-rows.ts'
 import { previewRetention } from './retention-preview.ts'
 import { checkPatterns } from './tag-patterns.ts'
 
 /** Policies of repos, as they are set and tried out. retention.ts applies what they say of retention, tags.ts the rest. */
 
-const mayDelete = setOf([Capability.CAP_TAG_DELETE, Capability.CAP_MANIFEST_DELETE])
+const deleteCapabilities = capabilitySetOf([Capability.CAP_TAG_DELETE, Capability.CAP_MANIFEST_DELETE])
 
 export function repoPoliciesService(store: Store) {
   const { db, clock, pageTokens } = store
@@ -45,40 +45,42 @@ export function repoPoliciesService(store: Store) {
 
   return implement(RepoPoliciesService, {
     async getRepoPolicy(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       const repo = await requireRepo(scope)
       return toPolicy(repo, await readPolicy(db.kysely, scope))
     },
 
     async updateRepoPolicy({ repoPolicy: patch = create(RepoPolicySchema), updateMask }, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       return mutate(store, call, async (tx) => {
         // Nobody moves a tag meanwhile.
-        const repo = await holdRepo(db, tx, scope)
+        const repo = await lockRepo(db, tx, scope)
         const row = await lockPolicy(db, tx, scope)
         const current = toPolicy(repo, row)
-        requireMatch(call, RepoPolicySchema, current, scope)
-        const asked = updated(RepoPolicySchema, current, patch, updateMask?.paths)
-        refuseIfAny(...checkImmutable(asked.immutableTags), ...checkRetention(asked.retention))
-        if (equals(RepoPolicySchema, current, asked)) return { uid: scope, answer: current, unchanged: true }
-        const isEnabled = asked.retention?.enabled === true
-        const isOtherRetention = !same(RetentionSchema, current.retention, asked.retention)
+        requireEtagMatch(call, RepoPolicySchema, current, scope)
+        const requested = applyUpdate(RepoPolicySchema, current, patch, updateMask?.paths)
+        requireValid(...checkImmutable(requested.immutableTags), ...checkRetention(requested.retention))
+        if (equals(RepoPolicySchema, current, requested))
+          return { uid: scope, response: current, unchanged: true }
+        const isEnabled = requested.retention?.enabled === true
+        const isRetentionChanged = !equalsOptional(RetentionSchema, current.retention, requested.retention)
         // Tags that were immutable may be what the next run deletes.
         const mayDeleteMore =
-          isOtherRetention || !same(ImmutableTagsSchema, current.immutableTags, asked.immutableTags)
+          isRetentionChanged ||
+          !equalsOptional(ImmutableTagsSchema, current.immutableTags, requested.immutableTags)
         if (isEnabled && mayDeleteMore)
           requireCapabilities(
-            accessOf(call).grants,
+            authorizationOf(call).grants,
             scope,
-            mayDelete,
+            deleteCapabilities,
             'enable what deletes tags and manifests',
           )
         const next: RepoPolicyRow = {
           root: rootOf(scope),
           uid: scope,
-          policy: policyBytes(asked),
-          updated_ms: nextUpdate(store, { updated_ms: Number(row?.updated_ms ?? repo.created_ms) }),
-          due_ms: !isEnabled ? 0 : isOtherRetention ? clock() : Number(row?.due_ms ?? 0),
+          policy: policyBytes(requested),
+          updated_ms: nextUpdateMs(store, { updated_ms: Number(row?.updated_ms ?? repo.created_ms) }),
+          due_ms: !isEnabled ? 0 : isRetentionChanged ? clock() : Number(row?.due_ms ?? 0),
           run: row?.run ?? new Uint8Array(0),
           // A run that goes by other rules ends.
           runner: '',
@@ -90,42 +92,45 @@ export function repoPoliciesService(store: Store) {
           .values(next)
           .onConflict((conflict) => conflict.columns(['root', 'uid']).doUpdateSet(changed))
           .execute()
-        return { uid: scope, answer: toPolicy(repo, next) }
+        return { uid: scope, response: toPolicy(repo, next) }
       })
     },
 
-    async previewRetention({ retention: tried, immutableTags, deletedOnly, pageSize, pageToken }, call) {
-      const { scope } = allowed(call)
+    async previewRetention(
+      { retention: retentionOverride, immutableTags, deletedOnly, pageSize, pageToken },
+      call,
+    ) {
+      const { scope } = requireScope(call)
       const repo = await requireRepo(scope)
       if (pageSize < 0) throw invalidArgument('page_size', 'must not be negative')
-      refuseIfAny(...checkImmutable(immutableTags), ...checkRetention(tried))
+      requireValid(...checkImmutable(immutableTags), ...checkRetention(retentionOverride))
       const row = await readPolicy(db.kysely, scope)
       const policy = toPolicy(repo, row)
-      const retention = tried ?? policy.retention ?? create(RetentionSchema)
+      const retention = retentionOverride ?? policy.retention ?? create(RetentionSchema)
       const immutable = create(RepoPolicySchema, {
         immutableTags: immutableTags ?? policy.immutableTags,
         retention,
       })
       const rules = Buffer.from(toBinary(RepoPolicySchema, immutable)).toString('base64')
-      const question = JSON.stringify([...whoAsks(call), scope, rules, deletedOnly])
-      const after = cursorIn(pageTokens, pageToken, question)?.after as [string, string] | undefined
+      const listKey = JSON.stringify([...callerBinding(call), scope, rules, deletedOnly])
+      const after = readCursor(pageTokens, pageToken, listKey)?.after as [string, string] | undefined
       const { last, ...page } = await previewRetention(
         store,
         { repo: scope, retention, immutable },
-        { deletedOnly, after, size: pageSizeOf(pageSize) },
+        { deletedOnly, after, size: effectivePageSize(pageSize) },
       )
       return {
         $typeName: 'berth.registry.v1.PreviewRetentionResponse' as const,
         ...page,
         nextPageToken:
-          last === undefined ? '' : pageTokens.issue({ after: last, skip: 0, skipped: 0 }, question),
+          last === undefined ? '' : pageTokens.issue({ after: last, skip: 0, skipped: 0 }, listKey),
       }
     },
 
     async applyRetention(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       return mutate(store, call, async (tx) => {
-        const repo = await holdRepo(db, tx, scope)
+        const repo = await lockRepo(db, tx, scope)
         const row = await lockPolicy(db, tx, scope)
         if (row === undefined || Number(row.due_ms) === 0)
           throw failedPrecondition('RETENTION_DISABLED', `retention of repo ${scope} is not enabled`, scope)
@@ -137,13 +142,13 @@ export function repoPoliciesService(store: Store) {
           .where('root', '=', row.root)
           .where('uid', '=', scope)
           .execute()
-        return { uid: scope, answer: toPolicy(repo, { ...row, due_ms }) }
+        return { uid: scope, response: toPolicy(repo, { ...row, due_ms }) }
       })
     },
   })
 }
 
-function same<T extends DescMessage>(
+function equalsOptional<T extends DescMessage>(
   schema: T,
   a: MessageShape<T> | undefined,
   b: MessageShape<T> | undefined,

@@ -18,7 +18,7 @@ const policies = prepared((db, { root, uid }: Pick<RepoPolicyRow, 'root' | 'uid'
 )
 
 /** What was set for a repo, for whoever changes its tags; undefined where that is nothing. */
-export async function policyIn(tx: Tx, repo: string): Promise<RepoPolicy | undefined> {
+export async function findPolicy(tx: Tx, repo: string): Promise<RepoPolicy | undefined> {
   const [row] = await policies(tx, { root: rootOf(repo), uid: repo })
   return row && fromBinary(RepoPolicySchema, row.policy)
 }

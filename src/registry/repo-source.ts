@@ -1,12 +1,12 @@
 import { Capability } from '#gen/capabilities/capabilities_pb.js'
-import { accessOf, type Grants } from '../core/allowed.ts'
+import { authorizationOf, type Grants } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
-import { includesAll, setOf } from '../core/capabilities.ts'
+import { capabilitySetOf, includesAll } from '../core/capabilities.ts'
 import { checkName } from '../core/fields.ts'
-import { parseUid, rangeFrom, rootOf } from '../core/uid.ts'
+import { parseUid, rootOf, subtreeRange } from '../core/uid.ts'
 import type { Db, Reader, Tx } from '../storage/db.ts'
-import { split, whereOf } from '../storage/list-sql.ts'
-import { organizationNamed } from '../storage/roots.ts'
+import { splitBranches, whereOf } from '../storage/list-sql.ts'
+import { findOrganizationByName } from '../storage/roots.ts'
 import { runInTransaction, runLongText, sqlText } from '../storage/sql-text.ts'
 import type { Store } from '../storage/store.ts'
 import type { RepoRow } from '../storage/tables.ts'
@@ -14,7 +14,7 @@ import type { RepoRow } from '../storage/tables.ts'
 /** Which repo another one copies. */
 
 /** What a source may be named by. */
-type SourceName =
+type SourceReference =
   | { readonly uid: string }
   /** A repo that lies directly in an organization. */
   | { readonly organization: string; readonly repo: string }
@@ -25,7 +25,7 @@ const suffixPattern = /(?::\w[\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/
  * Reads a uid, `<organization>/<repo>`, or an image reference at this installation's registry, such as
  * `cr.example.com/acme/nginx:1.27`; tag and digest say nothing here. Undefined for anything else.
  */
-function parseSource(text: string, registryHost: string): SourceName | undefined {
+function parseSource(text: string, registryHost: string): SourceReference | undefined {
   const uid = parseUid(text)
   if (uid !== undefined) return { uid }
   const parts = text.split('/')
@@ -38,7 +38,7 @@ function parseSource(text: string, registryHost: string): SourceName | undefined
   return { organization, repo }
 }
 
-const mayList = setOf([Capability.CAP_REPO_LIST])
+const listCapability = capabilitySetOf([Capability.CAP_REPO_LIST])
 
 /** The repo that a source names, for a caller who may see it. Undefined when it is missing, and for everyone else just the same (R17). */
 export async function findSource(
@@ -50,11 +50,13 @@ export async function findSource(
   const name = parseSource(text, registryHost)
   if (name === undefined) return undefined
   const row = 'uid' in name ? await repoByUid(tx, name.uid) : await repoByName(tx, name)
-  return row !== undefined && includesAll(accessOf(call).grants.at(row.uid), mayList) ? row : undefined
+  return row !== undefined && includesAll(authorizationOf(call).grants.at(row.uid), listCapability)
+    ? row
+    : undefined
 }
 
 /** The repos that copy this one, in whatever organization, this transaction's alone until it ends. */
-export function holdCopies(db: Db, tx: Tx, source: string): Promise<RepoRow[]> {
+export function lockCopies(db: Db, tx: Tx, source: string): Promise<RepoRow[]> {
   const sql = sqlText(db.engine)
   const text = `select * from repos where source = ${sql.bind(source)} order by uid${db.rules.lockForUpdate}`
   return runInTransaction<RepoRow>(tx, text, sql)
@@ -66,17 +68,17 @@ export async function countCopies(
   grants: Grants,
   source: string,
 ): Promise<number> {
-  const branches = grants.holding(mayList).map((scope) => ({ range: rangeFrom(scope) }))
+  const branches = grants.scopesHolding(listCapability).map((scope) => ({ range: subtreeRange(scope) }))
   if (branches.length === 0) return 0
   const sql = sqlText(db.engine)
-  const question = {
-    collection: 'repos' as const,
+  const filter = {
+    table: 'repos' as const,
     conditions: [{ column: 'source', values: [source] }],
     branches,
     order: [],
   }
-  const counts = split(db, branches).map(
-    (part) => `(select count(*) from repos where ${whereOf(sql, question, part)})`,
+  const counts = splitBranches(db, branches).map(
+    (part) => `(select count(*) from repos where ${whereOf(sql, filter, part)})`,
   )
   const [row] = await runLongText<{ n: number | string }>(db, `select ${counts.join(' + ')} as n`, sql)
   return Number(row?.n)
@@ -96,7 +98,7 @@ async function repoByName(
   reader: Reader,
   { organization, repo }: { readonly organization: string; readonly repo: string },
 ): Promise<RepoRow | undefined> {
-  const found = await organizationNamed(reader, organization)
+  const found = await findOrganizationByName(reader, organization)
   if (found === undefined) return undefined
   return reader
     .selectFrom('repos')

@@ -9,29 +9,29 @@ import {
   ReposService,
   type SyncConfig,
 } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { accessOf, allowed, nameFor, requireCapabilities } from '../core/allowed.ts'
+import { authorizationOf, describeResource, requireCapabilities, requireScope } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
-import { includesAll, setOf } from '../core/capabilities.ts'
+import { capabilitySetOf, includesAll } from '../core/capabilities.ts'
 import { alreadyExists, type FieldViolation, failedPrecondition, notFound } from '../core/errors.ts'
-import { checkDescription, checkName, refuseIfAny } from '../core/fields.ts'
+import { checkDescription, checkName, requireValid } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
-import { timestampOf, updated } from '../core/message.ts'
+import { applyUpdate, timestampOf } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { parentOf, rootOf, type Uid } from '../core/uid.ts'
-import { holdGroup } from '../iam/parent-group.ts'
+import { lockGroup } from '../iam/parent-group.ts'
 import type { Reader, Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
-import { type Changed, mutate } from '../storage/mutation.ts'
-import { deleteRepoRemains } from '../storage/registry-remains.ts'
+import { type MutationResult, mutate } from '../storage/mutation.ts'
+import { deleteRepoDependents } from '../storage/registry-remains.ts'
 import { requireMayFreePath } from '../storage/repo-policies.ts'
 import {
   deleteResource,
   findUid,
-  holdForChange,
   insertResource,
-  type Kind,
+  lockForChange,
   lockResource,
-  nextUpdate,
+  nextUpdateMs,
+  type ResourceDefinition,
   readResource,
   updateResource,
 } from '../storage/rows.ts'
@@ -39,24 +39,24 @@ import type { Store } from '../storage/store.ts'
 import type { RepoRow } from '../storage/tables.ts'
 import { checkBundles } from './bundles.ts'
 import { checkCustomOverlay } from './custom-overlay.ts'
-import { deleteImages } from './image-rows.ts'
+import { deleteRepoImages } from './image-rows.ts'
 import { REPO_TYPE } from './parent-repo.ts'
 import { readmeHandlers } from './readme.ts'
-import { type CopySettings, copySettings } from './registry-settings.ts'
-import { findSource, holdCopies } from './repo-source.ts'
+import { type CopySettings, readCopySettings } from './registry-settings.ts'
+import { findSource, lockCopies } from './repo-source.ts'
 import { checkTagName } from './tag-name.ts'
-import { isInstant, removeLastTags } from './tags.ts'
+import { isInstant, removeImmutableTags } from './tags.ts'
 
 /**
  * Repos: where images of a group live. A group's repos differ in name. What describes an image in the catalogue is for the
  * operator to write, and a repo that copies another one has it from there.
  */
 
-const KIND: Kind<'repos', typeof RepoSchema> = {
-  collection: 'repos',
+const KIND: ResourceDefinition<'repos', typeof RepoSchema> = {
+  table: 'repos',
   schema: RepoSchema,
   type: REPO_TYPE,
-  toMessage: shownRepo,
+  toMessage: toRepoMessage,
 }
 
 /** `registryHost`: where images are pulled from, e.g. `cr.example.com`. */
@@ -65,16 +65,16 @@ export interface RepoOptions {
 }
 
 /** What comes of a repo, with its row. */
-export interface ChangedRepo extends Changed<Repo> {
+export interface ChangedRepo extends MutationResult<Repo> {
   readonly row: RepoRow
 }
 
 /** Changes of repos inside a transaction, which the methods of every version are made of. */
 export interface RepoChanges {
   /** Makes a repo in a group. */
-  add(tx: Tx, call: Call, group: Uid, asked: Repo): Promise<ChangedRepo>
+  create(tx: Tx, call: Call, group: Uid, asked: Repo): Promise<ChangedRepo>
   /** Makes a repo what `ask` makes of it. */
-  change(tx: Tx, call: Call, uid: string, ask: (current: Repo) => Repo): Promise<ChangedRepo>
+  update(tx: Tx, call: Call, uid: string, ask: (current: Repo) => Repo): Promise<ChangedRepo>
 }
 
 export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoChanges {
@@ -84,21 +84,21 @@ export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoCh
    * What was asked of a repo, with its source as a uid, and its catalogue fields as the source has them when it begins to copy that
    * one. What cannot be is among the violations.
    */
-  const synced = async (
+  const applySource = async (
     tx: Tx,
     call: Call,
     now: number,
-    { uid, current, asked }: { readonly uid: string; readonly current: Repo; readonly asked: Repo },
-  ): Promise<Synced> => {
-    const { syncConfig } = asked
-    if (syncConfig === undefined) return { next: asked, origin: current, violations: [] }
+    { uid, current, requested }: { readonly uid: string; readonly current: Repo; readonly requested: Repo },
+  ): Promise<SourcedRepo> => {
+    const { syncConfig } = requested
+    if (syncConfig === undefined) return { next: requested, origin: current, violations: [] }
     let [origin, source] = [current, syncConfig.source]
     if (source !== current.syncConfig?.source) {
       const found = await findSource(tx, call, source, registryHost)
       // Held, so that a change of it either is seen here or finds this copy.
       const row = found && (await lockResource(db, tx, 'repos', found.uid, 'share'))
       if (row === undefined || row.uid === uid)
-        return { next: asked, origin, violations: [checkSource(source)] }
+        return { next: requested, origin, violations: [checkSource(source)] }
       if (row.uid !== current.syncConfig?.source) origin = toRepo(row)
       source = row.uid
     }
@@ -106,7 +106,7 @@ export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoCh
       syncConfig.expirationTime ?? (origin === current ? undefined : timestampOf(now + limits.syncLifetimeMs))
     const { catalogTier, bundles, aliases, activeTags } = origin
     const next = {
-      ...asked,
+      ...requested,
       catalogTier,
       bundles,
       aliases,
@@ -114,47 +114,51 @@ export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoCh
       syncConfig: { ...syncConfig, source, ...(expirationTime && { expirationTime }) },
     }
     const violations = catalogueFields
-      .filter((field) => differs(field, asked, current) && differs(field, asked, next))
+      .filter((field) => differs(field, requested, current) && differs(field, requested, next))
       .map((field) => ({ field, description: 'a repo that copies another one has what its source has' }))
     return { next, origin, violations }
   }
 
   return {
-    async add(tx, call, group, asked) {
+    async create(tx, call, group, requested) {
       const nothing = create(RepoSchema)
-      requireOperator(call, group, nothing, asked)
-      await holdGroup(db, tx, group)
-      const uid = uids.below(group)
+      requireOperator(call, group, nothing, requested)
+      await lockGroup(db, tx, group)
+      const uid = uids.child(group)
       const now = clock()
-      const { next, origin, violations } = await synced(tx, call, now, { uid, current: nothing, asked })
-      refuseIfAny(...checkRepo(nothing, asked), ...violations)
+      const { next, origin, violations } = await applySource(tx, call, now, {
+        uid,
+        current: nothing,
+        requested,
+      })
+      requireValid(...checkRepo(nothing, requested), ...violations)
       requireCustomAssembly(nothing, next)
       const description = next.description === '' ? origin.description : next.description
-      const row = await addRepo(store, tx, uid, { ...next, description }, now)
-      return { uid, row, answer: await shownRepo(row, tx) }
+      const row = await insertRepo(store, tx, uid, { ...next, description }, now)
+      return { uid, row, response: await toRepoMessage(row, tx) }
     },
 
-    async change(tx, call, uid, ask) {
-      const { row, current } = await holdForChange(db, tx, call, KIND, uid)
-      const ofItself = toRepo(row).syncConfig?.gracePeriod === true
-      const asked = withGrace(ask(current), current, ofItself)
-      const { next, violations } = await synced(tx, call, clock(), { uid, current, asked })
+    async update(tx, call, uid, update) {
+      const { row, current } = await lockForChange(db, tx, call, KIND, uid)
+      const hasOwnGracePeriod = toRepo(row).syncConfig?.gracePeriod === true
+      const requested = withInheritedGracePeriod(update(current), current, hasOwnGracePeriod)
+      const { next, violations } = await applySource(tx, call, clock(), { uid, current, requested })
       if (violations.length === 0 && equals(RepoSchema, current, next))
-        return { uid, row, answer: current, unchanged: true }
-      requireOperator(call, uid, current, violations.length === 0 ? next : asked)
-      refuseIfAny(...checkRepo(current, asked), ...violations)
+        return { uid, row, response: current, unchanged: true }
+      requireOperator(call, uid, current, violations.length === 0 ? next : requested)
+      requireValid(...checkRepo(current, requested), ...violations)
       requireCustomAssembly(current, next)
-      if (next.name !== row.name) await requireMayFreePath(tx, accessOf(call).grants, uid, 'renaming')
+      if (next.name !== row.name) await requireMayFreePath(tx, authorizationOf(call).grants, uid, 'renaming')
       const changed = {
         name: next.name,
         description: next.description,
-        ...catalogueColumns(withoutGrace(next, current, ofItself)),
-        updated_ms: nextUpdate(store, row),
+        ...catalogueColumns(withoutInheritedGracePeriod(next, current, hasOwnGracePeriod)),
+        updated_ms: nextUpdateMs(store, row),
       }
       await updateResource(tx, 'repos', uid, changed)
-      await spreadCatalogue(store, tx, uid, next)
+      await propagateCatalogue(store, tx, uid, next)
       const after = { ...row, ...changed }
-      return { uid, row: after, answer: await shownRepo(after, tx) }
+      return { uid, row: after, response: await toRepoMessage(after, tx) }
     },
   }
 }
@@ -168,70 +172,70 @@ export function reposService(store: Store, options: RepoOptions) {
 
     async listRepos(request, call) {
       const { rows, ...page } = await listPage(store, call, request, {
-        collection: 'repos',
+        table: 'repos',
         sortFields: { uid: 'uid', name: 'name', ...timeSortFields },
         defaultOrder: 'uid',
         equals: { name: request.name },
       })
       return {
         $typeName: 'chainguard.platform.registry.v2beta1.ListReposResponse' as const,
-        repos: await shownRepos(db.kysely, rows),
+        repos: await toRepoMessages(db.kysely, rows),
         ...page,
       }
     },
 
     async getRepo(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       const row = await readResource(db, 'repos', scope)
       if (row === undefined) throw notFound(REPO_TYPE, scope)
-      return shownRepo(row, db.kysely)
+      return toRepoMessage(row, db.kysely)
     },
 
     createRepo({ repo = create(RepoSchema) }, call) {
-      const group = allowed(call).scope as Uid
-      const asked = updated(RepoSchema, create(RepoSchema), repo, ['*'])
+      const group = requireScope(call).scope as Uid
+      const requested = applyUpdate(RepoSchema, create(RepoSchema), repo, ['*'])
       return mutate(
         store,
         call,
-        (tx) => changes.add(tx, call, group, asked),
-        () => nameTaken(store, call, group, repo.name),
+        (tx) => changes.create(tx, call, group, requested),
+        () => repoNameTakenError(store, call, group, repo.name),
       )
     },
 
     updateRepo({ repo: patch = create(RepoSchema), updateMask }, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       let name = patch.name
       return mutate(
         store,
         call,
         (tx) =>
-          changes.change(tx, call, scope, (current) => {
-            const asked = updated(RepoSchema, current, patch, updateMask?.paths)
-            name = asked.name
-            return asked
+          changes.update(tx, call, scope, (current) => {
+            const requested = applyUpdate(RepoSchema, current, patch, updateMask?.paths)
+            name = requested.name
+            return requested
           }),
-        () => nameTaken(store, call, parentOf(scope), name),
+        () => repoNameTakenError(store, call, parentOf(scope), name),
       )
     },
 
     async deleteRepo(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       return mutate(store, call, async (tx) => {
-        await holdForChange(db, tx, call, KIND, scope)
-        await requireMayFreePath(tx, accessOf(call).grants, scope, 'deleting')
-        if (!(await removeLastTags(db, tx, scope)))
+        await lockForChange(db, tx, call, KIND, scope)
+        await requireMayFreePath(tx, authorizationOf(call).grants, scope, 'deleting')
+        if (!(await removeImmutableTags(db, tx, scope)))
           throw failedPrecondition('RESOURCE_NOT_EMPTY', `repo ${scope} still contains tags`)
-        await deleteRepoRemains(tx, scope)
-        await deleteImages(db, tx, scope)
+        await deleteRepoDependents(tx, scope)
+        await deleteRepoImages(db, tx, scope)
         await deleteResource(db, tx, 'repos', scope)
-        return { uid: scope, answer: create(EmptySchema) }
+        return { uid: scope, response: create(EmptySchema) }
       })
     },
   })
 }
 
 /** Makes a repo in a group that is held. A name that is taken is a unique violation. */
-export async function addRepo(
+export async function insertRepo(
   { db }: Pick<Store, 'db'>,
   tx: Tx,
   uid: Uid,
@@ -253,43 +257,43 @@ export async function addRepo(
 }
 
 /** Repos as answers show them: of a copy, with what its organization wants of copies. */
-async function shownRepos(reader: Reader, rows: readonly RepoRow[]): Promise<Repo[]> {
+async function toRepoMessages(reader: Reader, rows: readonly RepoRow[]): Promise<Repo[]> {
   const copies = rows.filter(({ source }) => source !== '').map(({ uid }) => uid)
-  const settingsOf = await copySettings(reader, copies)
+  const settingsOf = await readCopySettings(reader, copies)
   return rows.map((row) => {
     const repo = toRepo(row)
     const { syncConfig } = repo
     return syncConfig === undefined
       ? repo
-      : { ...repo, syncConfig: { ...syncConfig, ...shownSettings(syncConfig, settingsOf(row.uid)) } }
+      : { ...repo, syncConfig: { ...syncConfig, ...effectiveSettings(syncConfig, settingsOf(row.uid)) } }
   })
 }
 
 /** What an organization wants of its copies, and a grace period that one of them has of itself. */
-function shownSettings({ gracePeriod }: SyncConfig, settings: CopySettings): CopySettings {
+function effectiveSettings({ gracePeriod }: SyncConfig, settings: CopySettings): CopySettings {
   return { ...settings, gracePeriod: settings.gracePeriod || gracePeriod }
 }
 
 /** Whether a copy shows a grace period that is its organization's alone: nobody takes that from it. */
-function hasGraceFromAbove({ syncConfig }: Repo, ofItself: boolean): boolean {
-  return syncConfig?.gracePeriod === true && !ofItself
+function inheritsGracePeriod({ syncConfig }: Repo, hasOwnGracePeriod: boolean): boolean {
+  return syncConfig?.gracePeriod === true && !hasOwnGracePeriod
 }
 
-function withGrace(asked: Repo, current: Repo, ofItself: boolean): Repo {
-  const { syncConfig } = asked
-  if (syncConfig === undefined || !hasGraceFromAbove(current, ofItself)) return asked
-  return { ...asked, syncConfig: { ...syncConfig, gracePeriod: true } }
+function withInheritedGracePeriod(requested: Repo, current: Repo, hasOwnGracePeriod: boolean): Repo {
+  const { syncConfig } = requested
+  if (syncConfig === undefined || !inheritsGracePeriod(current, hasOwnGracePeriod)) return requested
+  return { ...requested, syncConfig: { ...syncConfig, gracePeriod: true } }
 }
 
 /** As it is stored: without what is its organization's. */
-function withoutGrace(next: Repo, current: Repo, ofItself: boolean): Repo {
+function withoutInheritedGracePeriod(next: Repo, current: Repo, hasOwnGracePeriod: boolean): Repo {
   const { syncConfig } = next
-  if (syncConfig === undefined || !hasGraceFromAbove(current, ofItself)) return next
+  if (syncConfig === undefined || !inheritsGracePeriod(current, hasOwnGracePeriod)) return next
   return { ...next, syncConfig: { ...syncConfig, gracePeriod: false } }
 }
 
-async function shownRepo(row: RepoRow, reader: Reader): Promise<Repo> {
-  const [repo] = await shownRepos(reader, [row])
+async function toRepoMessage(row: RepoRow, reader: Reader): Promise<Repo> {
+  const [repo] = await toRepoMessages(reader, [row])
   return repo ?? toRepo(row)
 }
 
@@ -329,19 +333,19 @@ function catalogueColumns({
  * Gives the copies of a repo what it has in the catalogue, and the copies of those. One that has it already ends the way: so do
  * repos that copy each other in a circle.
  */
-async function spreadCatalogue(store: Store, tx: Tx, source: string, origin: Repo): Promise<void> {
-  for (const row of await holdCopies(store.db, tx, source)) {
+async function propagateCatalogue(store: Store, tx: Tx, source: string, origin: Repo): Promise<void> {
+  for (const row of await lockCopies(store.db, tx, source)) {
     const current = toRepo(row)
     if (!catalogueFields.some((field) => differs(field, current, origin))) continue
     const { catalogTier, bundles, aliases, activeTags } = origin
     const next = { ...current, catalogTier, bundles, aliases, activeTags }
-    const changed = { ...catalogueColumns(next), updated_ms: nextUpdate(store, row) }
+    const changed = { ...catalogueColumns(next), updated_ms: nextUpdateMs(store, row) }
     await updateResource(tx, 'repos', row.uid, changed)
-    await spreadCatalogue(store, tx, row.uid, next)
+    await propagateCatalogue(store, tx, row.uid, next)
   }
 }
 
-interface Synced {
+interface SourcedRepo {
   readonly next: Repo
   /** The repo that the catalogue fields are from. */
   readonly origin: Repo
@@ -368,9 +372,10 @@ const destinations = ['google', 'amazon', 'azure'] as const
 const destinationPattern = /^[^\s\p{Cc}]*$/u
 
 /** What is stored already passes: rules may have come after it. */
-function checkRepo(current: Repo, asked: Repo): (FieldViolation | undefined)[] {
-  const changed = new Set(catalogueFields.filter((field) => differs(field, current, asked)))
-  const { name, description, catalogTier, bundles, aliases, activeTags, syncConfig, customOverlay } = asked
+function checkRepo(current: Repo, requested: Repo): (FieldViolation | undefined)[] {
+  const changed = new Set(catalogueFields.filter((field) => differs(field, current, requested)))
+  const { name, description, catalogTier, bundles, aliases, activeTags, syncConfig, customOverlay } =
+    requested
   return [
     checkName(name),
     checkDescription(description),
@@ -389,7 +394,7 @@ function checkRepo(current: Repo, asked: Repo): (FieldViolation | undefined)[] {
     syncConfig?.expirationTime === undefined || isInstant(syncConfig.expirationTime)
       ? undefined
       : { field: 'syncConfig.expirationTime', description: 'must be a time in the years 1 to 9999' },
-    ...(customOverlay !== undefined && overlayDiffers(current, asked)
+    ...(customOverlay !== undefined && overlayDiffers(current, requested)
       ? checkCustomOverlay(customOverlay)
       : []),
   ]
@@ -435,34 +440,34 @@ function requireCustomAssembly(current: Repo, next: Repo): void {
   )
 }
 
-const operatorOnly = setOf([Capability.CAP_REPO_INTERNAL_ADMIN])
+const operatorCapabilities = capabilitySetOf([Capability.CAP_REPO_INTERNAL_ADMIN])
 
 /** Whether a caller may change what only the operator writes. */
 export function mayConfigure(call: Call, scope: string): boolean {
-  return includesAll(accessOf(call).grants.at(scope), operatorOnly)
+  return includesAll(authorizationOf(call).grants.at(scope), operatorCapabilities)
 }
 
 /** Throws code 7 when a caller who is not the operator would change what only the operator writes. */
 function requireOperator(call: Call, scope: string, current: Repo, next: Repo): void {
-  const theirs = ({ catalogTier, bundles, aliases, activeTags, syncConfig }: Repo) =>
+  const operatorFields = ({ catalogTier, bundles, aliases, activeTags, syncConfig }: Repo) =>
     Buffer.from(
       toBinary(
         RepoSchema,
         create(RepoSchema, { catalogTier, bundles, aliases, activeTags, ...(syncConfig && { syncConfig }) }),
       ),
     )
-  if (theirs(current).equals(theirs(next))) return
+  if (operatorFields(current).equals(operatorFields(next))) return
   requireCapabilities(
-    accessOf(call).grants,
+    authorizationOf(call).grants,
     scope,
-    operatorOnly,
+    operatorCapabilities,
     'change catalogue and sync fields of a repo',
   )
 }
 
 /** Code 6: a repo of the name is there already. */
-export async function nameTaken({ db }: Store, call: Call, group: string, name: string) {
+export async function repoNameTakenError({ db }: Store, call: Call, group: string, name: string) {
   const uid = await findUid(db, 'repos', { root: rootOf(group), parent: group, name })
-  const resource = nameFor(call, uid, Capability.CAP_REPO_LIST, name)
+  const resource = describeResource(call, uid, Capability.CAP_REPO_LIST, name)
   return alreadyExists(REPO_TYPE, resource, `a repo in ${group} is named ${name} already`)
 }

@@ -1,12 +1,12 @@
 import { create } from '@bufbuild/protobuf'
 import { type RetentionVerdict, RetentionVerdictSchema } from '#gen/berth/registry/v1/repo_policies_pb.js'
 import { durationMs, timestampOf } from '../core/message.ts'
-import { giveTurn } from '../core/turns.ts'
+import { yieldToEventLoop } from '../core/turns.ts'
 import { rootOf } from '../core/uid.ts'
 import { runText, sqlText } from '../storage/sql-text.ts'
 import type { Store } from '../storage/store.ts'
-import { judgedTags, type RulesOf, rulesOf } from './retention-rules.ts'
-import { keepers, manifestsToDelete } from './untagged-manifests.ts'
+import { evaluateTags, prepareRules, type RetentionTarget } from './retention-rules.ts'
+import { manifestsToDelete, manifestUses } from './untagged-manifests.ts'
 
 /** What retention would do now, for somebody who thinks of enabling it: by the same rules as the run. */
 
@@ -27,19 +27,21 @@ export interface Preview {
 
 export async function previewRetention(
   { db, clock }: Pick<Store, 'db' | 'clock'>,
-  of: RulesOf,
+  target: RetentionTarget,
   { deletedOnly, after, size }: PreviewPage,
 ): Promise<Preview> {
   const now = clock()
   const [kind = 'tag', name = ''] = after ?? []
   const verdicts: RetentionVerdict[] = []
   let deletedTags = 0
-  const { untaggedAfter } = of.retention
-  const until = untaggedAfter === undefined ? undefined : now - (durationMs(untaggedAfter) ?? 0)
-  const going = new Set(until === undefined ? [] : await manifestsToDelete(db, of.repo, until))
-  const rules = await rulesOf(db.kysely, of, now)
-  for await (const judged of judgedTags(db.kysely, of, rules, going))
-    for (const { tag, deleted, reason } of judged) {
+  const { untaggedAfter } = target.retention
+  const untilMs = untaggedAfter === undefined ? undefined : now - (durationMs(untaggedAfter) ?? 0)
+  const deletedManifests = new Set(
+    untilMs === undefined ? [] : await manifestsToDelete(db, target.repo, untilMs),
+  )
+  const rules = await prepareRules(db.kysely, target, now)
+  for await (const tagVerdicts of evaluateTags(db.kysely, target, rules, deletedManifests))
+    for (const { tag, deleted, reason } of tagVerdicts) {
       if (deleted) deletedTags++
       const isShown = kind === 'tag' && tag.name > name && (deleted || !deletedOnly)
       if (!isShown || verdicts.length > size) continue
@@ -48,9 +50,14 @@ export async function previewRetention(
         create(RetentionVerdictSchema, { tag: tag.name, digest: tag.digest, deleted, reason, updateTime }),
       )
     }
-  if (until !== undefined && verdicts.length <= size) {
+  if (untilMs !== undefined && verdicts.length <= size) {
     const from = kind === 'manifest' ? name : ''
-    for await (const verdict of judgedManifests(db, of.repo, { going, until, from, deletedOnly })) {
+    for await (const verdict of evaluateManifests(db, target.repo, {
+      deletedManifests,
+      untilMs,
+      from,
+      deletedOnly,
+    })) {
       verdicts.push(verdict)
       if (verdicts.length > size) break
     }
@@ -60,7 +67,7 @@ export async function previewRetention(
   return {
     verdicts: shown,
     deletedTags,
-    deletedManifests: going.size,
+    deletedManifests: deletedManifests.size,
     last:
       end === undefined || verdicts.length <= size
         ? undefined
@@ -72,32 +79,32 @@ export async function previewRetention(
 
 const PAGE = 500
 
-interface Judging {
-  readonly going: ReadonlySet<string>
-  readonly until: number
+interface ManifestScan {
+  readonly deletedManifests: ReadonlySet<string>
+  readonly untilMs: number
   /** Digest that comes before. */
   readonly from: string
   readonly deletedOnly: boolean
 }
 
-async function* judgedManifests(
+async function* evaluateManifests(
   db: Store['db'],
   repo: string,
-  { going, until, from, deletedOnly }: Judging,
+  { deletedManifests, untilMs, from, deletedOnly }: ManifestScan,
 ): AsyncGenerator<RetentionVerdict> {
   let after = from
   for (;;) {
     const sql = sqlText(db.engine)
-    const text = `select digest, touched_ms, case when ${keepers.tag} then 1 else 0 end as tagged,
-        case when ${keepers.index} then 1 else 0 end as needed
+    const text = `select digest, touched_ms, case when ${manifestUses.tag} then 1 else 0 end as tagged,
+        case when ${manifestUses.index} then 1 else 0 end as needed
       from manifests m where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)} and digest > ${sql.bind(after)}
       order by digest limit ${PAGE}`
     type Row = Readonly<Record<'touched_ms' | 'tagged' | 'needed', number> & { digest: string }>
     const rows = await runText<Row>(db, text, sql)
     if (rows.length === 0) return
     for (const { digest, touched_ms, tagged, needed } of rows) {
-      const deleted = going.has(digest)
-      await giveTurn()
+      const deleted = deletedManifests.has(digest)
+      await yieldToEventLoop()
       if (deletedOnly && !deleted) continue
       const reason = deleted
         ? 'nothing needs it'
@@ -105,7 +112,7 @@ async function* judgedManifests(
           ? 'a tag names it'
           : needed === 1
             ? 'an index needs it'
-            : Number(touched_ms) > until
+            : Number(touched_ms) > untilMs
               ? 'it was pushed or tagged lately'
               : 'its subject is there'
       const updateTime = timestampOf(Number(touched_ms))

@@ -8,12 +8,12 @@ import { lockPolicy } from './repo-policy-rows.ts'
  * dies, the while ends and another node takes it.
  */
 
-export interface TakenPolicy extends RepoPolicyRow {
+export interface LeasedPolicy extends RepoPolicyRow {
   readonly runner: string
 }
 
 /** uids of repos in which retention is to run, and no run is. */
-export async function duePolicies({ kysely }: Db, now: number, max: number): Promise<string[]> {
+export async function readDuePolicies({ kysely }: Db, now: number, max: number): Promise<string[]> {
   const rows = await kysely
     .selectFrom('repo_policies')
     .select('uid')
@@ -27,11 +27,11 @@ export async function duePolicies({ kysely }: Db, now: number, max: number): Pro
 }
 
 /** Takes a policy for a new run; undefined when another one was faster. */
-export async function takePolicy(
+export async function leasePolicy(
   db: Db,
   uid: string,
   { now, leaseMs, run }: { readonly now: number; readonly leaseMs: number; readonly run: Uint8Array },
-): Promise<TakenPolicy | undefined> {
+): Promise<LeasedPolicy | undefined> {
   const runner = crypto.randomUUID()
   return inTransaction(db, (tx) =>
     tx
@@ -48,9 +48,9 @@ export async function takePolicy(
 }
 
 /** Whether a run still has its policy, in a transaction that holds the repo; says too that the run lives. */
-export async function keepPolicy(
+export async function renewPolicyLease(
   tx: Tx,
-  { root, uid, runner }: TakenPolicy,
+  { root, uid, runner }: LeasedPolicy,
   leaseUntilMs: number,
 ): Promise<boolean> {
   const { numUpdatedRows } = await tx
@@ -64,18 +64,18 @@ export async function keepPolicy(
 }
 
 /** Ends the run. When somebody asked for another one meanwhile, that one is due. */
-export async function givePolicyBack(
+export async function releasePolicy(
   db: Db,
-  { root, uid, runner, due_ms }: TakenPolicy,
+  { root, uid, runner, due_ms }: LeasedPolicy,
   { dueMs, run }: { readonly dueMs: number; readonly run: Uint8Array },
 ): Promise<void> {
   await inTransaction(db, async (tx) => {
     const row = await lockPolicy(db, tx, uid)
     if (row?.runner !== runner) return
-    const isAskedFor = Number(row.due_ms) !== Number(due_ms)
+    const isRequested = Number(row.due_ms) !== Number(due_ms)
     await tx
       .updateTable('repo_policies')
-      .set({ run, runner: '', lease_ms: 0, ...(!isAskedFor && { due_ms: dueMs }) })
+      .set({ run, runner: '', lease_ms: 0, ...(!isRequested && { due_ms: dueMs }) })
       .where('root', '=', root)
       .where('uid', '=', uid)
       .execute()

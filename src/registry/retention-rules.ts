@@ -1,6 +1,6 @@
 import type { RepoPolicy, Retention, RetentionRule } from '#gen/berth/registry/v1/repo_policies_pb.js'
 import { durationMs } from '../core/message.ts'
-import { giveTurn } from '../core/turns.ts'
+import { yieldToEventLoop } from '../core/turns.ts'
 import { rootOf } from '../core/uid.ts'
 import type { Reader } from '../storage/db.ts'
 import type { TagRow } from '../storage/tables.ts'
@@ -9,54 +9,58 @@ import { matchesAny } from './tag-patterns.ts'
 
 /** Which tags the rules of retention keep, in as little memory as the rules need, however many tags there are. */
 
-export type JudgedTag = Pick<TagRow, 'uid' | 'name' | 'digest' | 'updated_ms'>
+export type TagCandidate = Pick<TagRow, 'uid' | 'name' | 'digest' | 'updated_ms'>
 
-export interface Judged {
-  readonly tag: JudgedTag
+export interface TagVerdict {
+  readonly tag: TagCandidate
   readonly deleted: boolean
   readonly reason: string
 }
 
 /** A rule that keeps the newest: those tags, while all of which are there no older one comes after them. */
-export interface Newest {
+export interface NewestTags {
   readonly names: ReadonlySet<string>
   /** When the oldest of them was changed. */
   readonly sinceMs: number
 }
 
-export interface Rules {
+export interface RetentionRules {
   /** Of the rules that keep the newest of more tags than those. */
-  readonly newest: readonly Newest[]
-  judge(tag: JudgedTag): { readonly deleted: boolean; readonly reason: string }
+  readonly newest: readonly NewestTags[]
+  evaluate(tag: TagCandidate): { readonly deleted: boolean; readonly reason: string }
 }
 
-export interface RulesOf {
+export interface RetentionTarget {
   readonly repo: string
   readonly retention: Retention
   readonly immutable: Pick<RepoPolicy, 'immutableTags'>
 }
 
-const immutableTag = { deleted: false, reason: 'immutable' } as const
+const immutableVerdict = { deleted: false, reason: 'immutable' } as const
 
 /** Looks at all tags of a repo to know the newest ones. */
-export async function rulesOf(reader: Reader, of: RulesOf, nowMs: number): Promise<Rules> {
-  const { retention, immutable } = of
-  const ranked = retention.rules.map((rule) => (rule.newest === 0 ? undefined : ranking(rule)))
-  if (ranked.some((ranking) => ranking !== undefined))
-    for await (const tags of tagPages(reader, of.repo))
+export async function prepareRules(
+  reader: Reader,
+  target: RetentionTarget,
+  nowMs: number,
+): Promise<RetentionRules> {
+  const { retention, immutable } = target
+  const rankings = retention.rules.map((rule) => (rule.newest === 0 ? undefined : rankNewest(rule)))
+  if (rankings.some((ranking) => ranking !== undefined))
+    for await (const tags of tagPages(reader, target.repo))
       for (const tag of tags) {
-        for (const ranking of ranked) ranking?.add(tag)
-        await giveTurn()
+        for (const ranking of rankings) ranking?.add(tag)
+        await yieldToEventLoop()
       }
-  const newest = ranked.map((ranking) => ranking?.newest())
-  const keeps = (rule: RetentionRule, at: number, tag: JudgedTag): boolean =>
-    isAbout(rule, tag.name) &&
+  const newest = rankings.map((ranking) => ranking?.newest())
+  const keeps = (rule: RetentionRule, at: number, tag: TagCandidate): boolean =>
+    ruleMatches(rule, tag.name) &&
     (newest[at] === undefined || newest[at].names.has(tag.name)) &&
     (rule.youngerThan === undefined || nowMs - tag.updated_ms <= (durationMs(rule.youngerThan) ?? 0))
   return {
     newest: newest.filter((some) => some !== undefined),
-    judge(tag) {
-      if (isImmutable(immutable, tag.name)) return immutableTag
+    evaluate(tag) {
+      if (isImmutable(immutable, tag.name)) return immutableVerdict
       if (retention.rules.length === 0) return { deleted: false, reason: 'there are no rules for tags' }
       const at = retention.rules.findIndex((rule, at) => keeps(rule, at, tag))
       return at < 0
@@ -66,29 +70,29 @@ export async function rulesOf(reader: Reader, of: RulesOf, nowMs: number): Promi
   }
 }
 
-export function isAbout({ patterns }: RetentionRule, name: string): boolean {
+export function ruleMatches({ patterns }: RetentionRule, name: string): boolean {
   return patterns.length === 0 || matchesAny(patterns, name)
 }
 
 /** The newest tags that a rule is about. */
-function ranking(rule: RetentionRule) {
+function rankNewest(rule: RetentionRule) {
   // Kept in order, so that most tags are compared with the last alone.
-  const first: JudgedTag[] = []
+  const first: TagCandidate[] = []
   return {
-    add(tag: JudgedTag) {
+    add(tag: TagCandidate) {
       const last = first[rule.newest - 1]
       if (last !== undefined && !isNewer(tag, last)) return
-      if (!isAbout(rule, tag.name)) return
+      if (!ruleMatches(rule, tag.name)) return
       let [low, high] = [0, first.length]
       while (low < high) {
         const middle = (low + high) >> 1
-        if (isNewer(tag, first[middle] as JudgedTag)) high = middle
+        if (isNewer(tag, first[middle] as TagCandidate)) high = middle
         else low = middle + 1
       }
       first.splice(low, 0, tag)
       first.length = Math.min(first.length, rule.newest)
     },
-    newest: (): Newest => ({
+    newest: (): NewestTags => ({
       names: new Set(first.map(({ name }) => name)),
       sinceMs: first.at(-1)?.updated_ms ?? 0,
     }),
@@ -96,14 +100,14 @@ function ranking(rule: RetentionRule) {
 }
 
 /** Of two that were changed at once the one whose name comes first. */
-function isNewer(a: JudgedTag, b: JudgedTag): boolean {
+function isNewer(a: TagCandidate, b: TagCandidate): boolean {
   return a.updated_ms === b.updated_ms ? a.name < b.name : a.updated_ms > b.updated_ms
 }
 
 const PAGE = 1000
 
 /** All tags of a repo by name, a page at a time. */
-async function* tagPages(reader: Reader, repo: string): AsyncGenerator<JudgedTag[]> {
+async function* tagPages(reader: Reader, repo: string): AsyncGenerator<TagCandidate[]> {
   let after = ''
   for (;;) {
     const rows = await reader
@@ -129,9 +133,9 @@ export function subjectOfTag(name: string): string | undefined {
 }
 
 /** Tags that go with a manifest: those about it that are not immutable. */
-export async function tagsAbout(
+export async function listAttachedTags(
   reader: Reader,
-  { repo, immutable }: Pick<RulesOf, 'repo' | 'immutable'>,
+  { repo, immutable }: Pick<RetentionTarget, 'repo' | 'immutable'>,
   digest: string,
 ): Promise<TagRow[]> {
   const prefix = digest.replace(':', '-')
@@ -147,7 +151,7 @@ export async function tagsAbout(
 }
 
 /** Which of these digests are manifests of a repo. */
-export async function manifestsAmong(
+export async function existingManifests(
   reader: Reader,
   repo: string,
   digests: readonly string[],
@@ -164,28 +168,28 @@ export async function manifestsAmong(
 }
 
 /** Judges all tags of a repo, a page at a time. `going`: manifests that are there and do not stay, nor do the tags about them. */
-export async function* judgedTags(
+export async function* evaluateTags(
   reader: Reader,
-  of: RulesOf,
-  rules: Rules,
-  going: ReadonlySet<string> = new Set(),
-): AsyncGenerator<Judged[]> {
-  for await (const tags of tagPages(reader, of.repo)) {
+  target: RetentionTarget,
+  rules: RetentionRules,
+  deletedManifests: ReadonlySet<string> = new Set(),
+): AsyncGenerator<TagVerdict[]> {
+  for await (const tags of tagPages(reader, target.repo)) {
     const subjects = tags.map(({ name }) => subjectOfTag(name)).filter((digest) => digest !== undefined)
-    const there = await manifestsAmong(reader, of.repo, subjects)
-    const judged: Judged[] = []
+    const existing = await existingManifests(reader, target.repo, subjects)
+    const verdicts: TagVerdict[] = []
     for (const tag of tags) {
       const subject = subjectOfTag(tag.name) ?? ''
-      const verdict = !there.has(subject)
-        ? rules.judge(tag)
-        : !going.has(subject)
+      const verdict = !existing.has(subject)
+        ? rules.evaluate(tag)
+        : !deletedManifests.has(subject)
           ? { deleted: false, reason: 'it belongs to a manifest that is there' }
-          : isImmutable(of.immutable, tag.name)
-            ? immutableTag
+          : isImmutable(target.immutable, tag.name)
+            ? immutableVerdict
             : { deleted: true, reason: 'it belongs to a manifest that goes' }
-      judged.push({ tag, ...verdict })
-      await giveTurn()
+      verdicts.push({ tag, ...verdict })
+      await yieldToEventLoop()
     }
-    yield judged
+    yield verdicts
   }
 }

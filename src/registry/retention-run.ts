@@ -3,27 +3,27 @@ import { RepoPolicySchema } from '#gen/berth/registry/v1/repo_policies_pb.js'
 import { TagsService } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
 import { limits } from '../core/limits.ts'
 import { durationMs } from '../core/message.ts'
-import { fullNameOf } from '../core/method-name.ts'
+import { fullMethodName } from '../core/method-name.ts'
 import { rootOf } from '../core/uid.ts'
 import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
-import { deleteManifests, holdPartsOfManifests } from '../storage/registry-usage.ts'
+import { deleteManifests, lockManifestParts } from '../storage/registry-usage.ts'
 import { lockResource } from '../storage/rows.ts'
 import { runInTransaction, sqlText } from '../storage/sql-text.ts'
 import type { Store } from '../storage/store.ts'
-import { keepPolicy, type TakenPolicy } from './retention-rows.ts'
+import { type LeasedPolicy, renewPolicyLease } from './retention-rows.ts'
 import {
-  type JudgedTag,
-  judgedTags,
-  manifestsAmong,
-  type Newest,
-  type RulesOf,
-  rulesOf,
+  evaluateTags,
+  existingManifests,
+  listAttachedTags,
+  type NewestTags,
+  prepareRules,
+  type RetentionTarget,
   subjectOfTag,
-  tagsAbout,
+  type TagCandidate,
 } from './retention-rules.ts'
 import { removeTag } from './tags.ts'
-import { keepers, manifestsToDelete } from './untagged-manifests.ts'
+import { manifestsToDelete, manifestUses } from './untagged-manifests.ts'
 
 /**
  * One run of retention in a repo: tags and manifests are looked for without holding anything, and deleted a few at a time, each judged
@@ -45,62 +45,66 @@ export interface RetentionRunOptions {
 }
 
 /** The run is to end where it is: it was stopped, or its policy is not what it was. */
-export class RetentionEnded extends Error {}
+export class RetentionInterrupted extends Error {}
 
 /** A tag of the newest went away: others may be among them now. */
-class NewestChanged extends Error {}
+class NewestTagsChanged extends Error {}
 
 /** Somebody who deletes tags all the time holds up a run so often; the next one goes on. */
-const JUDGED_AGAIN_MAX = 10
+const EVALUATIONS_MAX = 10
 
-export async function runRetention(policy: TakenPolicy, options: RetentionRunOptions): Promise<void> {
+export async function runRetention(policy: LeasedPolicy, options: RetentionRunOptions): Promise<void> {
   const { store } = options
   const { retention, ...immutable } = fromBinary(RepoPolicySchema, policy.policy)
   if (retention === undefined) return
-  const of: RulesOf = { repo: policy.uid, retention, immutable }
-  if (retention.rules.length > 0) await deleteTags(policy, of, options)
+  const target: RetentionTarget = { repo: policy.uid, retention, immutable }
+  if (retention.rules.length > 0) await deleteTags(policy, target, options)
   if (retention.untaggedAfter !== undefined) {
-    const until = store.clock() - (durationMs(retention.untaggedAfter) ?? 0)
-    const digests = await manifestsToDelete(store.db, policy.uid, until)
-    for (const some of batches(digests)) await deleteSomeManifests(policy, of, some, until, options)
+    const untilMs = store.clock() - (durationMs(retention.untaggedAfter) ?? 0)
+    const digests = await manifestsToDelete(store.db, policy.uid, untilMs)
+    for (const batch of batches(digests)) await deleteManifestBatch(policy, target, batch, untilMs, options)
   }
 }
 
-async function deleteTags(policy: TakenPolicy, of: RulesOf, options: RetentionRunOptions): Promise<void> {
+async function deleteTags(
+  policy: LeasedPolicy,
+  target: RetentionTarget,
+  options: RetentionRunOptions,
+): Promise<void> {
   const { db, clock } = options.store
   for (let times = 1; ; times++) {
-    const rules = await rulesOf(db.kysely, of, clock())
+    const rules = await prepareRules(db.kysely, target, clock())
     try {
-      for await (const judged of judgedTags(db.kysely, of, rules)) {
-        const doomed = judged.filter(({ deleted }) => deleted).map(({ tag }) => tag)
-        for (const some of batches(doomed)) await deleteSomeTags(policy, some, rules.newest, options)
+      for await (const verdicts of evaluateTags(db.kysely, target, rules)) {
+        const tags = verdicts.filter(({ deleted }) => deleted).map(({ tag }) => tag)
+        for (const batch of batches(tags)) await deleteTagBatch(policy, batch, rules.newest, options)
       }
       return
     } catch (error) {
-      if (!(error instanceof NewestChanged) || times === JUDGED_AGAIN_MAX) throw error
+      if (!(error instanceof NewestTagsChanged) || times === EVALUATIONS_MAX) throw error
     }
   }
 }
 
-async function deleteSomeTags(
-  policy: TakenPolicy,
-  doomed: readonly JudgedTag[],
-  newest: readonly Newest[],
+async function deleteTagBatch(
+  policy: LeasedPolicy,
+  tags: readonly TagCandidate[],
+  newest: readonly NewestTags[],
   options: RetentionRunOptions,
 ): Promise<void> {
   const { store, counts } = options
   const { db } = store
-  const deleted = await inHeldRepo(policy, options, async (tx) => {
-    for (const one of newest) await requireStillThere(db, tx, policy.uid, one)
-    const subjects = doomed.map(({ name }) => subjectOfTag(name)).filter((digest) => digest !== undefined)
-    const there = await manifestsAmong(tx, policy.uid, subjects)
+  const deleted = await inLockedRepo(policy, options, async (tx) => {
+    for (const one of newest) await requireTagsUnchanged(db, tx, policy.uid, one)
+    const subjects = tags.map(({ name }) => subjectOfTag(name)).filter((digest) => digest !== undefined)
+    const existing = await existingManifests(tx, policy.uid, subjects)
     let n = 0
-    for (const { uid, name, digest, updated_ms } of doomed) {
+    for (const { uid, name, digest, updated_ms } of tags) {
       const tag = await lockResource(db, tx, 'tags', uid, 'update')
       const isSame = tag?.digest === digest && Number(tag.updated_ms) === updated_ms
-      if (tag === undefined || !isSame || there.has(subjectOfTag(name) ?? '')) continue
+      if (tag === undefined || !isSame || existing.has(subjectOfTag(name) ?? '')) continue
       await removeTag(store, tx, tag)
-      await record(tx, options, fullNameOf(TagsService.method.deleteTag), uid)
+      await recordDeletion(tx, options, fullMethodName(TagsService.method.deleteTag), uid)
       n++
     }
     return n
@@ -108,49 +112,49 @@ async function deleteSomeTags(
   counts.tags += deleted
 }
 
-const NAMES_AT_ONCE = 200
+const NAMES_PER_STATEMENT = 200
 
 /** Throws where not all of the newest are there any more, or are not as new. */
-async function requireStillThere(
+async function requireTagsUnchanged(
   db: Store['db'],
   tx: Tx,
   repo: string,
-  { names, sinceMs }: Newest,
+  { names, sinceMs }: NewestTags,
 ): Promise<void> {
   const all = [...names]
-  for (let at = 0; at < all.length; at += NAMES_AT_ONCE) {
-    const some = all.slice(at, at + NAMES_AT_ONCE)
+  for (let at = 0; at < all.length; at += NAMES_PER_STATEMENT) {
+    const batch = all.slice(at, at + NAMES_PER_STATEMENT)
     const sql = sqlText(db.engine)
     const text = `select count(*) as n from tags where root = ${sql.bind(rootOf(repo))} and parent = ${sql.bind(repo)}
-      and name in (${sql.bindAll(some)}) and updated_ms >= ${sql.bind(sinceMs)}`
+      and name in (${sql.bindAll(batch)}) and updated_ms >= ${sql.bind(sinceMs)}`
     const [row] = await runInTransaction<{ n: number }>(tx, text, sql)
-    if (Number(row?.n ?? 0) !== some.length) throw new NewestChanged()
+    if (Number(row?.n ?? 0) !== batch.length) throw new NewestTagsChanged()
   }
 }
 
-async function deleteSomeManifests(
-  policy: TakenPolicy,
-  of: RulesOf,
+async function deleteManifestBatch(
+  policy: LeasedPolicy,
+  target: RetentionTarget,
   digests: readonly string[],
-  until: number,
+  untilMs: number,
   options: RetentionRunOptions,
 ): Promise<void> {
   const { store, counts } = options
   const { db } = store
-  const { repo } = of
-  const deleted = await inHeldRepo(policy, options, async (tx) => {
+  const { repo } = target
+  const deleted = await inLockedRepo(policy, options, async (tx) => {
     const n = { tags: 0, manifests: 0 }
-    await holdPartsOfManifests(db, tx, repo, digests)
+    await lockManifestParts(db, tx, repo, digests)
     // One after the other: what kept the next may be the one before.
     for (const digest of digests) {
       const sql = sqlText(db.engine)
       const text = `select digest from manifests m where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)}
-        and digest = ${sql.bind(digest)} and touched_ms <= ${sql.bind(until)}
-        and not ${keepers.tag} and not ${keepers.index} and not ${keepers.subject}`
+        and digest = ${sql.bind(digest)} and touched_ms <= ${sql.bind(untilMs)}
+        and not ${manifestUses.tag} and not ${manifestUses.index} and not ${manifestUses.subject}`
       if ((await runInTransaction(tx, text, sql)).length === 0) continue
       await deleteManifests(db, tx, repo, [digest])
-      await record(tx, options, 'berth.registry.v1.Distribution/DeleteManifest', repo)
-      n.tags += await removeTagsAbout(tx, of, digest, options)
+      await recordDeletion(tx, options, 'berth.registry.v1.Distribution/DeleteManifest', repo)
+      n.tags += await removeAttachedTags(tx, target, digest, options)
       n.manifests++
     }
     return n
@@ -160,37 +164,37 @@ async function deleteSomeManifests(
 }
 
 /** Tags of signatures, and of what else is attached to a manifest that is gone. */
-async function removeTagsAbout(
+async function removeAttachedTags(
   tx: Tx,
-  of: RulesOf,
+  target: RetentionTarget,
   digest: string,
   options: RetentionRunOptions,
 ): Promise<number> {
-  const doomed = await tagsAbout(tx, of, digest)
-  for (const tag of doomed) {
+  const tags = await listAttachedTags(tx, target, digest)
+  for (const tag of tags) {
     await removeTag(options.store, tx, tag)
-    await record(tx, options, fullNameOf(TagsService.method.deleteTag), tag.uid)
+    await recordDeletion(tx, options, fullMethodName(TagsService.method.deleteTag), tag.uid)
   }
-  return doomed.length
+  return tags.length
 }
 
 /** A transaction in which nobody else writes a tag of the repo, and the run still has its policy. */
-function inHeldRepo<T>(
-  policy: TakenPolicy,
+function inLockedRepo<T>(
+  policy: LeasedPolicy,
   { store, leaseMs, signal }: RetentionRunOptions,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   const { db, clock } = store
-  if (signal.aborted) throw new RetentionEnded('the server stops')
+  if (signal.aborted) throw new RetentionInterrupted('the server stops')
   return inTransaction(db, async (tx) => {
     const repo = await lockResource(db, tx, 'repos', policy.uid, 'update')
-    if (repo === undefined || !(await keepPolicy(tx, policy, clock() + leaseMs)))
-      throw new RetentionEnded('the policy was changed')
+    if (repo === undefined || !(await renewPolicyLease(tx, policy, clock() + leaseMs)))
+      throw new RetentionInterrupted('the policy was changed')
     return work(tx)
   })
 }
 
-async function record(
+async function recordDeletion(
   tx: Tx,
   { store, requestId }: RetentionRunOptions,
   method: string,
@@ -200,6 +204,6 @@ async function record(
 }
 
 function* batches<T>(all: readonly T[]): Generator<readonly T[]> {
-  for (let at = 0; at < all.length; at += limits.retentionRowsAtOnce)
-    yield all.slice(at, at + limits.retentionRowsAtOnce)
+  for (let at = 0; at < all.length; at += limits.retentionBatchRows)
+    yield all.slice(at, at + limits.retentionBatchRows)
 }

@@ -1,12 +1,12 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { RetentionRunSchema } from '#gen/berth/registry/v1/repo_policies_pb.js'
-import { every } from '../core/every.ts'
+import { startPeriodicTask } from '../core/every.ts'
 import { limits } from '../core/limits.ts'
 import { timestampOf } from '../core/message.ts'
 import { type Tracer, traceJob } from '../core/tracer.ts'
 import type { Store } from '../storage/store.ts'
-import { duePolicies, givePolicyBack, takePolicy } from './retention-rows.ts'
-import { type RetentionCounts, RetentionEnded, runRetention } from './retention-run.ts'
+import { leasePolicy, readDuePolicies, releasePolicy } from './retention-rows.ts'
+import { type RetentionCounts, RetentionInterrupted, runRetention } from './retention-run.ts'
 
 /** Runs retention where it is due, whichever node comes first, one repo at a time, until it is stopped. */
 
@@ -35,23 +35,23 @@ export function retentionScheduler(options: RetentionOptions): RetentionSchedule
   const { db, clock } = store
   const stopping = new AbortController()
 
-  const look = async () => {
+  const poll = async () => {
     for (;;) {
-      const [repo] = await duePolicies(db, clock(), 1)
+      const [repo] = await readDuePolicies(db, clock(), 1)
       if (repo === undefined || stopping.signal.aborted) return
       await run(repo)
     }
   }
 
   const run = async (repo: string) => {
-    const begun = { beginTime: timestampOf(clock()) }
-    const asBytes = (rest: object) =>
-      toBinary(RetentionRunSchema, create(RetentionRunSchema, { ...begun, ...rest }))
-    const policy = await takePolicy(db, repo, { now: clock(), leaseMs, run: asBytes({}) })
+    const start = { beginTime: timestampOf(clock()) }
+    const encodeRun = (rest: object) =>
+      toBinary(RetentionRunSchema, create(RetentionRunSchema, { ...start, ...rest }))
+    const policy = await leasePolicy(db, repo, { now: clock(), leaseMs, run: encodeRun({}) })
     if (policy === undefined) return
     const counts: RetentionCounts = { tags: 0, manifests: 0 }
-    const ended = (error: string) =>
-      asBytes({
+    const encodeEnd = (error: string) =>
+      encodeRun({
         endTime: timestampOf(clock()),
         deletedTags: counts.tags,
         deletedManifests: counts.manifests,
@@ -67,26 +67,26 @@ export function retentionScheduler(options: RetentionOptions): RetentionSchedule
           counts,
         }),
       )
-      await givePolicyBack(db, policy, { dueMs: clock() + limits.retentionIntervalMs, run: ended('') })
+      await releasePolicy(db, policy, { dueMs: clock() + limits.retentionIntervalMs, run: encodeEnd('') })
       onRun({ repo, outcome: 'succeeded', counts })
     } catch (error) {
-      const isStopped = error instanceof RetentionEnded
+      const isStopped = error instanceof RetentionInterrupted
       // What ended it is still due: whoever looks next begins again.
       const dueMs = isStopped ? Number(policy.due_ms) : clock() + limits.retentionRetryMs
       const why = isStopped ? error.message : 'the server could not do its part; its log tells why'
-      await givePolicyBack(db, policy, { dueMs, run: ended(why) })
+      await releasePolicy(db, policy, { dueMs, run: encodeEnd(why) })
       if (isStopped) return
       onError(error, repo)
       onRun({ repo, outcome: 'failed', counts })
     }
   }
 
-  const looking = every(pollMs, look, (error) => onError(error))
+  const poller = startPeriodicTask(pollMs, poll, (error) => onError(error))
 
   return {
     async stop() {
       stopping.abort()
-      await looking.stop()
+      await poller.stop()
     },
   }
 }

@@ -11,7 +11,7 @@ export async function recordDigest(tx: Tx, { uid, since_ms, digest }: Omit<TagDi
     .insertInto('tag_digests')
     .values({ root: rootOf(uid), uid, since_ms, digest })
     .execute()
-  const newestForgotten = await tx
+  const newestDeleted = await tx
     .selectFrom('tag_digests')
     .select('since_ms')
     .where('root', '=', rootOf(uid))
@@ -20,12 +20,12 @@ export async function recordDigest(tx: Tx, { uid, since_ms, digest }: Omit<TagDi
     .limit(1)
     .offset(limits.tagHistoryMax)
     .executeTakeFirst()
-  if (newestForgotten === undefined) return
+  if (newestDeleted === undefined) return
   await tx
     .deleteFrom('tag_digests')
     .where('root', '=', rootOf(uid))
     .where('uid', '=', uid)
-    .where('since_ms', '<=', newestForgotten.since_ms)
+    .where('since_ms', '<=', newestDeleted.since_ms)
     .execute()
 }
 
@@ -34,7 +34,7 @@ export async function deleteHistory(tx: Tx, uid: string): Promise<void> {
 }
 
 /** The latest digests of a tag first, of those noted from one time to before another. */
-export function historyOf(
+export function listHistory(
   reader: Reader,
   uid: string,
   { fromMs, beforeMs }: { readonly fromMs: number; readonly beforeMs: number },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { checkBundles } from './bundles.ts'
-import { checkDigest, checkTagName, formsOf, listedForms } from './tag-name.ts'
+import { checkDigest, checkTagName, listedTagForms, tagFormsOf } from './tag-name.ts'
 
 test('tag names are those of the OCI specification', () => {
   for (const name of ['latest', '1.27.0-r1', '_', 'A', '9', 'a..b--c__d', `_${'.'.repeat(127)}`])
@@ -65,7 +65,7 @@ const forms: readonly [name: string, forms: number][] = [
 ]
 
 for (const [name, wanted] of forms)
-  test(`the forms of the name ${name}`, () => assert.equal(formsOf(name), wanted))
+  test(`the forms of the name ${name}`, () => assert.equal(tagFormsOf(name), wanted))
 
 test('a name is listed when every form that it has is switched on', () => {
   const switches = fc.record({
@@ -80,7 +80,7 @@ test('a name is listed when every form that it has is switched on', () => {
         (includeReferrers || (held & referrer) === 0) &&
         (includeDates || (held & date) === 0) &&
         (includeEpochs || (held & epoch) === 0)
-      assert.equal(listedForms(on)?.includes(held) ?? true, wanted)
+      assert.equal(listedTagForms(on)?.includes(held) ?? true, wanted)
     }),
   )
 })

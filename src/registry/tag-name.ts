@@ -20,10 +20,10 @@ export function checkDigest(digest: string, field = 'digest'): FieldViolation | 
 const REFERRER = 1
 const DATE = 2
 const EPOCH = 4
-const EVERY_FORM = REFERRER | DATE | EPOCH
+const ALL_FORMS = REFERRER | DATE | EPOCH
 
 /** The forms that a name has, as bits: none, one or several. */
-export function formsOf(name: string): number {
+export function tagFormsOf(name: string): number {
   return (
     (/^sha256-/.test(name) ? REFERRER : 0) |
     (/-20[0-9]{6}$/.test(name) ? DATE : 0) |
@@ -32,18 +32,18 @@ export function formsOf(name: string): number {
 }
 
 /** The switches of a list; each lets in names of one form. */
-export interface FormSwitches {
+export interface TagFormFilter {
   readonly includeReferrers: boolean
   readonly includeDates: boolean
   readonly includeEpochs: boolean
 }
 
 /** What `formsOf` may be of names that are listed: a name of two forms needs both switches. Undefined: anything. */
-export function listedForms(switches: FormSwitches): number[] | undefined {
+export function listedTagForms(filter: TagFormFilter): number[] | undefined {
   const on =
-    (switches.includeReferrers ? REFERRER : 0) |
-    (switches.includeDates ? DATE : 0) |
-    (switches.includeEpochs ? EPOCH : 0)
-  if (on === EVERY_FORM) return undefined
-  return Array.from({ length: EVERY_FORM }, (_, forms) => forms).filter((forms) => (forms & ~on) === 0)
+    (filter.includeReferrers ? REFERRER : 0) |
+    (filter.includeDates ? DATE : 0) |
+    (filter.includeEpochs ? EPOCH : 0)
+  if (on === ALL_FORMS) return undefined
+  return Array.from({ length: ALL_FORMS }, (_, forms) => forms).filter((forms) => (forms & ~on) === 0)
 }

@@ -31,25 +31,25 @@ export function matchesAny(patterns: readonly string[], name: string): boolean {
 export function matches(pattern: string, name: string): boolean {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()
-  if (last === undefined) return first.length === name.length && fits(first, name, 0)
+  if (last === undefined) return first.length === name.length && matchesAt(first, name, 0)
   const end = name.length - last.length
-  if (end < first.length || !fits(first, name, 0) || !fits(last, name, end)) return false
+  if (end < first.length || !matchesAt(first, name, 0) || !matchesAt(last, name, end)) return false
   let at = first.length
   for (const piece of rest) {
-    const found = placeOf(piece, name, at)
+    const found = findPiece(piece, name, at)
     if (found < 0 || found + piece.length > end) return false
     at = found + piece.length
   }
   return true
 }
 
-function placeOf(piece: string, name: string, from: number): number {
+function findPiece(piece: string, name: string, from: number): number {
   if (!piece.includes('?')) return name.indexOf(piece, from)
-  for (let at = from; at + piece.length <= name.length; at++) if (fits(piece, name, at)) return at
+  for (let at = from; at + piece.length <= name.length; at++) if (matchesAt(piece, name, at)) return at
   return -1
 }
 
-function fits(piece: string, name: string, from: number): boolean {
+function matchesAt(piece: string, name: string, from: number): boolean {
   if (!piece.includes('?')) return name.startsWith(piece, from)
   for (let at = 0; at < piece.length; at++)
     if (piece[at] !== '?' && piece[at] !== name[from + at]) return false

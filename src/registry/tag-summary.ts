@@ -1,7 +1,7 @@
 import type { Tag } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
 import { rootOf } from '../core/uid.ts'
 import type { Reader } from '../storage/db.ts'
-import { type FormSwitches, listedForms } from './tag-name.ts'
+import { listedTagForms, type TagFormFilter } from './tag-name.ts'
 import { toTag } from './tags.ts'
 
 /** A repo's tags at a glance. */
@@ -15,8 +15,12 @@ export interface TagSummary {
   readonly version: string
 }
 
-export async function summaryOf(reader: Reader, repo: string, switches: FormSwitches): Promise<TagSummary> {
-  const forms = listedForms(switches)
+export async function summarizeTags(
+  reader: Reader,
+  repo: string,
+  filter: TagFormFilter,
+): Promise<TagSummary> {
+  const forms = listedTagForms(filter)
   let listed = reader.selectFrom('tags').where('root', '=', rootOf(repo)).where('parent', '=', repo)
   if (forms !== undefined) listed = listed.where('forms', 'in', forms)
   const { tags, updatedMs } = await listed

@@ -7,27 +7,27 @@ import {
   TagSchema,
   TagsService,
 } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
-import { accessOf, allowed, type Grants, requireCapabilities } from '../core/allowed.ts'
+import { authorizationOf, type Grants, requireCapabilities, requireScope } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
-import { setOf } from '../core/capabilities.ts'
+import { capabilitySetOf } from '../core/capabilities.ts'
 import { type FieldViolation, invalidArgument, notFound } from '../core/errors.ts'
-import { requireMatch } from '../core/etag.ts'
-import { refuseIfAny } from '../core/fields.ts'
+import { requireEtagMatch } from '../core/etag.ts'
+import { requireValid } from '../core/fields.ts'
 import { timestampMs, timestampOf } from '../core/message.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { parentOf, rootOf, type Uid } from '../core/uid.ts'
 import type { Db, Tx } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
-import type { Condition } from '../storage/list-sql.ts'
-import { type Changed, mutate } from '../storage/mutation.ts'
+import type { ColumnCondition } from '../storage/list-sql.ts'
+import { type MutationResult, mutate } from '../storage/mutation.ts'
 import {
   deleteResource,
   findUid,
-  holdForChange,
   insertResource,
-  type Kind,
+  lockForChange,
   lockResource,
-  nextUpdate,
+  nextUpdateMs,
+  type ResourceDefinition,
   readResource,
   updateResource,
 } from '../storage/rows.ts'
@@ -35,11 +35,11 @@ import type { Store } from '../storage/store.ts'
 import type { TagRow } from '../storage/tables.ts'
 import { checkBundles } from './bundles.ts'
 import { touchManifest } from './image-rows.ts'
-import { isImmutable, requireMutable } from './immutable-tags.ts'
-import { holdRepo } from './parent-repo.ts'
-import { policyIn } from './repo-policy-rows.ts'
+import { isImmutable, requireTagMutable } from './immutable-tags.ts'
+import { lockRepo } from './parent-repo.ts'
+import { findPolicy } from './repo-policy-rows.ts'
 import { deleteHistory, recordDigest } from './tag-history.ts'
-import { checkDigest, checkTagName, formsOf, listedForms } from './tag-name.ts'
+import { checkDigest, checkTagName, listedTagForms, tagFormsOf } from './tag-name.ts'
 
 /**
  * Tags: names for the manifests of a repo. A tag is made and moved by the same call, but only who may update tags can move one,
@@ -49,8 +49,8 @@ import { checkDigest, checkTagName, formsOf, listedForms } from './tag-name.ts'
 /** What tags are called in errors. */
 export const TAG_TYPE = 'registry.chainguard.dev/Tag'
 
-const KIND: Kind<'tags', typeof TagSchema> = {
-  collection: 'tags',
+const KIND: ResourceDefinition<'tags', typeof TagSchema> = {
+  table: 'tags',
   schema: TagSchema,
   type: TAG_TYPE,
   toMessage: toTag,
@@ -64,7 +64,7 @@ export function tagsService(store: Store) {
   return implement(TagsService, {
     async listTags(request, call) {
       const { rows, ...page } = await listPage(store, call, request, {
-        collection: 'tags',
+        table: 'tags',
         // When a tag was made it does not show, so nobody sorts by it.
         sortFields: { uid: 'uid', name: 'name', updated_at, update_time, updateTime },
         defaultOrder: 'uid',
@@ -79,22 +79,22 @@ export function tagsService(store: Store) {
     },
 
     async getTag(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       const row = await readResource(db, 'tags', scope)
       if (row === undefined) throw notFound(TAG_TYPE, scope)
       return toTag(row)
     },
 
     createTag: ({ tag = create(TagSchema) }, call) =>
-      mutate(store, call, (tx) => putTag(store, tx, call, allowed(call).scope as Uid, tag)),
+      mutate(store, call, (tx) => putTag(store, tx, call, requireScope(call).scope as Uid, tag)),
 
     async deleteTag(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       return mutate(store, call, async (tx) => {
-        await keepRepoOf(db, tx, scope)
-        const { row } = await holdForChange(db, tx, call, KIND, scope)
+        await lockRepoOfTag(db, tx, scope)
+        const { row } = await lockForChange(db, tx, call, KIND, scope)
         await removeTag(store, tx, row)
-        return { uid: scope, answer: create(EmptySchema) }
+        return { uid: scope, response: create(EmptySchema) }
       })
     },
   })
@@ -111,30 +111,30 @@ export async function putTag(
   repo: Uid,
   tag: Tag,
   { mayBeEmpty = false }: { readonly mayBeEmpty?: boolean } = {},
-): Promise<Changed<Tag>> {
+): Promise<MutationResult<Tag>> {
   const { db } = store
-  await holdRepo(db, tx, repo)
-  refuseIfAny(checkTagName(tag.name), ...checkContent(tag, mayBeEmpty))
-  const current = await holdTagNamed(db, tx, repo, tag.name)
+  await lockRepo(db, tx, repo)
+  requireValid(checkTagName(tag.name), ...checkContent(tag, mayBeEmpty))
+  const current = await lockTagNamed(db, tx, repo, tag.name)
   // In version 2 there is no other method that moves a tag.
-  requireMatch(call, TagSchema, current && toTag(current), current?.uid ?? tag.name)
+  requireEtagMatch(call, TagSchema, current && toTag(current), current?.uid ?? tag.name)
   const wanted = contentColumns(tag)
   const { row, unchanged } = await writeTag(store, tx, { repo, name: tag.name, current, wanted }, () =>
-    requireMayMove(accessOf(call).grants, repo),
+    requireTagUpdate(authorizationOf(call).grants, repo),
   )
-  return { uid: row.uid, answer: toTag(row), unchanged }
+  return { uid: row.uid, response: toTag(row), unchanged }
 }
 
 /** Makes a tag what is given, as the first version does: it may come to point at nothing, and keeps its name. */
 export function replaceTag(store: Store, call: Call, uid: string, tag: Tag): Promise<Tag> {
   return mutate(store, call, async (tx) => {
-    await keepRepoOf(store.db, tx, uid)
-    const { row } = await holdForChange(store.db, tx, call, KIND, uid)
+    await lockRepoOfTag(store.db, tx, uid)
+    const { row } = await lockForChange(store.db, tx, call, KIND, uid)
     const renamed = { field: 'name', description: 'must be the name that it has: a tag keeps it' }
-    refuseIfAny(tag.name === row.name ? undefined : renamed, ...checkContent(tag, true))
+    requireValid(tag.name === row.name ? undefined : renamed, ...checkContent(tag, true))
     const target = { repo: row.parent as Uid, name: row.name, current: row, wanted: contentColumns(tag) }
     const { row: after, unchanged } = await writeTag(store, tx, target)
-    return { uid, answer: toTag(after), unchanged }
+    return { uid, response: toTag(after), unchanged }
   })
 }
 
@@ -151,17 +151,17 @@ export async function writeTag(
   store: Store,
   tx: Tx,
   { repo, name, current, wanted }: TagToWrite,
-  object: () => void = () => undefined,
+  authorizeChange: () => void = () => undefined,
 ): Promise<{ readonly row: TagRow; readonly unchanged: boolean }> {
   const { db, clock, uids } = store
   if (current === undefined) {
     const now = clock()
     const row: TagRow = {
       root: rootOf(repo),
-      uid: uids.below(repo),
+      uid: uids.child(repo),
       parent: repo,
       name,
-      forms: formsOf(name),
+      forms: tagFormsOf(name),
       ...wanted,
       created_ms: now,
       updated_ms: now,
@@ -176,11 +176,11 @@ export async function writeTag(
     current.bundles === wanted.bundles
   )
     return { row: current, unchanged: true }
-  object()
+  authorizeChange()
   const isMoved = current.digest !== wanted.digest
   // What a tag of version 1 that points at nothing yet comes to point at is no move.
-  if (isMoved && current.digest !== '') await requireMutable(tx, current)
-  const changed = { ...wanted, updated_ms: nextUpdate(store, current) }
+  if (isMoved && current.digest !== '') await requireTagMutable(tx, current)
+  const changed = { ...wanted, updated_ms: nextUpdateMs(store, current) }
   await updateResource(tx, 'tags', current.uid, changed)
   if (isMoved) {
     await recordDigest(tx, { uid: current.uid, since_ms: changed.updated_ms, digest: changed.digest })
@@ -196,7 +196,7 @@ export async function removeTag(
   tag: TagRow,
 ): Promise<void> {
   const { uid, parent, digest } = tag
-  await requireMutable(tx, tag)
+  await requireTagMutable(tx, tag)
   await touchManifest(tx, parent, digest, clock())
   await deleteHistory(tx, uid)
   await deleteResource(db, tx, 'tags', uid)
@@ -210,20 +210,20 @@ function contentColumns({ digest, deprecated, bundles }: Tag) {
   return { digest, deprecated: deprecated ? 1 : 0, bundles: JSON.stringify(bundles) }
 }
 
-const mayUpdate = setOf([Capability.CAP_TAG_UPDATE])
+const updateCapability = capabilitySetOf([Capability.CAP_TAG_UPDATE])
 
 /** Throws code 7 for who may make tags and not move them (R20). */
-export function requireMayMove(grants: Grants, repo: Uid): void {
-  requireCapabilities(grants, repo, mayUpdate, 'change a tag that is there already')
+export function requireTagUpdate(grants: Grants, repo: Uid): void {
+  requireCapabilities(grants, repo, updateCapability, 'change a tag that is there already')
 }
 
 /** Keeps the policy of a tag's repo as it is until the transaction ends. */
-async function keepRepoOf(db: Db, tx: Tx, tag: string): Promise<void> {
+async function lockRepoOfTag(db: Db, tx: Tx, tag: string): Promise<void> {
   await lockResource(db, tx, 'repos', parentOf(tag), 'share')
 }
 
 /** The tag of a name in a repo that is held, this transaction's alone. Undefined where there is none, or it is being deleted. */
-export async function holdTagNamed(db: Db, tx: Tx, repo: string, name: string): Promise<TagRow | undefined> {
+export async function lockTagNamed(db: Db, tx: Tx, repo: string, name: string): Promise<TagRow | undefined> {
   const uid = await findUid({ kysely: tx }, 'tags', { root: rootOf(repo), parent: repo, name })
   return uid === undefined ? undefined : lockResource(db, tx, 'tags', uid, 'update')
 }
@@ -240,8 +240,8 @@ export function toTag(row: TagRow): Tag {
   }
 }
 
-function conditionsOf(request: ListTagsRequest): Condition[] {
-  const conditions: Condition[] = []
+function conditionsOf(request: ListTagsRequest): ColumnCondition[] {
+  const conditions: ColumnCondition[] = []
   const { updatedSince } = request
   if (updatedSince !== undefined)
     conditions.push({
@@ -249,7 +249,7 @@ function conditionsOf(request: ListTagsRequest): Condition[] {
       comparison: '>',
       value: instantMs(updatedSince, 'updated_since'),
     })
-  const values = listedForms(request)
+  const values = listedTagForms(request)
   if (values !== undefined) conditions.push({ column: 'forms', values })
   return conditions
 }
@@ -269,21 +269,21 @@ export function instantMs(instant: Timestamp, field: string): number {
   return timestampMs(instant)
 }
 
-const TAGS_AT_ONCE = 500
+const TAGS_PER_STATEMENT = 500
 
 /**
  * Takes the tags of a repo away that nobody could take away before, because they are immutable: they go with it. False where others are
  * left, and then nothing may be changed.
  */
-export async function removeLastTags(db: Db, tx: Tx, repo: string): Promise<boolean> {
-  const policy = await policyIn(tx, repo)
+export async function removeImmutableTags(db: Db, tx: Tx, repo: string): Promise<boolean> {
+  const policy = await findPolicy(tx, repo)
   for (;;) {
     const tags = await tx
       .selectFrom('tags')
       .select(['uid', 'name'])
       .where('root', '=', rootOf(repo))
       .where('parent', '=', repo)
-      .limit(TAGS_AT_ONCE)
+      .limit(TAGS_PER_STATEMENT)
       .execute()
     if (tags.length === 0) return true
     if (policy === undefined || !tags.every(({ name }) => isImmutable(policy, name))) return false

@@ -1,19 +1,19 @@
 import { limits } from '../core/limits.ts'
-import { giveTurn } from '../core/turns.ts'
+import { yieldToEventLoop } from '../core/turns.ts'
 import { rootOf } from '../core/uid.ts'
 import type { Db } from '../storage/db.ts'
 import { runText, sqlText } from '../storage/sql-text.ts'
 
 /** Manifests that nothing needs any more: no tag, no other manifest, and no subject of theirs that is there. */
 
-export interface Untagged {
+export interface UntaggedManifest {
   readonly digest: string
   readonly subject: string
   readonly touched_ms: number
 }
 
 /** SQL of what keeps a manifest `m`, each as a condition. */
-export const keepers = {
+export const manifestUses = {
   tag: `exists (select 1 from tags t where t.root = m.root and t.digest = m.digest and t.parent = m.repo)`,
   index: `exists (select 1 from manifest_references r where r.root = m.root and r.repo = m.repo and r.digest = m.digest and r.kind = 'manifest')`,
   subject: `(m.subject <> '' and exists (select 1 from manifests s where s.root = m.root and s.repo = m.repo and s.digest = m.subject))`,
@@ -30,91 +30,93 @@ const PAGE = 1000
 export async function manifestsToDelete(
   db: Db,
   repo: string,
-  until: number,
-  most: number = limits.retentionManifestsMax,
+  untilMs: number,
+  max: number = limits.retentionManifestsMax,
 ): Promise<string[]> {
-  const candidates = new Map<string, Untagged>()
-  for await (const page of oldUntagged(db, repo, until)) {
+  const candidates = new Map<string, UntaggedManifest>()
+  for await (const page of pagesOfUntagged(db, repo, untilMs)) {
     for (const manifest of page) candidates.set(manifest.digest, manifest)
-    if (candidates.size >= most) break
+    if (candidates.size >= max) break
   }
-  const going = new Set<string>()
-  const keptBy = await whatKeeps(db, repo, candidates)
-  const keeps = new Map<string, string[]>()
-  const left = new Map<string, number>()
-  for (const [digest, keepers] of keptBy) {
-    left.set(digest, keepers.size)
-    for (const keeper of keepers) {
-      const kept = keeps.get(keeper)
-      if (kept === undefined) keeps.set(keeper, [digest])
-      else kept.push(digest)
+  const deletable = new Set<string>()
+  const dependentsOf = await findDependents(db, repo, candidates)
+  const dependencies = new Map<string, string[]>()
+  const remaining = new Map<string, number>()
+  for (const [digest, dependents] of dependentsOf) {
+    remaining.set(digest, dependents.size)
+    for (const dependent of dependents) {
+      const dependency = dependencies.get(dependent)
+      if (dependency === undefined) dependencies.set(dependent, [digest])
+      else dependency.push(digest)
     }
-    await giveTurn()
+    await yieldToEventLoop()
   }
-  const free = [...keptBy].filter(([, keepers]) => keepers.size === 0).map(([digest]) => digest)
+  const free = [...dependentsOf].filter(([, dependents]) => dependents.size === 0).map(([digest]) => digest)
   for (let at = 0; at < free.length; at++) {
     const digest = free[at] as string
-    going.add(digest)
-    for (const kept of keeps.get(digest) ?? []) {
-      const n = (left.get(kept) ?? 0) - 1
-      left.set(kept, n)
-      if (n === 0) free.push(kept)
+    deletable.add(digest)
+    for (const dependency of dependencies.get(digest) ?? []) {
+      const n = (remaining.get(dependency) ?? 0) - 1
+      remaining.set(dependency, n)
+      if (n === 0) free.push(dependency)
     }
-    await giveTurn()
+    await yieldToEventLoop()
   }
-  return [...going]
+  return [...deletable]
 }
 
 /** Without what an index with a tag needs: that never goes, and must not take the place of what does. */
-async function* oldUntagged(db: Db, repo: string, until: number): AsyncGenerator<Untagged[]> {
+async function* pagesOfUntagged(db: Db, repo: string, untilMs: number): AsyncGenerator<UntaggedManifest[]> {
   let after = ''
   for (;;) {
     const sql = sqlText(db.engine)
     const text = `select digest, subject, touched_ms from manifests m
       where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)} and digest > ${sql.bind(after)}
-        and touched_ms <= ${sql.bind(until)} and not ${keepers.tag} and not ${keepers.taggedIndex} order by digest limit ${PAGE}`
-    const rows = await runText<Untagged>(db, text, sql)
+        and touched_ms <= ${sql.bind(untilMs)} and not ${manifestUses.tag} and not ${manifestUses.taggedIndex} order by digest limit ${PAGE}`
+    const rows = await runText<UntaggedManifest>(db, text, sql)
     if (rows.length === 0) return
     yield rows
-    await giveTurn()
+    await yieldToEventLoop()
     after = rows.at(-1)?.digest ?? ''
   }
 }
 
 /** The manifests that each candidate is needed by or refers to, of those that are there. */
-async function whatKeeps(
+async function findDependents(
   db: Db,
   repo: string,
-  candidates: ReadonlyMap<string, Untagged>,
+  candidates: ReadonlyMap<string, UntaggedManifest>,
 ): Promise<Map<string, Set<string>>> {
-  const keptBy = new Map<string, Set<string>>([...candidates.keys()].map((digest) => [digest, new Set()]))
+  const dependentsOf = new Map<string, Set<string>>(
+    [...candidates.keys()].map((digest) => [digest, new Set()]),
+  )
   const digests = [...candidates.keys()]
   for (let at = 0; at < digests.length; at += PAGE / 2) {
-    const some = digests.slice(at, at + PAGE / 2)
+    const batch = digests.slice(at, at + PAGE / 2)
     const needs = sqlText(db.engine)
     const rows = await runText<{ digest: string; manifest: string }>(
       db,
       `select digest, manifest from manifest_references where root = ${needs.bind(rootOf(repo))} and repo = ${needs.bind(repo)}
-        and kind = 'manifest' and digest in (${needs.bindAll(some)})`,
+        and kind = 'manifest' and digest in (${needs.bindAll(batch)})`,
       needs,
     )
-    for (const { digest, manifest } of rows) keptBy.get(digest)?.add(manifest)
+    for (const { digest, manifest } of rows) dependentsOf.get(digest)?.add(manifest)
     const subjects = [
-      ...new Set(some.map((digest) => candidates.get(digest)?.subject ?? '').filter((text) => text !== '')),
+      ...new Set(batch.map((digest) => candidates.get(digest)?.subject ?? '').filter((text) => text !== '')),
     ]
     if (subjects.length === 0) continue
     const refers = sqlText(db.engine)
-    const there = await runText<{ digest: string }>(
+    const existing = await runText<{ digest: string }>(
       db,
       `select digest from manifests where root = ${refers.bind(rootOf(repo))} and repo = ${refers.bind(repo)}
         and digest in (${refers.bindAll(subjects)})`,
       refers,
     )
-    const present = new Set(there.map(({ digest }) => digest))
-    for (const digest of some) {
+    const present = new Set(existing.map(({ digest }) => digest))
+    for (const digest of batch) {
       const subject = candidates.get(digest)?.subject ?? ''
-      if (present.has(subject)) keptBy.get(digest)?.add(subject)
+      if (present.has(subject)) dependentsOf.get(digest)?.add(subject)
     }
   }
-  return keptBy
+  return dependentsOf
 }

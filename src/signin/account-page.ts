@@ -11,7 +11,7 @@ import { newPasswordField, usernameField } from './person-fields.ts'
 /** The page of somebody who is signed in. */
 
 /** What was just done, by the word for it in the address. */
-export const news = {
+export const notices = {
   setup: 'Your account is made. You own the first organization and administer this Berth.',
   name: 'Your name is saved.',
   password: 'Your password is saved. You are signed out everywhere else.',
@@ -22,7 +22,7 @@ export const news = {
   'session-ended': 'That session has ended.',
   'sessions-ended': 'All other sessions have ended.',
 } as const
-export type News = keyof typeof news
+export type NoticeKey = keyof typeof notices
 
 export interface AccountPage {
   readonly browser: Browser
@@ -30,10 +30,10 @@ export interface AccountPage {
   readonly account: Account | undefined
   readonly person: { readonly uid: string; readonly name: string; readonly email: string }
   readonly problem: string | undefined
-  readonly news: string | undefined
+  readonly noticeText: string | undefined
   readonly passkeys: readonly PasskeyRow[]
   /** Why none can be added here; undefined when they can. */
-  readonly passkeyObstacle: string | undefined
+  readonly passkeysUnsupportedReason: string | undefined
   /** Whether the session may act on the person as a whole; one that may not is the only one in `sessions`. */
   readonly actsAsPerson: boolean
   readonly sessions: readonly Session[]
@@ -41,7 +41,7 @@ export interface AccountPage {
 }
 
 export function accountPage(options: AccountPage): Html {
-  const { browser, account, person, problem, news } = options
+  const { browser, account, person, problem, noticeText: news } = options
   return page(
     { title: 'Your account', browser, wide: true, scripts: account === undefined ? [] : passkeyScripts },
     html`<h1>Your account</h1>
@@ -103,7 +103,10 @@ ${field({
 `
 }
 
-function passkeySection({ browser, passkeys, passkeyObstacle }: AccountPage, account: Account): Html {
+function passkeySection(
+  { browser, passkeys, passkeysUnsupportedReason: passkeyObstacle }: AccountPage,
+  account: Account,
+): Html {
   return html`<section aria-labelledby="passkeys">
 <h2 id="passkeys">Passkeys</h2>
 ${
@@ -140,7 +143,7 @@ function passkeyItem(browser: Browser, { id, name, created_ms, last_used_ms }: P
   return html`<li>
 <div>
 <p><strong>${name}</strong></p>
-<p class="muted">Added ${day(created_ms)}, last used ${day(last_used_ms)}</p>
+<p class="muted">Added ${formatDay(created_ms)}, last used ${formatDay(last_used_ms)}</p>
 </div>
 <details>
 <summary>Rename<span class="unseen"> ${name}</span></summary>
@@ -190,7 +193,7 @@ function sessionItem(browser: Browser, session: Session, isThis: boolean, nowMs:
   return html`<li>
 <div>
 <p><strong>${what}</strong>${isThis ? ' (this browser)' : ''}</p>
-<p class="muted">${address}, last used ${ago(nowMs - lastUsedMs)}</p>
+<p class="muted">${address}, last used ${formatAge(nowMs - lastUsedMs)}</p>
 ${kind === 'browser' || userAgent === '' ? '' : html`<p class="muted">${userAgent}</p>`}
 </div>
 <form method="post" action="/account/sessions/end">
@@ -200,7 +203,7 @@ ${formToken(browser)}<input type="hidden" name="id" value="${id}"><button class=
 `
 }
 
-export function deletePage(browser: Browser, { email }: Account, problem?: string): Html {
+export function deleteAccountPage(browser: Browser, { email }: Account, problem?: string): Html {
   return page(
     { title: 'Delete your account', browser },
     html`<h1>Delete your account</h1>
@@ -244,14 +247,14 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-function ago(ms: number): string {
+function formatAge(ms: number): string {
   if (ms < 2 * MINUTE_MS) return 'just now'
   if (ms < 2 * HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} minutes ago`
   if (ms < 2 * DAY_MS) return `${Math.floor(ms / HOUR_MS)} hours ago`
   return `${Math.floor(ms / DAY_MS)} days ago`
 }
 
-function day(ms: number): Html {
+function formatDay(ms: number): Html {
   const text = new Date(ms).toISOString().slice(0, 10)
   return html`<time datetime="${text}">${text}</time>`
 }

@@ -1,35 +1,41 @@
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { ApiError, Code, invalidArgument, permissionDenied } from '../core/errors.ts'
-import { foldedEmail } from '../core/fields.ts'
+import { normalizeEmail } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
-import { actsAsPerson } from '../core/vouching.ts'
-import { registrationOf } from '../iam/people.ts'
+import { hasUserAuthority } from '../core/vouching.ts'
+import { readRegisteredThrough } from '../iam/people.ts'
 import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
 import { endOtherSessions, endOwnSession, type Session, sessionsOf } from '../sts/sessions.ts'
-import { accountPage, deletePage, type News, news } from './account-page.ts'
+import { accountPage, deleteAccountPage, type NoticeKey, notices } from './account-page.ts'
 import {
   type Account,
   accountById,
   accountOfIdentity,
-  changeAccount,
+  checkAccountName,
   deleteAccount,
-  nameProblem,
+  updateAccount,
 } from './accounts.ts'
-import { type Browser, browserOf, signOut } from './browser.ts'
+import { type Browser, loadBrowser, signOut } from './browser.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { type Form, readForm } from './form.ts'
-import { byAccount, guess } from './guesses.ts'
-import { personOf } from './identification.ts'
+import { byAccount, limitGuesses } from './guesses.ts'
+import { readUserProfile } from './identification.ts'
 import { organizationNamesOf } from './organization-names.ts'
-import { addPasskey, askForNewPasskey, passkeyObstacle, passkeysOf, readNewPasskey } from './passkeys.ts'
-import { hashPassword, passwordProblem, verifyPassword } from './password.ts'
+import {
+  addPasskey,
+  createRegistrationOptions,
+  passkeysOf,
+  passkeysUnsupportedReason,
+  verifyNewPasskey,
+} from './passkeys.ts'
+import { checkPasswordPolicy, hashPassword, verifyPassword } from './password.ts'
 import { flowEvent } from './sign-in-events.ts'
 
 /** What somebody who is signed in can see and change about that: their account, their passkeys, their sessions. */
 
-interface Visitor {
+interface SignedInUser {
   readonly browser: Browser
   readonly session: Session
   /** Undefined for somebody whom a provider vouches for. */
@@ -38,7 +44,7 @@ interface Visitor {
   readonly actsAsPerson: boolean
 }
 
-interface Owner extends Visitor {
+interface AccountOwner extends SignedInUser {
   readonly account: Account
 }
 
@@ -46,9 +52,9 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
   const { store } = context
   const app: SignInRoutes = new Hono<SignInEnv>()
 
-  const change = (
+  const changeWithAudit = (
     c: Context<SignInEnv>,
-    { session }: Visitor,
+    { session }: SignedInUser,
     method: string,
     work: (tx: Tx) => Promise<void>,
   ) =>
@@ -56,15 +62,15 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
       await work(tx)
       await recordEvent(tx, flowEvent(c, context, session.identity, method))
     })
-  const done = (c: Context<SignInEnv>, what: News) => c.redirect(`/account?done=${what}`, 303)
-  const show = async (
+  const done = (c: Context<SignInEnv>, what: NoticeKey) => c.redirect(`/account?done=${what}`, 303)
+  const renderAccount = async (
     c: Context<SignInEnv>,
-    { browser, session, account, actsAsPerson }: Visitor,
+    { browser, session, account, actsAsPerson }: SignedInUser,
     problem?: string,
     status: 200 | 400 | 401 = 200,
   ) => {
-    const person = await personOf(store, session.identity)
-    if (person === undefined) throw gone()
+    const person = await readUserProfile(store, session.identity)
+    if (person === undefined) throw identityDeleted()
     const done = c.req.query('done') ?? ''
     const body = accountPage({
       browser,
@@ -72,9 +78,10 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
       account,
       person,
       problem,
-      news: problem === undefined && Object.hasOwn(news, done) ? news[done as News] : undefined,
+      noticeText:
+        problem === undefined && Object.hasOwn(notices, done) ? notices[done as NoticeKey] : undefined,
       passkeys: account === undefined ? [] : await passkeysOf(store.db.kysely, account.id),
-      passkeyObstacle: passkeyObstacle(context.authUrl),
+      passkeysUnsupportedReason: passkeysUnsupportedReason(context.authUrl),
       actsAsPerson,
       sessions: actsAsPerson ? await sessionsOf(store, session.identity) : [session],
       nowMs: store.clock(),
@@ -83,90 +90,94 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
   }
 
   app.get('/account', async (c) => {
-    const visitor = await visitorOf(c, context)
-    return visitor === undefined ? c.redirect('/sign-in', 303) : show(c, visitor)
+    const visitor = await readSignedInUser(c, context)
+    return visitor === undefined ? c.redirect('/sign-in', 303) : renderAccount(c, visitor)
   })
 
   app.post('/account/name', async (c) => {
-    const { owner, form } = await ownerOf(c, context)
+    const { owner, form } = await readOwnerForm(c, context)
     const name = form.trimmed('name')
-    const wrong = nameProblem(name)
-    if (wrong !== undefined) return show(c, owner, `Your name ${wrong.description}.`, 400)
-    await change(c, owner, 'UpdateAccount', (tx) => changeAccount(store, tx, owner.account.id, { name }))
+    const wrong = checkAccountName(name)
+    if (wrong !== undefined) return renderAccount(c, owner, `Your name ${wrong.description}.`, 400)
+    await changeWithAudit(c, owner, 'UpdateAccount', (tx) =>
+      updateAccount(store, tx, owner.account.id, { name }),
+    )
     return done(c, 'name')
   })
 
   app.post('/account/password', async (c) => {
-    const { owner, form } = await ownerOf(c, context)
+    const { owner, form } = await readOwnerForm(c, context)
     const { account, session } = owner
-    const { address } = context.placeOf(c)
+    const { address } = context.requestMetadataOf(c)
     const given = form.text('current')
-    const right = await guess(store, byAccount(account.id, address, true), async () =>
+    const right = await limitGuesses(store, byAccount(account.id, address, true), async () =>
       account.password_hash !== '' && (await verifyPassword(account.password_hash, given)).right
         ? true
         : undefined,
     )
-    if (right === undefined) return show(c, owner, 'The current password is wrong.', 401)
+    if (right === undefined) return renderAccount(c, owner, 'The current password is wrong.', 401)
     const password = form.text('password')
     const organizations = await organizationNamesOf(store.db, account.identity_uid)
-    const problem = await passwordProblem(password, { ...account, organizations })
-    if (problem !== undefined) return show(c, owner, problem, 400)
+    const problem = await checkPasswordPolicy(password, { ...account, organizations })
+    if (problem !== undefined) return renderAccount(c, owner, problem, 400)
     const password_hash = await hashPassword(password)
-    await change(c, owner, 'ChangePassword', async (tx) => {
-      await changeAccount(store, tx, account.id, { password_hash })
+    await changeWithAudit(c, owner, 'ChangePassword', async (tx) => {
+      await updateAccount(store, tx, account.id, { password_hash })
       await endOtherSessions(tx, session)
     })
     return done(c, 'password')
   })
 
   app.post('/account/second-factor', async (c) => {
-    const { owner, form } = await ownerOf(c, context)
-    if (!isRecent(context, owner)) return signInAgain(c)
+    const { owner, form } = await readOwnerForm(c, context)
+    if (!isRecent(context, owner)) return redirectToSignInAgain(c)
     const required = form.text('required') === 'yes'
     if (required && (await passkeysOf(store.db.kysely, owner.account.id)).length === 0)
-      return show(c, owner, 'Add a passkey first.', 400)
-    await change(c, owner, 'UpdateAccount', (tx) =>
-      changeAccount(store, tx, owner.account.id, { passkey_required: required ? 1 : 0 }),
+      return renderAccount(c, owner, 'Add a passkey first.', 400)
+    await changeWithAudit(c, owner, 'UpdateAccount', (tx) =>
+      updateAccount(store, tx, owner.account.id, { passkey_required: required ? 1 : 0 }),
     )
     return done(c, 'second-factor')
   })
 
   app.post('/account/passkeys/options', async (c) => {
-    const { owner } = await ownerOf(c, context)
+    const { owner } = await readOwnerForm(c, context)
     if (!isRecent(context, owner))
       return c.json({ problem: 'Sign out and in again first: it was a while ago.' }, 401)
-    return c.json(await askForNewPasskey(context, owner.browser, owner.account))
+    return c.json(await createRegistrationOptions(context, owner.browser, owner.account))
   })
 
   app.post('/account/passkeys', async (c) => {
-    const { owner, form } = await ownerOf(c, context)
+    const { owner, form } = await readOwnerForm(c, context)
     const { account, browser } = owner
-    if (!isRecent(context, owner)) return signInAgain(c)
+    if (!isRecent(context, owner)) return redirectToSignInAgain(c)
     const name = form.trimmed('name')
-    const wrong = nameProblem(name)
-    if (wrong !== undefined) return show(c, owner, `The name of the passkey ${wrong.description}.`, 400)
-    const passkey = await readNewPasskey(context, browser, account, form.text('answer'))
-    if (passkey === undefined) return show(c, owner, 'The passkey was not added. Try again.', 400)
+    const wrong = checkAccountName(name)
+    if (wrong !== undefined)
+      return renderAccount(c, owner, `The name of the passkey ${wrong.description}.`, 400)
+    const passkey = await verifyNewPasskey(context, browser, account, form.text('answer'))
+    if (passkey === undefined) return renderAccount(c, owner, 'The passkey was not added. Try again.', 400)
     let added = false
     try {
-      await change(c, owner, 'AddPasskey', async (tx) => {
+      await changeWithAudit(c, owner, 'AddPasskey', async (tx) => {
         added = await addPasskey(store, tx, account.id, { ...passkey, name })
         if (!added) throw tooManyPasskeys()
       })
     } catch (error) {
       if (store.db.rules.isUniqueViolation(error))
-        return show(c, owner, 'This passkey is added already.', 400)
+        return renderAccount(c, owner, 'This passkey is added already.', 400)
       throw error
     }
     return done(c, 'passkey-added')
   })
 
   app.post('/account/passkeys/rename', async (c) => {
-    const { owner, form } = await ownerOf(c, context)
+    const { owner, form } = await readOwnerForm(c, context)
     const name = form.trimmed('name')
-    const wrong = nameProblem(name)
-    if (wrong !== undefined) return show(c, owner, `The name of the passkey ${wrong.description}.`, 400)
-    await change(c, owner, 'RenamePasskey', async (tx) => {
+    const wrong = checkAccountName(name)
+    if (wrong !== undefined)
+      return renderAccount(c, owner, `The name of the passkey ${wrong.description}.`, 400)
+    await changeWithAudit(c, owner, 'RenamePasskey', async (tx) => {
       const renamed = await tx
         .updateTable('passkeys')
         .set({ name })
@@ -174,34 +185,34 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
         .where('account_id', '=', owner.account.id)
         .returning('id')
         .execute()
-      if (renamed.length === 0) throw noSuch('passkey')
+      if (renamed.length === 0) throw ownResourceNotFound('passkey')
     })
     return done(c, 'passkey-renamed')
   })
 
   app.post('/account/passkeys/remove', async (c) => {
-    const { owner, form } = await ownerOf(c, context)
+    const { owner, form } = await readOwnerForm(c, context)
     const { account } = owner
-    if (!isRecent(context, owner)) return signInAgain(c)
+    if (!isRecent(context, owner)) return redirectToSignInAgain(c)
     const passkeys = await passkeysOf(store.db.kysely, account.id)
     if (account.password_hash === '' && passkeys.length === 1)
-      return show(c, owner, 'This passkey is the only way into your account.', 400)
-    await change(c, owner, 'RemovePasskey', async (tx) => {
+      return renderAccount(c, owner, 'This passkey is the only way into your account.', 400)
+    await changeWithAudit(c, owner, 'RemovePasskey', async (tx) => {
       const removed = await tx
         .deleteFrom('passkeys')
         .where('id', '=', form.text('id'))
         .where('account_id', '=', account.id)
         .returning('id')
         .execute()
-      if (removed.length === 0) throw noSuch('passkey')
+      if (removed.length === 0) throw ownResourceNotFound('passkey')
       if ((await passkeysOf(tx, account.id)).length === 0)
-        await changeAccount(store, tx, account.id, { passkey_required: 0 })
+        await updateAccount(store, tx, account.id, { passkey_required: 0 })
     })
     return done(c, 'passkey-removed')
   })
 
   app.post('/account/sessions/end', async (c) => {
-    const { visitor, form } = await formOf(c, context)
+    const { visitor, form } = await readUserForm(c, context)
     const { session, browser } = visitor
     const id = form.text('id')
     if (id === session.id) {
@@ -209,35 +220,35 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
       return c.redirect('/sign-in?done=signed-out', 303)
     }
     if (!visitor.actsAsPerson) throw cannotActAsPerson()
-    await change(c, visitor, 'EndSession', async (tx) => {
-      if (!(await endOwnSession(tx, session.identity, id))) throw noSuch('session')
+    await changeWithAudit(c, visitor, 'EndSession', async (tx) => {
+      if (!(await endOwnSession(tx, session.identity, id))) throw ownResourceNotFound('session')
     })
     return done(c, 'session-ended')
   })
 
   app.post('/account/sessions/end-others', async (c) => {
-    const { visitor } = await formOf(c, context)
+    const { visitor } = await readUserForm(c, context)
     if (!visitor.actsAsPerson) throw cannotActAsPerson()
-    await change(c, visitor, 'EndSession', (tx) => endOtherSessions(tx, visitor.session))
+    await changeWithAudit(c, visitor, 'EndSession', (tx) => endOtherSessions(tx, visitor.session))
     return done(c, 'sessions-ended')
   })
 
   app.get('/account/delete', async (c) => {
-    const visitor = await visitorOf(c, context)
+    const visitor = await readSignedInUser(c, context)
     if (visitor?.account === undefined || !visitor.actsAsPerson)
       return c.redirect(visitor === undefined ? '/sign-in' : '/account', 303)
-    return c.html(deletePage(visitor.browser, visitor.account))
+    return c.html(deleteAccountPage(visitor.browser, visitor.account))
   })
 
   app.post('/account/delete', async (c) => {
-    const { owner, form } = await ownerOf(c, context)
-    if (!isRecent(context, owner)) return signInAgain(c)
-    if (foldedEmail(form.trimmed('email')) !== owner.account.email)
+    const { owner, form } = await readOwnerForm(c, context)
+    if (!isRecent(context, owner)) return redirectToSignInAgain(c)
+    if (normalizeEmail(form.trimmed('email')) !== owner.account.email)
       return c.html(
-        deletePage(owner.browser, owner.account, 'That is not the e-mail address of this account.'),
+        deleteAccountPage(owner.browser, owner.account, 'That is not the e-mail address of this account.'),
         400,
       )
-    await change(c, owner, 'DeleteAccount', async (tx) => {
+    await changeWithAudit(c, owner, 'DeleteAccount', async (tx) => {
       const account = await accountById(tx, owner.account.id)
       if (account !== undefined) await deleteAccount(store, tx, account)
     })
@@ -248,8 +259,11 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
   return app
 }
 
-async function visitorOf(c: Context<SignInEnv>, context: SignInContext): Promise<Visitor | undefined> {
-  const browser = await browserOf(c, context)
+async function readSignedInUser(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+): Promise<SignedInUser | undefined> {
+  const browser = await loadBrowser(c, context)
   const { session } = browser
   if (session === undefined) return undefined
   const { db } = context.store
@@ -257,16 +271,16 @@ async function visitorOf(c: Context<SignInEnv>, context: SignInContext): Promise
     browser,
     session,
     account: await accountOfIdentity(db.kysely, session.identity),
-    actsAsPerson: actsAsPerson(session.voucher, await registrationOf(db.kysely, session.identity)),
+    actsAsPerson: hasUserAuthority(session.voucher, await readRegisteredThrough(db.kysely, session.identity)),
   }
 }
 
 /** A form of somebody who is signed in. Throws code 16 for anybody else. */
-async function formOf(
+async function readUserForm(
   c: Context<SignInEnv>,
   context: SignInContext,
-): Promise<{ readonly visitor: Visitor; readonly form: Form }> {
-  const visitor = await visitorOf(c, context)
+): Promise<{ readonly visitor: SignedInUser; readonly form: Form }> {
+  const visitor = await readSignedInUser(c, context)
   if (visitor === undefined)
     throw new ApiError(
       Code.UNAUTHENTICATED,
@@ -276,11 +290,11 @@ async function formOf(
 }
 
 /** A form of somebody with an account of ours. */
-async function ownerOf(
+async function readOwnerForm(
   c: Context<SignInEnv>,
   context: SignInContext,
-): Promise<{ readonly owner: Owner; readonly form: Form }> {
-  const { visitor, form } = await formOf(c, context)
+): Promise<{ readonly owner: AccountOwner; readonly form: Form }> {
+  const { visitor, form } = await readUserForm(c, context)
   const { account } = visitor
   if (account === undefined) throw invalidArgument('', 'you sign in somewhere else; change it there')
   if (!visitor.actsAsPerson) throw cannotActAsPerson()
@@ -288,15 +302,15 @@ async function ownerOf(
 }
 
 /** Whoever finds a browser open must not make it a way in that stays. */
-function isRecent({ store }: SignInContext, { session }: Visitor): boolean {
+function isRecent({ store }: SignInContext, { session }: SignedInUser): boolean {
   return session.createdMs > store.clock() - limits.recentSignInMs
 }
 
-function signInAgain(c: Context<SignInEnv>): Response {
+function redirectToSignInAgain(c: Context<SignInEnv>): Response {
   return c.redirect('/sign-in?again', 303)
 }
 
-function noSuch(what: 'passkey' | 'session'): ApiError {
+function ownResourceNotFound(what: 'passkey' | 'session'): ApiError {
   return new ApiError(Code.NOT_FOUND, `Not found: you have no such ${what}; it may be gone already`)
 }
 
@@ -307,7 +321,7 @@ function tooManyPasskeys(): ApiError {
   )
 }
 
-function gone(): ApiError {
+function identityDeleted(): ApiError {
   return new ApiError(Code.UNAUTHENTICATED, 'Unauthenticated: this identity does not exist any more')
 }
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { FieldViolation } from '../core/errors.ts'
-import { checkEmail, foldedEmail } from '../core/fields.ts'
+import { checkEmail, normalizeEmail } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
 import { deleteMetadata } from '../iam/identity-metadata.ts'
-import { forgetSignIn, registerPerson } from '../iam/people.ts'
+import { deleteSignInData, registerUser } from '../iam/people.ts'
 import type { Reader, Tx } from '../storage/db.ts'
-import { deleteResource, lockResource, nextUpdate, updateResource } from '../storage/rows.ts'
+import { deleteResource, lockResource, nextUpdateMs, updateResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { AccountRow } from '../storage/tables.ts'
 import { endSessions } from '../sts/sessions.ts'
@@ -24,14 +24,14 @@ export interface NewAccount {
 }
 
 /** What is wrong with what somebody says about themselves. */
-export function accountProblem({
+export function checkAccount({
   email,
   name,
 }: Pick<NewAccount, 'email' | 'name'>): FieldViolation | undefined {
-  return checkEmail(email) ?? nameProblem(name)
+  return checkEmail(email) ?? checkAccountName(name)
 }
 
-export function nameProblem(name: string, field = 'name'): FieldViolation | undefined {
+export function checkAccountName(name: string, field = 'name'): FieldViolation | undefined {
   const max = limits.accountNameCharsMax
   if (name === '' || [...name].length > max) return { field, description: `must have 1 to ${max} characters` }
   return /[\p{Cc}\p{Cf}\u2028\u2029]/u.test(name)
@@ -40,7 +40,7 @@ export function nameProblem(name: string, field = 'name'): FieldViolation | unde
 }
 
 export async function accountByEmail(db: Reader, email: string): Promise<Account | undefined> {
-  return db.selectFrom('accounts').selectAll().where('email', '=', foldedEmail(email)).executeTakeFirst()
+  return db.selectFrom('accounts').selectAll().where('email', '=', normalizeEmail(email)).executeTakeFirst()
 }
 
 export async function accountById(db: Reader, id: string): Promise<Account | undefined> {
@@ -66,14 +66,14 @@ export async function createAccount(
   tx: Tx,
   authUrl: string,
   { email, name, passwordHash, emailVerified = true }: NewAccount,
-  adopted?: string,
+  existingIdentity?: string,
 ): Promise<Account> {
   const id = randomBytes(ID_BYTES).toString('hex')
   const now = store.clock()
-  const address = foldedEmail(email)
+  const address = normalizeEmail(email)
   const person = { issuer: authUrl, subject: id, email: address, emailVerified }
-  const identity = adopted ?? (await registerPerson(store, tx, person, { kind: 'account' })).uid
-  if (adopted !== undefined) await writeEmail(store, tx, adopted, address)
+  const identity = existingIdentity ?? (await registerUser(store, tx, person, { kind: 'account' })).uid
+  if (existingIdentity !== undefined) await setIdentityEmail(store, tx, existingIdentity, address)
   const account: Account = {
     id,
     identity_uid: identity,
@@ -89,7 +89,7 @@ export async function createAccount(
   return account
 }
 
-export async function changeAccount(
+export async function updateAccount(
   { clock }: Pick<Store, 'clock'>,
   tx: Tx,
   id: string,
@@ -103,13 +103,13 @@ export async function changeAccount(
 }
 
 /** Closes an account, or opens it again. Closing ends what its owner is signed in with, at once. */
-export async function disableAccount(
+export async function setAccountDisabled(
   store: Pick<Store, 'clock'>,
   tx: Tx,
   { id, identity_uid }: Account,
   disabled: boolean,
 ): Promise<void> {
-  await changeAccount(store, tx, id, { disabled: disabled ? 1 : 0 })
+  await updateAccount(store, tx, id, { disabled: disabled ? 1 : 0 })
   if (disabled) await endSessions(tx, 'identity_uid', identity_uid)
 }
 
@@ -121,7 +121,7 @@ export async function resetPassword(
   { passkeys }: { readonly passkeys: boolean },
 ): Promise<Account> {
   const changed = { password_hash: '', ...(passkeys ? { passkey_required: 0 } : {}) }
-  await changeAccount(store, tx, account.id, changed)
+  await updateAccount(store, tx, account.id, changed)
   if (passkeys) await tx.deleteFrom('passkeys').where('account_id', '=', account.id).execute()
   await endSessions(tx, 'identity_uid', account.identity_uid)
   return { ...account, ...changed }
@@ -134,10 +134,10 @@ export async function resetPassword(
 export async function deleteAccount(store: Store, tx: Tx, { identity_uid }: Account): Promise<void> {
   const { db } = store
   const identity = await lockResource(db, tx, 'identities', identity_uid, 'update')
-  await forgetSignIn(tx, identity_uid)
+  await deleteSignInData(tx, identity_uid)
   if (identity === undefined) return
   if (identity.issuer === '') {
-    await writeEmail(store, tx, identity_uid, '')
+    await setIdentityEmail(store, tx, identity_uid, '')
     return
   }
   const bindings = await tx
@@ -153,12 +153,12 @@ export async function deleteAccount(store: Store, tx: Tx, { identity_uid }: Acco
   await deleteResource(db, tx, 'identities', identity_uid)
 }
 
-async function writeEmail(store: Store, tx: Tx, uid: string, email: string): Promise<void> {
+async function setIdentityEmail(store: Store, tx: Tx, uid: string, email: string): Promise<void> {
   const row = await lockResource(store.db, tx, 'identities', uid, 'update')
   if (row === undefined) throw new Error(`identity ${uid} is gone`)
   await updateResource(tx, 'identities', uid, {
     email,
     email_unverified: '',
-    updated_ms: nextUpdate(store, row),
+    updated_ms: nextUpdateMs(store, row),
   })
 }

@@ -5,20 +5,20 @@ import type { Session } from '../sts/sessions.ts'
 import type { AuthorizationRequest } from './authorization.ts'
 import { authorizationCodes } from './authorization-codes.ts'
 import type { Browser } from './browser.ts'
-import { browserFlowTokens, proofOfPerson } from './browser-flow-tokens.ts'
+import { issueBrowserFlowTokens, issueHeadlessIdToken } from './browser-flow-tokens.ts'
 import type { SignInContext, SignInEnv } from './context.ts'
 import { deviceCodes } from './device-codes.ts'
-import { closeFlow, flowIsOver } from './flow-browser.ts'
-import { grantOf } from './grant.ts'
-import { headlessResults, sealTo } from './headless.ts'
+import { authorizationRequestExpired, takeAuthorizationRequest } from './flow-browser.ts'
+import { createAuthorizationGrant } from './grant.ts'
+import { encryptToCode, headlessResults } from './headless.ts'
 import { page } from './layout.ts'
-import { answeredAddress, refusedAddress } from './loopback-answer.ts'
-import { withParameters } from './redirect.ts'
+import { loopbackErrorUrl, loopbackTokenUrl } from './loopback-answer.ts'
+import { withQueryParameters } from './redirect.ts'
 
 /** How a flow ends: the answer reaches the client in the way that it asked for, and the person sees what became of it. */
 
 /** Why a client gets nothing. */
-export interface Refusal {
+export interface AuthorizationErrorResponse {
   /** Of RFC 6749 section 4.1.2.1. */
   readonly error: 'access_denied' | 'invalid_request' | 'invalid_scope'
   /** In words, for the client and the person. */
@@ -28,83 +28,93 @@ export interface Refusal {
 }
 
 /** Whoever is signed in, and with what. */
-export interface Person {
+export interface SignedInBrowser {
   readonly browser: Browser
   readonly session: Session
 }
 
 /** Gives the client of a request that is closed what somebody agreed to. */
-export async function answer(
+export async function sendAuthorizationResponse(
   c: Context<SignInEnv>,
   context: SignInContext,
   request: AuthorizationRequest,
-  { browser, session }: Person,
+  { browser, session }: SignedInBrowser,
   joined: InviteOffer | undefined,
 ): Promise<Response> {
   const { store, authUrl } = context
   const { reply } = request
   if (reply.kind === 'code') {
-    const grant = await grantOf(store, session, request)
+    const grant = await createAuthorizationGrant(store, session, request)
     const code = await authorizationCodes(store).issue(grant, reply.redirect, reply.challenge)
-    return c.redirect(withParameters(reply.redirect, { code, state: reply.state, iss: authUrl }), 303)
+    return c.redirect(withQueryParameters(reply.redirect, { code, state: reply.state, iss: authUrl }), 303)
   }
   if (reply.kind === 'loopback') {
-    const made = await browserFlowTokens(c, context, request, session)
-    if ('error' in made) return refuse(c, context, request, made)
-    return c.redirect(answeredAddress(reply.redirect, made), 303)
+    const made = await issueBrowserFlowTokens(c, context, request, session)
+    if ('error' in made) return sendAuthorizationError(c, context, request, made)
+    return c.redirect(loopbackTokenUrl(reply.redirect, made), 303)
   }
   if (reply.kind === 'device') {
-    const grant = await grantOf(store, session, request)
-    if (!(await deviceCodes(store).decide(reply.userCode, grant))) throw flowIsOver()
-    return told(c, 'The device is let in', 'You can close this window and go on there.', browser)
+    const grant = await createAuthorizationGrant(store, session, request)
+    if (!(await deviceCodes(store).decide(reply.userCode, grant))) throw authorizationRequestExpired()
+    return resultPage(c, 'The device is let in', 'You can close this window and go on there.', browser)
   }
   if (reply.kind === 'headless') {
-    const proof = await proofOfPerson(c, context, request, session)
-    const result = proof === undefined ? undefined : sealTo(reply.code, proof)
-    if (result === undefined) throw flowIsOver()
+    const proof = await issueHeadlessIdToken(c, context, request, session)
+    const result = proof === undefined ? undefined : encryptToCode(reply.code, proof)
+    if (result === undefined) throw authorizationRequestExpired()
     try {
-      await headlessResults(store).keep(result, reply.code)
+      await headlessResults(store).add(result, reply.code)
     } catch (error) {
       // Somebody has answered this code before; the first answer stands.
-      if (store.db.rules.isUniqueViolation(error)) throw flowIsOver()
+      if (store.db.rules.isUniqueViolation(error)) throw authorizationRequestExpired()
       throw error
     }
-    return told(c, 'You are signed in', 'You can close this window and go on in your terminal.', browser)
+    return resultPage(
+      c,
+      'You are signed in',
+      'You can close this window and go on in your terminal.',
+      browser,
+    )
   }
-  if (joined === undefined) throw flowIsOver()
+  if (joined === undefined) throw authorizationRequestExpired()
   const { group, role } = joined
-  return told(c, `Welcome to ${group.name}`, `You have the role ${role.name} in ${group.name}.`, browser)
+  return resultPage(
+    c,
+    `Welcome to ${group.name}`,
+    `You have the role ${role.name} in ${group.name}.`,
+    browser,
+  )
 }
 
 /** Tells the client of a request that is closed that it gets nothing. */
-export async function refuse(
+export async function sendAuthorizationError(
   c: Context<SignInEnv>,
   { store, authUrl }: SignInContext,
   { reply }: AuthorizationRequest,
-  { error, description, status }: Refusal,
+  { error, description, status }: AuthorizationErrorResponse,
 ): Promise<Response> {
   if (reply.kind === 'code') {
     const parameters = { error, error_description: description, state: reply.state, iss: authUrl }
-    return c.redirect(withParameters(reply.redirect, parameters), 303)
+    return c.redirect(withQueryParameters(reply.redirect, parameters), 303)
   }
   if (reply.kind === 'loopback')
-    return c.redirect(refusedAddress(reply.redirect, { error: description, status }), 303)
+    return c.redirect(loopbackErrorUrl(reply.redirect, { error: description, status }), 303)
   if (reply.kind === 'device') await deviceCodes(store).decide(reply.userCode, undefined)
-  return told(c, 'Nothing was given', `${description.charAt(0).toUpperCase()}${description.slice(1)}.`)
+  return resultPage(c, 'Nothing was given', `${description.charAt(0).toUpperCase()}${description.slice(1)}.`)
 }
 
 /** The same for a request by its secret, which is closed by it. Throws code 5 when it is over, or another browser's. */
-export async function refuseFlow(
+export async function closeWithError(
   c: Context<SignInEnv>,
   context: SignInContext,
   secret: string,
-  refusal: Refusal,
+  refusal: AuthorizationErrorResponse,
 ): Promise<Response> {
-  return refuse(c, context, await closeFlow(c, context, secret), refusal)
+  return sendAuthorizationError(c, context, await takeAuthorizationRequest(c, context, secret), refusal)
 }
 
 /** A page that says what became of it. */
-function told(
+function resultPage(
   c: Context<SignInEnv>,
   heading: string,
   text: string,

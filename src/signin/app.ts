@@ -9,9 +9,9 @@ import { choosePasswordRoutes } from './choose-password.ts'
 import { consentRoutes } from './consent.ts'
 import type { PortBindings, SignInContext, SignInEnv } from './context.ts'
 import { deviceRoutes } from './device.ts'
-import { errorPage, noSuchPage } from './error-page.ts'
+import { errorPage, notFoundPage } from './error-page.ts'
 import type { SignInOptions } from './handler.ts'
-import { pageHeaders } from './headers.ts'
+import { securityHeaders } from './headers.ts'
 import { inviteRoutes } from './invite.ts'
 import { passkeyRoutes } from './passkey-routes.ts'
 import { providerRoutes } from './provider-routes.ts'
@@ -27,16 +27,16 @@ import { tokenRoutes } from './token.ts'
 const BODY_BYTES_MAX = 64 * 1024
 const USER_AGENT_CHARS_MAX = 255
 
-export function signInPages(options: SignInOptions): HttpHandler {
+export function createSignInHandler(options: SignInOptions): HttpHandler {
   const app = signInApp({
     ...options,
-    placeOf: (c) => ({
+    requestMetadataOf: (c) => ({
       address: (c.env as PortBindings).address,
       userAgent: (c.req.header('user-agent') ?? '').slice(0, USER_AGENT_CHARS_MAX),
     }),
   })
   return async (request) => {
-    const response = await app.fetch(webRequest(request, options.authUrl), {
+    const response = await app.fetch(toWebRequest(request, options.authUrl), {
       address: request.address,
       requestId: request.id,
       record: request.record,
@@ -52,13 +52,13 @@ export function signInPages(options: SignInOptions): HttpHandler {
 
 function signInApp(context: SignInContext): Hono<SignInEnv> {
   const app = new Hono<SignInEnv>()
-  app.use(pageHeaders)
+  app.use(securityHeaders)
   app.use(async (c, next) => {
     await next()
     if (c.env.record !== undefined) c.env.record.route = routePath(c, -1)
   })
   app.onError((error, c) => errorPage(c, context, error))
-  app.notFound((c) => noSuchPage(c, context, app))
+  app.notFound((c) => notFoundPage(c, context, app))
   app.route('/', assetRoutes())
   for (const routes of [
     signInRoutes,
@@ -80,7 +80,7 @@ function signInApp(context: SignInContext): Hono<SignInEnv> {
   return app
 }
 
-function webRequest(request: HttpRequest, authUrl: string): Request {
+function toWebRequest(request: HttpRequest, authUrl: string): Request {
   const headers = new Headers()
   for (const [name, value] of Object.entries(request.headers)) {
     if (!name.startsWith(':') && value !== undefined) headers.set(name, [value].flat().join(', '))

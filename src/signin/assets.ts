@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Hono } from 'hono'
-import { lists } from '../core/etag.ts'
+import { matchesEtag } from '../core/etag.ts'
 import type { SignInEnv, SignInRoutes } from './context.ts'
 
 /** The stylesheet, scripts and icon of the pages, under addresses that change with them, so that browsers may keep them. */
@@ -9,12 +9,15 @@ import type { SignInEnv, SignInRoutes } from './context.ts'
 const YEAR_SECONDS = 365 * 24 * 3600
 
 /** The browser's part of the library that checks passkeys, as one script. */
-const browserPart = new URL('../dist/bundle/index.umd.min.js', import.meta.resolve('@simplewebauthn/browser'))
+const webauthnScript = new URL(
+  '../dist/bundle/index.umd.min.js',
+  import.meta.resolve('@simplewebauthn/browser'),
+)
 
 const files = {
   'berth.css': { at: new URL('page/berth.css', import.meta.url), type: 'text/css' },
   'icon.svg': { at: new URL('../reference/page/icon.svg', import.meta.url), type: 'image/svg+xml' },
-  'webauthn.js': { at: browserPart, type: 'text/javascript' },
+  'webauthn.js': { at: webauthnScript, type: 'text/javascript' },
   'passkey.js': { at: new URL('page/passkey.js', import.meta.url), type: 'text/javascript' },
 } as const
 export type AssetName = keyof typeof files
@@ -43,7 +46,7 @@ export function assetRoutes(): SignInRoutes {
       c.header('cache-control', `public, max-age=${YEAR_SECONDS}, immutable`)
       c.header('etag', etag)
       const seen = c.req.header('if-none-match')
-      if (seen !== undefined && lists(seen, etag)) return c.body(null, 304)
+      if (seen !== undefined && matchesEtag(seen, etag)) return c.body(null, 304)
       return c.body(content, 200, { 'content-type': `${type}; charset=utf-8` })
     })
   }

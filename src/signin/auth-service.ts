@@ -18,7 +18,7 @@ export function authService(options: RegistrationOptions) {
 
     async getHeadlessSession({ code }) {
       if (code === '') throw invalidArgument('code', 'must be given')
-      const result = await headlessResults(store).take(code)
+      const result = await headlessResults(store).consume(code)
       if (result === undefined)
         throw new ApiError(
           Code.NOT_FOUND,

@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto'
 import { limits } from '../core/limits.ts'
-import { pending } from '../storage/pending.ts'
+import { pendingStore } from '../storage/pending.ts'
 import type { Store } from '../storage/store.ts'
-import type { Grant } from './grant.ts'
-import { provesKey } from './proof-key.ts'
+import type { AuthorizationGrant } from './grant.ts'
+import { verifyCodeChallenge } from './proof-key.ts'
 
 /**
  * Authorization codes (RFC 6749 section 4.1): each is bound to the client, the redirect and the proof key of the request that it
@@ -13,8 +13,8 @@ import { provesKey } from './proof-key.ts'
 
 const REMEMBERED_MS = 60 * 60 * 1000
 
-interface Issued {
-  readonly grant: Grant
+interface IssuedCode {
+  readonly grant: AuthorizationGrant
   readonly redirect: string
   readonly challenge: string
   readonly expiresMs: number
@@ -30,25 +30,25 @@ export interface Redemption {
   readonly verifier: string
 }
 
-export type Redeemed =
-  | { readonly kind: 'redeemed'; readonly grant: Grant }
+export type RedemptionResult =
+  | { readonly kind: 'redeemed'; readonly grant: AuthorizationGrant }
   /** `identity`: whose code it was; undefined when there is no such code. */
-  | { readonly kind: 'refused'; readonly why: string; readonly identity: string | undefined }
+  | { readonly kind: 'refused'; readonly reason: string; readonly identity: string | undefined }
   /** Shown before; `session` is the one that it made, '' when that is not known yet or there was none. */
   | { readonly kind: 'replayed'; readonly session: string; readonly identity: string }
 
 export interface AuthorizationCodes {
-  issue(grant: Grant, redirect: string, challenge: string): Promise<string>
-  redeem(code: string, redemption: Redemption): Promise<Redeemed>
+  issue(grant: AuthorizationGrant, redirect: string, challenge: string): Promise<string>
+  redeem(code: string, redemption: Redemption): Promise<RedemptionResult>
   /** Remembers what a redemption made. False when the code was shown again meanwhile: it must end. */
-  made(code: string, session: string): Promise<boolean>
+  attachSession(code: string, session: string): Promise<boolean>
 }
 
 export function authorizationCodes(store: Pick<Store, 'db' | 'clock' | 'secretsKey'>): AuthorizationCodes {
-  const codes = pending<Issued>(store, 'authorization_code', REMEMBERED_MS)
+  const codes = pendingStore<IssuedCode>(store, 'authorization_code', REMEMBERED_MS)
   return {
     issue: (grant, redirect, challenge) =>
-      codes.keep({
+      codes.add({
         grant,
         redirect,
         challenge,
@@ -58,29 +58,30 @@ export function authorizationCodes(store: Pick<Store, 'db' | 'clock' | 'secretsK
       }),
 
     async redeem(code, redemption) {
-      let found: Issued | undefined
-      await codes.replace(code, (issued) => {
+      let found: IssuedCode | undefined
+      await codes.update(code, (issued) => {
         found = issued
         return { ...issued, state: issued.state === 'unused' ? 'used' : 'replayed' }
       })
       // Assigned in a function, which the compiler does not follow.
-      const issued = found as Issued | undefined
-      if (issued === undefined) return { kind: 'refused', why: 'the code is not known', identity: undefined }
+      const issued = found as IssuedCode | undefined
+      if (issued === undefined)
+        return { kind: 'refused', reason: 'the code is not known', identity: undefined }
       const { identity } = issued.grant.who
-      const refused = (why: string): Redeemed => ({ kind: 'refused', why, identity })
+      const refused = (why: string): RedemptionResult => ({ kind: 'refused', reason: why, identity })
       if (issued.state !== 'unused') return { kind: 'replayed', session: issued.session, identity }
       if (issued.expiresMs <= store.clock()) return refused('the code has expired')
-      if (!isEqual(redemption.client, issued.grant.client))
+      if (!isSameText(redemption.client, issued.grant.client))
         return refused('the code was given to another client')
-      if (!isEqual(redemption.redirect, issued.redirect)) return refused('redirect_uri is another one')
-      if (!provesKey(redemption.verifier, issued.challenge))
+      if (!isSameText(redemption.redirect, issued.redirect)) return refused('redirect_uri is another one')
+      if (!verifyCodeChallenge(redemption.verifier, issued.challenge))
         return refused('code_verifier does not belong to the code_challenge')
       return { kind: 'redeemed', grant: issued.grant }
     },
 
-    async made(code, session) {
+    async attachSession(code, session) {
       let replayed = true
-      await codes.replace(code, (issued) => {
+      await codes.update(code, (issued) => {
         replayed = issued.state === 'replayed'
         return { ...issued, session }
       })
@@ -89,7 +90,7 @@ export function authorizationCodes(store: Pick<Store, 'db' | 'clock' | 'secretsK
   }
 }
 
-function isEqual(given: string, expected: string): boolean {
+function isSameText(given: string, expected: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(expected)]
   return a.length === b.length && timingSafeEqual(a, b)
 }

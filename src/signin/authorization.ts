@@ -1,4 +1,4 @@
-import { pending } from '../storage/pending.ts'
+import { pendingStore } from '../storage/pending.ts'
 import type { Store } from '../storage/store.ts'
 
 /**
@@ -28,11 +28,11 @@ export interface AuthorizationRequest {
   /** The client wants to be told who signed in; `nonce` goes into that, '' for none. */
   readonly idToken: boolean
   readonly nonce: string
-  readonly reply: AuthorizationReply
+  readonly reply: ResponseChannel
 }
 
 /** How the answer reaches the client. */
-export type AuthorizationReply =
+export type ResponseChannel =
   /** Authorization code with PKCE (RFC 6749, RFC 7636, RFC 8252). */
   | { readonly kind: 'code'; readonly redirect: string; readonly state: string; readonly challenge: string }
   /** The public SDK's browser flow: the token in the query of a loopback address. */
@@ -45,7 +45,7 @@ export type AuthorizationReply =
   | { readonly kind: 'none' }
 
 /** What a flow asks for that asks for nothing in particular. */
-export const plainRequest = {
+export const authorizationRequestDefaults = {
   client: '',
   identityProvider: '',
   connection: '',
@@ -64,7 +64,7 @@ export const AUTHORIZATION_REQUEST_MS = 15 * 60 * 1000
 
 /** Requests under way, by the secret that is `?request=` in the pages of the sign-in. */
 export function authorizationRequests(store: Pick<Store, 'db' | 'clock' | 'secretsKey'>) {
-  return pending<AuthorizationRequest>(store, 'authorization', AUTHORIZATION_REQUEST_MS)
+  return pendingStore<AuthorizationRequest>(store, 'authorization', AUTHORIZATION_REQUEST_MS)
 }
 
 export function signInPath(request: string): string {

@@ -1,15 +1,15 @@
 import { Hono } from 'hono'
 import { invalidArgument } from '../core/errors.ts'
-import { plainRequest } from './authorization.ts'
-import { countBeginning } from './beginnings.ts'
+import { authorizationRequestDefaults } from './authorization.ts'
+import { countAttempt } from './beginnings.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
-import { beginFlow } from './flow-browser.ts'
+import { startAuthorizationRequest } from './flow-browser.ts'
 import { readParameters } from './oauth-parameters.ts'
-import { readScope } from './oauth-scope.ts'
-import { isChallenge } from './proof-key.ts'
-import { providerNamed } from './providers.ts'
-import { withParameters } from './redirect.ts'
-import { audiencesAmong } from './requested-audience.ts'
+import { parseScope } from './oauth-scope.ts'
+import { isCodeChallenge } from './proof-key.ts'
+import { resolveProviderUid } from './providers.ts'
+import { withQueryParameters } from './redirect.ts'
+import { resolveAudiences } from './requested-audience.ts'
 
 /**
  * The authorization endpoint (RFC 6749 section 3.1): code, proof key by SHA-256 (RFC 7636), state. Nothing is sent to a redirect
@@ -20,11 +20,11 @@ export function authorizeRoutes(context: SignInContext): SignInRoutes {
   app.get('/oauth/authorize', async (c) => {
     const sent = new URL(c.req.url).searchParams
     // These two decide where mistakes go, so they must not be in doubt.
-    const target = readParameters(only(sent, ['client_id', 'redirect_uri']))
+    const target = readParameters(selectParameters(sent, ['client_id', 'redirect_uri']))
     if (target.problem !== undefined) throw invalidArgument('', target.problem)
     const client = context.clients.byId(target.get('client_id'))
     if (client === undefined) throw invalidArgument('client_id', 'is not a program that is known here')
-    const redirect = context.clients.redirectOf(client, target.get('redirect_uri'))
+    const redirect = context.clients.matchRedirectUri(client, target.get('redirect_uri'))
     if (redirect === undefined)
       throw invalidArgument('redirect_uri', 'is not an address that this program may be answered at')
 
@@ -32,7 +32,7 @@ export function authorizeRoutes(context: SignInContext): SignInRoutes {
     const state = sent.getAll('state').length === 1 ? parameters.get('state') : ''
     const refuse = (error: string, description: string) =>
       c.redirect(
-        withParameters(redirect, {
+        withQueryParameters(redirect, {
           error,
           error_description: description,
           state: state === '' ? undefined : state,
@@ -57,26 +57,26 @@ export function authorizeRoutes(context: SignInContext): SignInRoutes {
     if (parameters.get('code_challenge_method') !== 'S256')
       return refuse('invalid_request', 'code_challenge_method must be S256')
     const challenge = parameters.get('code_challenge')
-    if (!isChallenge(challenge))
+    if (!isCodeChallenge(challenge))
       return refuse('invalid_request', 'code_challenge must be 43 characters of base64url')
-    const scope = readScope(parameters.get('scope'))
+    const scope = parseScope(parameters.get('scope'))
     if (scope === undefined) return refuse('invalid_scope', 'scope holds something that is not known here')
-    const audiences = audiencesAmong(context.audiences, parameters.all('audience'))
+    const audiences = resolveAudiences(context.audiences, parameters.all('audience'))
     if (audiences === undefined)
       return refuse('invalid_target', `audience must be among ${context.audiences.join(', ')}`)
 
     // As in the browser flow of the public SDK: where to sign in, for whoever need not choose.
     const named = parameters.get('idp_id')
-    if (named !== '') await countBeginning(context.store, 'provider', c.env.address)
-    const identityProvider = named === '' ? '' : await providerNamed(context.store.db.kysely, named)
+    if (named !== '') await countAttempt(context.store, 'provider', c.env.address)
+    const identityProvider = named === '' ? '' : await resolveProviderUid(context.store.db.kysely, named)
     if (identityProvider === undefined)
       return refuse(
         'invalid_request',
         'idp_id is no identity provider, and no verified organization with one',
       )
 
-    return beginFlow(c, context, {
-      ...plainRequest,
+    return startAuthorizationRequest(c, context, {
+      ...authorizationRequestDefaults,
       client: client.id,
       identityProvider,
       connection: parameters.get('connection'),
@@ -90,6 +90,6 @@ export function authorizeRoutes(context: SignInContext): SignInRoutes {
   return app
 }
 
-function only(sent: URLSearchParams, names: readonly string[]): URLSearchParams {
+function selectParameters(sent: URLSearchParams, names: readonly string[]): URLSearchParams {
   return new URLSearchParams([...sent].filter(([name]) => names.includes(name)))
 }

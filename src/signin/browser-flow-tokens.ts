@@ -3,11 +3,11 @@ import { ApiError } from '../core/errors.ts'
 import { parseUid } from '../core/uid.ts'
 import { issueClientTokens } from '../sts/client-session.ts'
 import type { Session } from '../sts/sessions.ts'
-import type { Refusal } from './answer.ts'
+import type { AuthorizationErrorResponse } from './answer.ts'
 import type { AuthorizationRequest } from './authorization.ts'
 import type { SignInContext, SignInEnv } from './context.ts'
-import { signedInAs } from './grant.ts'
-import { identify } from './identification.ts'
+import { readSessionUser } from './grant.ts'
+import { issueUserIdToken } from './identification.ts'
 
 /** What the clients of the public SDK get: a token for the API, or proof of who signed in that they exchange for one. */
 
@@ -20,42 +20,42 @@ export interface BrowserFlowTokens {
  * A token of the browser flow. Only one that acts for the person themselves, and everywhere, can be renewed: a refresh token
  * would give more than what the person agreed to.
  */
-export async function browserFlowTokens(
+export async function issueBrowserFlowTokens(
   c: Context<SignInEnv>,
   context: SignInContext,
   request: AuthorizationRequest,
   session: Session,
-): Promise<BrowserFlowTokens | Refusal> {
-  const scopes = await Promise.all(request.scopes.map((scope) => groupNamed(context, scope)))
+): Promise<BrowserFlowTokens | AuthorizationErrorResponse> {
+  const scopes = await Promise.all(request.scopes.map((scope) => resolveGroupUid(context, scope)))
   if (scopes.includes(undefined))
     return { error: 'invalid_scope', description: 'there is no group of that name', status: 400 }
   const own = request.identity === '' || request.identity === session.identity
-  const made = await issueClientTokens(context, await signedInAs(context.store, session), {
+  const made = await issueClientTokens(context, await readSessionUser(context.store, session), {
     client: request.client,
     audiences: own ? request.audiences : [context.authUrl],
     scopes: own ? (scopes as string[]) : [],
     refreshToken: own && request.refreshToken,
-    place: context.placeOf(c),
+    clientInfo: context.requestMetadataOf(c),
   })
   return own
     ? { token: made.accessToken, refreshToken: made.refreshToken }
-    : assume(c, context, request, scopes as string[], made.accessToken)
+    : assumeIdentity(c, context, request, scopes as string[], made.accessToken)
 }
 
 /** Proof of who signed in, which the token service takes in exchange: for the headless flow. */
-export async function proofOfPerson(
+export async function issueHeadlessIdToken(
   c: Context<SignInEnv>,
   context: SignInContext,
   request: AuthorizationRequest,
   session: Session,
 ): Promise<string | undefined> {
-  const { session: id } = await issueClientTokens(context, await signedInAs(context.store, session), {
+  const { session: id } = await issueClientTokens(context, await readSessionUser(context.store, session), {
     client: request.client,
     audiences: [context.authUrl],
     refreshToken: false,
-    place: context.placeOf(c),
+    clientInfo: context.requestMetadataOf(c),
   })
-  return identify(context, {
+  return issueUserIdToken(context, {
     identity: session.identity,
     voucher: session.voucher,
     audiences: [context.authUrl],
@@ -66,15 +66,15 @@ export async function proofOfPerson(
 }
 
 /** The person's own token, exchanged for one of an identity that they may assume. */
-async function assume(
+async function assumeIdentity(
   c: Context<SignInEnv>,
   context: SignInContext,
   { identity, audiences }: AuthorizationRequest,
   scopes: readonly string[],
   accessToken: string,
-): Promise<BrowserFlowTokens | Refusal> {
+): Promise<BrowserFlowTokens | AuthorizationErrorResponse> {
   try {
-    const from = { requestId: c.env.requestId, address: context.placeOf(c).address }
+    const from = { requestId: c.env.requestId, address: context.requestMetadataOf(c).address }
     const token = await context.exchange(accessToken, { identity, audiences, scopes }, from)
     return { token, refreshToken: undefined }
   } catch (error) {
@@ -84,7 +84,7 @@ async function assume(
 }
 
 /** A uid as it is; the uid of the organization that has a name. */
-async function groupNamed({ store }: SignInContext, scope: string): Promise<string | undefined> {
+async function resolveGroupUid({ store }: SignInContext, scope: string): Promise<string | undefined> {
   if (parseUid(scope) !== undefined) return scope
   const row = await store.db.kysely
     .selectFrom('organization_names')

@@ -1,11 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Context } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
-import { unlessStorageFails } from '../core/storage-faults.ts'
+import { bestEffortWrite } from '../core/storage-faults.ts'
 import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
-import { hashOf, newSecret } from '../storage/pending.ts'
-import { beginSession, endSessions, type Session, type SignedIn, sessionBySecret } from '../sts/sessions.ts'
+import { generateSecret, hashSecret } from '../storage/pending.ts'
+import { endSessions, type Session, type SignedIn, sessionBySecret, startSession } from '../sts/sessions.ts'
 import type { SignInContext, SignInEnv } from './context.ts'
 import { flowEvent } from './sign-in-events.ts'
 
@@ -26,22 +26,22 @@ const BROWSER_SESSION_MS = 14 * 24 * 60 * 60 * 1000
 const SECRET = /^[A-Za-z0-9_-]{43}$/
 export const FORM_TOKEN_FIELD = 'form_token'
 
-export async function browserOf(c: Context, context: SignInContext): Promise<Browser> {
+export async function loadBrowser(c: Context, context: SignInContext): Promise<Browser> {
   const name = cookieName(context)
   const shown = getCookie(c, name) ?? ''
   if (SECRET.test(shown)) {
     const session = await sessionBySecret(context.store, 'browser', shown)
-    if (session !== undefined) await noteUse(context.store, session)
+    if (session !== undefined) await recordSessionUse(context.store, session)
     return { secret: shown, session, formToken: formTokenOf(context, shown) }
   }
-  const secret = newSecret()
+  const secret = generateSecret()
   writeCookie(c, context, secret)
   return { secret, session: undefined, formToken: formTokenOf(context, secret) }
 }
 
 /** Whether a form came from a page that this browser was shown. */
-export function isOwnForm(browser: Browser, sent: unknown): boolean {
-  return typeof sent === 'string' && isEqual(sent, browser.formToken)
+export function isValidFormToken(browser: Browser, sent: unknown): boolean {
+  return typeof sent === 'string' && isEqualConstantTime(sent, browser.formToken)
 }
 
 /**
@@ -58,16 +58,16 @@ export function linkToken(
 }
 
 /** What a step of a sign-in remembers of the browser that takes it, so that no other takes the next one (R40). */
-export function markOf({ secret }: Pick<Browser, 'secret'>): string {
-  return Buffer.from(hashOf(secret)).toString('base64url')
+export function hashBrowserSecret({ secret }: Pick<Browser, 'secret'>): string {
+  return Buffer.from(hashSecret(secret)).toString('base64url')
 }
 
 export function isSameBrowser(browser: Pick<Browser, 'secret'>, mark: string): boolean {
-  return isEqual(mark, markOf(browser))
+  return isEqualConstantTime(mark, hashBrowserSecret(browser))
 }
 
 /** Compares secrets in constant time. */
-export function isEqual(given: string, expected: string): boolean {
+export function isEqualConstantTime(given: string, expected: string): boolean {
   const [one, other] = [Buffer.from(given), Buffer.from(expected)]
   return one.length === other.length && timingSafeEqual(one, other)
 }
@@ -80,15 +80,15 @@ export async function signIn(
   c: Context,
   context: SignInContext,
   browser: Browser,
-  who: SignedIn | ((tx: Tx) => Promise<SignedIn>),
+  user: SignedIn | ((tx: Tx) => Promise<SignedIn>),
 ): Promise<void> {
   const { store } = context
   const { secret } = await inTransaction(store.db, async (tx) => {
-    const person = typeof who === 'function' ? await who(tx) : who
+    const person = typeof user === 'function' ? await user(tx) : user
     if (browser.session !== undefined) await endSessions(tx, 'id', browser.session.id)
-    return beginSession(store, tx, {
+    return startSession(store, tx, {
       ...person,
-      ...context.placeOf(c),
+      ...context.requestMetadataOf(c),
       kind: 'browser',
       client: '',
       audiences: [],
@@ -109,19 +109,22 @@ export async function signOut(
       await recordEvent(tx, flowEvent(c, context, session.identity, 'SignOut'))
     })
   }
-  writeCookie(c, context, newSecret())
+  writeCookie(c, context, generateSecret())
 }
 
 /** What the owner sees of when a session was last used need not be exact. */
-const USE_NOTED_MS = 60 * 1000
+const USE_RECORD_INTERVAL_MS = 60 * 1000
 
-async function noteUse({ db, clock }: SignInContext['store'], { id, lastUsedMs }: Session): Promise<void> {
+async function recordSessionUse(
+  { db, clock }: SignInContext['store'],
+  { id, lastUsedMs }: Session,
+): Promise<void> {
   const now = clock()
-  if (now - lastUsedMs < USE_NOTED_MS) return
+  if (now - lastUsedMs < USE_RECORD_INTERVAL_MS) return
   const written = inTransaction(db, (tx) =>
     tx.updateTable('sessions').set({ last_used_ms: now }).where('id', '=', id).execute(),
   )
-  await unlessStorageFails(written, [])
+  await bestEffortWrite(written, [])
 }
 
 function formTokenOf({ store }: SignInContext, secret: string): string {

@@ -3,15 +3,15 @@ import { html } from 'hono/html'
 import { ApiError, Code } from '../core/errors.ts'
 import { recordEvent } from '../storage/audit-events.ts'
 import { endSessions } from '../sts/sessions.ts'
-import { type Account, changeAccount } from './accounts.ts'
-import { type Browser, browserOf, signIn } from './browser.ts'
+import { type Account, updateAccount } from './accounts.ts'
+import { type Browser, loadBrowser, signIn } from './browser.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { readForm } from './form.ts'
-import { byAddress, guess } from './guesses.ts'
+import { byAddress, limitGuesses } from './guesses.ts'
 import { alert, formToken, type Html, page } from './layout.ts'
-import { accountOfPasswordCode, CHOOSE_PASSWORD_PATH } from './one-time-links.ts'
+import { accountByPasswordCode, CHOOSE_PASSWORD_PATH } from './one-time-links.ts'
 import { organizationNamesOf } from './organization-names.ts'
-import { hashPassword, passwordProblem } from './password.ts'
+import { checkPasswordPolicy, hashPassword } from './password.ts'
 import { newPasswordField, usernameField } from './person-fields.ts'
 import { flowEvent } from './sign-in-events.ts'
 
@@ -20,35 +20,41 @@ export function choosePasswordRoutes(context: SignInContext): SignInRoutes {
   const { store } = context
   const app: SignInRoutes = new Hono<SignInEnv>()
 
-  const ownerOf = async (code: string, address: string): Promise<Account> => {
-    const account = await guess(store, byAddress(address), () =>
-      accountOfPasswordCode(store, code, { take: false }),
+  const requireAccountOfCode = async (code: string, address: string): Promise<Account> => {
+    const account = await limitGuesses(store, byAddress(address), () =>
+      accountByPasswordCode(store, code, { take: false }),
     )
-    if (account === undefined) throw notGood()
+    if (account === undefined) throw passwordLinkInvalid()
     return account
   }
 
   app.get(CHOOSE_PASSWORD_PATH, async (c) => {
-    const browser = await browserOf(c, context)
+    const browser = await loadBrowser(c, context)
     const code = c.req.query('code') ?? ''
-    return c.html(choosePage(browser, code, await ownerOf(code, context.placeOf(c).address)))
+    return c.html(
+      choosePasswordPage(
+        browser,
+        code,
+        await requireAccountOfCode(code, context.requestMetadataOf(c).address),
+      ),
+    )
   })
 
   app.post(CHOOSE_PASSWORD_PATH, async (c) => {
-    const browser = await browserOf(c, context)
+    const browser = await loadBrowser(c, context)
     const form = await readForm(c, browser)
     const code = form.text('code')
-    const account = await ownerOf(code, context.placeOf(c).address)
+    const account = await requireAccountOfCode(code, context.requestMetadataOf(c).address)
     const password = form.text('password')
     const organizations = await organizationNamesOf(store.db, account.identity_uid)
-    const problem = await passwordProblem(password, { ...account, organizations })
-    if (problem !== undefined) return c.html(choosePage(browser, code, account, problem), 400)
+    const problem = await checkPasswordPolicy(password, { ...account, organizations })
+    if (problem !== undefined) return c.html(choosePasswordPage(browser, code, account, problem), 400)
 
     const password_hash = await hashPassword(password)
-    if ((await accountOfPasswordCode(store, code, { take: true })) === undefined) throw notGood()
+    if ((await accountByPasswordCode(store, code, { take: true })) === undefined) throw passwordLinkInvalid()
     const identity = account.identity_uid
     await signIn(c, context, browser, async (tx) => {
-      await changeAccount(store, tx, account.id, { password_hash })
+      await updateAccount(store, tx, account.id, { password_hash })
       // Whoever knew the password before knows it no more, and is nowhere signed in with it.
       await endSessions(tx, 'identity_uid', identity)
       await recordEvent(tx, flowEvent(c, context, identity, 'ChoosePassword'))
@@ -60,7 +66,7 @@ export function choosePasswordRoutes(context: SignInContext): SignInRoutes {
   return app
 }
 
-function choosePage(browser: Browser, code: string, { email }: Account, problem?: string): Html {
+function choosePasswordPage(browser: Browser, code: string, { email }: Account, problem?: string): Html {
   return page(
     { title: 'Choose a password' },
     html`<h1>Choose a password</h1>
@@ -73,7 +79,7 @@ ${newPasswordField({ autofocus: true })}<button>Save the password</button>
   )
 }
 
-function notGood(): ApiError {
+function passwordLinkInvalid(): ApiError {
   return new ApiError(
     Code.NOT_FOUND,
     'Not found: this link is used or too old; ask whoever gave it to you for another one',

@@ -1,4 +1,4 @@
-import { redirectAddress, registeredRedirect } from './redirect.ts'
+import { matchRegisteredUri, parseRedirectUri } from './redirect.ts'
 
 /**
  * The programs that may ask people to sign in. All are public clients (RFC 8252 section 8.4): none has a secret, so what proves
@@ -22,12 +22,12 @@ export interface OAuthClients {
   /** Undefined for one that is not known. */
   byId(id: string): OAuthClient | undefined
   /** The address, when this client may be answered there. */
-  redirectOf(client: OAuthClient, asked: string): URL | undefined
+  matchRedirectUri(client: OAuthClient, asked: string): URL | undefined
 }
 
 const ID = /^[a-z0-9][a-z0-9-]{0,62}$/
 
-const cli: OAuthClient = {
+const cliClient: OAuthClient = {
   id: 'berth-cli',
   name: 'Berth command line',
   redirects: ['http://127.0.0.1/callback', 'http://[::1]/callback', 'http://localhost/callback'],
@@ -35,22 +35,22 @@ const cli: OAuthClient = {
 
 /** `id=redirect`; undefined for anything else, and for the name of the built-in client. */
 export function parseClientSetting(text: string): ClientSetting | undefined {
-  const mark = text.indexOf('=')
-  const [id, redirect] = [text.slice(0, Math.max(mark, 0)), text.slice(mark + 1)]
+  const separator = text.indexOf('=')
+  const [id, redirect] = [text.slice(0, Math.max(separator, 0)), text.slice(separator + 1)]
   // Whoever writes a star means any address, and would get that one.
   if (redirect.includes('*')) return undefined
-  return ID.test(id) && id !== cli.id && redirectAddress(redirect) !== undefined
+  return ID.test(id) && id !== cliClient.id && parseRedirectUri(redirect) !== undefined
     ? { id, redirect }
     : undefined
 }
 
 export function oauthClients(settings: readonly ClientSetting[]): OAuthClients {
-  const clients = new Map([[cli.id, cli]])
+  const clients = new Map([[cliClient.id, cliClient]])
   for (const { id, redirect } of settings) {
     clients.set(id, { id, name: id, redirects: [...(clients.get(id)?.redirects ?? []), redirect] })
   }
   return {
     byId: (id) => clients.get(id),
-    redirectOf: ({ redirects }, asked) => registeredRedirect(redirects, asked),
+    matchRedirectUri: ({ redirects }, asked) => matchRegisteredUri(redirects, asked),
   }
 }

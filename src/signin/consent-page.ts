@@ -3,13 +3,13 @@ import type { InviteOffer } from '../iam/invitations.ts'
 import type { AuthorizationRequest } from './authorization.ts'
 import type { Browser } from './browser.ts'
 import type { WaitingDevice } from './device-codes.ts'
-import { shownHeadlessCode } from './headless.ts'
+import { headlessCodePrefix } from './headless.ts'
 import { formToken, type Html, page } from './layout.ts'
-import { shownUserCode } from './user-code.ts'
+import { formatUserCode } from './user-code.ts'
 
 /** The page on which somebody agrees, or not: who asks, for what, as whom, and where the answer goes. */
 
-export interface Consent {
+export interface ConsentPage {
   readonly browser: Browser
   /** The secret of the request. */
   readonly secret: string
@@ -24,7 +24,7 @@ export interface Consent {
   readonly device: WaitingDevice | undefined
 }
 
-export function consentPage(consent: Consent): Html {
+export function consentPage(consent: ConsentPage): Html {
   const { browser, secret, request, account } = consent
   const { kind } = request.reply
   const heading = headingOf(consent)
@@ -34,8 +34,8 @@ export function consentPage(consent: Consent): Html {
     html`<h1>${heading}</h1>
 ${introductionOf(consent)}
 <dl>
-${fact('You are signed in as', who)}
-${offerFacts(consent)}${kind === 'none' ? '' : clientFacts(consent)}</dl>
+${descriptionEntry('You are signed in as', who)}
+${inviteEntries(consent)}${kind === 'none' ? '' : clientEntries(consent)}</dl>
 <form method="post" action="/oauth/continue">
 ${formToken(browser)}<input type="hidden" name="request" value="${secret}">
 <div class="actions">
@@ -47,23 +47,23 @@ ${formToken(browser)}<input type="hidden" name="request" value="${secret}">
   )
 }
 
-function headingOf({ request, clientName, offer }: Consent): string {
+function headingOf({ request, clientName, offer }: ConsentPage): string {
   if (request.reply.kind === 'none') return `Join ${offer?.group.name ?? ''}?`
   if (request.reply.kind === 'device') return 'Let this device in?'
   return `Allow ${clientName ?? 'a program'} to act for you?`
 }
 
-function introductionOf({ request: { reply }, clientName, device }: Consent): Html {
+function introductionOf({ request: { reply }, clientName, device }: ConsentPage): Html {
   if (reply.kind === 'device') {
     return html`<p>A device shows this code and waits:</p>
-<p class="code">${shownUserCode(device?.userCode ?? '')}</p>
+<p class="code">${formatUserCode(device?.userCode ?? '')}</p>
 <p>Allow it only if you began this yourself and see the same code on your device. Whoever asks you to enter a code
 that they sent you wants to act in your name.</p>`
   }
   if (reply.kind === 'headless') {
     return html`<p>A program waits for you. The address that it showed in your terminal has, after <code>headless_code=</code>,
 a code that begins with:</p>
-<p class="code">${shownHeadlessCode(reply.code)}</p>
+<p class="code">${headlessCodePrefix(reply.code)}</p>
 <p>Allow it only if you began this yourself and see the same code in your terminal.</p>`
   }
   if (reply.kind === 'none') return html`<p>You were invited.</p>`
@@ -72,29 +72,29 @@ a code that begins with:</p>
     : html`<p>${clientName} wants to act in your name. Allow it only if you began this yourself.</p>`
 }
 
-function offerFacts({ offer, request }: Consent): Html {
+function inviteEntries({ offer, request }: ConsentPage): Html {
   if (offer === undefined) return html``
   const { group, role } = offer
   const label = request.reply.kind === 'none' ? 'You get' : 'You also join'
-  return html`${fact(label, `the role ${role.name} in ${group.name}`)}
-${fact('Group', group.uid)}
+  return html`${descriptionEntry(label, `the role ${role.name} in ${group.name}`)}
+${descriptionEntry('Group', group.uid)}
 `
 }
 
-function clientFacts({ request, clientName, device }: Consent): Html {
+function clientEntries({ request, clientName, device }: ConsentPage): Html {
   const { reply, client, identity, scopes, audiences } = request
   const isInHeading = clientName === undefined || reply.kind === 'code'
-  return html`${isInHeading ? '' : fact('Program', clientName)}
-${clientName === undefined && client !== '' ? fact('It calls itself', shownName(client)) : ''}
-${fact('It gets', gets(request))}
-${fact('For', audiences.join(', '))}
-${identity === '' ? '' : fact('It acts as the identity', identity)}
-${scopes.length === 0 ? '' : fact('In these groups only', scopes.join(', '))}
-${fact('The answer goes to', whereTo(reply))}
-${device === undefined ? '' : deviceFacts(device)}`
+  return html`${isInHeading ? '' : descriptionEntry('Program', clientName)}
+${clientName === undefined && client !== '' ? descriptionEntry('It calls itself', displayClientName(client)) : ''}
+${descriptionEntry('It gets', describeAccess(request))}
+${descriptionEntry('For', audiences.join(', '))}
+${identity === '' ? '' : descriptionEntry('It acts as the identity', identity)}
+${scopes.length === 0 ? '' : descriptionEntry('In these groups only', scopes.join(', '))}
+${descriptionEntry('The answer goes to', describeRecipient(reply))}
+${device === undefined ? '' : deviceEntries(device)}`
 }
 
-function gets({ reply, refreshToken, scopes, identity }: AuthorizationRequest): string {
+function describeAccess({ reply, refreshToken, scopes, identity }: AuthorizationRequest): string {
   const renewed =
     reply.kind === 'code' ||
     reply.kind === 'device' ||
@@ -105,7 +105,7 @@ function gets({ reply, refreshToken, scopes, identity }: AuthorizationRequest): 
     : 'access with your rights, for one hour'
 }
 
-function whereTo(reply: AuthorizationRequest['reply']): string {
+function describeRecipient(reply: AuthorizationRequest['reply']): string {
   if (reply.kind === 'headless') return 'the program with this code, and nobody else can read it'
   if (reply.kind === 'device') return 'the device that shows this code'
   if (reply.kind === 'none') return ''
@@ -113,23 +113,23 @@ function whereTo(reply: AuthorizationRequest['reply']): string {
   return protocol === 'http:' ? `this computer (${host})` : host
 }
 
-function deviceFacts({ startedMs, address, userAgent }: WaitingDevice): Html {
-  return html`${fact('It asked from the address', address)}
-${fact('At', `${new Date(startedMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`)}
-${userAgent === '' ? '' : fact('It describes itself as', userAgent)}`
+function deviceEntries({ startedMs, address, userAgent }: WaitingDevice): Html {
+  return html`${descriptionEntry('It asked from the address', address)}
+${descriptionEntry('At', `${new Date(startedMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`)}
+${userAgent === '' ? '' : descriptionEntry('It describes itself as', userAgent)}`
 }
 
 const SHOWN_CHARS_MAX = 60
 
 /** What anybody may have written, without what turns the letters around it. */
-function shownName(text: string): string {
+function displayClientName(text: string): string {
   const letters = [...text.replaceAll(/\p{Cf}/gu, '')]
   return letters.length > SHOWN_CHARS_MAX
     ? `${letters.slice(0, SHOWN_CHARS_MAX).join('')}…`
     : letters.join('')
 }
 
-function fact(label: string, value: string): Html {
+function descriptionEntry(label: string, value: string): Html {
   return html`<dt>${label}</dt>
 <dd>${value}</dd>`
 }

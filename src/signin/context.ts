@@ -1,10 +1,10 @@
 import type { Context, Hono } from 'hono'
-import type { Recorder } from '../audit/recorder.ts'
+import type { AuditRecorder } from '../audit/recorder.ts'
 import type { RequestRecord } from '../core/request-record.ts'
 import type { Log } from '../log.ts'
 import type { Store } from '../storage/store.ts'
 import type { AccessTokens } from '../sts/access-token.ts'
-import type { SessionPlace } from '../sts/sessions.ts'
+import type { SessionClientInfo } from '../sts/sessions.ts'
 import type { SigningKeys } from '../sts/signing-keys.ts'
 import type { OAuthClients } from './clients.ts'
 import type { Providers } from './providers.ts'
@@ -33,9 +33,9 @@ export interface SignInContext {
     from: { readonly requestId: string; readonly address: string },
   ): Promise<string>
   /** Takes what was refused; what was done is recorded in its own transaction. */
-  readonly audit: Recorder
+  readonly audit: AuditRecorder
   readonly log: Log
-  placeOf(c: Context): SessionPlace
+  requestMetadataOf(c: Context): SessionClientInfo
 }
 
 /** What the bridge from the port gives Hono beside the request. */

@@ -1,8 +1,8 @@
 import { limits } from '../core/limits.ts'
-import { newSecret, pending } from '../storage/pending.ts'
+import { generateSecret, pendingStore } from '../storage/pending.ts'
 import type { Store } from '../storage/store.ts'
-import type { SessionPlace } from '../sts/sessions.ts'
-import type { Grant } from './grant.ts'
+import type { SessionClientInfo } from '../sts/sessions.ts'
+import type { AuthorizationGrant } from './grant.ts'
 import { newUserCode } from './user-code.ts'
 
 /**
@@ -11,7 +11,7 @@ import { newUserCode } from './user-code.ts'
  */
 
 /** What the device wants, and where it asked from: the person compares. */
-export interface DeviceRequest extends SessionPlace {
+export interface DeviceRequest extends SessionClientInfo {
   readonly client: string
   readonly audiences: readonly string[]
   readonly idToken: boolean
@@ -22,57 +22,57 @@ export interface WaitingDevice extends DeviceRequest {
   readonly startedMs: number
 }
 
-interface Kept extends WaitingDevice {
+interface StoredDevice extends WaitingDevice {
   readonly expiresMs: number
   /** Least time between two questions; grows with each that comes too soon. */
   readonly intervalMs: number
   readonly askedMs: number
-  readonly decision: { readonly grant: Grant | undefined } | undefined
+  readonly decision: { readonly grant: AuthorizationGrant | undefined } | undefined
 }
 
 /** Errors of RFC 8628 section 3.5, and `unknown` for a code that is none, or was used. */
-export type DeviceAnswer =
-  | { readonly kind: 'granted'; readonly grant: Grant }
+export type DevicePollResult =
+  | { readonly kind: 'granted'; readonly grant: AuthorizationGrant }
   | {
       readonly kind: 'authorization_pending' | 'slow_down' | 'access_denied' | 'expired_token' | 'unknown'
     }
 
 export interface DeviceCodes {
-  begin(request: DeviceRequest): Promise<{ readonly deviceCode: string; readonly userCode: string }>
+  issue(request: DeviceRequest): Promise<{ readonly deviceCode: string; readonly userCode: string }>
   /** The device that waits under this code; undefined when none does any more. */
-  waiting(userCode: string): Promise<WaitingDevice | undefined>
+  findWaiting(userCode: string): Promise<WaitingDevice | undefined>
   /** Lets it in, or with `undefined` not. False when it does not wait any more. */
-  decide(userCode: string, grant: Grant | undefined): Promise<boolean>
+  decide(userCode: string, grant: AuthorizationGrant | undefined): Promise<boolean>
   /** The device asks. */
-  ask(deviceCode: string, client: string): Promise<DeviceAnswer>
+  poll(deviceCode: string, client: string): Promise<DevicePollResult>
 }
 
-const SLOWER_MS = 5000
+const SLOW_DOWN_MS = 5000
 const ATTEMPTS_MAX = 5
 
 export function deviceCodes(store: Pick<Store, 'db' | 'clock' | 'secretsKey'>): DeviceCodes {
   const { db, clock } = store
   // Remembered for longer than they hold, so that a device hears that it came too late.
-  const devices = pending<Kept>(store, 'device', 2 * limits.deviceCodeMs)
-  const byUserCode = pending<string>(store, 'device_user_code', limits.deviceCodeMs)
+  const devices = pendingStore<StoredDevice>(store, 'device', 2 * limits.deviceCodeMs)
+  const byUserCode = pendingStore<string>(store, 'device_user_code', limits.deviceCodeMs)
 
   /** Chance may give two devices one code: the second takes another. */
   const newCode = async (deviceCode: string, attempts = ATTEMPTS_MAX): Promise<string> => {
     try {
-      return await byUserCode.keep(deviceCode, newUserCode())
+      return await byUserCode.add(deviceCode, newUserCode())
     } catch (error) {
       if (attempts === 1 || !db.rules.isUniqueViolation(error)) throw error
       return newCode(deviceCode, attempts - 1)
     }
   }
-  const isWaiting = ({ decision, expiresMs }: Kept) => decision === undefined && expiresMs > clock()
+  const isWaiting = ({ decision, expiresMs }: StoredDevice) => decision === undefined && expiresMs > clock()
 
   return {
-    async begin(request) {
-      const deviceCode = newSecret()
+    async issue(request) {
+      const deviceCode = generateSecret()
       const userCode = await newCode(deviceCode)
       const startedMs = clock()
-      await devices.keep(
+      await devices.add(
         {
           ...request,
           userCode,
@@ -87,31 +87,31 @@ export function deviceCodes(store: Pick<Store, 'db' | 'clock' | 'secretsKey'>): 
       return { deviceCode, userCode }
     },
 
-    async waiting(userCode) {
+    async findWaiting(userCode) {
       const deviceCode = await byUserCode.read(userCode)
       const device = deviceCode === undefined ? undefined : await devices.read(deviceCode)
       return device !== undefined && isWaiting(device) ? device : undefined
     },
 
     async decide(userCode, grant) {
-      const deviceCode = await byUserCode.take(userCode)
+      const deviceCode = await byUserCode.consume(userCode)
       if (deviceCode === undefined) return false
-      return devices.replace(deviceCode, (device) =>
+      return devices.update(deviceCode, (device) =>
         isWaiting(device) ? { ...device, decision: { grant } } : undefined,
       )
     },
 
-    async ask(deviceCode, client) {
-      const answer = await look(deviceCode, client)
+    async poll(deviceCode, client) {
+      const answer = await pollOnce(deviceCode, client)
       if (answer.kind !== 'granted') return answer
       // Of many who ask at once, one gets it.
-      return (await devices.take(deviceCode)) === undefined ? { kind: 'unknown' } : answer
+      return (await devices.consume(deviceCode)) === undefined ? { kind: 'unknown' } : answer
     },
   }
 
-  async function look(deviceCode: string, client: string): Promise<DeviceAnswer> {
-    let answer: DeviceAnswer = { kind: 'unknown' }
-    await devices.replace(deviceCode, (device) => {
+  async function pollOnce(deviceCode: string, client: string): Promise<DevicePollResult> {
+    let answer: DevicePollResult = { kind: 'unknown' }
+    await devices.update(deviceCode, (device) => {
       // Another client's code is none.
       if (device.client !== client) return undefined
       const { decision } = device
@@ -123,7 +123,7 @@ export function deviceCodes(store: Pick<Store, 'db' | 'clock' | 'secretsKey'>): 
       else if (decision !== undefined) answer = { kind: 'access_denied' }
       else if (clock() - device.askedMs < device.intervalMs) {
         answer = { kind: 'slow_down' }
-        return { ...device, askedMs: clock(), intervalMs: device.intervalMs + SLOWER_MS }
+        return { ...device, askedMs: clock(), intervalMs: device.intervalMs + SLOW_DOWN_MS }
       } else {
         answer = { kind: 'authorization_pending' }
         return { ...device, askedMs: clock() }

@@ -1,19 +1,19 @@
 import { Hono } from 'hono'
 import { html } from 'hono/html'
 import { limits } from '../core/limits.ts'
-import { plainRequest } from './authorization.ts'
-import { countBeginning } from './beginnings.ts'
-import { type Browser, browserOf } from './browser.ts'
+import { authorizationRequestDefaults } from './authorization.ts'
+import { countAttempt } from './beginnings.ts'
+import { type Browser, loadBrowser } from './browser.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { deviceCodes } from './device-codes.ts'
-import { beginFlow } from './flow-browser.ts'
+import { startAuthorizationRequest } from './flow-browser.ts'
 import { readForm } from './form.ts'
-import { byAddress, guess } from './guesses.ts'
+import { byAddress, limitGuesses } from './guesses.ts'
 import { alert, field, formToken, type Html, page } from './layout.ts'
-import { clientRequest, oauthError } from './oauth-reply.ts'
-import { readScope } from './oauth-scope.ts'
-import { audiencesAmong } from './requested-audience.ts'
-import { readUserCode, shownUserCode } from './user-code.ts'
+import { clientEndpoint, oauthError } from './oauth-reply.ts'
+import { parseScope } from './oauth-scope.ts'
+import { resolveAudiences } from './requested-audience.ts'
+import { formatUserCode, parseUserCode } from './user-code.ts'
 
 /**
  * The device authorization grant (RFC 8628): a device without a browser gets a code, a person types it on a page and confirms. The
@@ -26,24 +26,24 @@ export function deviceRoutes(context: SignInContext): SignInRoutes {
 
   app.post(
     '/oauth/device_authorization',
-    clientRequest(context, ['audience'], async (parameters, c) => {
+    clientEndpoint(context, ['audience'], async (parameters, c) => {
       const client = clients.byId(parameters.get('client_id'))
       if (client === undefined)
         return oauthError(c, 'invalid_client', 'client_id is not a program that is known here', 401)
-      const scope = readScope(parameters.get('scope'))
+      const scope = parseScope(parameters.get('scope'))
       if (scope === undefined)
         return oauthError(c, 'invalid_scope', 'scope holds something that is not known here')
-      const audiences = audiencesAmong(context.audiences, parameters.all('audience'))
+      const audiences = resolveAudiences(context.audiences, parameters.all('audience'))
       if (audiences === undefined)
         return oauthError(c, 'invalid_target', `audience must be among ${context.audiences.join(', ')}`)
-      await countBeginning(store, 'device', c.env.address)
-      const { deviceCode, userCode } = await devices.begin({
-        ...context.placeOf(c),
+      await countAttempt(store, 'device', c.env.address)
+      const { deviceCode, userCode } = await devices.issue({
+        ...context.requestMetadataOf(c),
         client: client.id,
         audiences,
         idToken: scope.idToken,
       })
-      const shown = shownUserCode(userCode)
+      const shown = formatUserCode(userCode)
       return c.json({
         device_code: deviceCode,
         user_code: shown,
@@ -56,25 +56,26 @@ export function deviceRoutes(context: SignInContext): SignInRoutes {
   )
 
   app.get('/device', async (c) => {
-    const browser = await browserOf(c, context)
-    const code = readUserCode(c.req.query('user_code') ?? '')
-    return c.html(codePage(browser, code === undefined ? '' : shownUserCode(code)))
+    const browser = await loadBrowser(c, context)
+    const code = parseUserCode(c.req.query('user_code') ?? '')
+    return c.html(userCodePage(browser, code === undefined ? '' : formatUserCode(code)))
   })
 
   app.post('/device', async (c) => {
-    const browser = await browserOf(c, context)
+    const browser = await loadBrowser(c, context)
     const typed = (await readForm(c, browser)).text('user_code')
-    const code = readUserCode(typed)
-    const keys = byAddress(context.placeOf(c).address)
-    const device = code === undefined ? undefined : await guess(store, keys, () => devices.waiting(code))
+    const code = parseUserCode(typed)
+    const keys = byAddress(context.requestMetadataOf(c).address)
+    const device =
+      code === undefined ? undefined : await limitGuesses(store, keys, () => devices.findWaiting(code))
     if (device === undefined) {
       return c.html(
-        codePage(browser, typed.slice(0, 20), 'No device waits with this code. Look at it again.'),
+        userCodePage(browser, typed.slice(0, 20), 'No device waits with this code. Look at it again.'),
         400,
       )
     }
-    return beginFlow(c, context, {
-      ...plainRequest,
+    return startAuthorizationRequest(c, context, {
+      ...authorizationRequestDefaults,
       client: device.client,
       audiences: device.audiences,
       refreshToken: true,
@@ -86,7 +87,7 @@ export function deviceRoutes(context: SignInContext): SignInRoutes {
   return app
 }
 
-function codePage(browser: Browser, code: string, problem?: string): Html {
+function userCodePage(browser: Browser, code: string, problem?: string): Html {
   return page(
     { title: 'Let a device in', browser },
     html`<h1>Let a device in</h1>

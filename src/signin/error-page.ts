@@ -31,11 +31,11 @@ export function errorPage(
   const status = httpStatusOfError(error) as ContentfulStatusCode
   const heading = headings[error.code] ?? 'Something went wrong'
   setRetryAfter(c, error)
-  return c.html(messagePage(heading, sentence(error)), status)
+  return c.html(messagePage(heading, toSentence(error)), status)
 }
 
 /** Answers a path that there is not (404), or that is not asked for in this way (405). */
-export function noSuchPage(
+export function notFoundPage(
   c: Context<SignInEnv>,
   context: SignInContext,
   app: Hono<SignInEnv>,
@@ -62,7 +62,7 @@ ${more}<p><a href="/sign-in">Go to the sign-in page</a></p>`,
 }
 
 /** The message of an error without the name of its code: `Not found: there is no such page` says that in its heading. */
-function sentence({ message }: ApiError): string {
+function toSentence({ message }: ApiError): string {
   const text = message.replace(/^[A-Z][a-z ]+: +/, '')
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }

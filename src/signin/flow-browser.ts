@@ -2,14 +2,14 @@ import { timingSafeEqual } from 'node:crypto'
 import type { Context } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
 import { ApiError, Code } from '../core/errors.ts'
-import { hashOf, newSecret } from '../storage/pending.ts'
+import { generateSecret, hashSecret } from '../storage/pending.ts'
 import {
   AUTHORIZATION_REQUEST_MS,
   type AuthorizationRequest,
   authorizationRequests,
   pathAfterSignIn,
 } from './authorization.ts'
-import { countBeginning } from './beginnings.ts'
+import { countAttempt } from './beginnings.ts'
 import type { SignInContext, SignInEnv } from './context.ts'
 
 /**
@@ -21,15 +21,15 @@ import type { SignInContext, SignInEnv } from './context.ts'
 const SECRET = /^[A-Za-z0-9_-]{43}$/
 
 /** Keeps the request for this browser, and sends it on its way: to sign in where nobody is, else to the consent. */
-export async function beginFlow(
+export async function startAuthorizationRequest(
   c: Context<SignInEnv>,
   context: SignInContext,
   request: Omit<AuthorizationRequest, 'browser'>,
 ): Promise<Response> {
-  await countBeginning(context.store, 'sign-in', c.env.address)
+  await countAttempt(context.store, 'sign-in', c.env.address)
   const shown = getCookie(c, cookieName(context)) ?? ''
-  const own = SECRET.test(shown) ? shown : newSecret()
-  const secret = await authorizationRequests(context.store).keep({ ...request, browser: browserHash(own) })
+  const own = SECRET.test(shown) ? shown : generateSecret()
+  const secret = await authorizationRequests(context.store).add({ ...request, browser: browserHash(own) })
   setCookie(c, cookieName(context), own, {
     httpOnly: true,
     secure: isSecure(context),
@@ -41,7 +41,7 @@ export async function beginFlow(
 }
 
 /** The request with this secret, which this browser began. Throws code 5, the same whatever is wrong. */
-export async function openFlow(
+export async function readAuthorizationRequest(
   c: Context,
   context: SignInContext,
   secret: string,
@@ -50,24 +50,24 @@ export async function openFlow(
   const shown = Buffer.from(browserHash(getCookie(c, cookieName(context)) ?? ''))
   const expected = Buffer.from(request?.browser ?? '')
   if (request === undefined || shown.length !== expected.length || !timingSafeEqual(shown, expected))
-    throw flowIsOver()
+    throw authorizationRequestExpired()
   return request
 }
 
 /** The same, for the last time: of many who try at once, one goes on. */
-export async function closeFlow(
+export async function takeAuthorizationRequest(
   c: Context,
   context: SignInContext,
   secret: string,
 ): Promise<AuthorizationRequest> {
-  await openFlow(c, context, secret)
-  const request = await authorizationRequests(context.store).take(secret)
-  if (request === undefined) throw flowIsOver()
+  await readAuthorizationRequest(c, context, secret)
+  const request = await authorizationRequests(context.store).consume(secret)
+  if (request === undefined) throw authorizationRequestExpired()
   return request
 }
 
 /** For whoever comes too late, or from elsewhere. */
-export function flowIsOver(): ApiError {
+export function authorizationRequestExpired(): ApiError {
   return new ApiError(
     Code.NOT_FOUND,
     'Not found: this sign-in has expired, or was started in another browser; start again',
@@ -75,7 +75,7 @@ export function flowIsOver(): ApiError {
 }
 
 function browserHash(secret: string): string {
-  return Buffer.from(hashOf(secret)).toString('base64url')
+  return Buffer.from(hashSecret(secret)).toString('base64url')
 }
 
 function cookieName(context: SignInContext): string {

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { ApiError, Code, permissionDenied } from '../core/errors.ts'
-import { formFields } from '../core/form-fields.ts'
-import { type Browser, FORM_TOKEN_FIELD, isOwnForm } from './browser.ts'
+import { parseFormFields } from '../core/form-fields.ts'
+import { type Browser, FORM_TOKEN_FIELD, isValidFormToken } from './browser.ts'
 
 /** A form that a browser sent from a page it was shown. */
 export interface Form {
@@ -21,7 +21,7 @@ const TYPE = 'application/x-www-form-urlencoded'
  */
 export async function readForm(c: Context, browser: Browser): Promise<Form> {
   const fields = await readFields(c)
-  if (!isOwnForm(browser, fields.get(FORM_TOKEN_FIELD))) {
+  if (!isValidFormToken(browser, fields.get(FORM_TOKEN_FIELD))) {
     throw permissionDenied(
       'this form is out of date or came from elsewhere; go back, reload the page and try again',
     )
@@ -39,5 +39,5 @@ export async function readFields(c: Context): Promise<URLSearchParams> {
       httpStatus: 415,
     })
   }
-  return formFields(await c.req.text())
+  return parseFormFields(await c.req.text())
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { sessionCounts } from '../storage/live-sessions.ts'
+import { validSessionSql } from '../storage/live-sessions.ts'
 import type { Store } from '../storage/store.ts'
 import { groupsOfSession, type Session, type SignedIn } from '../sts/sessions.ts'
 import type { AuthorizationRequest } from './authorization.ts'
@@ -9,7 +9,8 @@ import type { AuthorizationRequest } from './authorization.ts'
  * tokens, and holds no longer than the browser's session in which it was given: whoever is signed out there, or whose account is
  * disabled, has given nothing (R12).
  */
-export interface Grant extends Pick<AuthorizationRequest, 'client' | 'audiences' | 'idToken' | 'nonce'> {
+export interface AuthorizationGrant
+  extends Pick<AuthorizationRequest, 'client' | 'audiences' | 'idToken' | 'nonce'> {
   readonly who: SignedIn
   /** id of the browser's session. */
   readonly session: string
@@ -17,17 +18,17 @@ export interface Grant extends Pick<AuthorizationRequest, 'client' | 'audiences'
   readonly signedInMs: number
 }
 
-export async function grantOf(
+export async function createAuthorizationGrant(
   store: Pick<Store, 'db'>,
   session: Session,
   { client, audiences, idToken, nonce }: AuthorizationRequest,
-): Promise<Grant> {
-  const who = await signedInAs(store, session)
+): Promise<AuthorizationGrant> {
+  const who = await readSessionUser(store, session)
   return { who, session: session.id, signedInMs: session.createdMs, client, audiences, idToken, nonce }
 }
 
 /** Whoever has the session, as a client's session takes it over. */
-export async function signedInAs(
+export async function readSessionUser(
   store: Pick<Store, 'db'>,
   { id, identity, method, voucher }: Session,
 ): Promise<SignedIn> {
@@ -35,16 +36,16 @@ export async function signedInAs(
 }
 
 /** Whether the session in which it was given is still there. */
-export async function isInForce(
+export async function isGrantActive(
   { db, clock }: Pick<Store, 'db' | 'clock'>,
-  { session, who }: Grant,
+  { session, who }: AuthorizationGrant,
 ): Promise<boolean> {
   const row = await db.kysely
     .selectFrom('sessions')
     .select('expires_ms')
     .where('id', '=', session)
     .where('identity_uid', '=', who.identity)
-    .where(sql<boolean>`${sql.raw(sessionCounts('sessions'))}`)
+    .where(sql<boolean>`${sql.raw(validSessionSql('sessions'))}`)
     .executeTakeFirst()
   return row !== undefined && row.expires_ms > clock()
 }

@@ -26,7 +26,7 @@ async function load(): Promise<ZxcvbnFactory> {
     dictionary: common.dictionary,
     graphs: common.adjacencyGraphs,
     // A long one takes long to judge, and only gets better.
-    maxLength: limits.passwordCharsJudged,
+    maxLength: limits.passwordCharsScored,
     l33tMaxSubstitutions: SUBSTITUTIONS_MAX,
   })
 }

@@ -1,9 +1,15 @@
-import { tooSoon } from '../core/errors.ts'
+import { rateLimited } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
-import { countedAddress } from '../limits/client-address.ts'
+import { clientAddressKey } from '../limits/client-address.ts'
 import { inTransaction } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
-import { type Counted, countInWindows, inMinutes, uncountInWindows, type WindowRate } from './windows.ts'
+import {
+  decrementWindows,
+  formatWait,
+  incrementWindows,
+  type WindowCounter,
+  type WindowRate,
+} from './windows.ts'
 
 /**
  * Slows down whoever guesses passwords and codes, together on all nodes. Wrong guesses are counted by what they are aimed at and
@@ -26,7 +32,7 @@ export type GuessKey = readonly [rate: keyof typeof rates, of: string]
 
 /** For codes that name nobody; the address as `SessionPlace` has it. */
 export function byAddress(address: string): GuessKey[] {
-  return [['address', countedAddress(address)]]
+  return [['address', clientAddressKey(address)]]
 }
 
 /**
@@ -34,7 +40,7 @@ export function byAddress(address: string): GuessKey[] {
  * what others guess.
  */
 export function byAccount(account: string, address: string, known: boolean): GuessKey[] {
-  const from = countedAddress(address)
+  const from = clientAddressKey(address)
   return [
     ['address', from],
     ['account from address', `${from} ${account}`],
@@ -46,34 +52,37 @@ export function byAccount(account: string, address: string, known: boolean): Gue
  * What `check` finds; undefined is a wrong guess. Throws code 8 with the time to wait, without a check, for who guessed too often.
  * What `check` throws is no guess.
  */
-export async function guess<T>(
+export async function limitGuesses<T>(
   store: Pick<Store, 'db' | 'clock'>,
   keys: readonly GuessKey[],
   check: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
-  await count(store, keys)
+  await countGuess(store, keys)
   let right = true
   try {
     const found = await check()
     right = found !== undefined
     return found
   } finally {
-    if (right) await takeBack(store, keys)
+    if (right) await uncountGuess(store, keys)
   }
 }
 
 /** Counts a guess for each key, or, where one of them is used up, for none: waiting costs nobody else anything. */
-async function count({ db, clock }: Pick<Store, 'db' | 'clock'>, keys: readonly GuessKey[]): Promise<void> {
+async function countGuess(
+  { db, clock }: Pick<Store, 'db' | 'clock'>,
+  keys: readonly GuessKey[],
+): Promise<void> {
   await inTransaction(db, async (tx) => {
-    const waitMs = await countInWindows(tx, clock(), keys.map(counted))
-    if (waitMs > 0) throw tooSoon(`too many wrong guesses; try again ${inMinutes(waitMs)}`, waitMs)
+    const waitMs = await incrementWindows(tx, clock(), keys.map(toWindowCounter))
+    if (waitMs > 0) throw rateLimited(`too many wrong guesses; try again ${formatWait(waitMs)}`, waitMs)
   })
 }
 
-async function takeBack({ db }: Pick<Store, 'db'>, keys: readonly GuessKey[]): Promise<void> {
-  await inTransaction(db, (tx) => uncountInWindows(tx, keys.map(counted)))
+async function uncountGuess({ db }: Pick<Store, 'db'>, keys: readonly GuessKey[]): Promise<void> {
+  await inTransaction(db, (tx) => decrementWindows(tx, keys.map(toWindowCounter)))
 }
 
-function counted([rate, of]: GuessKey): Counted {
+function toWindowCounter([rate, of]: GuessKey): WindowCounter {
   return { rate: rates[rate], key: `${rate} ${of}` }
 }

@@ -8,13 +8,13 @@ export function isSignInPath(path: string): boolean {
   return /^\/(sign-in|sign-out|setup|account|oauth|device|invite|orgcheck)(\/|$)/.test(path)
 }
 
-export type SignInOptions = Omit<SignInContext, 'placeOf'>
+export type SignInOptions = Omit<SignInContext, 'requestMetadataOf'>
 
 /** Loads what it needs with the first request. */
 export function signInHandler(options: SignInOptions): HttpHandler {
   let pages: Promise<HttpHandler> | undefined
   return async (request) => {
-    pages ??= import('./app.ts').then(({ signInPages }) => signInPages(options))
+    pages ??= import('./app.ts').then(({ createSignInHandler: signInPages }) => signInPages(options))
     return (await pages)(request)
   }
 }

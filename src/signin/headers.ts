@@ -25,7 +25,7 @@ const fixed = {
 } as const
 
 /** A handler that sets one of these headers itself has its way. */
-export const pageHeaders = createMiddleware<SignInEnv>(async (c, next) => {
+export const securityHeaders = createMiddleware<SignInEnv>(async (c, next) => {
   await next()
   const targets = ["'self'", ...(c.get('formTargets') ?? [])]
   const headers = {
@@ -40,7 +40,7 @@ export const pageHeaders = createMiddleware<SignInEnv>(async (c, next) => {
  * Lets the forms of the page that is being answered end at `url`: browsers apply `form-action` to where a form is redirected to
  * as well. Only for an address that has been checked, such as a client's redirect.
  */
-export function allowFormTo(c: Context<SignInEnv>, url: URL): void {
+export function allowFormRedirectTo(c: Context<SignInEnv>, url: URL): void {
   // A policy cannot name an IPv6 address (CSP Level 3, section 2.3.1): the scheme is the nearest that it can say.
   const target = url.hostname.startsWith('[') ? url.protocol : url.origin
   c.set('formTargets', [...(c.get('formTargets') ?? []), target])

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { createDecipheriv, createPublicKey, diffieHellman, generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
-import { isHeadlessCode, sealTo, shownHeadlessCode } from './headless.ts'
+import { encryptToCode, headlessCodePrefix, isHeadlessCode } from './headless.ts'
 
 const client = generateKeyPairSync('x25519')
 const code = client.publicKey.export({ format: 'jwk' }).x as string
 
 test('the client alone reads what is sealed to its code', () => {
-  const { ecdhPublicKey = '', encryptedIdToken = '' } = sealTo(code, 'a token') ?? {}
+  const { ecdhPublicKey = '', encryptedIdToken = '' } = encryptToCode(code, 'a token') ?? {}
   assert.match(ecdhPublicKey, /^[A-Za-z0-9_-]{43}$/)
   const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'X25519', x: ecdhPublicKey }, format: 'jwk' })
   const open = (privateKey: typeof client.privateKey) => {
@@ -25,13 +25,13 @@ test('the client alone reads what is sealed to its code', () => {
 })
 
 test('every result has a key and a nonce of its own', () => {
-  const results = Array.from({ length: 50 }, () => sealTo(code, 'a token'))
+  const results = Array.from({ length: 50 }, () => encryptToCode(code, 'a token'))
   assert.equal(new Set(results.map((result) => result?.ecdhPublicKey)).size, 50)
   assert.equal(new Set(results.map((result) => result?.encryptedIdToken.slice(0, 16))).size, 50)
 })
 
 test('a code is told from another one by its beginning, which the terminal shows in the address', () => {
-  assert.equal(shownHeadlessCode(code), code.slice(0, 8))
+  assert.equal(headlessCodePrefix(code), code.slice(0, 8))
 })
 
 const b64 = (hex: string) => Buffer.from(hex, 'hex').toString('base64url')
@@ -54,5 +54,5 @@ const wrong: Readonly<Record<string, string>> = {
 for (const [what, text] of Object.entries(wrong))
   test(`a code that is ${what} is none`, () => {
     assert.ok(!isHeadlessCode(text))
-    assert.equal(sealTo(text, 'a token'), undefined)
+    assert.equal(encryptToCode(text, 'a token'), undefined)
   })

@@ -7,7 +7,7 @@ import {
   randomBytes,
 } from 'node:crypto'
 import { limits } from '../core/limits.ts'
-import { pending } from '../storage/pending.ts'
+import { pendingStore } from '../storage/pending.ts'
 import type { Store } from '../storage/store.ts'
 
 /**
@@ -27,29 +27,29 @@ export interface HeadlessResult {
 const CODE = /^[A-Za-z0-9_-]{43}$/
 const KEY_BYTES = 32
 const NONCE_BYTES = 12
-const SHOWN_CHARS = 8
+const PREFIX_CHARS = 8
 
 export function headlessResults(store: Pick<Store, 'db' | 'clock' | 'secretsKey'>) {
-  return pending<HeadlessResult>(store, 'headless', limits.headlessResultMs)
+  return pendingStore<HeadlessResult>(store, 'headless', limits.headlessResultMs)
 }
 
 /** Whether this is a code to which something can be encrypted. */
 export function isHeadlessCode(code: string): boolean {
-  return sealTo(code, '') !== undefined
+  return encryptToCode(code, '') !== undefined
 }
 
 /** The beginning of a code, by which a person tells it from another one: it is in the address that their terminal shows. */
-export function shownHeadlessCode(code: string): string {
-  return code.slice(0, SHOWN_CHARS)
+export function headlessCodePrefix(code: string): string {
+  return code.slice(0, PREFIX_CHARS)
 }
 
 /** Encrypts a token to the key that is the code; undefined when that is no key. */
-export function sealTo(code: string, token: string): HeadlessResult | undefined {
+export function encryptToCode(code: string, token: string): HeadlessResult | undefined {
   const raw = Buffer.from(code, 'base64url')
   // Another spelling of the same bytes would be another code.
   if (!CODE.test(code) || raw.length !== KEY_BYTES || raw.toString('base64url') !== code) return undefined
   const own = generateKeyPairSync('x25519')
-  const secret = agree(own.privateKey, code)
+  const secret = deriveSharedSecret(own.privateKey, code)
   if (secret === undefined) return undefined
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv('aes-256-gcm', secret, nonce)
@@ -61,7 +61,7 @@ export function sealTo(code: string, token: string): HeadlessResult | undefined 
 }
 
 /** Undefined for a point of small order, with which everybody would know the secret (RFC 7748 section 6.1). */
-function agree(privateKey: KeyObject, code: string): Buffer | undefined {
+function deriveSharedSecret(privateKey: KeyObject, code: string): Buffer | undefined {
   try {
     const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'X25519', x: code }, format: 'jwk' })
     return diffieHellman({ privateKey, publicKey })

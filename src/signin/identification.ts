@@ -1,9 +1,9 @@
-import { countsEverywhere, type Voucher } from '../core/vouching.ts'
+import { isTrustedEverywhere, type Voucher } from '../core/vouching.ts'
 import { issueIdToken } from '../sts/id-token.ts'
 import type { SignInContext } from './context.ts'
 
 /** ID tokens about whoever signed in. */
-export interface Identification {
+export interface UserIdTokenOptions {
   /** uid of the identity. */
   readonly identity: string
   /** An address is in the token only where it counts everywhere. */
@@ -16,18 +16,18 @@ export interface Identification {
 }
 
 /** Undefined when the identity is gone. */
-export async function identify(
+export async function issueUserIdToken(
   { store, keys, authUrl }: Pick<SignInContext, 'store' | 'keys' | 'authUrl'>,
-  { voucher, ...about }: Identification,
+  { voucher, ...about }: UserIdTokenOptions,
 ): Promise<string | undefined> {
-  const person = await personOf(store, about.identity)
+  const person = await readUserProfile(store, about.identity)
   if (person === undefined) return undefined
   const { name, verifiedEmail } = person
-  const email = countsEverywhere(voucher) ? verifiedEmail : ''
+  const email = isTrustedEverywhere(voucher) ? verifiedEmail : ''
   return issueIdToken({ keys, issuer: authUrl, clock: store.clock }, { ...about, name, email })
 }
 
-export interface Called {
+export interface UserProfile {
   readonly uid: string
   readonly name: string
   /** What they go by, on pages that only they see. */
@@ -37,10 +37,10 @@ export interface Called {
 }
 
 /** What an identity is called; undefined when it is gone. */
-export async function personOf(
+export async function readUserProfile(
   { db }: Pick<SignInContext['store'], 'db'>,
   identity: string,
-): Promise<Called | undefined> {
+): Promise<UserProfile | undefined> {
   const row = await db.kysely
     .selectFrom('identities')
     .select(['uid', 'name', 'email', 'email_unverified'])

@@ -1,10 +1,10 @@
 import type { Context } from 'hono'
 import { ApiError, Code } from '../core/errors.ts'
-import { acceptInvite, type InviteOffer, inviteOffer } from '../iam/invitations.ts'
+import { acceptInvite, findInviteOffer, type InviteOffer } from '../iam/invitations.ts'
 import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction } from '../storage/db.ts'
 import type { Session } from '../sts/sessions.ts'
-import type { Refusal } from './answer.ts'
+import type { AuthorizationErrorResponse } from './answer.ts'
 import type { AuthorizationRequest } from './authorization.ts'
 import type { SignInContext, SignInEnv } from './context.ts'
 import { flowEvent } from './sign-in-events.ts'
@@ -12,22 +12,22 @@ import { flowEvent } from './sign-in-events.ts'
 /** The invite that comes with a flow, accepted for whoever is signed in. */
 
 /** One answer whatever is wrong with a code (R25). */
-export const INVALID_INVITE: Refusal = {
+export const INVALID_INVITE: AuthorizationErrorResponse = {
   error: 'access_denied',
   description: 'the invite is not valid, has expired, was used, or is for somebody else',
   status: 403,
 }
 
 /** What was joined; undefined when the flow has no invite. Somebody who holds the role already has joined. */
-export async function acceptOffer(
+export async function acceptRequestedInvite(
   c: Context<SignInEnv>,
   context: SignInContext,
   { invite: code }: AuthorizationRequest,
   { identity, voucher }: Session,
-): Promise<InviteOffer | Refusal | undefined> {
+): Promise<InviteOffer | AuthorizationErrorResponse | undefined> {
   if (code === '') return undefined
   const { store } = context
-  const offer = await inviteOffer(store, code)
+  const offer = await findInviteOffer(store, code)
   if (offer === undefined) return INVALID_INVITE
   const event = flowEvent(c, context, identity, 'AcceptInvite')
   try {
@@ -39,7 +39,7 @@ export async function acceptOffer(
     if (!(error instanceof ApiError)) throw error
     if (error.code === Code.ALREADY_EXISTS) return offer
     if (error.code !== Code.NOT_FOUND && error.code !== Code.FAILED_PRECONDITION) throw error
-    context.audit.refused(event, { code: error.code, reason: 'the invite cannot be accepted' })
+    context.audit.recordDenial(event, { code: error.code, reason: 'the invite cannot be accepted' })
     return INVALID_INVITE
   }
   return offer

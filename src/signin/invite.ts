@@ -2,13 +2,13 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { html } from 'hono/html'
 import { limits } from '../core/limits.ts'
-import { type InviteOffer, inviteOffer } from '../iam/invitations.ts'
-import { plainRequest } from './authorization.ts'
-import { type Browser, browserOf } from './browser.ts'
+import { findInviteOffer, type InviteOffer } from '../iam/invitations.ts'
+import { authorizationRequestDefaults } from './authorization.ts'
+import { type Browser, loadBrowser } from './browser.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
-import { beginFlow } from './flow-browser.ts'
+import { startAuthorizationRequest } from './flow-browser.ts'
 import { readForm } from './form.ts'
-import { byAddress, guess } from './guesses.ts'
+import { byAddress, limitGuesses } from './guesses.ts'
 import { INVALID_INVITE } from './invite-acceptance.ts'
 import { alert, field, formToken, type Html, page } from './layout.ts'
 
@@ -20,38 +20,44 @@ export function inviteRoutes(context: SignInContext): SignInRoutes {
   const app: SignInRoutes = new Hono<SignInEnv>()
 
   app.get('/invite', async (c) => {
-    const browser = await browserOf(c, context)
+    const browser = await loadBrowser(c, context)
     const code = c.req.query('code') ?? ''
-    if (code === '') return c.html(codePage(browser))
-    const offer = await offerOf(c, context, code)
+    if (code === '') return c.html(inviteCodePage(browser))
+    const offer = await readInviteOffer(c, context, code)
     return offer === undefined
-      ? c.html(codePage(browser, INVALID_INVITE.description), 404)
+      ? c.html(inviteCodePage(browser, INVALID_INVITE.description), 404)
       : c.html(offerPage(browser, code, offer))
   })
 
   app.post('/invite', async (c) => {
-    const browser = await browserOf(c, context)
+    const browser = await loadBrowser(c, context)
     const form = await readForm(c, browser)
     const code = form.trimmed('code')
-    const offer = await offerOf(c, context, code)
-    if (offer === undefined) return c.html(codePage(browser, INVALID_INVITE.description), 404)
+    const offer = await readInviteOffer(c, context, code)
+    if (offer === undefined) return c.html(inviteCodePage(browser, INVALID_INVITE.description), 404)
     if (form.text('step') !== 'accept') return c.html(offerPage(browser, code, offer))
-    return beginFlow(c, context, { ...plainRequest, invite: code, reply: { kind: 'none' } })
+    return startAuthorizationRequest(c, context, {
+      ...authorizationRequestDefaults,
+      invite: code,
+      reply: { kind: 'none' },
+    })
   })
 
   return app
 }
 
 /** Undefined for a code that is not good; who tries many has to wait. */
-function offerOf(
+function readInviteOffer(
   c: Context<SignInEnv>,
   context: SignInContext,
   code: string,
 ): Promise<InviteOffer | undefined> {
-  return guess(context.store, byAddress(context.placeOf(c).address), () => inviteOffer(context.store, code))
+  return limitGuesses(context.store, byAddress(context.requestMetadataOf(c).address), () =>
+    findInviteOffer(context.store, code),
+  )
 }
 
-function codePage(browser: Browser, problem?: string): Html {
+function inviteCodePage(browser: Browser, problem?: string): Html {
   return page(
     { title: 'Accept an invite', browser },
     html`<h1>Accept an invite</h1>

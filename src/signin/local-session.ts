@@ -12,7 +12,7 @@ import { flowEvent } from './sign-in-events.ts'
 const events = { password: 'Password', passkey: 'Passkey' } as const
 
 /** Signs the owner of an account in, and sends them on to what they came for. */
-export async function enterAccount(
+export async function signInToAccount(
   c: Context<SignInEnv>,
   context: SignInContext,
   browser: Browser,
@@ -27,12 +27,12 @@ export async function enterAccount(
 }
 
 /** Leaves in the audit log that somebody was not let into an account. */
-export function recordRefusal(
+export function recordFailedSignIn(
   c: Context<SignInEnv>,
   context: SignInContext,
   { account, method, reason }: { account: Account; method: keyof typeof events; reason: string },
 ): void {
-  context.audit.refused(flowEvent(c, context, account.identity_uid, events[method]), {
+  context.audit.recordDenial(flowEvent(c, context, account.identity_uid, events[method]), {
     code: Code.UNAUTHENTICATED,
     reason,
   })

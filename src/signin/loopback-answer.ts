@@ -1,15 +1,15 @@
-import { withParameters } from './redirect.ts'
+import { withQueryParameters } from './redirect.ts'
 
 /**
  * The answer to a client of the public SDK: its address, with the places that it left for a token and for an error filled in or
  * taken away.
  */
 
-export function answeredAddress(
+export function loopbackTokenUrl(
   redirect: URL | string,
   { token, refreshToken }: { readonly token: string; readonly refreshToken: string | undefined },
 ): string {
-  return withParameters(redirect, {
+  return withQueryParameters(redirect, {
     token,
     refresh_token: refreshToken,
     error: undefined,
@@ -18,11 +18,11 @@ export function answeredAddress(
 }
 
 /** `status`: an HTTP status; 404 says that the account is not known. */
-export function refusedAddress(
+export function loopbackErrorUrl(
   redirect: URL | string,
   { error, status }: { readonly error: string; readonly status: number },
 ): string {
-  return withParameters(redirect, {
+  return withQueryParameters(redirect, {
     token: undefined,
     refresh_token: undefined,
     error,

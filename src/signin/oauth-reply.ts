@@ -25,13 +25,13 @@ export type OAuthErrorCode =
   | 'server_error'
   | 'temporarily_unavailable'
 
-type Answerer = (parameters: OAuthParameters, c: Context<SignInEnv>) => Promise<Response>
+type ClientRequestHandler = (parameters: OAuthParameters, c: Context<SignInEnv>) => Promise<Response>
 
 /** A handler of such a request. What it throws becomes an OAuth error too. */
-export function clientRequest(
+export function clientEndpoint(
   context: SignInContext,
   repeatable: readonly string[],
-  work: Answerer,
+  handler: ClientRequestHandler,
 ): (c: Context<SignInEnv>) => Promise<Response> {
   return async (c) => {
     c.header('pragma', 'no-cache')
@@ -47,7 +47,7 @@ export function clientRequest(
         charsMax: limits.formFieldCharsMax,
       })
       if (parameters.problem !== undefined) return oauthError(c, 'invalid_request', parameters.problem)
-      return await work(parameters, c)
+      return await handler(parameters, c)
     } catch (failure) {
       const error = toApiError(failure, c.env.requestId, context.log)
       const { code, message } = error

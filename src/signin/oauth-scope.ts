@@ -5,7 +5,7 @@
 const KNOWN: ReadonlySet<string> = new Set(['openid', 'profile', 'email', 'offline_access'])
 
 /** Undefined when there is something in it that we could not keep our word on (RFC 6749 section 3.3). */
-export function readScope(text: string): { readonly idToken: boolean } | undefined {
+export function parseScope(text: string): { readonly idToken: boolean } | undefined {
   const words = text.split(' ').filter((word) => word !== '')
   return words.every((word) => KNOWN.has(word)) ? { idToken: words.includes('openid') } : undefined
 }

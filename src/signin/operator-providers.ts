@@ -34,15 +34,15 @@ export function parseOperatorProviders(
     return { problems: [`it is not JSON: ${(error as Error).message}`] }
   }
   if (!Array.isArray(value)) return { problems: ['it must be a JSON array of providers'] }
-  const read = value.map((entry, at) => readProvider(entry, `[${at}]`))
+  const read = value.map((entry, at) => parseProvider(entry, `[${at}]`))
   const problems = read.flatMap((one) => ('problems' in one ? one.problems : []))
   const providers = read.flatMap((one) => ('provider' in one ? [one.provider] : []))
-  const twice = providers.find(({ name }, at) => providers.findIndex((other) => other.name === name) < at)
-  if (twice !== undefined) problems.push(`two providers have the name ${JSON.stringify(twice.name)}`)
+  const duplicate = providers.find(({ name }, at) => providers.findIndex((other) => other.name === name) < at)
+  if (duplicate !== undefined) problems.push(`two providers have the name ${JSON.stringify(duplicate.name)}`)
   return problems.length > 0 ? { problems } : { providers }
 }
 
-function readProvider(
+function parseProvider(
   entry: unknown,
   where: string,
 ): { readonly provider: OperatorProvider } | { readonly problems: string[] } {

@@ -14,11 +14,11 @@ export interface PasswordOwner {
 const WORD_CHARS_MIN = 3
 
 /** Every word of an owner, as it is read in a password. */
-export function ownWords({ email, name, organizations }: PasswordOwner): readonly string[] {
+export function personalWords({ email, name, organizations }: PasswordOwner): readonly string[] {
   const [local = '', domain = ''] = email.split('@')
   const words = new Set<string>()
   for (const text of [email, name, local, domain, ...organizations]) {
-    const parts = partsOf(folded(text))
+    const parts = splitWords(foldText(text))
     for (const part of [...parts, parts.join('')]) words.add(part)
     // Initials and a surname, as addresses often have them.
     const last = parts.at(-1)
@@ -32,23 +32,23 @@ export function ownWords({ email, name, organizations }: PasswordOwner): readonl
  * The characters of a password, without separators, that are left without the words of its owner; undefined if it contains none of
  * them.
  */
-export function withoutOwnWords(password: string, owner: PasswordOwner): number | undefined {
-  const words = ownWords(owner)
+export function countWithoutPersonalWords(password: string, owner: PasswordOwner): number | undefined {
+  const words = personalWords(owner)
   const all = [...new Set([...words, ...words.map(reversed)])].sort((a, b) => b.length - a.length)
   // A sign may stand for a letter or between letters, and separators may be in the middle of a word.
-  const readings = [folded(password), folded(password.replace(/[@$!|]/g, ' '))]
+  const readings = [foldText(password), foldText(password.replace(/[@$!|]/g, ' '))]
   const left = readings.flatMap((text) => {
-    const plain = partsOf(text).join('')
-    return [text, plain].map((form) => ({ rest: leftOf(form, all), all: lengthOf(plain) }))
+    const plain = splitWords(text).join('')
+    return [text, plain].map((form) => ({ rest: countRemaining(form, all), all: lengthOf(plain) }))
   })
   const found = left.filter(({ rest, all }) => rest < all)
   return found.length === 0 ? undefined : Math.min(...found.map(({ rest }) => rest))
 }
 
-function leftOf(text: string, words: readonly string[]): number {
+function countRemaining(text: string, words: readonly string[]): number {
   // A blank stays where a word was, so that its neighbours do not become a word.
   const left = words.reduce((before, word) => before.replaceAll(word, ' '), text)
-  return lengthOf(partsOf(left).join(''))
+  return lengthOf(splitWords(left).join(''))
 }
 
 function lengthOf(text: string): number {
@@ -59,7 +59,7 @@ function reversed(word: string): string {
   return [...word].reverse().join('')
 }
 
-function partsOf(text: string): string[] {
+function splitWords(text: string): string[] {
   return text.split(/[^\p{L}\p{N}]+/u).filter((part) => part !== '')
 }
 
@@ -69,7 +69,7 @@ const letters: Readonly<Record<string, string>> = {
 }
 
 /** Small letters without accents; digits and signs as the letters that they often stand for. */
-function folded(text: string): string {
+function foldText(text: string): string {
   const plain = text
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')

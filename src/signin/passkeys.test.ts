@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { passkeyObstacle } from './passkeys.ts'
+import { passkeysUnsupportedReason } from './passkeys.ts'
 
 const cases: readonly (readonly [address: string, obstacle: RegExp | undefined])[] = [
   ['https://berth.example.com', undefined],
@@ -20,7 +20,7 @@ const cases: readonly (readonly [address: string, obstacle: RegExp | undefined])
 ]
 for (const [address, obstacle] of cases) {
   test(`passkeys at ${address}`, () => {
-    const said = passkeyObstacle(address)
+    const said = passkeysUnsupportedReason(address)
     if (obstacle === undefined) assert.equal(said, undefined)
     else assert.match(said ?? '', obstacle)
     assert.ok(said === undefined || said.includes('BERTH_AUTH_URL'), 'says what to do')

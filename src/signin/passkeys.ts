@@ -7,10 +7,10 @@ import type {
   WebAuthnCredential,
 } from '@simplewebauthn/server'
 import { ApiError, Code } from '../core/errors.ts'
-import { parseForeignJson } from '../core/foreign-json.ts'
+import { parseUntrustedJson } from '../core/foreign-json.ts'
 import { limits } from '../core/limits.ts'
 import { inTransaction, type Reader, type Tx } from '../storage/db.ts'
-import { pending } from '../storage/pending.ts'
+import { pendingStore } from '../storage/pending.ts'
 import type { Store } from '../storage/store.ts'
 import type { PasskeyRow } from '../storage/tables.ts'
 import { type Account, accountById } from './accounts.ts'
@@ -25,7 +25,7 @@ import type { SignInContext } from './context.ts'
 /** What a passkey is asked for. */
 export type PasskeyPurpose = 'sign-in' | 'second factor' | 'add'
 
-interface Question {
+interface PasskeyChallenge {
   readonly challenge: string
   readonly purpose: PasskeyPurpose
   /** id of the account that it is about; '' where the passkey says which. */
@@ -42,7 +42,7 @@ type Context = Pick<SignInContext, 'store' | 'authUrl'>
  * Why browsers take no passkeys for this address, in words; undefined when they do. Passkeys belong to a host name, and need a secure
  * context (W3C Secure Contexts, section 3.1).
  */
-export function passkeyObstacle(authUrl: string): string | undefined {
+export function passkeysUnsupportedReason(authUrl: string): string | undefined {
   const { protocol, hostname, origin } = new URL(authUrl)
   if (isIP(hostname.replaceAll(/[[\]]/g, '')) !== 0)
     return `Browsers take passkeys only for a host name, and this Berth is at ${origin}, which is an IP address. ${ADVICE}`
@@ -53,8 +53,8 @@ export function passkeyObstacle(authUrl: string): string | undefined {
 const ADVICE = 'Whoever runs it can set BERTH_AUTH_URL to an address such as https://berth.example.com.'
 
 /** Throws code 9 where browsers take no passkeys. */
-function checkPasskeys({ authUrl }: Pick<SignInContext, 'authUrl'>): void {
-  const obstacle = passkeyObstacle(authUrl)
+function requirePasskeySupport({ authUrl }: Pick<SignInContext, 'authUrl'>): void {
+  const obstacle = passkeysUnsupportedReason(authUrl)
   if (obstacle !== undefined)
     throw new ApiError(Code.FAILED_PRECONDITION, `Precondition failed: ${obstacle.replace(/\.$/, '')}`)
 }
@@ -70,12 +70,12 @@ export function passkeysOf(db: Reader, accountId: string): Promise<PasskeyRow[]>
 }
 
 /** What a browser needs to make a passkey for an account. */
-export async function askForNewPasskey(
+export async function createRegistrationOptions(
   context: Context,
   browser: Browser,
   account: Account,
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
-  checkPasskeys(context)
+  requirePasskeySupport(context)
   const { generateRegistrationOptions } = await import('@simplewebauthn/server')
   const known = await passkeysOf(context.store.db.kysely, account.id)
   const options = await generateRegistrationOptions({
@@ -86,48 +86,48 @@ export async function askForNewPasskey(
     userDisplayName: account.name,
     attestationType: 'none',
     supportedAlgorithmIDs: algorithms,
-    excludeCredentials: known.map(({ id, transports }) => ({ id, transports: transportsIn(transports) })),
+    excludeCredentials: known.map(({ id, transports }) => ({ id, transports: parseTransports(transports) })),
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     timeout: limits.passkeyStepMs,
   })
-  await remember(context.store, browser, options.challenge, 'add', account.id)
+  await saveChallenge(context.store, browser, options.challenge, 'add', account.id)
   return options
 }
 
 /** What a browser needs to use a passkey: of one account, or of whichever its owner chooses. */
-export async function askForPasskey(
+export async function createAuthenticationOptions(
   context: Context,
   browser: Browser,
   purpose: 'sign-in' | 'second factor',
   account?: Account,
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
-  checkPasskeys(context)
+  requirePasskeySupport(context)
   const { generateAuthenticationOptions } = await import('@simplewebauthn/server')
   const known = account === undefined ? [] : await passkeysOf(context.store.db.kysely, account.id)
   const options = await generateAuthenticationOptions({
     rpID: hostOf(context),
-    allowCredentials: known.map(({ id, transports }) => ({ id, transports: transportsIn(transports) })),
+    allowCredentials: known.map(({ id, transports }) => ({ id, transports: parseTransports(transports) })),
     userVerification: 'required',
     timeout: limits.passkeyStepMs,
   })
-  await remember(context.store, browser, options.challenge, purpose, account?.id ?? '')
+  await saveChallenge(context.store, browser, options.challenge, purpose, account?.id ?? '')
   return options
 }
 
 /** The passkey that a browser made, ready to be stored; undefined for an answer that is not to the question it was asked. */
-export async function readNewPasskey(
+export async function verifyNewPasskey(
   context: Context,
   browser: Browser,
   account: Account,
-  answer: string,
+  responseJson: string,
 ): Promise<Pick<PasskeyRow, 'id' | 'public_key' | 'counter' | 'transports'> | undefined> {
-  const question = await takeQuestion(context.store, browser)
-  if (question?.purpose !== 'add' || question.account !== account.id) return undefined
+  const expected = await takeChallenge(context.store, browser)
+  if (expected?.purpose !== 'add' || expected.account !== account.id) return undefined
   const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
-  const verified = await orNothing(async () =>
+  const verified = await undefinedOnError(async () =>
     verifyRegistrationResponse({
-      response: parseForeignJson(answer) as RegistrationResponseJSON,
-      expectedChallenge: question.challenge,
+      response: parseUntrustedJson(responseJson) as RegistrationResponseJSON,
+      expectedChallenge: expected.challenge,
       expectedOrigin: context.authUrl,
       expectedRPID: hostOf(context),
       requireUserVerification: true,
@@ -159,30 +159,32 @@ export async function addPasskey(
  * Whose passkey answered; undefined for an answer that is not to the question this browser was asked for this purpose, or of a
  * passkey that is not known, not of the account that was asked for, or a copy (its counter went back).
  */
-export async function readPasskey(
+export async function verifyPasskey(
   context: Context,
   browser: Browser,
   purpose: 'sign-in' | 'second factor',
-  answer: string,
+  responseJson: string,
 ): Promise<Account | undefined> {
   const { store } = context
   const { db, clock } = store
-  const question = await takeQuestion(store, browser)
-  if (question?.purpose !== purpose) return undefined
-  const response = await orNothing(async () => parseForeignJson(answer) as AuthenticationResponseJSON)
+  const expected = await takeChallenge(store, browser)
+  if (expected?.purpose !== purpose) return undefined
+  const response = await undefinedOnError(
+    async () => parseUntrustedJson(responseJson) as AuthenticationResponseJSON,
+  )
   if (typeof response?.id !== 'string') return undefined
   const passkey = await db.kysely
     .selectFrom('passkeys')
     .selectAll()
     .where('id', '=', response.id)
     .executeTakeFirst()
-  if (passkey === undefined || (question.account !== '' && passkey.account_id !== question.account))
+  if (passkey === undefined || (expected.account !== '' && passkey.account_id !== expected.account))
     return undefined
   const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
-  const verified = await orNothing(() =>
+  const verified = await undefinedOnError(() =>
     verifyAuthenticationResponse({
       response,
-      expectedChallenge: question.challenge,
+      expectedChallenge: expected.challenge,
       expectedOrigin: context.authUrl,
       expectedRPID: hostOf(context),
       requireUserVerification: true,
@@ -190,7 +192,7 @@ export async function readPasskey(
         id: passkey.id,
         publicKey: new Uint8Array(passkey.public_key),
         counter: passkey.counter,
-        transports: transportsIn(passkey.transports),
+        transports: parseTransports(passkey.transports),
       },
     }),
   )
@@ -206,35 +208,38 @@ export async function readPasskey(
   return accountById(db.kysely, passkey.account_id)
 }
 
-function questions(store: SignInContext['store']) {
-  return pending<Question>(store, 'passkey', limits.passkeyStepMs)
+function passkeyChallenges(store: SignInContext['store']) {
+  return pendingStore<PasskeyChallenge>(store, 'passkey', limits.passkeyStepMs)
 }
 
 /** Kept by the browser's own secret: no other can answer, and a new question takes the place of the one before. */
-function remember(
+function saveChallenge(
   store: SignInContext['store'],
   { secret }: Browser,
   challenge: string,
   purpose: PasskeyPurpose,
   account: string,
 ): Promise<void> {
-  return questions(store).put(secret, { challenge, purpose, account })
+  return passkeyChallenges(store).set(secret, { challenge, purpose, account })
 }
 
-function takeQuestion(store: SignInContext['store'], { secret }: Browser): Promise<Question | undefined> {
-  return questions(store).take(secret)
+function takeChallenge(
+  store: SignInContext['store'],
+  { secret }: Browser,
+): Promise<PasskeyChallenge | undefined> {
+  return passkeyChallenges(store).consume(secret)
 }
 
 function hostOf({ authUrl }: Context): string {
   return new URL(authUrl).hostname
 }
 
-function transportsIn(json: string): Transports {
+function parseTransports(json: string): Transports {
   return JSON.parse(json) as Transports
 }
 
 /** An answer that cannot be read or does not verify is a wrong one, for whatever reason. */
-async function orNothing<T>(work: () => Promise<T>): Promise<T | undefined> {
+async function undefinedOnError<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()
   } catch {

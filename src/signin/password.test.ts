@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../core/limits.ts'
-import { hashPassword, passwordProblem, verifyPassword } from './password.ts'
+import { checkPasswordPolicy, hashPassword, verifyPassword } from './password.ts'
 
 const ada = {
   email: 'ada.lovelace@example.com',
@@ -22,15 +22,15 @@ test('a password has passwordCharsMin to passwordCharsMax characters, however ma
     '749182650374',
     'purple wagon sings loudly '.repeat(39),
   ]
-  for (const password of good) assert.equal(await passwordProblem(password, ada), undefined, password)
+  for (const password of good) assert.equal(await checkPasswordPolicy(password, ada), undefined, password)
   assert.match(
-    (await passwordProblem('abcdefghijk', ada)) ?? '',
+    (await checkPasswordPolicy('abcdefghijk', ada)) ?? '',
     new RegExp(`at least ${limits.passwordCharsMin}`),
   )
   const long = 'purple wagon sings loudly! '.repeat(100).slice(0, limits.passwordCharsMax)
-  assert.equal(await passwordProblem(long, ada), undefined)
+  assert.equal(await checkPasswordPolicy(long, ada), undefined)
   assert.match(
-    (await passwordProblem(`${long}x`, ada)) ?? '',
+    (await checkPasswordPolicy(`${long}x`, ada)) ?? '',
     new RegExp(`at most ${limits.passwordCharsMax}`),
   )
 })
@@ -101,9 +101,9 @@ const made: readonly (readonly [keyof typeof people, readonly string[]])[] = [
 test('a password made of the name, address or organization of its owner is refused, in every shape', async () => {
   for (const [who, passwords] of made)
     for (const password of passwords)
-      assert.match((await passwordProblem(password, people[who])) ?? 'good', /name or e-mail/, password)
+      assert.match((await checkPasswordPolicy(password, people[who])) ?? 'good', /name or e-mail/, password)
   for (const password of ['aaaaaaaaaaaaaa', '121212121212', 'abcdabcdabcd'])
-    assert.match((await passwordProblem(password, ada)) ?? '', /repeat/, password)
+    assert.match((await checkPasswordPolicy(password, ada)) ?? '', /repeat/, password)
 })
 
 test('a good password that contains a name, or a part of one, is taken', async () => {
@@ -129,7 +129,7 @@ test('a good password that contains a name, or a part of one, is taken', async (
   ]
   for (const [who, passwords] of good)
     for (const password of passwords)
-      assert.equal(await passwordProblem(password, people[who]), undefined, password)
+      assert.equal(await checkPasswordPolicy(password, people[who]), undefined, password)
 })
 
 test('a password that is tried first is refused, and the answer says what to do', async () => {
@@ -149,23 +149,23 @@ test('a password that is tried first is refused, and the answer says what to do'
     'changeme1234',
     'administrator',
     'trustno1trustno1',
-    // However long it goes on: passwordCharsJudged decide.
+    // However long it goes on: passwordCharsScored decide.
     'abcdef'.repeat(170),
     '1234567890'.repeat(100),
   ]) {
-    const problem = (await passwordProblem(password, ada)) ?? ''
+    const problem = (await checkPasswordPolicy(password, ada)) ?? ''
     assert.match(problem, /easy to guess.*Choose a few words.*password manager/, password)
     assert.ok(!problem.includes(password))
   }
 })
 
 test('judging a password takes a bounded time, whatever it is made of', async () => {
-  await passwordProblem('correct horse battery staple', ada)
+  await checkPasswordPolicy('correct horse battery staple', ada)
   const times: number[] = []
   for (const text of ['4@8({[<369&#!1/|0$5+7%2', 'p4ssw0rd', 'pA55w0rd!@#$%^&*', '19991231', 'aAbBcC@4'])
     for (let n = 0; n < 3; n++) {
       const startMs = performance.now()
-      await passwordProblem(text.repeat(200).slice(0, limits.passwordCharsMax), ada)
+      await checkPasswordPolicy(text.repeat(200).slice(0, limits.passwordCharsMax), ada)
       times.push(performance.now() - startMs)
     }
   assert.ok(Math.max(...times) < 2000, String(times.map(Math.round)))

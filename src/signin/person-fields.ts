@@ -1,21 +1,21 @@
 import { html } from 'hono/html'
-import { foldedEmail } from '../core/fields.ts'
+import { normalizeEmail } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
-import { accountProblem } from './accounts.ts'
+import { checkAccount } from './accounts.ts'
 import type { Form } from './form.ts'
 import { field, type Html } from './layout.ts'
-import { passwordProblem } from './password.ts'
+import { checkPasswordPolicy } from './password.ts'
 
 /** The fields in which somebody says who they are to be here, and what they must be. */
 
-export interface NewPerson {
+export interface NewAccountForm {
   readonly name: string
   /** In the form in which it is stored. */
   readonly email: string
   readonly password: string
 }
 
-export function personFields({ name, email }: { readonly name: string; readonly email: string }): Html {
+export function newAccountFields({ name, email }: { readonly name: string; readonly email: string }): Html {
   return html`${field({
     name: 'name',
     label: 'Your name',
@@ -50,10 +50,10 @@ export function usernameField(email: string): Html {
   return html`<input type="text" name="username" autocomplete="username" value="${email}" readonly hidden>`
 }
 
-export function readPerson(form: Form): NewPerson {
+export function readNewAccountForm(form: Form): NewAccountForm {
   return {
     name: form.trimmed('name'),
-    email: foldedEmail(form.trimmed('email')),
+    email: normalizeEmail(form.trimmed('email')),
     password: form.text('password'),
   }
 }
@@ -61,11 +61,11 @@ export function readPerson(form: Form): NewPerson {
 const labels: Readonly<Record<string, string>> = { email: 'The e-mail address', name: 'Your name' }
 
 /** Returns what the user has to change, as text; undefined if nothing is wrong. `organizations`: names of those that the person joins. */
-export async function personProblem(
-  person: NewPerson,
+export async function checkNewAccountForm(
+  person: NewAccountForm,
   organizations: readonly string[],
 ): Promise<string | undefined> {
-  const wrong = accountProblem(person)
+  const wrong = checkAccount(person)
   if (wrong !== undefined) return `${labels[wrong.field] ?? wrong.field} ${wrong.description}.`
-  return passwordProblem(person.password, { ...person, organizations })
+  return checkPasswordPolicy(person.password, { ...person, organizations })
 }

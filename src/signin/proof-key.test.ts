@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isChallenge, provesKey } from './proof-key.ts'
+import { isCodeChallenge, verifyCodeChallenge } from './proof-key.ts'
 
 // The example of RFC 7636, appendix B.
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
 test('the verifier of the RFC proves its challenge', () => {
-  assert.ok(isChallenge(CHALLENGE))
-  assert.ok(provesKey(VERIFIER, CHALLENGE))
+  assert.ok(isCodeChallenge(CHALLENGE))
+  assert.ok(verifyCodeChallenge(VERIFIER, CHALLENGE))
 })
 
 const verifiers: Readonly<Record<string, string>> = {
@@ -24,7 +24,8 @@ const verifiers: Readonly<Record<string, string>> = {
   'one with a letter that is not ASCII': VERIFIER.replace('d', 'ð'),
 }
 for (const [what, verifier] of Object.entries(verifiers))
-  test(`a verifier that is ${what} proves nothing`, () => assert.ok(!provesKey(verifier, CHALLENGE)))
+  test(`a verifier that is ${what} proves nothing`, () =>
+    assert.ok(!verifyCodeChallenge(verifier, CHALLENGE)))
 
 for (const challenge of [
   '',
@@ -35,14 +36,14 @@ for (const challenge of [
   ` ${CHALLENGE}`,
 ])
   test(`${JSON.stringify(challenge)} is no challenge, and is proven by nothing`, () => {
-    assert.ok(!isChallenge(challenge))
-    assert.ok(!provesKey(VERIFIER, challenge))
+    assert.ok(!isCodeChallenge(challenge))
+    assert.ok(!verifyCodeChallenge(VERIFIER, challenge))
   })
 
 test('a verifier of each length that the RFC allows is taken', async () => {
   const { createHash } = await import('node:crypto')
   for (const length of [43, 44, 100, 128]) {
     const verifier = 'aZ09-._~'.repeat(16).slice(0, length)
-    assert.ok(provesKey(verifier, createHash('sha256').update(verifier).digest('base64url')))
+    assert.ok(verifyCodeChallenge(verifier, createHash('sha256').update(verifier).digest('base64url')))
   }
 })

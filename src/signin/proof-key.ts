@@ -6,13 +6,13 @@ const CHALLENGE = /^[A-Za-z0-9_-]{43}$/
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
 
 /** Whether this is a challenge of method S256 (section 4.2). */
-export function isChallenge(text: string): boolean {
+export function isCodeChallenge(text: string): boolean {
   return CHALLENGE.test(text)
 }
 
 /** Whether the verifier is the one that the challenge was made of (section 4.6). */
-export function provesKey(verifier: string, challenge: string): boolean {
-  if (!VERIFIER.test(verifier) || !isChallenge(challenge)) return false
-  const made = createHash('sha256').update(verifier, 'ascii').digest('base64url')
-  return timingSafeEqual(Buffer.from(made), Buffer.from(challenge))
+export function verifyCodeChallenge(verifier: string, challenge: string): boolean {
+  if (!VERIFIER.test(verifier) || !isCodeChallenge(challenge)) return false
+  const computed = createHash('sha256').update(verifier, 'ascii').digest('base64url')
+  return timingSafeEqual(Buffer.from(computed), Buffer.from(challenge))
 }

@@ -4,19 +4,33 @@ import { ownCallbackPath, SHARED_CALLBACK_PATH } from '../iam/provider-callback.
 import { lookupUser } from '../iam/user-lookup.ts'
 import { recordEvent } from '../storage/audit-events.ts'
 import type { Tx } from '../storage/db.ts'
-import { newSecret, pending } from '../storage/pending.ts'
+import { generateSecret, pendingStore } from '../storage/pending.ts'
 import type { SignedIn } from '../sts/sessions.ts'
-import { admit } from './admission.ts'
-import { refuseFlow } from './answer.ts'
+import { findOrRegisterUser } from './admission.ts'
+import { closeWithError } from './answer.ts'
 import { authorizationRequests, pathAfterSignIn } from './authorization.ts'
-import { countBeginning } from './beginnings.ts'
-import { type Browser, browserOf, isEqual, isSameBrowser, linkToken, markOf, signIn } from './browser.ts'
+import { countAttempt } from './beginnings.ts'
+import {
+  type Browser,
+  hashBrowserSecret,
+  isEqualConstantTime,
+  isSameBrowser,
+  linkToken,
+  loadBrowser,
+  signIn,
+} from './browser.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { messagePage } from './error-page.ts'
-import { leavingPage } from './leaving-page.ts'
+import { continuePage } from './leaving-page.ts'
 import { providerPage } from './provider-page.ts'
 import { type Provider, voucherOf } from './providers.ts'
-import { type Claims, callbackPathOf, requireOwnIssuer, type SentOff, UpstreamError } from './upstream.ts'
+import {
+  type AuthorizationChecks,
+  type Claims,
+  callbackPathOf,
+  checkResponseIssuer,
+  UpstreamError,
+} from './upstream.ts'
 
 /**
  * Signing in through an OpenID provider: the browser is sent there and returns to the redirect URI of that provider. A response counts
@@ -24,7 +38,7 @@ import { type Claims, callbackPathOf, requireOwnIssuer, type SentOff, UpstreamEr
  */
 
 /** What waits for somebody to come back, by the state that was sent along. */
-interface Departure extends SentOff {
+interface PendingProviderSignIn extends AuthorizationChecks {
   readonly provider: string
   /** Of the provider when they left: one that changed meanwhile has not been asked. */
   readonly issuer: string
@@ -37,24 +51,30 @@ interface Departure extends SentOff {
   readonly request: string
 }
 
-const AWAY_MS = 10 * 60 * 1000
+const PROVIDER_SIGN_IN_MS = 10 * 60 * 1000
 const METHOD = 'berth.signin/Provider'
 
 export function providerRoutes(context: SignInContext): SignInRoutes {
   const { store, providers, upstream, authUrl } = context
-  const departures = pending<Departure>(store, 'departure', AWAY_MS)
+  const pendingSignIns = pendingStore<PendingProviderSignIn>(store, 'departure', PROVIDER_SIGN_IN_MS)
   const app: SignInRoutes = new Hono<SignInEnv>()
 
   app.get('/sign-in/provider', async (c) => {
-    const browser = await browserOf(c, context)
+    const browser = await loadBrowser(c, context)
     const request = c.req.query('request') ?? ''
     const organization = c.req.query('organization')
     const id = c.req.query('with') ?? ''
-    const confirmed = isEqual(c.req.query('confirmed') ?? '', confirmation(context, browser, id, request))
-    if (!confirmed) await countBeginning(store, 'provider', c.env.address)
+    const confirmed = isEqualConstantTime(
+      c.req.query('confirmed') ?? '',
+      confirmationToken(context, browser, id, request),
+    )
+    if (!confirmed) await countAttempt(store, 'provider', c.env.address)
     const provider = await (organization === undefined
-      ? named(id, noSuchProvider)
-      : named(await providers.ofOrganization(organization.trim()), noProviderOf))
+      ? requireProvider(id, unknownProvider)
+      : requireProvider(
+          await providers.uidByOrganizationName(organization.trim()),
+          organizationWithoutProvider,
+        ))
     const href = confirmedProviderPath(context, browser, provider.id, request)
     const isConfirmed = confirmed && provider.id === id
     if (provider.organization !== '' && !isConfirmed)
@@ -64,26 +84,26 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
     const signedIn = browser.session !== undefined
     if (!isConfirmed && (signedIn || request === ''))
       return c.html(
-        leavingPage(
+        continuePage(
           `Sign in with ${provider.label}?`,
           `A link or a client asks for it.${signedIn ? ' It ends the session that you have in this browser now.' : ''} Continue only if you started this sign-in yourself.`,
           href,
         ),
       )
-    await countBeginning(store, 'departure', c.env.address)
-    const state = newSecret()
-    const { url, sent } = await orExplain(context, c.env.requestId, provider, () =>
-      upstream.begin(provider, state),
+    await countAttempt(store, 'departure', c.env.address)
+    const state = generateSecret()
+    const { url, sent } = await withProviderErrors(context, c.env.requestId, provider, () =>
+      upstream.startSignIn(provider, state),
     )
     const { issuer, clientId } = provider
-    await departures.keep(
+    await pendingSignIns.add(
       {
         ...sent,
         provider: provider.id,
         issuer,
         clientId,
         callback: callbackPathOf(provider),
-        browser: markOf(browser),
+        browser: hashBrowserSecret(browser),
         request,
       },
       state,
@@ -92,7 +112,7 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
   })
 
   /** The provider with this id, if it can sign people in. Throws what `missing` returns otherwise. */
-  async function named(id: string | undefined, missing: () => ApiError): Promise<Provider> {
+  async function requireProvider(id: string | undefined, missing: () => ApiError): Promise<Provider> {
     const provider = id === undefined ? undefined : await providers.byId(id)
     if (provider === undefined) throw missing()
     return provider
@@ -102,22 +122,24 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
     'GET',
     [SHARED_CALLBACK_PATH, ownCallbackPath(':name'), ownCallbackPath(':organization/:id')],
     async (c) => {
-      const browser = await browserOf(c, context)
+      const browser = await loadBrowser(c, context)
       const url = new URL(c.req.url)
       const states = url.searchParams.getAll('state')
       const [state = ''] = states
       if (states.length !== 1 || state === '') throw invalidArgument('state', 'must be given once')
-      const departure = await departures.take(state)
-      if (departure === undefined || !isSameBrowser(browser, departure.browser)) throw signInExpired()
+      const pendingSignIn = await pendingSignIns.consume(state)
+      if (pendingSignIn === undefined || !isSameBrowser(browser, pendingSignIn.browser)) throw signInExpired()
       // A response that arrives at the redirect URI of another provider holds the code of that one.
-      if (c.req.path !== departure.callback) throw signInExpired()
-      const provider = await providers.byId(departure.provider)
-      const isSame = provider?.issuer === departure.issuer && provider.clientId === departure.clientId
-      if (provider === undefined || !isSame) throw noSuchProvider()
-      if (callbackPathOf(provider) !== departure.callback) throw signInExpired()
-      await orExplain(context, c.env.requestId, provider, async () => requireOwnIssuer(provider, url))
+      if (c.req.path !== pendingSignIn.callback) throw signInExpired()
+      const provider = await providers.byId(pendingSignIn.provider)
+      const isSame = provider?.issuer === pendingSignIn.issuer && provider.clientId === pendingSignIn.clientId
+      if (provider === undefined || !isSame) throw unknownProvider()
+      if (callbackPathOf(provider) !== pendingSignIn.callback) throw signInExpired()
+      await withProviderErrors(context, c.env.requestId, provider, async () =>
+        checkResponseIssuer(provider, url),
+      )
 
-      const { request } = departure
+      const { request } = pendingSignIn
       if (url.searchParams.has('error')) {
         // Whatever it says may come from anybody, so it is not repeated (R29).
         const declined = url.searchParams.get('error') === 'access_denied'
@@ -131,30 +153,30 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
           403,
         )
       }
-      const claims = await orExplain(context, c.env.requestId, provider, () =>
-        upstream.finish(provider, ownAddress(url, authUrl, provider), state, departure),
+      const claims = await withProviderErrors(context, c.env.requestId, provider, () =>
+        upstream.completeSignIn(provider, callbackUrl(url, authUrl, provider), state, pendingSignIn),
       )
-      const waiting = request === '' ? undefined : await authorizationRequests(store).read(request)
+      const waitingRequest = request === '' ? undefined : await authorizationRequests(store).read(request)
       const place = { requestId: c.env.requestId, address: c.env.address }
-      const outcome = await enter(context, provider, claims, {
-        register: waiting?.skipRegistration !== true,
+      const outcome = await signInWithProvider(context, provider, claims, {
+        register: waitingRequest?.skipRegistration !== true,
         place,
-        begin: (who) => signIn(c, context, browser, who),
+        startSession: (who) => signIn(c, context, browser, who),
       })
       if (outcome === 'stranger') {
         // They have no identity yet; this is the one that they would get.
         const uid = await lookupUser(store.db.kysely, provider.issuer, claims.subject)
-        context.audit.refused(
+        context.audit.recordDenial(
           { ...place, timeMs: store.clock(), actor: uid, method: METHOD, uid },
           { code: Code.NOT_FOUND, reason: 'account not found' },
         )
-        return refuseFlow(c, context, request, {
+        return closeWithError(c, context, request, {
           error: 'access_denied',
           description: 'account not found',
           status: 404,
         })
       }
-      if (outcome === 'gone') throw noSuchProvider()
+      if (outcome === 'gone') throw unknownProvider()
       return c.redirect(pathAfterSignIn(request === '' ? undefined : request), 303)
     },
   )
@@ -163,7 +185,7 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
 }
 
 /** What a link of a page of ours carries: the user has seen the page in this browser, for this provider and this request. */
-function confirmation(context: SignInContext, browser: Browser, id: string, request: string): string {
+function confirmationToken(context: SignInContext, browser: Browser, id: string, request: string): string {
   return linkToken(context, browser, ['provider', id, request])
 }
 
@@ -174,7 +196,7 @@ export function confirmedProviderPath(
   id: string,
   request: string,
 ): string {
-  const confirmed = confirmation(context, browser, id, request)
+  const confirmed = confirmationToken(context, browser, id, request)
   return `${providerPath(id, request)}&${new URLSearchParams({ confirmed })}`
 }
 
@@ -184,24 +206,24 @@ export function providerPath(id: string, request: string): string {
   return `/sign-in/provider?${query}`
 }
 
-interface Entry {
+interface ProviderSignInOptions {
   /** Whether somebody who was never here may come in. */
   readonly register: boolean
   readonly place: { readonly requestId: string; readonly address: string }
   /** Begins the session of whoever `who` finds, in one transaction with finding them. */
-  begin(who: (tx: Tx) => Promise<SignedIn>): Promise<void>
+  startSession(who: (tx: Tx) => Promise<SignedIn>): Promise<void>
 }
 
 /** Lets somebody in whom their provider vouches for; all that is written for them is written at once. */
-async function enter(
+async function signInWithProvider(
   { store }: SignInContext,
   provider: Provider,
   { subject, email, emailVerified, groups }: Claims,
-  { register, place, begin }: Entry,
+  { register, place, startSession: begin }: ProviderSignInOptions,
 ): Promise<'in' | 'stranger' | 'gone'> {
   const person = { issuer: provider.issuer, subject, email, emailVerified }
   const voucher = voucherOf(provider, person)
-  class Turned extends Error {
+  class SignInRejected extends Error {
     readonly outcome: 'stranger' | 'gone'
     constructor(outcome: 'stranger' | 'gone') {
       super(outcome)
@@ -210,8 +232,8 @@ async function enter(
   }
   try {
     await begin(async (tx) => {
-      const admitted = await admit(store, tx, { provider, person }, { strangers: register })
-      if (typeof admitted === 'string') throw new Turned(admitted)
+      const admitted = await findOrRegisterUser(store, tx, { provider, person }, { strangers: register })
+      if (typeof admitted === 'string') throw new SignInRejected(admitted)
       const { uid } = admitted
       await recordEvent(tx, { ...place, timeMs: store.clock(), actor: uid, method: METHOD, uid })
       return {
@@ -223,13 +245,13 @@ async function enter(
     })
     return 'in'
   } catch (error) {
-    if (error instanceof Turned) return error.outcome
+    if (error instanceof SignInRejected) return error.outcome
     throw error
   }
 }
 
 /** What the library or the guard says of it, without the answer itself, which may hold tokens. */
-function causeOf({ cause }: UpstreamError): object {
+function loggableCause({ cause }: UpstreamError): object {
   if (!(cause instanceof Error)) return {}
   const { code, error } = cause as { readonly code?: unknown; readonly error?: unknown }
   // The name of an error of OAuth, such as invalid_client.
@@ -238,11 +260,11 @@ function causeOf({ cause }: UpstreamError): object {
 }
 
 /** The address under which the browser came, with our own host: the one it names is not believed (R39). */
-function ownAddress(url: URL, authUrl: string, provider: Provider): URL {
+function callbackUrl(url: URL, authUrl: string, provider: Provider): URL {
   return new URL(`${callbackPathOf(provider)}${url.search}`, authUrl)
 }
 
-async function orExplain<T>(
+async function withProviderErrors<T>(
   { log }: SignInContext,
   requestId: string,
   { id, label }: Provider,
@@ -253,7 +275,7 @@ async function orExplain<T>(
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
     log.warn(
-      { requestId, provider: id, why: error.message, ...causeOf(error) },
+      { requestId, provider: id, why: error.message, ...loggableCause(error) },
       'a provider signed nobody in',
     )
     if (error.kind === 'setup') throw new ApiError(Code.FAILED_PRECONDITION, error.message, { cause: error })
@@ -266,12 +288,12 @@ async function orExplain<T>(
   }
 }
 
-function noSuchProvider(): ApiError {
+function unknownProvider(): ApiError {
   return new ApiError(Code.NOT_FOUND, 'Not found: there is no such identity provider')
 }
 
 /** The same for a name that is unknown, of an unverified organization, or of one without a provider. */
-function noProviderOf(): ApiError {
+function organizationWithoutProvider(): ApiError {
   return new ApiError(
     Code.NOT_FOUND,
     'Not found: no verified organization with this name has an identity provider. Check the name, or ask an owner of the organization for a sign-in link',

@@ -6,7 +6,7 @@ import {
 import { checkName } from '../core/fields.ts'
 import { depthOf, parseUid, rootOf, type Uid } from '../core/uid.ts'
 import type { SessionVoucher } from '../core/vouching.ts'
-import { openClientSecret } from '../iam/identity-providers.ts'
+import { decryptClientSecret } from '../iam/identity-providers.ts'
 import { oidcOf } from '../iam/oidc-configuration.ts'
 import type { Reader } from '../storage/db.ts'
 import { readResource } from '../storage/rows.ts'
@@ -15,7 +15,7 @@ import type { IdentityProviderRow } from '../storage/tables.ts'
 import { type OrganizationProvider, verifiedEmail } from '../sts/assume/person.ts'
 import { isOwnIssuer } from '../trust/issuer-url.ts'
 import type { OperatorProvider } from './operator-providers.ts'
-import { groupsIn } from './provider-groups.ts'
+import { readGroupsClaim } from './provider-groups.ts'
 
 /** The OpenID providers through which people sign in: the operator's, for everybody, and those of organizations. */
 
@@ -51,9 +51,9 @@ export interface Providers {
   /** By name or uid, as it is at this moment; undefined when there is none (any more). */
   byId(id: string): Promise<Provider | undefined>
   /** Those for which a token of this issuer and client can have been made: the operator's first, and some of organizations. */
-  trusting(issuer: string, clientId: string): Promise<readonly Provider[]>
+  byIssuerAndClient(issuer: string, clientId: string): Promise<readonly Provider[]>
   /** uid of the first provider of the verified organization with this name; undefined for none, with the same work. */
-  ofOrganization(name: string): Promise<string | undefined>
+  uidByOrganizationName(name: string): Promise<string | undefined>
 }
 
 /** Organizations that share a client are few. */
@@ -91,7 +91,7 @@ export function signInProviders(
       const row = await readResource(store.db, 'identity_providers', id)
       return row && isOther(row) ? providerOf(store, row) : undefined
     },
-    async trusting(issuer, clientId) {
+    async byIssuerAndClient(issuer, clientId) {
       const rows = await store.db.kysely
         .selectFrom('identity_providers')
         .selectAll()
@@ -105,7 +105,7 @@ export function signInProviders(
         ...rows.filter(isOther).map((row) => providerOf(store, row)),
       ]
     },
-    ofOrganization: (name) => providerOfOrganization(store.db.kysely, name),
+    uidByOrganizationName: (name) => findProviderUidOfOrganization(store.db.kysely, name),
   }
 }
 
@@ -119,7 +119,7 @@ export function providerOf(store: Store, row: IdentityProviderRow): ProviderOfOr
     label: row.name,
     issuer: oidc.issuer,
     clientId: oidc.clientId,
-    clientSecret: openClientSecret(store, row),
+    clientSecret: decryptClientSecret(store, row),
     scopes: oidc.additionalScopes,
     requirePkce: oidc.pkceEnabled,
     organization: row.parent as Uid,
@@ -130,7 +130,7 @@ export function providerOf(store: Store, row: IdentityProviderRow): ProviderOfOr
 }
 
 /** An organization's provider as an exchange needs to know it; undefined when there is none (any more). */
-export async function organizationProvider(
+export async function readOrganizationProvider(
   providers: Pick<Providers, 'byId'>,
   uid: string,
 ): Promise<OrganizationProvider | undefined> {
@@ -142,7 +142,7 @@ export async function organizationProvider(
     issuer,
     clientId,
     groupsOf(payload) {
-      const groups = groupsIn(payload, groupsClaim)
+      const groups = readGroupsClaim(payload, groupsClaim)
       return 'problem' in groups ? undefined : groups
     },
   }
@@ -162,9 +162,9 @@ export function voucherOf(
 }
 
 /** uid of the provider that is meant by its own uid, or by the name of its organization. */
-export async function providerNamed(db: Reader, text: string): Promise<string | undefined> {
+export async function resolveProviderUid(db: Reader, text: string): Promise<string | undefined> {
   const uid = parseUid(text)
-  if (uid === undefined || depthOf(uid) === 0) return providerOfOrganization(db, text)
+  if (uid === undefined || depthOf(uid) === 0) return findProviderUidOfOrganization(db, text)
   const row = await db
     .selectFrom('identity_providers')
     .select('uid')
@@ -175,7 +175,7 @@ export async function providerNamed(db: Reader, text: string): Promise<string | 
 }
 
 /** uid of the first provider of a verified organization with this name. */
-export async function providerOfOrganization(db: Reader, name: string): Promise<string | undefined> {
+export async function findProviderUidOfOrganization(db: Reader, name: string): Promise<string | undefined> {
   if (checkName(name) !== undefined) return undefined
   const row = await db
     .selectFrom('organization_names')

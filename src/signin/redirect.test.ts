@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { limits } from '../core/limits.ts'
-import { loopbackAddress, redirectAddress, registeredRedirect, withParameters } from './redirect.ts'
+import { matchRegisteredUri, parseLoopbackUri, parseRedirectUri, withQueryParameters } from './redirect.ts'
 
 const registered = [
   'http://127.0.0.1/callback',
@@ -150,11 +150,11 @@ const refused: readonly (readonly [address: string, why: string])[] = [
 describe(`R38: a redirect goes to a registered address, ${refused.length} others are refused`, () => {
   for (const address of accepted)
     test(`takes ${address}`, () => {
-      assert.equal(registeredRedirect(registered, address)?.href, address)
+      assert.equal(matchRegisteredUri(registered, address)?.href, address)
     })
   for (const [address, why] of refused)
     test(`refuses ${why}: ${JSON.stringify(address.slice(0, 80))}`, () => {
-      assert.equal(registeredRedirect(registered, address), undefined)
+      assert.equal(matchRegisteredUri(registered, address), undefined)
     })
 })
 
@@ -162,24 +162,24 @@ describe('R38: an answer that carries a token stays on this machine', () => {
   for (const host of ['127.0.0.1', '[::1]', 'localhost'])
     test(`takes any port and path of ${host}`, () => {
       const address = `http://${host}:49152/callback?token=true&error=true`
-      assert.equal(loopbackAddress(address)?.href, address)
+      assert.equal(parseLoopbackUri(address)?.href, address)
     })
   const never = refused.filter(
     ([address]) => !/^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:\d+)?\//.test(address),
   )
   test(`refuses the ${never.length} of the table above that are not plainly loopback`, () => {
     assert.ok(never.length > 80)
-    for (const [address, why] of never) assert.equal(loopbackAddress(address), undefined, why)
+    for (const [address, why] of never) assert.equal(parseLoopbackUri(address), undefined, why)
   })
   test('refuses an https address that a client could register', () => {
-    assert.notEqual(redirectAddress('https://app.example.com/'), undefined)
-    assert.equal(loopbackAddress('https://app.example.com/'), undefined)
+    assert.notEqual(parseRedirectUri('https://app.example.com/'), undefined)
+    assert.equal(parseLoopbackUri('https://app.example.com/'), undefined)
   })
 })
 
 test('parameters replace those of the same name, all of them, and leave the rest', () => {
   assert.equal(
-    withParameters('http://localhost:1/callback?token=true&token=x&error=true&keep=1', {
+    withQueryParameters('http://localhost:1/callback?token=true&token=x&error=true&keep=1', {
       token: 'a b&c',
       error: undefined,
     }),

@@ -11,7 +11,7 @@ import { limits } from '../core/limits.ts'
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost'])
 
 /** An address that answers may go to: https, or http to this machine; without user information and fragment. */
-export function redirectAddress(text: string): URL | undefined {
+export function parseRedirectUri(text: string): URL | undefined {
   if (text.length > limits.redirectCharsMax || text.includes('#') || !URL.canParse(text)) return undefined
   const url = new URL(text)
   if (url.href !== text || url.username !== '' || url.password !== '') return undefined
@@ -19,19 +19,19 @@ export function redirectAddress(text: string): URL | undefined {
 }
 
 /** An address on the machine of whoever follows it: the answer does not leave it. */
-export function loopbackAddress(text: string): URL | undefined {
-  const url = redirectAddress(text)
+export function parseLoopbackUri(text: string): URL | undefined {
+  const url = parseRedirectUri(text)
   return url !== undefined && isLoopback(url) ? url : undefined
 }
 
 /** The address, when it is one of those that were registered. */
-export function registeredRedirect(registered: readonly string[], asked: string): URL | undefined {
-  const url = redirectAddress(asked)
+export function matchRegisteredUri(registered: readonly string[], requested: string): URL | undefined {
+  const url = parseRedirectUri(requested)
   return url !== undefined && registered.some((one) => isSame(new URL(one), url)) ? url : undefined
 }
 
 /** The address with these parameters in its query; undefined takes one away that is there. */
-export function withParameters(
+export function withQueryParameters(
   address: URL | string,
   parameters: Readonly<Record<string, string | undefined>>,
 ): string {
@@ -47,8 +47,8 @@ function isLoopback({ protocol, hostname }: URL): boolean {
   return protocol === 'http:' && LOOPBACK.has(hostname)
 }
 
-function isSame(registered: URL, asked: URL): boolean {
-  const address = new URL(asked)
-  if (isLoopback(registered) && isLoopback(asked)) address.port = registered.port
+function isSame(registered: URL, requested: URL): boolean {
+  const address = new URL(requested)
+  if (isLoopback(registered) && isLoopback(requested)) address.port = registered.port
   return address.href === registered.href
 }

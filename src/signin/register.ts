@@ -4,16 +4,16 @@ import { ApiError, Code } from '../core/errors.ts'
 import { recordEvent } from '../storage/audit-events.ts'
 import { createAccount } from './accounts.ts'
 import { pathAfterSignIn } from './authorization.ts'
-import { type Browser, browserOf, signIn } from './browser.ts'
+import { type Browser, loadBrowser, signIn } from './browser.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
-import { openFlow } from './flow-browser.ts'
+import { readAuthorizationRequest } from './flow-browser.ts'
 import { readForm } from './form.ts'
-import { byAddress, guess } from './guesses.ts'
+import { byAddress, limitGuesses } from './guesses.ts'
 import { alert, formToken, type Html, page } from './layout.ts'
 import { organizationNamesOfInvite } from './organization-names.ts'
 import { hashPassword } from './password.ts'
-import { personFields, personProblem, readPerson } from './person-fields.ts'
-import { mayRegister } from './show-sign-in.ts'
+import { checkNewAccountForm, newAccountFields, readNewAccountForm } from './person-fields.ts'
+import { canRegister } from './show-sign-in.ts'
 import { flowEvent } from './sign-in-events.ts'
 import { requestField } from './sign-in-page.ts'
 
@@ -23,26 +23,26 @@ export function registerRoutes(context: SignInContext): SignInRoutes {
   const app: SignInRoutes = new Hono<SignInEnv>()
 
   app.get('/sign-in/register', async (c) => {
-    const browser = await browserOf(c, context)
+    const browser = await loadBrowser(c, context)
     const secret = c.req.query('request') ?? ''
-    if (!(await mayRegister(context, await openFlow(c, context, secret)))) throw notInvited()
+    if (!(await canRegister(context, await readAuthorizationRequest(c, context, secret)))) throw notInvited()
     return c.html(registerPage({ browser, secret, name: '', email: '' }))
   })
 
   app.post('/sign-in/register', async (c) => {
-    const browser = await browserOf(c, context)
+    const browser = await loadBrowser(c, context)
     const form = await readForm(c, browser)
     const secret = form.text('request')
-    const flow = await openFlow(c, context, secret)
-    if (!(await mayRegister(context, flow))) throw notInvited()
-    const person = readPerson(form)
+    const flow = await readAuthorizationRequest(c, context, secret)
+    if (!(await canRegister(context, flow))) throw notInvited()
+    const person = readNewAccountForm(form)
     const refused = (problem: string) => c.html(registerPage({ ...person, browser, secret, problem }), 400)
-    const problem = await personProblem(person, await organizationNamesOfInvite(store.db, flow.invite))
+    const problem = await checkNewAccountForm(person, await organizationNamesOfInvite(store.db, flow.invite))
     if (problem !== undefined) return refused(problem)
 
     const passwordHash = await hashPassword(person.password)
     // Whether an address is taken shows here; who asks about many has to wait.
-    const made = await guess(store, byAddress(context.placeOf(c).address), async () => {
+    const created = await limitGuesses(store, byAddress(context.requestMetadataOf(c).address), async () => {
       try {
         await signIn(c, context, browser, async (tx) => {
           const account = await createAccount(store, tx, authUrl, {
@@ -64,7 +64,7 @@ export function registerRoutes(context: SignInContext): SignInRoutes {
         throw error
       }
     })
-    if (made === undefined)
+    if (created === undefined)
       return refused('There is an account with this e-mail address already. Sign in instead.')
     return c.redirect(pathAfterSignIn(secret), 303)
   })
@@ -85,7 +85,7 @@ function registerPage({ browser, secret, name, email, problem }: RegisterPage): 
     { title: 'Make an account' },
     html`<h1>Make an account</h1>
 ${alert(problem)}<form method="post" action="/sign-in/register">
-${formToken(browser)}${requestField(secret)}${personFields({ name, email })}<button>Make the account</button>
+${formToken(browser)}${requestField(secret)}${newAccountFields({ name, email })}<button>Make the account</button>
 </form>
 <p class="below">You have one already? <a href="/sign-in?request=${encodeURIComponent(secret)}">Sign in</a></p>`,
   )

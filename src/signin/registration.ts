@@ -13,7 +13,7 @@ import {
 } from '../core/errors.ts'
 import { readInviteCode } from '../core/invite-code.ts'
 import { limits } from '../core/limits.ts'
-import { fullNameOf } from '../core/method-name.ts'
+import { fullMethodName } from '../core/method-name.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import type { Voucher } from '../core/vouching.ts'
 import { acceptInvite } from '../iam/invitations.ts'
@@ -24,11 +24,11 @@ import type { Store } from '../storage/store.ts'
 import type { AccessTokens } from '../sts/access-token.ts'
 import type { IssuerKeys } from '../sts/issuer-keys.ts'
 import { checkSubjectToken, readSubjectToken } from '../sts/subject-token.ts'
-import { untilOneFails } from '../trust/judges.ts'
+import { evaluateUntilFailure } from '../trust/judges.ts'
 import type { SubjectClaims } from '../trust/match.ts'
-import { type Admission, admit } from './admission.ts'
+import { findOrRegisterUser, type ProviderIdentity } from './admission.ts'
 import { type Provider, type Providers, voucherOf } from './providers.ts'
-import { shareOf } from './upstream.ts'
+import { outboundShareOf } from './upstream.ts'
 
 /**
  * Registering with an ID token that somebody has already, from a provider that people sign in with here: what a browser would do
@@ -39,15 +39,15 @@ export interface RegistrationOptions {
   readonly store: Store
   /** `{auth_url}`. */
   readonly authUrl: string
-  readonly verify: AccessTokens['verifyPerson']
+  readonly verify: AccessTokens['verifyAccessOrIdToken']
   readonly readGrants: ReadGrants
   /** The published keys of an issuer. */
   readonly keysFor: IssuerKeys['keysFor']
-  readonly providers: Pick<Providers, 'trusting'>
+  readonly providers: Pick<Providers, 'byIssuerAndClient'>
   /** Told who was proven, before anything is made; may reject. */
-  readonly proven: (identity: string, call: Call) => Promise<void> | undefined
+  readonly onIdentityVerified: (identity: string, call: Call) => Promise<void> | undefined
   /** For the audit log. */
-  readonly refused: (identity: string, why: ApiError, call: Call) => void
+  readonly onRefused: (identity: string, why: ApiError, call: Call) => void
 }
 
 const RETRY_MS = 1000
@@ -58,40 +58,46 @@ export async function register(
   call: Call,
 ): Promise<Session> {
   const { store } = options
-  const proof = await prove(options, bearerToken(call.authorization), request.code)
+  const proof = await verifyToken(options, bearerToken(call.authorizationHeader), request.code)
   const identity =
     'identity' in proof
       ? proof.identity
       : await lookupUser(store.db.kysely, proof.person.issuer, proof.person.subject)
   if (request.identityId !== '' && request.identityId !== identity)
     throw invalidArgument('identityId', 'must be the identity that the token stands for')
-  await options.proven(identity, call)
+  await options.onIdentityVerified(identity, call)
   try {
-    const group = await make(store, proof, identity, request.code, call)
+    const group = await writeRegistration(store, proof, identity, request.code, call)
     return { $typeName: 'chainguard.platform.auth.Session', identity, group }
   } catch (error) {
-    if (error instanceof ApiError && error.code === Code.NOT_FOUND) options.refused(identity, error, call)
+    if (error instanceof ApiError && error.code === Code.NOT_FOUND) options.onRefused(identity, error, call)
     throw error
   }
 }
 
 /** Somebody who is known here, or somebody of whom a provider speaks. */
-type Proof = { readonly identity: Uid; readonly voucher: Voucher } | Admission
+type VerifiedUser = { readonly identity: Uid; readonly voucher: Voucher } | ProviderIdentity
 
 /** All that is written, at once; returns the group that was joined. */
-function make(store: Store, proof: Proof, identity: string, code: string, call: Call): Promise<string> {
+function writeRegistration(
+  store: Store,
+  proof: VerifiedUser,
+  identity: string,
+  code: string,
+  call: Call,
+): Promise<string> {
   const event = {
     timeMs: store.clock(),
     actor: identity,
-    method: fullNameOf(call.called),
+    method: fullMethodName(call.requestedMethod),
     requestId: call.requestId,
     address: call.address,
   }
   return inTransaction(store.db, async (tx) => {
     const voucher = 'person' in proof ? voucherOf(proof.provider, proof.person) : proof.voucher
     if ('person' in proof) {
-      const admitted = await admit(store, tx, proof, { strangers: true })
-      if (typeof admitted === 'string') throw untrusted()
+      const admitted = await findOrRegisterUser(store, tx, proof, { strangers: true })
+      if (typeof admitted === 'string') throw untrustedIssuer()
       if (admitted.isNew) await recordEvent(tx, { ...event, uid: identity })
     }
     if (code === '') return ''
@@ -108,26 +114,26 @@ function make(store: Store, proof: Proof, identity: string, code: string, call: 
   })
 }
 
-async function prove(options: RegistrationOptions, token: string, code: string): Promise<Proof> {
+async function verifyToken(options: RegistrationOptions, token: string, code: string): Promise<VerifiedUser> {
   const read = readSubjectToken(token)
   if (!read.ok) throw unauthenticated(read.reason)
   const { claims } = read
-  if (claims.issuer === options.authUrl) return proveOwn(options, token)
+  if (claims.issuer === options.authUrl) return verifyOwnToken(options, token)
   // Nothing is asked of an issuer that nobody signs in with (R1).
-  const party = partyOf(claims)
-  const providers = party === undefined ? [] : await options.providers.trusting(claims.issuer, party)
+  const party = authorizedPartyOf(claims)
+  const providers = party === undefined ? [] : await options.providers.byIssuerAndClient(claims.issuer, party)
   const [first] = providers
-  if (first === undefined) throw untrusted()
+  if (first === undefined) throw untrustedIssuer()
   const { clock } = options.store
-  const genuine = { keys: options.keysFor(claims.issuer, shareOf(first)), clock }
-  const checked = await untilOneFails((judge) => checkSubjectToken(token, read, genuine, judge))
+  const genuine = { keys: options.keysFor(claims.issuer, outboundShareOf(first)), clock }
+  const checked = await evaluateUntilFailure((judge) => checkSubjectToken(token, read, genuine, judge))
   if (!checked.ok) {
-    const { fault, why } = checked.failed
+    const { fault, reason: why } = checked.failed
     throw fault === 'elsewhere' ? unavailable(why, RETRY_MS) : unauthenticated(why)
   }
   if (claims.issuedAtMs !== undefined && clock() - claims.issuedAtMs > limits.subjectTokenAgeMsMax)
     throw unauthenticated('the token was issued too long ago')
-  const provider = meant(providers, code)
+  const provider = selectProvider(providers, code)
   const { email, email_verified: verified } = claims.payload
   return {
     provider,
@@ -141,7 +147,7 @@ async function prove(options: RegistrationOptions, token: string, code: string):
 }
 
 /** The client for which a token was made (OpenID Connect Core 1.0 section 3.1.3.7). */
-function partyOf({ audience, payload }: SubjectClaims): string | undefined {
+function authorizedPartyOf({ audience, payload }: SubjectClaims): string | undefined {
   const party = payload['azp'] ?? (audience.length === 1 ? audience[0] : undefined)
   return typeof party === 'string' && audience.includes(party) ? party : undefined
 }
@@ -150,10 +156,10 @@ function partyOf({ audience, payload }: SubjectClaims): string | undefined {
  * The provider that vouches: one of the operator, or the only one of an organization. Of several with this issuer and client, the only one
  * of the organization that invites. Throws code 16 where that leaves none or several: the token does not say which of them vouches.
  */
-function meant(providers: readonly Provider[], code: string): Provider {
+function selectProvider(providers: readonly Provider[], code: string): Provider {
   const operator = providers.find(({ kind }) => kind === 'operator')
   if (operator !== undefined) return operator
-  if (providers.length === 0) throw untrusted()
+  if (providers.length === 0) throw untrustedIssuer()
   const group = readInviteCode(code)?.group
   const inviting = group === undefined ? undefined : rootOf(group)
   const candidates =
@@ -166,7 +172,10 @@ function meant(providers: readonly Provider[], code: string): Provider {
 }
 
 /** Whoever an own token speaks of, for as long as it opens anything. */
-async function proveOwn({ authUrl, verify, readGrants }: RegistrationOptions, token: string): Promise<Proof> {
+async function verifyOwnToken(
+  { authUrl, verify, readGrants }: RegistrationOptions,
+  token: string,
+): Promise<VerifiedUser> {
   const verified = await verify(token)
   if (verified instanceof ApiError) throw verified
   const { caller, audiences } = verified
@@ -178,6 +187,6 @@ async function proveOwn({ authUrl, verify, readGrants }: RegistrationOptions, to
   return { identity: caller.identity as Uid, voucher: grants.voucher }
 }
 
-function untrusted(): ApiError {
+function untrustedIssuer(): ApiError {
   return unauthenticated('the token is of no provider that people sign in with here')
 }

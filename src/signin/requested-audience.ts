@@ -1,11 +1,11 @@
-import { audienceAmong } from '../sts/token-request.ts'
+import { findAudience } from '../sts/token-request.ts'
 
 /** What tokens are asked to be for: the first of the allowed when nothing is asked; undefined when one is not allowed. */
-export function audiencesAmong(
+export function resolveAudiences(
   allowed: readonly string[],
-  asked: readonly string[],
+  requested: readonly string[],
 ): readonly string[] | undefined {
-  const found = asked.map((one) => audienceAmong(allowed, one))
+  const found = requested.map((one) => findAudience(allowed, one))
   if (found.includes(undefined)) return undefined
   return found.length === 0 ? allowed.slice(0, 1) : [...new Set(found as string[])]
 }

@@ -1,11 +1,11 @@
 import { Hono } from 'hono'
 import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction } from '../storage/db.ts'
-import { genuineRefreshToken } from '../sts/client-session.ts'
+import { verifyRefreshToken } from '../sts/client-session.ts'
 import { endSessions } from '../sts/sessions.ts'
 import { clientOfSession } from './client-of-session.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
-import { clientRequest, oauthError } from './oauth-reply.ts'
+import { clientEndpoint, oauthError } from './oauth-reply.ts'
 import { flowEvent } from './sign-in-events.ts'
 
 /**
@@ -16,7 +16,7 @@ export function revokeRoutes(context: SignInContext): SignInRoutes {
   const app: SignInRoutes = new Hono<SignInEnv>()
   app.post(
     '/oauth/revoke',
-    clientRequest(context, [], async (parameters, c) => {
+    clientEndpoint(context, [], async (parameters, c) => {
       const client = parameters.get('client_id')
       const token = parameters.get('token')
       if (client === '') return oauthError(c, 'invalid_request', 'client_id must be given')
@@ -44,7 +44,7 @@ async function sessionOfToken(
   context: SignInContext,
   token: string,
 ): Promise<{ readonly identity: string; readonly session: string } | undefined> {
-  const refresh = genuineRefreshToken(context, token)
+  const refresh = verifyRefreshToken(context, token)
   if (refresh !== undefined) return refresh
   const access = await context.tokens.verify(token)
   if (access instanceof Error || access.caller.session === undefined) return undefined

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { ApiError, Code } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
-import { pending } from '../storage/pending.ts'
+import { pendingStore } from '../storage/pending.ts'
 import { type Account, accountById } from './accounts.ts'
 import type { Browser } from './browser.ts'
 import type { SignInContext, SignInEnv } from './context.ts'
@@ -9,14 +9,14 @@ import type { SignInContext, SignInEnv } from './context.ts'
 /** Between the password of an account that asks for a passkey as well, and the passkey. */
 
 /** Remembers for this browser that the password was right, and asks for the passkey. */
-export async function beginSecondFactor(
+export async function startSecondFactor(
   c: Context<SignInEnv>,
   { store }: SignInContext,
   { secret }: Browser,
   account: Account,
   request: string,
 ): Promise<Response> {
-  await secondFactors(store).put(secret, { account: account.id, password: account.password_hash })
+  await secondFactors(store).set(secret, { account: account.id, password: account.password_hash })
   return c.redirect(
     `/sign-in/second-factor${request === '' ? '' : `?request=${encodeURIComponent(request)}`}`,
     303,
@@ -24,7 +24,7 @@ export async function beginSecondFactor(
 }
 
 /** Whose password this browser just gave. Throws code 5 when it was not, or too long ago, or is another one by now. */
-export async function halfIn({ store }: SignInContext, { secret }: Browser): Promise<Account> {
+export async function requireFirstFactor({ store }: SignInContext, { secret }: Browser): Promise<Account> {
   const step = await secondFactors(store).read(secret)
   const account = step && (await accountById(store.db.kysely, step.account))
   if (account === undefined || account.disabled !== 0 || account.password_hash !== step?.password)
@@ -33,12 +33,12 @@ export async function halfIn({ store }: SignInContext, { secret }: Browser): Pro
 }
 
 /** Ends the step: its passkey has been shown. */
-export async function endSecondFactor({ store }: SignInContext, { secret }: Browser): Promise<void> {
-  await secondFactors(store).take(secret)
+export async function completeSecondFactor({ store }: SignInContext, { secret }: Browser): Promise<void> {
+  await secondFactors(store).consume(secret)
 }
 
 function secondFactors(store: SignInContext['store']) {
-  return pending<{ readonly account: string; readonly password: string }>(
+  return pendingStore<{ readonly account: string; readonly password: string }>(
     store,
     'second-factor',
     limits.passkeyStepMs,

@@ -1,20 +1,25 @@
 import { Hono } from 'hono'
 import { html } from 'hono/html'
-import { holdFirstOrganization, nameFirstOrganization } from '../bootstrap.ts'
+import { lockFirstOrganization, nameFirstOrganization } from '../bootstrap.ts'
 import { ApiError, Code } from '../core/errors.ts'
 import { checkName } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
 import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
 import { createAccount, hasAccounts } from './accounts.ts'
-import { type Browser, browserOf, signIn } from './browser.ts'
+import { type Browser, loadBrowser, signIn } from './browser.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { readForm } from './form.ts'
-import { byAddress, guess } from './guesses.ts'
+import { byAddress, limitGuesses } from './guesses.ts'
 import { alert, field, formToken, type Html, page } from './layout.ts'
 import { SETUP_PATH, setupCodes } from './one-time-links.ts'
 import { hashPassword } from './password.ts'
-import { type NewPerson, personFields, personProblem, readPerson } from './person-fields.ts'
+import {
+  checkNewAccountForm,
+  type NewAccountForm,
+  newAccountFields,
+  readNewAccountForm,
+} from './person-fields.ts'
 import { flowEvent } from './sign-in-events.ts'
 
 /**
@@ -26,45 +31,45 @@ export function setupRoutes(context: SignInContext): SignInRoutes {
   const app: SignInRoutes = new Hono<SignInEnv>()
 
   /** Throws code 5 for a code that is not good, without saying why: there may be an account, or the time may be over. */
-  const check = async (code: string, address: string): Promise<void> => {
-    const good = await guess(store, byAddress(address), async () =>
+  const checkSetupCode = async (code: string, address: string): Promise<void> => {
+    const good = await limitGuesses(store, byAddress(address), async () =>
       (await hasAccounts(store.db.kysely)) ? undefined : setupCodes(store).read(code),
     )
-    if (good === undefined) throw notGood()
+    if (good === undefined) throw setupLinkInvalid()
   }
-  const first = () => inTransaction(store.db, (tx) => holdFirstOrganization(store, tx))
+  const readFirstOrganization = () => inTransaction(store.db, (tx) => lockFirstOrganization(store, tx))
 
   app.get(SETUP_PATH, async (c) => {
-    const browser = await browserOf(c, context)
+    const browser = await loadBrowser(c, context)
     const code = c.req.query('code') ?? ''
-    await check(code, context.placeOf(c).address)
-    const { organization, named } = await first()
+    await checkSetupCode(code, context.requestMetadataOf(c).address)
+    const { organization, named } = await readFirstOrganization()
     return c.html(
       setupPage({ browser, code, name: '', email: '', organization: organization.name, fixed: named }),
     )
   })
 
   app.post(SETUP_PATH, async (c) => {
-    const browser = await browserOf(c, context)
+    const browser = await loadBrowser(c, context)
     const form = await readForm(c, browser)
     const code = form.text('code')
-    await check(code, context.placeOf(c).address)
-    const { organization: before, named } = await first()
+    await checkSetupCode(code, context.requestMetadataOf(c).address)
+    const { organization: before, named } = await readFirstOrganization()
     const fixed = named || before.name === ''
-    const person = readPerson(form)
+    const person = readNewAccountForm(form)
     const organization = fixed ? before.name : form.trimmed('organization')
     const refused = (problem: string) =>
       c.html(setupPage({ ...person, browser, code, organization, fixed, problem }), 400)
     const wrongName = fixed ? undefined : checkName(organization, 'organization')
     const problem =
-      (await personProblem(person, [organization])) ??
+      (await checkNewAccountForm(person, [organization])) ??
       (wrongName && 'The organization must have a name of small letters, digits, blanks and . _ - only.')
     if (problem !== undefined) return refused(problem)
 
     const passwordHash = await hashPassword(person.password)
     try {
       await signIn(c, context, browser, async (tx) => {
-        const { identity, name } = await own(tx, code)
+        const { identity, name } = await takeOwnerIdentity(tx, code)
         if (!fixed && organization !== name) await nameFirstOrganization(store, tx, organization)
         await createAccount(store, tx, authUrl, { ...person, passwordHash }, identity)
         await recordEvent(tx, flowEvent(c, context, identity, 'Setup'))
@@ -79,9 +84,10 @@ export function setupRoutes(context: SignInContext): SignInRoutes {
   })
 
   /** Spends the code, for this transaction if it succeeds; returns the identity that the account is for. */
-  const own = async (tx: Tx, code: string): Promise<{ identity: string; name: string }> => {
-    const { organization, identity } = await holdFirstOrganization(store, tx)
-    if ((await setupCodes(store).take(code, tx)) === undefined || (await hasAccounts(tx))) throw notGood()
+  const takeOwnerIdentity = async (tx: Tx, code: string): Promise<{ identity: string; name: string }> => {
+    const { organization, identity } = await lockFirstOrganization(store, tx)
+    if ((await setupCodes(store).consume(code, tx)) === undefined || (await hasAccounts(tx)))
+      throw setupLinkInvalid()
     if (identity.name === '') {
       throw new ApiError(
         Code.FAILED_PRECONDITION,
@@ -94,7 +100,7 @@ export function setupRoutes(context: SignInContext): SignInRoutes {
   return app
 }
 
-interface SetupPage extends Omit<NewPerson, 'password'> {
+interface SetupPage extends Omit<NewAccountForm, 'password'> {
   readonly browser: Browser
   readonly code: string
   readonly organization: string
@@ -110,7 +116,7 @@ function setupPage({ browser, code, name, email, organization, fixed, problem }:
 <p>It owns ${organization === '' || !fixed ? 'the first organization' : `the organization ${organization}`} and administers this Berth.</p>
 ${alert(problem)}<form method="post" action="${SETUP_PATH}">
 ${formToken(browser)}<input type="hidden" name="code" value="${code}">
-${personFields({ name, email })}${
+${newAccountFields({ name, email })}${
   fixed
     ? ''
     : field({
@@ -126,7 +132,7 @@ ${personFields({ name, email })}${
   )
 }
 
-function notGood(): ApiError {
+function setupLinkInvalid(): ApiError {
   return new ApiError(
     Code.NOT_FOUND,
     'Not found: this link is used, too old, replaced by a newer one, or there is an account already; berth admin setup-link and each start of the server print a new one while there is none',

@@ -1,33 +1,33 @@
 import type { Context } from 'hono'
-import { inviteOffer } from '../iam/invitations.ts'
+import { findInviteOffer } from '../iam/invitations.ts'
 import type { AuthorizationRequest } from './authorization.ts'
 import type { Browser } from './browser.ts'
 import type { SignInContext, SignInEnv } from './context.ts'
-import { openFlow } from './flow-browser.ts'
-import { passkeyObstacle } from './passkeys.ts'
+import { readAuthorizationRequest } from './flow-browser.ts'
+import { passkeysUnsupportedReason } from './passkeys.ts'
 import { confirmedProviderPath } from './provider-routes.ts'
 import { type SignInPage, signInPage } from './sign-in-page.ts'
 
 /** The sign-in page with what it offers here and now, for every way to sign in that may fail. */
 
-export const DISABLED = 'This account is disabled. Whoever runs this Berth can enable it.'
+export const ACCOUNT_DISABLED = 'This account is disabled. Whoever runs this Berth can enable it.'
 
 /** The request that waits for somebody to sign in; undefined for none. Throws code 5 for one that is over. */
-export async function waitingRequest(
+export async function readWaitingRequest(
   c: Context<SignInEnv>,
   context: SignInContext,
   secret: string,
 ): Promise<AuthorizationRequest | undefined> {
-  return secret === '' ? undefined : openFlow(c, context, secret)
+  return secret === '' ? undefined : readAuthorizationRequest(c, context, secret)
 }
 
-export async function showSignIn(
+export async function renderSignInPage(
   c: Context<SignInEnv>,
   context: SignInContext,
   browser: Browser,
   secret: string,
   request: AuthorizationRequest | undefined,
-  more: Pick<SignInPage, 'email' | 'problem' | 'news'>,
+  more: Pick<SignInPage, 'email' | 'problem' | 'noticeText'>,
   status: 200 | 401 | 403 = 200,
 ): Promise<Response> {
   const body = signInPage({
@@ -38,17 +38,17 @@ export async function showSignIn(
       label,
       href: confirmedProviderPath(context, browser, id, secret),
     })),
-    passkeys: passkeyObstacle(context.authUrl) === undefined,
-    register: request !== undefined && (await mayRegister(context, request)),
+    passkeys: passkeysUnsupportedReason(context.authUrl) === undefined,
+    register: request !== undefined && (await canRegister(context, request)),
   })
   return c.html(body, status)
 }
 
 /** Whoever has the code of an invite may make an account for it. Not of one for an address: nothing shows that it is theirs. */
-export async function mayRegister(
+export async function canRegister(
   { store }: SignInContext,
   { invite, skipRegistration }: AuthorizationRequest,
 ): Promise<boolean> {
   if (invite === '' || skipRegistration) return false
-  return (await inviteOffer(store, invite))?.email === ''
+  return (await findInviteOffer(store, invite))?.email === ''
 }

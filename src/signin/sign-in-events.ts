@@ -10,7 +10,7 @@ import type { SignInContext, SignInEnv } from './context.ts'
 
 export function flowEvent(
   c: Context<SignInEnv>,
-  { store, placeOf }: SignInContext,
+  { store, requestMetadataOf: placeOf }: SignInContext,
   actor: string,
   method: string,
 ): AuditEvent {
@@ -42,5 +42,5 @@ export async function recordDecision(
   const event = flowEvent(c, context, identity, methods[reply.kind])
   if (agreed && reply.kind === 'none') return // What comes of it is recorded when it happens.
   if (agreed) await inTransaction(context.store.db, (tx) => recordEvent(tx, event))
-  else context.audit.refused(event, { code: Code.PERMISSION_DENIED, reason: 'the person refused' })
+  else context.audit.recordDenial(event, { code: Code.PERMISSION_DENIED, reason: 'the person refused' })
 }

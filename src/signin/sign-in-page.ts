@@ -12,7 +12,7 @@ export interface SignInPage {
   readonly request: string
   readonly email?: string
   readonly problem?: string | undefined
-  readonly news?: string | undefined
+  readonly noticeText?: string | undefined
   readonly providers: readonly { readonly label: string; readonly href: string }[]
   /** Browsers take passkeys of named hosts only. */
   readonly passkeys: boolean
@@ -21,7 +21,7 @@ export interface SignInPage {
 }
 
 export function signInPage(options: SignInPage): Html {
-  const { browser, request, email = '', problem, news, providers, passkeys, register } = options
+  const { browser, request, email = '', problem, noticeText: news, providers, passkeys, register } = options
   return page(
     { title: 'Sign in', scripts: passkeys ? passkeyScripts : [] },
     html`<h1>Sign in</h1>
@@ -69,12 +69,17 @@ interface SecondFactorPage {
   readonly browser: Browser
   readonly request: string
   /** Why browsers take no passkeys here; undefined when they do. */
-  readonly obstacle: string | undefined
+  readonly unsupportedReason: string | undefined
   readonly problem?: string
 }
 
 /** After the password of an account that asks for a passkey as well. */
-export function secondFactorPage({ browser, request, obstacle, problem }: SecondFactorPage): Html {
+export function secondFactorPage({
+  browser,
+  request,
+  unsupportedReason: obstacle,
+  problem,
+}: SecondFactorPage): Html {
   const can = obstacle === undefined
   return page(
     { title: 'Use your passkey', scripts: can ? passkeyScripts : [] },

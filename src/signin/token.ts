@@ -5,21 +5,21 @@ import { recordEvent } from '../storage/audit-events.ts'
 import { inTransaction } from '../storage/db.ts'
 import {
   type ClientTokens,
-  genuineRefreshToken,
   issueClientTokens,
   refreshClientTokens,
+  verifyRefreshToken,
 } from '../sts/client-session.ts'
 import { endSessions } from '../sts/sessions.ts'
 import { authorizationCodes } from './authorization-codes.ts'
 import { clientOfSession } from './client-of-session.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from './context.ts'
 import { deviceCodes } from './device-codes.ts'
-import { type Grant, isInForce } from './grant.ts'
-import { identify } from './identification.ts'
+import { type AuthorizationGrant, isGrantActive } from './grant.ts'
+import { issueUserIdToken } from './identification.ts'
 import type { OAuthParameters } from './oauth-parameters.ts'
-import { clientRequest, oauthError } from './oauth-reply.ts'
-import { readScope } from './oauth-scope.ts'
-import { audiencesAmong } from './requested-audience.ts'
+import { clientEndpoint, oauthError } from './oauth-reply.ts'
+import { parseScope } from './oauth-scope.ts'
+import { resolveAudiences } from './requested-audience.ts'
 import { flowEvent } from './sign-in-events.ts'
 
 /** The token endpoint (RFC 6749 section 3.2): where a client turns into tokens what somebody agreed to. */
@@ -34,22 +34,22 @@ interface ClientCall {
   readonly client: string
 }
 
-const grants: Readonly<Record<string, (call: ClientCall) => Promise<Response>>> = {
-  authorization_code: byCode,
-  refresh_token: byRefreshToken,
-  [DEVICE_GRANT]: byDevice,
+const grantHandlers: Readonly<Record<string, (call: ClientCall) => Promise<Response>>> = {
+  authorization_code: redeemAuthorizationCode,
+  refresh_token: redeemRefreshToken,
+  [DEVICE_GRANT]: redeemDeviceCode,
 }
 
-const grantTypes: readonly string[] = Object.keys(grants)
+const grantTypes: readonly string[] = Object.keys(grantHandlers)
 
 export function tokenRoutes(context: SignInContext): SignInRoutes {
   const app: SignInRoutes = new Hono<SignInEnv>()
   app.post(
     '/oauth/token',
-    clientRequest(context, ['audience'], async (parameters, c) => {
+    clientEndpoint(context, ['audience'], async (parameters, c) => {
       const type = parameters.get('grant_type')
       if (type === '') return oauthError(c, 'invalid_request', 'grant_type must be given')
-      const grant = Object.hasOwn(grants, type) ? grants[type] : undefined
+      const grant = Object.hasOwn(grantHandlers, type) ? grantHandlers[type] : undefined
       if (grant === undefined)
         return oauthError(c, 'unsupported_grant_type', `grant_type must be among ${grantTypes.join(', ')}`)
       const client = parameters.get('client_id')
@@ -62,7 +62,7 @@ export function tokenRoutes(context: SignInContext): SignInRoutes {
   return app
 }
 
-async function byCode(call: ClientCall): Promise<Response> {
+async function redeemAuthorizationCode(call: ClientCall): Promise<Response> {
   const { c, context, parameters, client } = call
   const missing = ['code', 'redirect_uri', 'code_verifier'].find((name) => parameters.get(name) === '')
   if (missing !== undefined) return oauthError(c, 'invalid_request', `${missing} must be given`)
@@ -76,54 +76,54 @@ async function byCode(call: ClientCall): Promise<Response> {
   if (redeemed.kind === 'refused') {
     if (redeemed.identity !== undefined) {
       const event = flowEvent(c, context, redeemed.identity, 'RedeemCode')
-      context.audit.refused(event, { code: Code.UNAUTHENTICATED, reason: redeemed.why })
+      context.audit.recordDenial(event, { code: Code.UNAUTHENTICATED, reason: redeemed.reason })
     }
-    return oauthError(c, 'invalid_grant', redeemed.why)
+    return oauthError(c, 'invalid_grant', redeemed.reason)
   }
-  if (redeemed.kind === 'replayed') return endReplayed(call, redeemed.identity, redeemed.session)
-  return give(call, redeemed.grant, [client], (session) => codes.made(code, session))
+  if (redeemed.kind === 'replayed') return endReplayedSession(call, redeemed.identity, redeemed.session)
+  return issueTokens(call, redeemed.grant, [client], (session) => codes.attachSession(code, session))
 }
 
-async function byDevice(call: ClientCall): Promise<Response> {
+async function redeemDeviceCode(call: ClientCall): Promise<Response> {
   const { c, context, parameters, client } = call
   const deviceCode = parameters.get('device_code')
   if (deviceCode === '') return oauthError(c, 'invalid_request', 'device_code must be given')
-  const answer = await deviceCodes(context.store).ask(deviceCode, client)
+  const answer = await deviceCodes(context.store).poll(deviceCode, client)
   if (answer.kind === 'unknown') return oauthError(c, 'invalid_grant', 'the device code is not known')
-  if (answer.kind !== 'granted') return oauthError(c, answer.kind, waiting[answer.kind])
+  if (answer.kind !== 'granted') return oauthError(c, answer.kind, deviceErrorDescriptions[answer.kind])
   // Clients of the public SDK exchange what they get here, so it is for the token service too.
-  return give(call, { ...answer.grant, idToken: true }, [client, context.authUrl])
+  return issueTokens(call, { ...answer.grant, idToken: true }, [client, context.authUrl])
 }
 
 /** A refresh token belongs to the client that it was given to (RFC 6749 section 6); another one's attempt does not use it up. */
-async function byRefreshToken({ c, context, parameters, client }: ClientCall): Promise<Response> {
+async function redeemRefreshToken({ c, context, parameters, client }: ClientCall): Promise<Response> {
   const text = parameters.get('refresh_token')
   if (text === '') return oauthError(c, 'invalid_request', 'refresh_token must be given')
-  const token = genuineRefreshToken(context, text)
+  const token = verifyRefreshToken(context, text)
   if (token === undefined || (await clientOfSession(context.store, token.session)) !== client)
     return oauthError(
       c,
       'invalid_grant',
       'the refresh token is not one of this client, or its session has ended',
     )
-  if (readScope(parameters.get('scope')) === undefined)
+  if (parseScope(parameters.get('scope')) === undefined)
     return oauthError(c, 'invalid_scope', 'scope holds something that is not known here')
   const asked = parameters.all('audience')
-  const audiences = asked.length === 0 ? token.audiences : audiencesAmong(token.audiences, asked)
+  const audiences = asked.length === 0 ? token.audiences : resolveAudiences(token.audiences, asked)
   if (audiences === undefined)
     return oauthError(c, 'invalid_target', 'audience must be among those that were agreed to')
   const refreshed = await refreshClientTokens(context, token, {
     audiences,
-    place: context.placeOf(c),
+    clientInfo: context.requestMetadataOf(c),
     method: 'berth.signin/RefreshToken',
     requestId: c.env.requestId,
   })
   return refreshed.ok
-    ? c.json(tokenAnswer(context, refreshed.tokens))
+    ? c.json(tokenResponse(context, refreshed.tokens))
     : oauthError(c, 'invalid_grant', refreshed.reason)
 }
 
-const waiting = {
+const deviceErrorDescriptions = {
   authorization_pending: 'nobody has confirmed the code yet',
   slow_down: 'wait longer between two requests',
   access_denied: 'whoever was asked refused',
@@ -131,41 +131,41 @@ const waiting = {
 } as const
 
 /** The tokens of a grant. `made` is told the session, and says whether it may stay. */
-async function give(
+async function issueTokens(
   call: ClientCall,
-  grant: Grant,
-  identifiedTo: readonly string[],
-  made: (session: string) => Promise<boolean> = async () => true,
+  grant: AuthorizationGrant,
+  idTokenAudiences: readonly string[],
+  onIssued: (session: string) => Promise<boolean> = async () => true,
 ): Promise<Response> {
   const { c, context, parameters } = call
-  if (!(await isInForce(context.store, grant)))
+  if (!(await isGrantActive(context.store, grant)))
     return oauthError(c, 'invalid_grant', 'whoever agreed is not signed in any more')
   const asked = parameters.all('audience')
-  const audiences = asked.length === 0 ? grant.audiences : audiencesAmong(grant.audiences, asked)
+  const audiences = asked.length === 0 ? grant.audiences : resolveAudiences(grant.audiences, asked)
   if (audiences === undefined)
     return oauthError(c, 'invalid_target', 'audience must be among those that were agreed to')
   const tokens = await issueClientTokens(context, grant.who, {
     client: grant.client,
     audiences: grant.audiences,
     tokenAudiences: audiences,
-    place: context.placeOf(c),
+    clientInfo: context.requestMetadataOf(c),
   })
-  if (!(await made(tokens.session))) return endReplayed(call, grant.who.identity, tokens.session)
+  if (!(await onIssued(tokens.session))) return endReplayedSession(call, grant.who.identity, tokens.session)
   const idToken = grant.idToken
-    ? await identify(context, {
+    ? await issueUserIdToken(context, {
         identity: grant.who.identity,
         voucher: grant.who.voucher,
-        audiences: identifiedTo,
-        session: identifiedTo.length > 1 ? tokens.session : undefined,
+        audiences: idTokenAudiences,
+        session: idTokenAudiences.length > 1 ? tokens.session : undefined,
         nonce: grant.nonce,
         signedInMs: grant.signedInMs,
       })
     : undefined
-  return c.json(tokenAnswer(context, tokens, idToken))
+  return c.json(tokenResponse(context, tokens, idToken))
 }
 
 /** RFC 6749 section 5.1. */
-function tokenAnswer(
+function tokenResponse(
   { store }: Pick<SignInContext, 'store'>,
   { accessToken, expiresAtMs, refreshToken }: Omit<ClientTokens, 'session'>,
   idToken?: string,
@@ -181,7 +181,11 @@ function tokenAnswer(
 }
 
 /** Ends what a code made that was shown again (RFC 6749 section 4.1.2); `session` is '' where it made nothing yet. */
-async function endReplayed({ c, context }: ClientCall, identity: string, session: string): Promise<Response> {
+async function endReplayedSession(
+  { c, context }: ClientCall,
+  identity: string,
+  session: string,
+): Promise<Response> {
   const { store } = context
   await inTransaction(store.db, async (tx) => {
     if (session !== '' && (await endSessions(tx, 'id', session)) > 0)

@@ -4,8 +4,8 @@ import type * as OpenidClient from 'openid-client'
 import { limits } from '../core/limits.ts'
 import { ownCallbackPath, SHARED_CALLBACK_PATH, sharedCallbackProblem } from '../iam/provider-callback.ts'
 import { type Outbound, OutboundError, type OutboundRequests } from '../sts/outbound.ts'
-import { jwtProblem, parseUniqueJson } from '../sts/unique-json.ts'
-import { groupsIn } from './provider-groups.ts'
+import { jwtProblem, parseStrictJson } from '../sts/unique-json.ts'
+import { readGroupsClaim } from './provider-groups.ts'
 import type { Provider } from './providers.ts'
 
 /**
@@ -20,7 +20,7 @@ export function callbackPathOf({ id, sharedCallback }: Pick<Provider, 'id' | 'sh
 }
 
 /** What is kept between sending somebody to their provider and their coming back. */
-export interface SentOff {
+export interface AuthorizationChecks {
   readonly nonce: string
   readonly verifier: string
 }
@@ -36,9 +36,12 @@ export interface Claims {
 
 export interface Upstream {
   /** Where to send the browser. Rejects with an UpstreamError. */
-  begin(provider: Provider, state: string): Promise<{ readonly url: string; readonly sent: SentOff }>
+  startSignIn(
+    provider: Provider,
+    state: string,
+  ): Promise<{ readonly url: string; readonly sent: AuthorizationChecks }>
   /** Who came back to `url`, the address with `code` and `state` in it. Rejects with an UpstreamError. */
-  finish(provider: Provider, url: URL, state: string, sent: SentOff): Promise<Claims>
+  completeSignIn(provider: Provider, url: URL, state: string, sent: AuthorizationChecks): Promise<Claims>
 }
 
 /**
@@ -66,13 +69,13 @@ type Configuration = OpenidClient.Configuration
 
 export function upstream({ outbound, authUrl }: UpstreamOptions): Upstream {
   const known = new LRUCache<string, Promise<Configuration>>({
-    max: limits.issuersRememberedMax,
+    max: limits.issuersCachedMax,
     ttl: limits.issuerKeysMaxAgeMs,
   })
 
   const configurationOf = async (library: Library, provider: Provider): Promise<Configuration> => {
     const { issuer, clientId, clientSecret } = provider
-    const share = shareOf(provider)
+    const share = outboundShareOf(provider)
     const key = createHash('sha256')
       .update(JSON.stringify([share, issuer, clientId, clientSecret]))
       .digest('base64url')
@@ -88,9 +91,9 @@ export function upstream({ outbound, authUrl }: UpstreamOptions): Upstream {
   }
 
   return {
-    async begin(provider, state) {
+    async startSignIn(provider, state) {
       const library = await import('openid-client')
-      return explained(async () => {
+      return translateErrors(async () => {
         const configuration = await configurationOf(library, provider)
         requireUsableCallback(provider, configuration, authUrl)
         const sent = { nonce: library.randomNonce(), verifier: library.randomPKCECodeVerifier() }
@@ -99,7 +102,7 @@ export function upstream({ outbound, authUrl }: UpstreamOptions): Upstream {
           scope: [...new Set(['openid', ...provider.scopes])].join(' '),
           state,
           nonce: sent.nonce,
-          ...(takesPkce(provider, configuration)
+          ...(usesPkce(provider, configuration)
             ? {
                 code_challenge: await library.calculatePKCECodeChallenge(sent.verifier),
                 code_challenge_method: 'S256',
@@ -110,18 +113,18 @@ export function upstream({ outbound, authUrl }: UpstreamOptions): Upstream {
       })
     },
 
-    async finish(provider, url, state, { nonce, verifier }) {
-      requireOwnIssuer(provider, url)
+    async completeSignIn(provider, url, state, { nonce, verifier }) {
+      checkResponseIssuer(provider, url)
       const library = await import('openid-client')
-      return explained(async () => {
+      return translateErrors(async () => {
         const configuration = await configurationOf(library, provider)
         requireUsableCallback(provider, configuration, authUrl)
-        if (promisesIss(configuration) && !url.searchParams.has('iss'))
+        if (supportsIssParameter(configuration) && !url.searchParams.has('iss'))
           throw new UpstreamError('refused', 'its response does not name its issuer, which it promises to do')
         const tokens = await library.authorizationCodeGrant(configuration, url, {
           expectedState: state,
           expectedNonce: nonce,
-          ...(takesPkce(provider, configuration) ? { pkceCodeVerifier: verifier } : {}),
+          ...(usesPkce(provider, configuration) ? { pkceCodeVerifier: verifier } : {}),
         })
         const claims = tokens.claims()
         if (claims === undefined || tokens.id_token === undefined)
@@ -156,7 +159,7 @@ async function discover(
       signal,
     })
     // The library would take the last of two members of one name, in what a provider says of a person too.
-    if (isJson(answer.contentType) && isRepeated(answer.text))
+    if (isJson(answer.contentType) && hasDuplicateMembers(answer.text))
       throw new UpstreamError('refused', 'its response has a member twice, or is too large')
     return new Response(answer.status === 204 ? null : answer.text, {
       status: answer.status,
@@ -189,25 +192,25 @@ async function discover(
  * Checks that a response is of the provider that was asked, where the response says so (RFC 9207, section 2.4). Throws an
  * UpstreamError before anything is sent.
  */
-export function requireOwnIssuer({ issuer }: Pick<Provider, 'issuer'>, url: URL): void {
+export function checkResponseIssuer({ issuer }: Pick<Provider, 'issuer'>, url: URL): void {
   const named = url.searchParams.getAll('iss')
   if (named.length > 1 || named.some((one) => one !== issuer))
     throw new UpstreamError('refused', 'the response is of another issuer')
 }
 
-function promisesIss(configuration: Configuration): boolean {
+function supportsIssParameter(configuration: Configuration): boolean {
   return configuration.serverMetadata().authorization_response_iss_parameter_supported === true
 }
 
 /** Without `iss` in its responses, nothing tells them apart from those of others at the shared redirect URI. */
 function requireUsableCallback(provider: Provider, configuration: Configuration, authUrl: string): void {
   const { id: uid, issuer, sharedCallback } = provider
-  if (!sharedCallback || promisesIss(configuration)) return
+  if (!sharedCallback || supportsIssParameter(configuration)) return
   throw new UpstreamError('setup', sharedCallbackProblem({ uid, issuer }, 'unsupported', authUrl))
 }
 
 /** Whose share of outbound requests it takes to ask a provider: its organization's; each of the operator's has its own. */
-export function shareOf({ id, organization }: Pick<Provider, 'id' | 'organization'>): string {
+export function outboundShareOf({ id, organization }: Pick<Provider, 'id' | 'organization'>): string {
   return organization === '' ? id : organization
 }
 
@@ -215,13 +218,13 @@ function isJson(contentType: string): boolean {
   return /^application\/(?:[\w.-]+\+)?json\b/i.test(contentType)
 }
 
-function isRepeated(text: string): boolean {
-  const parsed = parseUniqueJson(text)
+function hasDuplicateMembers(text: string): boolean {
+  const parsed = parseStrictJson(text)
   return 'problem' in parsed && parsed.problem !== 'form'
 }
 
 /** Proof keys are used wherever they are taken, and where the organization demands them. */
-function takesPkce({ requirePkce }: Provider, configuration: Configuration): boolean {
+function usesPkce({ requirePkce }: Provider, configuration: Configuration): boolean {
   return requirePkce || configuration.serverMetadata().supportsPKCE()
 }
 
@@ -230,7 +233,7 @@ function readClaims({ groupsClaim }: Provider, claims: Readonly<Record<string, u
   if (typeof subject !== 'string' || subject === '')
     throw new UpstreamError('refused', 'it does not say who somebody is')
   const email = claims['email']
-  const groups = groupsIn(claims, groupsClaim)
+  const groups = readGroupsClaim(claims, groupsClaim)
   if ('problem' in groups) throw new UpstreamError('refused', groups.problem)
   return {
     subject,
@@ -241,17 +244,17 @@ function readClaims({ groupsClaim }: Provider, claims: Readonly<Record<string, u
 }
 
 /** What the guard or the library found wrong, as one of our own errors: nothing of the provider's answer is in the message (R3). */
-async function explained<T>(work: () => Promise<T>): Promise<T> {
+async function translateErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     // The library wraps what our part of a fetch rejects with.
-    const ours = causeOf(error, UpstreamError)
-    if (ours !== undefined) throw ours
-    const guard = causeOf(error, OutboundError)
+    const upstreamError = findCause(error, UpstreamError)
+    if (upstreamError !== undefined) throw upstreamError
+    const guard = findCause(error, OutboundError)
     if (guard?.kind === 'refused')
       throw new UpstreamError('refused', 'it lies in a network that may not be asked', error)
-    const answered = isAnswer(error)
+    const answered = isInvalidResponse(error)
     throw new UpstreamError(
       answered ? 'refused' : 'unavailable',
       answered ? 'its answer will not do' : 'it does not answer as it should',
@@ -261,7 +264,7 @@ async function explained<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** Errors of the library that say: the answer was there, and was wrong. */
-function isAnswer(error: unknown): boolean {
+function isInvalidResponse(error: unknown): boolean {
   const code = (error as { readonly code?: unknown }).code
   return (
     typeof code === 'string' &&
@@ -278,7 +281,7 @@ function isAnswer(error: unknown): boolean {
   )
 }
 
-function causeOf<T extends Error>(error: unknown, kind: new (...args: never[]) => T): T | undefined {
+function findCause<T extends Error>(error: unknown, kind: new (...args: never[]) => T): T | undefined {
   for (let at = error; at instanceof Error; at = at.cause) if (at instanceof kind) return at
   return undefined
 }

@@ -15,12 +15,12 @@ export function newUserCode(): string {
 }
 
 /** As it is shown: `WDJB-MJHT`. */
-export function shownUserCode(code: string): string {
+export function formatUserCode(code: string): string {
   return `${code.slice(0, LETTERS / 2)}-${code.slice(LETTERS / 2)}`
 }
 
 /** What somebody typed, in whatever case and with whatever between the letters; undefined when it cannot be a code. */
-export function readUserCode(typed: string): string | undefined {
+export function parseUserCode(typed: string): string | undefined {
   if (typed.length > 4 * LETTERS) return undefined
   const letters = typed.replaceAll(/[\s.·_‐‑–—-]/g, '').toUpperCase()
   return CODE.test(letters) ? letters : undefined

@@ -3,21 +3,21 @@ import type { WhoAmI, WhoAmI_Capability } from '#gen/chainguard/platform/auth/au
 import type { Group } from '#gen/chainguard/platform/iam/groups_pb.js'
 import type { Role } from '#gen/chainguard/platform/iam/roles_pb.js'
 import { bearerToken } from '../auth/authenticate.ts'
-import { accessOf, type Grants } from '../core/allowed.ts'
+import { authorizationOf, type Grants } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
 import {
   type CapabilitySet,
+  capabilitiesIn,
   capabilityByName,
+  capabilityName,
+  capabilitySetOf,
   includesAll,
-  listOf,
-  nameOf,
-  setOf,
 } from '../core/capabilities.ts'
 import { limits } from '../core/limits.ts'
 import { managedRoles } from '../core/managed-roles.ts'
 import { timestampOf } from '../core/message.ts'
 import { rootOf } from '../core/uid.ts'
-import { countsEverywhere } from '../core/vouching.ts'
+import { isTrustedEverywhere } from '../core/vouching.ts'
 import { groupMessages } from '../iam/group-message.ts'
 import { capabilitiesOfRole } from '../iam/roles.ts'
 import type { Store } from '../storage/store.ts'
@@ -27,9 +27,9 @@ import type { Store } from '../storage/store.ts'
 const SECOND_MS = 1000
 
 export async function whoAmI({ db }: Pick<Store, 'db'>, call: Call): Promise<WhoAmI> {
-  const { caller, grants } = accessOf(call)
+  const { caller, grants } = authorizationOf(call)
   // Verified before the call came here.
-  const { iss = '', sub = '', aud = [], exp = 0, iat = 0 } = decodeJwt(bearerToken(call.authorization))
+  const { iss = '', sub = '', aud = [], exp = 0, iat = 0 } = decodeJwt(bearerToken(call.authorizationHeader))
   const person = await db.kysely
     .selectFrom('identities')
     .leftJoin('accounts', 'accounts.identity_uid', 'identities.uid')
@@ -44,8 +44,8 @@ export async function whoAmI({ db }: Pick<Store, 'db'>, call: Call): Promise<Who
     audience: [aud].flat(),
     expiry: timestampOf(exp * SECOND_MS),
     issuedAt: timestampOf(iat * SECOND_MS),
-    capabilities: await heldByGroup(db, grants),
-    email: countsEverywhere(grants.voucher) ? (person?.email ?? '') : '',
+    capabilities: await capabilitiesByGroup(db, grants),
+    email: isTrustedEverywhere(grants.voucher) ? (person?.email ?? '') : '',
     profile: {
       $typeName: 'chainguard.platform.auth.Profile',
       name: person?.called ?? person?.name ?? '',
@@ -57,16 +57,16 @@ export async function whoAmI({ db }: Pick<Store, 'db'>, call: Call): Promise<Who
 }
 
 /** Where something is held, in the order of uids, which is that of the tree. */
-async function heldByGroup(db: Store['db'], grants: Grants): Promise<WhoAmI_Capability[]> {
-  const held = [...grants.holdings]
-    .filter(([, capabilities]) => listOf(capabilities).length > 0)
+async function capabilitiesByGroup(db: Store['db'], grants: Grants): Promise<WhoAmI_Capability[]> {
+  const held = [...grants.capabilitiesByScope]
+    .filter(([, capabilities]) => capabilitiesIn(capabilities).length > 0)
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .slice(0, limits.whoAmIGroupsMax)
   const uids = held.map(([uid]) => uid)
-  const groups = await groupsOf(db, uids)
+  const groups = await readGroups(db, uids)
   const custom = await customRoles(db, grants, uids)
   return held.map(([uid, capabilities]): WhoAmI_Capability => {
-    const role = roleWith(capabilities, custom.get(rootOf(uid)) ?? [])
+    const role = findRole(capabilities, custom.get(rootOf(uid)) ?? [])
     return {
       $typeName: 'chainguard.platform.auth.WhoAmI.Capability',
       ...(groups.has(uid) ? { group: groups.get(uid) as Group } : {}),
@@ -75,7 +75,7 @@ async function heldByGroup(db: Store['db'], grants: Grants): Promise<WhoAmI_Capa
   })
 }
 
-async function groupsOf(db: Store['db'], uids: readonly string[]): Promise<ReadonlyMap<string, Group>> {
+async function readGroups(db: Store['db'], uids: readonly string[]): Promise<ReadonlyMap<string, Group>> {
   if (uids.length === 0) return new Map()
   const rows = await db.kysely
     .selectFrom('groups')
@@ -105,7 +105,7 @@ interface KnownRole {
   readonly capabilities: CapabilitySet
 }
 
-const rolesList = setOf([capabilityByName('roles.list') ?? 0])
+const rolesList = capabilitySetOf([capabilityByName('roles.list') ?? 0])
 
 /** The custom roles of the organizations whose roles the caller may read, by organization. */
 async function customRoles(
@@ -131,7 +131,7 @@ async function customRoles(
 }
 
 /** The role that allows exactly this; a managed one before one that an organization has made. */
-function roleWith(capabilities: CapabilitySet, custom: readonly KnownRole[]): Role | undefined {
+function findRole(capabilities: CapabilitySet, custom: readonly KnownRole[]): Role | undefined {
   const role = [...managedRoles, ...custom].find((one) => one.capabilities === capabilities)
   return (
     role && {
@@ -145,5 +145,5 @@ function roleWith(capabilities: CapabilitySet, custom: readonly KnownRole[]): Ro
 }
 
 function namesOf(capabilities: CapabilitySet): string[] {
-  return listOf(capabilities).flatMap((capability) => nameOf(capability) ?? [])
+  return capabilitiesIn(capabilities).flatMap((capability) => capabilityName(capability) ?? [])
 }

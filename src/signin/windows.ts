@@ -14,7 +14,7 @@ export interface WindowRate {
   readonly windowMs: number
 }
 
-export interface Counted {
+export interface WindowCounter {
   readonly rate: WindowRate
   readonly key: string
 }
@@ -23,13 +23,17 @@ export interface Counted {
  * Counts once for each of them, in the transaction. Returns how long to wait where one is used up: the transaction is to fail then, so
  * that waiting costs nobody anything. 0: nothing is.
  */
-export async function countInWindows(tx: Tx, now: number, counted: readonly Counted[]): Promise<number> {
+export async function incrementWindows(
+  tx: Tx,
+  now: number,
+  counted: readonly WindowCounter[],
+): Promise<number> {
   let waitMs = 0
-  for (const { rate, key } of inOneOrder(counted)) {
+  for (const { rate, key } of sortByKey(counted)) {
     const over = sql<boolean>`guesses.since_ms <= ${now - rate.windowMs}`
     const { n, since_ms } = await tx
       .insertInto('guesses')
-      .values({ key: hashed(key), n: 1, since_ms: now })
+      .values({ key: hashKey(key), n: 1, since_ms: now })
       .onConflict((conflict) =>
         conflict.column('key').doUpdateSet({
           n: sql<number>`case when ${over} then 1 else guesses.n + 1 end`,
@@ -44,30 +48,30 @@ export async function countInWindows(tx: Tx, now: number, counted: readonly Coun
 }
 
 /** Counts one less for each. */
-export async function uncountInWindows(tx: Tx, counted: readonly Counted[]): Promise<void> {
-  for (const { key } of inOneOrder(counted)) {
+export async function decrementWindows(tx: Tx, counted: readonly WindowCounter[]): Promise<void> {
+  for (const { key } of sortByKey(counted)) {
     await tx
       .updateTable('guesses')
       .set({ n: sql<number>`n - 1` })
-      .where('key', '=', hashed(key))
+      .where('key', '=', hashKey(key))
       .where('n', '>', 0)
       .execute()
   }
 }
 
 /** `in a minute`, `in 5 minutes`. */
-export function inMinutes(ms: number): string {
+export function formatWait(ms: number): string {
   const minutes = Math.ceil(ms / MINUTE_MS)
   return minutes === 1 ? 'in a minute' : `in ${minutes} minutes`
 }
 
 const MINUTE_MS = 60_000
 
-function hashed(key: string): string {
+function hashKey(key: string): string {
   return createHash('sha256').update(key).digest('base64url')
 }
 
 /** So that two transactions never wait for each other. */
-function inOneOrder(counted: readonly Counted[]): Counted[] {
-  return [...counted].sort((a, b) => (hashed(a.key) < hashed(b.key) ? -1 : 1))
+function sortByKey(counted: readonly WindowCounter[]): WindowCounter[] {
+  return [...counted].sort((a, b) => (hashKey(a.key) < hashKey(b.key) ? -1 : 1))
 }

@@ -2,7 +2,7 @@ import { pathBelowRoot, rootOf } from '../core/uid.ts'
 import type { Tx } from './db.ts'
 
 /** What is left of the advisories of a group that has none: goes with the group. */
-export async function deleteAdvisoryRemains(tx: Tx, group: string): Promise<void> {
+export async function deleteAdvisoryDependents(tx: Tx, group: string): Promise<void> {
   const root = rootOf(group)
   for (const table of [
     'withdrawn_advisories',

@@ -41,23 +41,23 @@ export function eventRow({ timeMs, actor, method, uid, requestId, address }: Aud
 }
 
 /** The same event by another id, when somebody else got the one it had. */
-export function renewedEvent(row: NewAuditEventRow): NewAuditEventRow {
+export function withNewId(row: NewAuditEventRow): NewAuditEventRow {
   return { ...row, id: eventId(row.created_ms) }
 }
 
 const TIME_DIGITS = 11
-const CHANCE_DIGITS = 5
-const CHANCES = 16 ** CHANCE_DIGITS
-const GREATEST_TIME_MS = 16 ** TIME_DIGITS - 1
+const RANDOM_DIGITS = 5
+const RANDOM_VALUES = 16 ** RANDOM_DIGITS
+const TIME_MS_MAX = 16 ** TIME_DIGITS - 1
 
 /** Sorts by time, until the year 2527. Two events of one millisecond are told apart by what they are about, and by chance. */
 function eventId(timeMs: number): string {
-  return timeDigits(timeMs) + randomInt(CHANCES).toString(16).padStart(CHANCE_DIGITS, '0')
+  return timeDigits(timeMs) + randomInt(RANDOM_VALUES).toString(16).padStart(RANDOM_DIGITS, '0')
 }
 
 /** The least id of an event at or after a time. */
 export function firstEventId(timeMs: number): string {
-  return timeDigits(Math.min(Math.max(timeMs, 0), GREATEST_TIME_MS)).padEnd(TIME_DIGITS + CHANCE_DIGITS, '0')
+  return timeDigits(Math.min(Math.max(timeMs, 0), TIME_MS_MAX)).padEnd(TIME_DIGITS + RANDOM_DIGITS, '0')
 }
 
 function timeDigits(timeMs: number): string {
@@ -80,18 +80,20 @@ const insertUnlessTaken = prepared((db, row: NewAuditEventRow) =>
 /** A taken id must not fail: whoever makes a change would hear that its name was taken. */
 async function insertEvent(tx: Tx, event: NewAuditEventRow): Promise<void> {
   let row = event
-  while ((await insertUnlessTaken(tx, row)).length === 0) row = renewedEvent(row)
+  while ((await insertUnlessTaken(tx, row)).length === 0) row = withNewId(row)
 }
 
 /** Rows in one statement. Its text is always the same, since preparing it anew would cost more than it saves. */
-const ROWS_AT_ONCE = 32
+const ROWS_PER_STATEMENT = 32
 
 /** Inserts any number of events. */
 export async function insertEvents(tx: Tx, engine: Engine, rows: readonly NewAuditEventRow[]): Promise<void> {
   let at = 0
-  for (; at + ROWS_AT_ONCE <= rows.length; at += ROWS_AT_ONCE) {
+  for (; at + ROWS_PER_STATEMENT <= rows.length; at += ROWS_PER_STATEMENT) {
     const sql = sqlText(engine)
-    const tuples = rows.slice(at, at + ROWS_AT_ONCE).map((row) => `(${sql.bindAll(Object.values(row))})`)
+    const tuples = rows
+      .slice(at, at + ROWS_PER_STATEMENT)
+      .map((row) => `(${sql.bindAll(Object.values(row))})`)
     const columns = Object.keys(rows[at] as NewAuditEventRow).join(', ')
     await runInTransaction(tx, `insert into audit_events (${columns}) values ${tuples.join(', ')}`, sql)
   }

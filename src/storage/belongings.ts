@@ -9,16 +9,16 @@ import type { Tables } from './tables.ts'
  */
 
 /** What rows can belong to. An organization is a group without a parent. */
-export type Owner = 'repos' | 'groups' | 'organizations' | 'identities' | 'tags'
+export type OwnerTable = 'repos' | 'groups' | 'organizations' | 'identities' | 'tags'
 
 /** `by`: the column with the owner's uid. */
-export interface Belonging {
-  readonly of: Owner
-  readonly by: string
+export interface Ownership {
+  readonly ownerTable: OwnerTable
+  readonly column: string
 }
 
-type Belongs =
-  | Belonging
+type TableOwnership =
+  | Ownership
   /** Resources, and what is written and deleted together with one: every version knows both. */
   | 'resource'
   /** The installation itself, accounts and sign-in: they end by themselves, or never. */
@@ -26,11 +26,11 @@ type Belongs =
   /** Records that outlive what they are about. */
   | 'record'
 
-const ofRepo = (by: 'uid' | 'repo'): Belonging => ({ of: 'repos', by })
-const ofGroup = (by: 'uid' | 'parent'): Belonging => ({ of: 'groups', by })
-const ofOrganization: Belonging = { of: 'organizations', by: 'root' }
+const ownedByRepo = (by: 'uid' | 'repo'): Ownership => ({ ownerTable: 'repos', column: by })
+const ownedByGroup = (by: 'uid' | 'parent'): Ownership => ({ ownerTable: 'groups', column: by })
+const ownedByOrganization: Ownership = { ownerTable: 'organizations', column: 'root' }
 
-export const belongings: Readonly<Record<keyof Tables, Belongs>> = {
+export const tableOwnership: Readonly<Record<keyof Tables, TableOwnership>> = {
   groups: 'resource',
   identities: 'resource',
   roles: 'resource',
@@ -46,25 +46,25 @@ export const belongings: Readonly<Record<keyof Tables, Belongs>> = {
   advisory_posting_counts: 'resource',
   advisory_suffixes: 'resource',
   advisory_feeds: 'resource',
-  withdrawn_advisories: ofGroup('parent'),
-  advisory_part_counts: ofGroup('parent'),
-  advisory_documents: ofGroup('parent'),
-  advisory_groups: ofGroup('uid'),
-  advisory_sources: ofGroup('parent'),
-  advisory_scores: ofGroup('parent'),
-  tag_digests: { of: 'tags', by: 'uid' },
-  repo_readmes: ofRepo('uid'),
-  deployments: ofRepo('uid'),
-  repo_policies: ofRepo('uid'),
-  uploads: ofRepo('repo'),
-  manifests: ofRepo('repo'),
-  manifest_references: ofRepo('repo'),
-  repo_blobs: ofRepo('repo'),
-  identity_metadata: { of: 'identities', by: 'uid' },
-  registry_settings: ofOrganization,
-  registry_usage: ofOrganization,
-  resource_limits: ofOrganization,
-  access_requests: ofOrganization,
+  withdrawn_advisories: ownedByGroup('parent'),
+  advisory_part_counts: ownedByGroup('parent'),
+  advisory_documents: ownedByGroup('parent'),
+  advisory_groups: ownedByGroup('uid'),
+  advisory_sources: ownedByGroup('parent'),
+  advisory_scores: ownedByGroup('parent'),
+  tag_digests: { ownerTable: 'tags', column: 'uid' },
+  repo_readmes: ownedByRepo('uid'),
+  deployments: ownedByRepo('uid'),
+  repo_policies: ownedByRepo('uid'),
+  uploads: ownedByRepo('repo'),
+  manifests: ownedByRepo('repo'),
+  manifest_references: ownedByRepo('repo'),
+  repo_blobs: ownedByRepo('repo'),
+  identity_metadata: { ownerTable: 'identities', column: 'uid' },
+  registry_settings: ownedByOrganization,
+  registry_usage: ownedByOrganization,
+  resource_limits: ownedByOrganization,
+  access_requests: ownedByOrganization,
   counts: 'record',
   tombstones: 'record',
   audit_events: 'record',
@@ -83,30 +83,35 @@ export const belongings: Readonly<Record<keyof Tables, Belongs>> = {
   settings: 'installation',
 }
 
-export interface Orphans {
+export interface OrphanedRows {
   readonly table: keyof Tables
-  readonly belonging: Belonging
+  readonly ownership: Ownership
   /** uid of the owner that does not exist. */
   readonly owner: string
 }
 
-const OWNERS_AT_ONCE = 500
+const OWNERS_PER_TABLE_MAX = 500
 
 /** Owners that rows name and that do not exist, table by table. */
-export async function* orphans(db: Db): AsyncGenerator<Orphans> {
-  for (const [table, belonging] of Object.entries(belongings) as [keyof Tables, Belongs][]) {
+export async function* findOrphanedRows(db: Db): AsyncGenerator<OrphanedRows> {
+  for (const [table, belonging] of Object.entries(tableOwnership) as [keyof Tables, TableOwnership][]) {
     if (typeof belonging === 'string') continue
-    for (const owner of await missingOwners(db, table, belonging)) yield { table, belonging, owner }
+    for (const owner of await missingOwners(db, table, belonging))
+      yield { table, ownership: belonging, owner }
   }
 }
 
 /** At most `OWNERS_AT_ONCE`: what is left waits for the next collection. */
-async function missingOwners(db: Db, table: keyof Tables, { of, by }: Belonging): Promise<string[]> {
+async function missingOwners(
+  db: Db,
+  table: keyof Tables,
+  { ownerTable: of, column: by }: Ownership,
+): Promise<string[]> {
   const sql = sqlText(db.engine)
   // Shorter values stand for all organizations.
   const text = `select distinct t.${by} as owner from ${table} as t where length(t.${by}) >= ${ROOT_CHARS}
     and not exists (select 1 from ${of === 'organizations' ? 'groups' : of} as o
-      where o.root = substr(t.${by}, 1, ${ROOT_CHARS}) and o.uid = t.${by}) limit ${sql.bind(OWNERS_AT_ONCE)}`
+      where o.root = substr(t.${by}, 1, ${ROOT_CHARS}) and o.uid = t.${by}) limit ${sql.bind(OWNERS_PER_TABLE_MAX)}`
   const rows = await runLongText<{ owner: string }>(db, text, sql)
   return rows.map(({ owner }) => owner)
 }

@@ -1,5 +1,5 @@
 import type { Engine } from './db.ts'
-import type { Reads } from './snapshot.ts'
+import type { DatabaseReader } from './snapshot.ts'
 
 /** What the database itself says of its tables, so that no table is forgotten that a later migration adds. */
 
@@ -17,7 +17,7 @@ export interface Table {
 }
 
 /** Tables of the migrator, which the migrations of a restore fill. */
-const ofMigrator = new Set(['migrations', 'migrations_lock'])
+const migratorTables = new Set(['migrations', 'migrations_lock'])
 
 /** Also written while a restore is not finished. */
 export const UNFINISHED_RESTORE = 'unfinished_restore'
@@ -44,11 +44,11 @@ const types: Readonly<Record<string, ColumnType>> = {
 }
 
 /** The tables of an installation, by name. */
-export async function tablesOf(db: Reads): Promise<Table[]> {
+export async function readTables(db: DatabaseReader): Promise<Table[]> {
   const rows = await db.read<{ table: string; column: string; type: string }>(queries[db.engine], [])
   const tables = new Map<string, Column[]>()
   for (const { table, column, type } of rows) {
-    if (ofMigrator.has(table) || table === UNFINISHED_RESTORE) continue
+    if (migratorTables.has(table) || table === UNFINISHED_RESTORE) continue
     const known = types[type]
     if (known === undefined)
       throw new Error(`column ${table}.${column} has the type ${type}, which is unknown`)
@@ -60,7 +60,7 @@ export async function tablesOf(db: Reads): Promise<Table[]> {
 }
 
 /** Names of all tables in the database, whatever they are. */
-export async function tableNames(db: Reads): Promise<string[]> {
+export async function readTableNames(db: DatabaseReader): Promise<string[]> {
   const text =
     db.engine === 'sqlite'
       ? `select name from sqlite_schema where type = 'table' and name not like 'sqlite~_%' escape '~' order by name`

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { ApiError, Code } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { RequestContext, runInContext } from '../core/request-context.ts'
-import { type PermitBounds, type Permits, permits, sharesOf } from './connection-shares.ts'
+import { createPermits, dividePool, type PermitBounds, type Permits } from './connection-shares.ts'
 
-const bounds: PermitBounds = { all: 16, perShare: 8, jobs: 6 }
+const bounds: PermitBounds = { total: 16, perShare: 8, jobs: 6 }
 
 /** Takes permits for shares and records in which order they come. */
 function takers(of: Permits) {
@@ -16,7 +16,7 @@ function takers(of: Permits) {
     Array.from({ length: times }, () => {
       const context = new RequestContext()
       context.share = share
-      const taken = runInContext(context, async () => of.take()).then((name) => {
+      const taken = runInContext(context, async () => of.acquire()).then((name) => {
         order.push(name)
         held.set(name, (held.get(name) ?? 0) + 1)
       })
@@ -41,13 +41,13 @@ function takers(of: Permits) {
 }
 
 test('a pool is divided by the named limits, and a transaction always leaves connections to reads', () => {
-  assert.deepEqual(sharesOf(16), {
+  assert.deepEqual(dividePool(16), {
     connections: { all: 16, perShare: 8, jobs: 6 },
     transactions: { all: 12, perShare: 4, jobs: 4 },
   })
   for (let size = 2; size <= 200; size++) {
-    const { connections, transactions } = sharesOf(size)
-    for (const bound of ['all', 'perShare', 'jobs'] as const) {
+    const { connections, transactions } = dividePool(size)
+    for (const bound of ['total', 'perShare', 'jobs'] as const) {
       assert.ok(transactions[bound] >= 1 && transactions[bound] < connections[bound], `${bound} of ${size}`)
       assert.ok(connections[bound] <= size, `${bound} of ${size}`)
     }
@@ -55,7 +55,7 @@ test('a pool is divided by the named limits, and a transaction always leaves con
 })
 
 test('an organization holds at most its share (databaseOrganizationPercentMax), and another one is served immediately', async () => {
-  const all = takers(permits(bounds))
+  const all = takers(createPermits(bounds))
   await all.take('greedy', 100)
   assert.equal(all.held('greedy'), (16 * limits.databaseOrganizationPercentMax) / 100)
   await all.take('other')
@@ -63,14 +63,14 @@ test('an organization holds at most its share (databaseOrganizationPercentMax), 
 })
 
 test('several busy organizations leave a permit for the next', async () => {
-  const all = takers(permits(bounds))
+  const all = takers(createPermits(bounds))
   for (const share of ['a', 'b', 'c', 'd']) await all.take(share, 100)
   await all.take('next')
   assert.deepEqual(['a', 'b', 'c', 'd', 'next'].map(all.held), [8, 4, 2, 1, 1])
 })
 
 test('a released permit goes to the share that holds the fewest, and within a share in order', async () => {
-  const all = takers(permits({ all: 4, perShare: 2, jobs: 1 }))
+  const all = takers(createPermits({ total: 4, perShare: 2, jobs: 1 }))
   for (const share of ['a', 'b', 'c', 'd']) await all.take(share, 5)
   assert.deepEqual(all.order, ['a', 'a', 'b', 'c'])
   await all.release('a')
@@ -79,10 +79,10 @@ test('a released permit goes to the share that holds the fewest, and within a sh
 
 test('background jobs hold at most their share (databaseJobsPercentMax), and wait without a limit', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const jobs = permits(bounds)
+  const jobs = createPermits(bounds)
   const taken: unknown[] = []
   const settled = () => new Promise((resolve) => setImmediate(resolve))
-  for (let n = 0; n < 20; n++) void Promise.resolve(jobs.take()).then((share) => taken.push(share))
+  for (let n = 0; n < 20; n++) void Promise.resolve(jobs.acquire()).then((share) => taken.push(share))
   await settled()
   assert.equal(taken.length, Math.floor((16 * limits.databaseJobsPercentMax) / 100))
   t.mock.timers.tick(100 * limits.databaseWaitMsMax)
@@ -94,7 +94,7 @@ test('background jobs hold at most their share (databaseJobsPercentMax), and wai
 
 test('a request that waits too long (databaseWaitMsMax) fails with UNAVAILABLE and says when to try again', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const own = permits({ all: 2, perShare: 1, jobs: 1 })
+  const own = createPermits({ total: 2, perShare: 1, jobs: 1 })
   const all = takers(own)
   await all.take('a')
   const [waiting] = await all.take('a')
@@ -110,7 +110,7 @@ test('a request that waits too long (databaseWaitMsMax) fails with UNAVAILABLE a
 })
 
 test('the queues are bounded, of one organization (databaseWaitingPerOrganizationMax) and of all (databaseWaitingMax)', async () => {
-  const own = permits({ all: 2, perShare: 1, jobs: 1 })
+  const own = createPermits({ total: 2, perShare: 1, jobs: 1 })
   const all = takers(own)
   const each = limits.databaseWaitingPerOrganizationMax
   await all.take('a', each + 1)
@@ -132,7 +132,7 @@ test('the queues are bounded, of one organization (databaseWaitingPerOrganizatio
 })
 
 test('a request whose caller went away leaves the queue, and takes no permit', async () => {
-  const own = permits({ all: 2, perShare: 1, jobs: 1 })
+  const own = createPermits({ total: 2, perShare: 1, jobs: 1 })
   const all = takers(own)
   await all.take('a')
   const [gone] = await all.take('a')
@@ -145,7 +145,7 @@ test('a request whose caller went away leaves the queue, and takes no permit', a
   await next!.taken
   assert.equal(all.held('a'), 1)
   await assert.rejects(
-    runInContext(gone!.context, async () => own.take()),
+    runInContext(gone!.context, async () => own.acquire()),
     reason,
   )
 })

@@ -14,7 +14,7 @@ export interface Permits {
    * Fails with UNAVAILABLE after `databaseWaitMsMax`, or immediately when too many wait, and with
    * the reason of the abort when the caller goes away. Jobs wait without a limit.
    */
-  take(): string | Promise<string>
+  acquire(): string | Promise<string>
   /** Releases a permit of the share that `take` returned. */
   release(share: string): void
   readonly waiting: number
@@ -25,7 +25,7 @@ export interface Permits {
 /** Numbers of permits. */
 export interface PermitBounds {
   /** Of all shares together. */
-  readonly all: number
+  readonly total: number
   /** Of one organization, of one person without an organization, and of all callers that are not known yet. */
   readonly perShare: number
   /** Of all background jobs. */
@@ -45,16 +45,16 @@ const ONE_HUNDRED = 100
  * reads go on while its changes wait for locks. In a pool below five two or three such organizations may leave none. A transaction must
  * not wait for a read on another connection.
  */
-export function sharesOf(size: number): PoolShares {
+export function dividePool(size: number): PoolShares {
   const part = (percent: number, least: number) => Math.max(least, Math.floor((size * percent) / ONE_HUNDRED))
   return {
     connections: {
-      all: size,
+      total: size,
       perShare: part(limits.databaseOrganizationPercentMax, 2),
       jobs: part(limits.databaseJobsPercentMax, 2),
     },
     transactions: {
-      all: part(limits.databaseTransactionsPercentMax, 1),
+      total: part(limits.databaseTransactionsPercentMax, 1),
       perShare: part(limits.databaseOrganizationTransactionsPercentMax, 1),
       jobs: part(limits.databaseJobTransactionsPercentMax, 1),
     },
@@ -71,7 +71,7 @@ interface Waiter {
 const RETRY_MS = 1000
 const SECOND_MS = 1000
 
-export function permits(bounds: PermitBounds): Permits {
+export function createPermits(bounds: PermitBounds): Permits {
   const held = new Map<string, number>()
   /** Waiters of each share, in the order of their requests. */
   const queues = new Map<string, Set<Waiter>>()
@@ -83,7 +83,7 @@ export function permits(bounds: PermitBounds): Permits {
 
   /** One share never holds more than it leaves free: several busy shares leave a permit for the next. */
   const mayTake = (share: string): boolean => {
-    const free = bounds.all - taken
+    const free = bounds.total - taken
     if (free <= 0) return false
     return heldBy(share) < (share === JOBS ? bounds.jobs : Math.min(bounds.perShare, free))
   }
@@ -122,7 +122,7 @@ export function permits(bounds: PermitBounds): Permits {
       if (!isJob && waiting >= limits.databaseWaitingMax) return reject(refuse(tooManyWaiting('')))
       const stop = () => {
         clearTimeout(timer)
-        forget?.()
+        stopListening?.()
         dequeue(share, waiter)
       }
       const waiter: Waiter = {
@@ -138,7 +138,7 @@ export function permits(bounds: PermitBounds): Permits {
             stop()
             reject(refuse(waitedTooLong(share)))
           }, limits.databaseWaitMsMax)
-      const forget = context?.onAbort(() => {
+      const stopListening = context?.onAbort(() => {
         stop()
         reject(context.aborted)
       })
@@ -147,7 +147,7 @@ export function permits(bounds: PermitBounds): Permits {
     })
 
   return {
-    take() {
+    acquire() {
       const context = currentContext()
       context?.throwIfAborted()
       const share = context?.share ?? JOBS
@@ -177,13 +177,13 @@ export function permits(bounds: PermitBounds): Permits {
 }
 
 /** Runs `work` with a permit. */
-export async function withPermit<T>(of: Permits, work: () => Promise<T>): Promise<T> {
-  const taking = of.take()
-  const share = typeof taking === 'string' ? taking : await taking
+export async function withPermit<T>(permits: Permits, work: () => Promise<T>): Promise<T> {
+  const acquired = permits.acquire()
+  const share = typeof acquired === 'string' ? acquired : await acquired
   try {
     return await work()
   } finally {
-    of.release(share)
+    permits.release(share)
   }
 }
 

@@ -3,7 +3,7 @@ import { rootOf, type UidRange } from '../core/uid.ts'
 import type { Db, Tx } from './db.ts'
 import { prepared } from './prepared.ts'
 import { runInTransaction, runText, type SqlText, sqlText } from './sql-text.ts'
-import { type Collection, type CountRow, collections, type Listed } from './tables.ts'
+import { type CountRow, type ListedTable, type ResourceTable, resourceTables } from './tables.ts'
 
 /**
  * A counted partition of every collection. The uids of one organization, in byte order, are cut into buckets, and `counts` keeps
@@ -14,75 +14,76 @@ import { type Collection, type CountRow, collections, type Listed } from './tabl
  */
 
 /** Whether counters are kept for it. */
-export function isCounted(listed: Listed): listed is Collection {
-  return (collections as readonly string[]).includes(listed)
+export function isCounted(table: ListedTable): table is ResourceTable {
+  return (resourceTables as readonly string[]).includes(table)
 }
 
 /** Counts a row that `tx` has just inserted. */
-export function countInserted(db: Db, tx: Tx, collection: Collection, uid: string): Promise<void> {
-  return countAllInserted(db, tx, collection, [uid])
+export function countInserted(db: Db, tx: Tx, table: ResourceTable, uid: string): Promise<void> {
+  return countAllInserted(db, tx, table, [uid])
 }
 
 /** Counts the rows that `tx` has just inserted, all of them in one organization: each bucket once. */
 export async function countAllInserted(
   db: Db,
   tx: Tx,
-  collection: Collection,
+  table: ResourceTable,
   uids: readonly string[],
 ): Promise<void> {
   const sorted = uids.toSorted()
   for (let at = 0; at < sorted.length; ) {
-    const bucket = await bucketFor(db, tx, collection, sorted[at] as string)
-    const next = at + 1 < sorted.length ? await startAfter(db, tx, collection, bucket.start) : undefined
+    const bucket = await bucketFor(db, tx, table, sorted[at] as string)
+    const next = at + 1 < sorted.length ? await startAfter(db, tx, table, bucket.start) : undefined
     const beyond = next === undefined ? -1 : sorted.findIndex((uid, index) => index > at && uid >= next)
     const end = beyond < 0 ? sorted.length : beyond
-    await fill(db, tx, collection, bucket, bucket.n + end - at)
+    await setBucketCount(db, tx, table, bucket, bucket.n + end - at)
     at = end
   }
 }
 
 /** The bucket that a new row falls into, held for this transaction. */
-async function bucketFor(db: Db, tx: Tx, collection: Collection, uid: string): Promise<Bucket> {
+async function bucketFor(db: Db, tx: Tx, table: ResourceTable, uid: string): Promise<Bucket> {
   const root = rootOf(uid)
-  let bucket = await lockBucket(db, tx, collection, uid)
+  let bucket = await lockBucket(db, tx, table, uid)
   if (bucket === undefined) {
     // The organization's first row of this kind. Two of them may come at once on PostgreSQL: one makes the bucket for both.
     await tx
       .insertInto('counts')
-      .values({ root, collection, start: root, n: 0 })
+      .values({ root, collection: table, start: root, n: 0 })
       .onConflict((conflict) => conflict.columns(['root', 'collection', 'start']).doNothing())
       .execute()
-    bucket = await lockBucket(db, tx, collection, uid)
-    if (bucket === undefined) throw new Error(`${collection} has no counter for ${uid}`)
+    bucket = await lockBucket(db, tx, table, uid)
+    if (bucket === undefined) throw new Error(`${table} has no counter for ${uid}`)
   }
   return bucket
 }
 
 /** Where the next bucket of an organization begins; undefined after the last. Nobody cuts a bucket that is held. */
-async function startAfter(
-  db: Db,
-  tx: Tx,
-  collection: Collection,
-  start: string,
-): Promise<string | undefined> {
+async function startAfter(db: Db, tx: Tx, table: ResourceTable, start: string): Promise<string | undefined> {
   const sql = sqlText(db.engine)
-  const text = `select start from counts where root = ${sql.bind(rootOf(start))} and collection = ${sql.bind(collection)}
+  const text = `select start from counts where root = ${sql.bind(rootOf(start))} and collection = ${sql.bind(table)}
     and start > ${sql.bind(start)} order by start limit 1`
   const [next] = await runInTransaction<Pick<Bucket, 'start'>>(tx, text, sql)
   return next?.start
 }
 
 /** Makes a bucket hold `n` rows, cut into halves, or more pieces, when those are too many. */
-async function fill(db: Db, tx: Tx, collection: Collection, { start }: Bucket, n: number): Promise<void> {
+async function setBucketCount(
+  db: Db,
+  tx: Tx,
+  table: ResourceTable,
+  { start }: Bucket,
+  n: number,
+): Promise<void> {
   const root = rootOf(start)
   const pieces = n > db.sizes.bucketRowsMax ? Math.ceil((2 * n) / (db.sizes.bucketRowsMax + 1)) : 1
   const sizeUpTo = (piece: number) => Math.floor((n * piece) / pieces)
-  await setCount(tx, { root, collection, start, n: sizeUpTo(1) })
+  await setCount(tx, { root, collection: table, start, n: sizeUpTo(1) })
   for (let piece = 1; piece < pieces; piece++) {
-    const first = await rowAt(tx, collection, start, sizeUpTo(piece))
+    const first = await rowAt(tx, table, start, sizeUpTo(piece))
     await tx
       .insertInto('counts')
-      .values({ root, collection, start: first, n: sizeUpTo(piece + 1) - sizeUpTo(piece) })
+      .values({ root, collection: table, start: first, n: sizeUpTo(piece + 1) - sizeUpTo(piece) })
       .execute()
   }
 }
@@ -91,10 +92,10 @@ async function fill(db: Db, tx: Tx, collection: Collection, { start }: Bucket, n
  * Counts a row that `tx` has just deleted, before others are counted in. Emptied buckets stay: they are found again when the next uid
  * falls into them.
  */
-export async function countDeleted(db: Db, tx: Tx, collection: Collection, uid: string): Promise<void> {
-  const bucket = await lockBucket(db, tx, collection, uid)
-  if (bucket === undefined) throw new Error(`${collection} has no counter for ${uid}`)
-  await setCount(tx, { root: rootOf(uid), collection, start: bucket.start, n: bucket.n - 1 })
+export async function countDeleted(db: Db, tx: Tx, table: ResourceTable, uid: string): Promise<void> {
+  const bucket = await lockBucket(db, tx, table, uid)
+  if (bucket === undefined) throw new Error(`${table} has no counter for ${uid}`)
+  await setCount(tx, { root: rootOf(uid), collection: table, start: bucket.start, n: bucket.n - 1 })
 }
 
 interface Bucket {
@@ -106,15 +107,15 @@ interface Bucket {
  * The bucket that `uid` falls into, held for this transaction. On PostgreSQL another transaction may cut the bucket while this
  * one waits for it, so the question is asked again until the answer is the bucket that is held.
  */
-async function lockBucket(db: Db, tx: Tx, collection: Collection, uid: string): Promise<Bucket | undefined> {
-  let held: string | undefined
+async function lockBucket(db: Db, tx: Tx, table: ResourceTable, uid: string): Promise<Bucket | undefined> {
+  let lockedStart: string | undefined
   for (;;) {
     const sql = sqlText(db.engine)
-    const text = `select start, n from counts where root = ${sql.bind(rootOf(uid))} and collection = ${sql.bind(collection)}
+    const text = `select start, n from counts where root = ${sql.bind(rootOf(uid))} and collection = ${sql.bind(table)}
       and start <= ${sql.bind(uid)} order by start desc limit 1${db.rules.lockForUpdate}`
     const [bucket] = await runInTransaction<Bucket>(tx, text, sql)
-    if (bucket === undefined || bucket.start === held || db.engine === 'sqlite') return bucket
-    held = bucket.start
+    if (bucket === undefined || bucket.start === lockedStart || db.engine === 'sqlite') return bucket
+    lockedStart = bucket.start
   }
 }
 
@@ -122,8 +123,8 @@ async function lockBucket(db: Db, tx: Tx, collection: Collection, uid: string): 
  * Lets no other transaction that calls it count rows of this kind in this organization until this one ends. Where nothing is
  * counted yet there is nothing to hold: who comes second waits in countInserted.
  */
-export async function holdCount(db: Db, tx: Tx, collection: Collection, root: string): Promise<void> {
-  await lockBucket(db, tx, collection, root)
+export async function lockCount(db: Db, tx: Tx, table: ResourceTable, root: string): Promise<void> {
+  await lockBucket(db, tx, table, root)
 }
 
 const setCount = prepared((db, { root, collection, start, n }: CountRow) =>
@@ -135,12 +136,12 @@ const setCount = prepared((db, { root, collection, start, n }: CountRow) =>
     .where('start', '=', start),
 )
 
-async function rowAt(tx: Tx, collection: Collection, start: string, offset: number): Promise<string> {
+async function rowAt(tx: Tx, table: ResourceTable, start: string, offset: number): Promise<string> {
   const { rows } = await sql<{ uid: string }>`
-    select uid from ${sql.table(collection)} where root = ${rootOf(start)} and uid >= ${start}
+    select uid from ${sql.table(table)} where root = ${rootOf(start)} and uid >= ${start}
     order by uid limit 1 offset ${offset}`.execute(tx)
   const found = rows[0]?.uid
-  if (found === undefined) throw new Error(`the counters of ${collection} do not agree with its rows`)
+  if (found === undefined) throw new Error(`the counters of ${table} do not agree with its rows`)
   return found
 }
 
@@ -148,24 +149,23 @@ async function rowAt(tx: Tx, collection: Collection, start: string, offset: numb
  * SQL for the number of rows of a collection in a range of uids: of one organization, or the whole platform's when the range
  * begins at ''.
  */
-export function rangeCount(sql: SqlText, collection: Collection, { from, to }: UidRange): string {
-  if (from === '')
-    return `(select coalesce(sum(n), 0) from counts where collection = ${sql.bind(collection)})`
+export function rangeCountSql(sql: SqlText, table: ResourceTable, { from, to }: UidRange): string {
+  if (from === '') return `(select coalesce(sum(n), 0) from counts where collection = ${sql.bind(table)})`
   const root = rootOf(from)
   const floor = (uid: string) =>
-    `(select max(start) from counts where root = ${sql.bind(root)} and collection = ${sql.bind(collection)} and start <= ${sql.bind(uid)})`
+    `(select max(start) from counts where root = ${sql.bind(root)} and collection = ${sql.bind(table)} and start <= ${sql.bind(uid)})`
   const rest = (end: string) =>
-    `(select count(*) from ${collection} where root = ${sql.bind(root)} and uid >= ${floor(end)} and uid < ${sql.bind(end)})`
-  const whole = `select coalesce(sum(n), 0) from counts where root = ${sql.bind(root)} and collection = ${sql.bind(collection)} and start >= ${floor(from)}`
+    `(select count(*) from ${table} where root = ${sql.bind(root)} and uid >= ${floor(end)} and uid < ${sql.bind(end)})`
+  const whole = `select coalesce(sum(n), 0) from counts where root = ${sql.bind(root)} and collection = ${sql.bind(table)} and start >= ${floor(from)}`
   // Up to the organization's end there is no last bucket to look into; from its beginning, no first one.
   const upper = to === `${root}0` ? `(${whole})` : `(${whole} and start < ${floor(to)})`
   const lower = from === root ? '' : ` - ${rest(from)}`
   return upper + lower + (to === `${root}0` ? '' : ` + ${rest(to)}`)
 }
 
-async function countRange(db: Db, collection: Collection, range: UidRange): Promise<number> {
+async function countRange(db: Db, table: ResourceTable, range: UidRange): Promise<number> {
   const text = sqlText(db.engine)
-  const rows = await runText<{ n: number }>(db, `select ${rangeCount(text, collection, range)} as n`, text)
+  const rows = await runText<{ n: number }>(db, `select ${rangeCountSql(text, table, range)} as n`, text)
   return Number(rows[0]?.n ?? 0)
 }
 
@@ -181,7 +181,7 @@ export interface SkipStart {
  */
 export async function skipByBuckets(
   db: Db,
-  collection: Collection,
+  table: ResourceTable,
   range: UidRange,
   skip: number,
   descending: boolean,
@@ -189,8 +189,8 @@ export async function skipByBuckets(
   const sql = sqlText(db.engine)
   const platform = range.from === ''
   const where = platform
-    ? `collection = ${sql.bind(collection)}`
-    : `root = ${sql.bind(rootOf(range.from))} and collection = ${sql.bind(collection)} and start > ${sql.bind(range.from)} and start < ${sql.bind(range.to)}`
+    ? `collection = ${sql.bind(table)}`
+    : `root = ${sql.bind(rootOf(range.from))} and collection = ${sql.bind(table)} and start > ${sql.bind(range.from)} and start < ${sql.bind(range.to)}`
   const buckets = await runText<Bucket>(
     db,
     `select start, n from counts where ${where} order by root, start`,
@@ -198,22 +198,22 @@ export async function skipByBuckets(
   )
 
   // The range as stretches between bucket starts. The first and the last may be parts of buckets, which have to be counted.
-  const stretches = platform ? [] : [{ start: range.from, n: undefined as number | undefined }]
-  for (const { start, n } of buckets) stretches.push({ start, n: Number(n) })
-  const last = stretches.at(-1)
+  const segments = platform ? [] : [{ start: range.from, n: undefined as number | undefined }]
+  for (const { start, n } of buckets) segments.push({ start, n: Number(n) })
+  const last = segments.at(-1)
   if (last !== undefined && !platform) last.n = undefined
-  const endOf = (at: number) => stretches[at + 1]?.start ?? range.to
+  const endOf = (at: number) => segments[at + 1]?.start ?? range.to
   const sizeOf = async (at: number) => {
-    const { start, n } = stretches[at] as (typeof stretches)[number]
-    return n ?? (await countRange(db, collection, { from: start, to: endOf(at) }))
+    const { start, n } = segments[at] as (typeof segments)[number]
+    return n ?? (await countRange(db, table, { from: start, to: endOf(at) }))
   }
 
   let remaining = skip
-  const order = stretches.map((_, at) => (descending ? stretches.length - 1 - at : at))
+  const order = segments.map((_, at) => (descending ? segments.length - 1 - at : at))
   for (const at of order) {
     const size = await sizeOf(at)
     if (size > remaining)
-      return { from: descending ? endOf(at) : (stretches[at]?.start ?? range.from), remaining }
+      return { from: descending ? endOf(at) : (segments[at]?.start ?? range.from), remaining }
     remaining -= size
   }
   // Rows went away between counting and skipping: nothing is left.
@@ -221,14 +221,14 @@ export async function skipByBuckets(
 }
 
 /** Counts everything anew, for data that was loaded past this module. Nothing else may write meanwhile. */
-export async function recount(db: Db, collection: Collection): Promise<void> {
-  const table = sql.table(collection)
-  await db.kysely.deleteFrom('counts').where('collection', '=', collection).execute()
+export async function recount(db: Db, table: ResourceTable): Promise<void> {
+  const tableRef = sql.table(table)
+  await db.kysely.deleteFrom('counts').where('collection', '=', table).execute()
   // Every half-full bucket's worth of rows starts a bucket; the first row of each organization starts its first one.
   const size = Math.ceil(db.sizes.bucketRowsMax / 2)
   await sql`
     insert into counts (root, collection, start, n)
-    select root, ${collection}, case when min(at) = 1 then root else min(uid) end, count(*)
-    from (select root, uid, row_number() over (partition by root order by uid) as at from ${table}) as numbered
+    select root, ${table}, case when min(at) = 1 then root else min(uid) end, count(*)
+    from (select root, uid, row_number() over (partition by root order by uid) as at from ${tableRef}) as numbered
     group by root, (at - 1) / ${sql.lit(size)}`.execute(db.kysely)
 }

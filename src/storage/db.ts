@@ -4,7 +4,7 @@ import { CompiledQuery, Kysely, type Dialect as KyselyDialect, type Transaction 
 import { aborted } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import type { Tracer } from '../core/tracer.ts'
-import { permits, sharesOf, withPermit } from './connection-shares.ts'
+import { createPermits, dividePool, withPermit } from './connection-shares.ts'
 import { groupCommit, type RunTransaction, type TransactionOptions } from './group-commit.ts'
 import type { Tables } from './tables.ts'
 import { tracedDb, tracedDialect } from './traced.ts'
@@ -31,7 +31,7 @@ export interface EngineRules {
   /** Ends a SELECT: the row is this transaction's alone until it ends. */
   readonly lockForUpdate: string
   /** Changes of the same rows that are best begun at once: they share a commit, or would only wait for each other. */
-  readonly changesTogether: number
+  readonly concurrentChanges: number
 }
 
 /** Where small work becomes large work, which is done another way. Tests have smaller ones. */
@@ -73,7 +73,7 @@ export interface Db {
    * Why the database accepts no writes, in a sentence without a full stop; undefined if it does. Rejects if it does not answer within a
    * few seconds. It never waits for the connections of requests.
    */
-  refusesWrites(): Promise<string | undefined>
+  readOnlyReason(): Promise<string | undefined>
   /** The connections of this node, for the metrics. */
   pool(): PoolState
   /** The same database for work that no request waits for, whose statements may take long: migrations, garbage collection, imports. */
@@ -120,7 +120,7 @@ export function makePrivateDirectory(path: string): void {
 const SQLITE_HEADER = 'SQLite format 3\0'
 
 /** SQLite takes a short file of anything for an empty database, and a damaged one must not pass for a first start. */
-function refuseForeignFile(file: string): void {
+function requireSqliteFile(file: string): void {
   if (!existsSync(file)) return
   const opened = openSync(file, 'r')
   try {
@@ -137,11 +137,11 @@ function refuseForeignFile(file: string): void {
 export async function openSqliteDb(file: string, meter?: DatabaseMeter, tracer?: Tracer): Promise<Db> {
   const [sqlite, { readerPool }] = await Promise.all([import('./sqlite.ts'), import('./reader-pool.ts')])
   makePrivateDirectory(dirname(file))
-  refuseForeignFile(file)
+  requireSqliteFile(file)
   // SQLite gives the files beside it the same mode; what is in them is nobody else's on this machine.
   closeSync(openSync(file, 'a', 0o600))
   const database = sqlite.openSqlite(file)
-  const { dialect, version, readNow, unsynced } = sqlite.sqliteDialect(database, meter)
+  const { dialect, version, readNow, unsynced: allowLoss } = sqlite.sqliteDialect(database, meter)
   const kysely = new Kysely<Tables>({
     dialect: tracer === undefined ? dialect : tracedDialect(dialect, 'sqlite', tracer),
   })
@@ -154,9 +154,9 @@ export async function openSqliteDb(file: string, meter?: DatabaseMeter, tracer?:
     sizes,
     version,
     read: <R>(sql: string, parameters: readonly unknown[]) => readNow<R>(sql, parameters),
-    transaction: groupCommit(kysely, unsynced),
+    transaction: groupCommit(kysely, allowLoss),
     longRead: (sql, parameters) => readers.run(sql, parameters),
-    async refusesWrites() {
+    async readOnlyReason() {
       await kysely.selectFrom('settings').select('name').limit(1).execute()
       return undefined
     },
@@ -194,9 +194,9 @@ export async function openPostgresDb(url: string, options: PostgresOptions): Pro
   if ('problem' in read) throw new Error(`the address of the database ${read.problem}`)
   const { onError, meter, tracer, poolMax: max = limits.databasePoolDefault } = options
   const connections = postgresConnections(read.address, { max, onError })
-  const shares = sharesOf(max)
-  const connectionPermits = permits(shares.connections)
-  const transactionPermits = permits(shares.transactions)
+  const shares = dividePool(max)
+  const connectionPermits = createPermits(shares.connections)
+  const transactionPermits = createPermits(shares.transactions)
   const source = { connections, permits: connectionPermits, meter }
   const openFor = (work: 'request' | 'background') => {
     const dialect = postgres.postgresDialect(source, work)
@@ -208,7 +208,7 @@ export async function openPostgresDb(url: string, options: PostgresOptions): Pro
       ...db,
       source: { engine: 'postgres', url },
       transaction: (...change) => withPermit(transactionPermits, () => db.transaction(...change)),
-      refusesWrites: () => connections.refusesWrites(),
+      readOnlyReason: () => connections.readOnlyReason(),
       pool() {
         const { total, idle, waiting } = connections.counts()
         return {
@@ -249,7 +249,7 @@ export function postgresLikeDb(dialect: KyselyDialect, rules: EngineRules): Db {
         return work(tx)
       }),
     longRead: (sql, parameters) => readThrough(kysely, sql, parameters),
-    async refusesWrites() {
+    async readOnlyReason() {
       await readThrough(kysely, 'select 1', [])
       return undefined
     },

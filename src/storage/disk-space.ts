@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { every } from '../core/every.ts'
+import { startPeriodicTask } from '../core/every.ts'
 import { limits } from '../core/limits.ts'
 import { storageFull } from '../core/storage-faults.ts'
 
@@ -23,14 +23,14 @@ export interface DiskReading {
 }
 
 export interface DiskSpace {
-  /** What is free now; at most `diskReadingMaxAgeMs` old. A directory that cannot be read is missing. */
+  /** What is free now; at most `diskSampleMaxAgeMs` old. A directory that cannot be read is missing. */
   readings(): Promise<readonly DiskReading[]>
   /** Rejects with code 8 if `bytes` more of blobs would not leave the reserve free. */
   requireSpaceForBlobs(bytes: number): Promise<void>
   /** The same bytes; fails with code 8 where they would not leave the reserve free. */
-  withinSpace(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>
+  limitToFreeSpace(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>
   /** Sentences about disks that are full, for the readiness check; empty while there is space. */
-  remarks(): Promise<readonly string[]>
+  warnings(): Promise<readonly string[]>
   stop(): Promise<void>
 }
 
@@ -53,7 +53,7 @@ export function diskSpace({ directories, reserveBytes, onChange }: DiskSpaceOpti
       // The first push creates the directory of blobs.
       const { bavail, blocks, bsize } = await statfs(path).catch(() => statfs(dirname(path)))
       const totalBytes = blocks * bsize
-      const reserve = name === 'blobs' ? reserveOf(totalBytes, reserveBytes) : 0
+      const reserve = name === 'blobs' ? reserveBytesOf(totalBytes, reserveBytes) : 0
       return [{ name, path, freeBytes: bavail * bsize, totalBytes, reserveBytes: reserve }]
     } catch {
       // What writes there reports it.
@@ -63,12 +63,12 @@ export function diskSpace({ directories, reserveBytes, onChange }: DiskSpaceOpti
   const readAll = async () => {
     latest = (await Promise.all(directories.map(readOne))).flat()
     readMs = performance.now()
-    for (const one of latest) {
-      const isFull = isFullDisk(one)
-      if (isFull === full.has(one.name)) continue
-      if (isFull) full.add(one.name)
-      else full.delete(one.name)
-      onChange(one, isFull)
+    for (const current of latest) {
+      const isFull = isFullDisk(current)
+      if (isFull === full.has(current.name)) continue
+      if (isFull) full.add(current.name)
+      else full.delete(current.name)
+      onChange(current, isFull)
     }
     return latest
   }
@@ -79,24 +79,24 @@ export function diskSpace({ directories, reserveBytes, onChange }: DiskSpaceOpti
     return reading
   }
   const readings = () =>
-    performance.now() - readMs < limits.diskReadingMaxAgeMs ? Promise.resolve(latest) : read()
+    performance.now() - readMs < limits.diskSampleMaxAgeMs ? Promise.resolve(latest) : read()
 
   const requireIn = (all: readonly DiskReading[], bytes: number) => {
     const blobs = all.find(({ name }) => name === 'blobs')
     if (blobs !== undefined && blobs.freeBytes - bytes < blobs.reserveBytes)
       throw storageFull('the blob store')
   }
-  const polling = every(limits.diskPollMs, read, () => undefined)
+  const polling = startPeriodicTask(limits.diskPollMs, read, () => undefined)
 
   return {
     readings,
     async requireSpaceForBlobs(bytes) {
       requireIn(await readings(), bytes)
     },
-    async *withinSpace(bytes) {
+    async *limitToFreeSpace(bytes) {
       let unchecked = Number.POSITIVE_INFINITY
       for await (const chunk of bytes) {
-        if (unchecked >= limits.diskReadingBytes) {
+        if (unchecked >= limits.diskSampleBytes) {
           requireIn(await (unchecked === Number.POSITIVE_INFINITY ? readings() : read()), chunk.length)
           unchecked = 0
         }
@@ -104,10 +104,10 @@ export function diskSpace({ directories, reserveBytes, onChange }: DiskSpaceOpti
         yield chunk
       }
     },
-    async remarks() {
-      return (await readings()).flatMap((one) =>
-        isFullDisk(one)
-          ? [`disk of ${one.name}: full, ${one.name === 'blobs' ? 'pushes' : 'writes'} are refused`]
+    async warnings() {
+      return (await readings()).flatMap((current) =>
+        isFullDisk(current)
+          ? [`disk of ${current.name}: full, ${current.name === 'blobs' ? 'pushes' : 'writes'} are refused`]
           : [],
       )
     },
@@ -116,7 +116,7 @@ export function diskSpace({ directories, reserveBytes, onChange }: DiskSpaceOpti
 }
 
 /** Bytes that blobs leave free. `setting`: of the operator. */
-export function reserveOf(totalBytes: number, setting: number | undefined): number {
+export function reserveBytesOf(totalBytes: number, setting: number | undefined): number {
   return (
     setting ?? Math.floor(Math.min(limits.diskReserveBytes, (totalBytes * limits.diskReservePercent) / 100))
   )

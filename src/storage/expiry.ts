@@ -1,9 +1,9 @@
-import { every } from '../core/every.ts'
+import { startPeriodicTask } from '../core/every.ts'
 import { limits } from '../core/limits.ts'
 import { type Tracer, traceJob } from '../core/tracer.ts'
 import { firstEventId } from './audit-events.ts'
 import { type Db, inTransaction } from './db.ts'
-import { rootsIn } from './roots.ts'
+import { iterateRoots } from './roots.ts'
 
 /**
  * Deletes what nobody asks for any more: audit events past their retention, answers that are kept for creates that are sent again,
@@ -11,7 +11,7 @@ import { rootsIn } from './roots.ts'
  * expired counts no more wherever it is read (R16). Every node does it by itself, a few rows at a time and with pauses, so that
  * others hardly notice; what another node has deleted meanwhile is simply not there.
  */
-export interface Expiry {
+export interface ExpiryJob {
   /** Stops between two steps; what is left waits for the next start. */
   stop(): Promise<void>
 }
@@ -30,12 +30,12 @@ export interface ExpiryOptions {
 
 const INTERVAL_MS = 60 * 60 * 1000
 /** Rows of one transaction: it holds up other changes for a few milliseconds. */
-const ROWS_AT_ONCE = 200
+const ROWS_PER_BATCH = 200
 const PAUSE_MS = 10
 /** Longer than any window in which guesses are counted. */
-const GUESSES_MS = 24 * 60 * 60 * 1000
+const GUESSES_MAX_AGE_MS = 24 * 60 * 60 * 1000
 
-export function expiry({
+export function startExpiryJob({
   db,
   clock,
   auditRetentionMs,
@@ -43,32 +43,32 @@ export function expiry({
   tracer,
   onError,
   onDone,
-}: ExpiryOptions): Expiry {
+}: ExpiryOptions): ExpiryJob {
   let stopping = false
 
   /** Deletes step by step until a step finds less than it may delete. */
-  const all = async (step: () => Promise<number>) => {
-    while (!stopping && (await step()) === ROWS_AT_ONCE)
+  const repeatStep = async (step: () => Promise<number>) => {
+    while (!stopping && (await step()) === ROWS_PER_BATCH)
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
   }
-  const round = async () => {
+  const runOnce = async () => {
     const now = clock()
-    await all(() => deleteAnswers(db, now - limits.idempotencyKeyMaxAgeMs))
-    await all(() => deletePending(db, now))
-    await all(() => deleteSessions(db, now))
-    await all(() => deleteGuesses(db, now - GUESSES_MS))
+    await repeatStep(() => deleteIdempotencyKeys(db, now - limits.idempotencyKeyMaxAgeMs))
+    await repeatStep(() => deletePending(db, now))
+    await repeatStep(() => deleteSessions(db, now))
+    await repeatStep(() => deleteGuesses(db, now - GUESSES_MAX_AGE_MS))
     await inTransaction(db, (tx) => tx.deleteFrom('signing_keys').where('expires_ms', '<=', now).execute())
     if (auditRetentionMs === undefined) return
     const before = firstEventId(now - auditRetentionMs)
-    for await (const root of rootsIn(db, 'audit_events')) {
+    for await (const root of iterateRoots(db, 'audit_events')) {
       if (stopping) return
-      await all(() => deleteEvents(db, root, before))
+      await repeatStep(() => deleteEvents(db, root, before))
     }
   }
 
-  const rounds = every(
+  const schedule = startPeriodicTask(
     intervalMs ?? INTERVAL_MS,
-    () => traceJob(tracer, 'job expiry', round),
+    () => traceJob(tracer, 'job expiry', runOnce),
     onError,
     onDone,
   )
@@ -76,7 +76,7 @@ export function expiry({
   return {
     async stop() {
       stopping = true
-      await rounds.stop()
+      await schedule.stop()
     },
   }
 }
@@ -89,7 +89,7 @@ async function deleteEvents(db: Db, root: string, before: string): Promise<numbe
     .where('root', '=', root)
     .where('id', '<', before)
     .orderBy('id')
-    .limit(ROWS_AT_ONCE)
+    .limit(ROWS_PER_BATCH)
     .execute()
   const last = old.at(-1)
   if (last !== undefined)
@@ -99,13 +99,13 @@ async function deleteEvents(db: Db, root: string, before: string): Promise<numbe
   return old.length
 }
 
-async function deleteAnswers(db: Db, untilMs: number): Promise<number> {
+async function deleteIdempotencyKeys(db: Db, untilMs: number): Promise<number> {
   const old = await db.kysely
     .selectFrom('idempotency_keys')
     .select('created_ms')
     .where('created_ms', '<=', untilMs)
     .orderBy('created_ms')
-    .limit(ROWS_AT_ONCE)
+    .limit(ROWS_PER_BATCH)
     .execute()
   const last = old.at(-1)
   if (last !== undefined)
@@ -121,7 +121,7 @@ async function deletePending(db: Db, untilMs: number): Promise<number> {
     .select(['kind', 'secret_hash'])
     .where('expires_ms', '<=', untilMs)
     .orderBy('expires_ms')
-    .limit(ROWS_AT_ONCE)
+    .limit(ROWS_PER_BATCH)
     .execute()
   await inTransaction(db, async (tx) => {
     for (const kind of new Set(old.map((row) => row.kind))) {
@@ -144,7 +144,7 @@ async function deleteSessions(db: Db, untilMs: number): Promise<number> {
     .select('id')
     .where('expires_ms', '<=', untilMs)
     .orderBy('expires_ms')
-    .limit(ROWS_AT_ONCE)
+    .limit(ROWS_PER_BATCH)
     .execute()
   const ids = old.map(({ id }) => id)
   if (ids.length > 0)
@@ -160,7 +160,7 @@ async function deleteGuesses(db: Db, untilMs: number): Promise<number> {
     .selectFrom('guesses')
     .select('key')
     .where('since_ms', '<=', untilMs)
-    .limit(ROWS_AT_ONCE)
+    .limit(ROWS_PER_BATCH)
     .execute()
   const keys = old.map(({ key }) => key)
   if (keys.length > 0)

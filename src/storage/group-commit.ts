@@ -32,7 +32,7 @@ interface Change extends TransactionOptions {
 /** `unsynced` tells whether the next transaction may be lost. */
 export function groupCommit(
   kysely: Kysely<Tables>,
-  unsynced: (mayBeLost: boolean) => void = () => undefined,
+  allowLoss: (mayBeLost: boolean) => void = () => undefined,
 ): RunTransaction {
   const waiting: Change[] = []
   let scheduled = false
@@ -41,7 +41,7 @@ export function groupCommit(
     while (waiting.length > 0) {
       const group = waiting.splice(0, GROUP_MAX)
       const [only] = group
-      unsynced(group.every(({ mayBeLost }) => mayBeLost === true))
+      allowLoss(group.every(({ mayBeLost }) => mayBeLost === true))
       await (group.length === 1 && only !== undefined ? runAlone(kysely, only) : runGroup(kysely, group))
     }
     scheduled = false
@@ -50,13 +50,13 @@ export function groupCommit(
   return <T>(work: (tx: Tx) => Promise<T>, options: TransactionOptions = {}) => {
     const waiter = Promise.withResolvers<unknown>()
     // One request starts the commit of others.
-    const inOwnContext = AsyncLocalStorage.snapshot()
-    const ownWork = (tx: Tx) =>
-      inOwnContext(() => {
+    const runInCallerContext = AsyncLocalStorage.snapshot()
+    const workInCallerContext = (tx: Tx) =>
+      runInCallerContext(() => {
         currentContext()?.throwIfAborted()
         return work(tx)
       })
-    waiting.push({ ...options, work: ownWork, waiter })
+    waiting.push({ ...options, work: workInCallerContext, waiter })
     if (!scheduled) {
       scheduled = true
       // After all sockets of this turn of the event loop have been read: what they ask for joins the same commit.
@@ -71,18 +71,18 @@ async function runAlone(kysely: Kysely<Tables>, { work, waiter }: Change): Promi
 }
 
 async function runGroup(kysely: Kysely<Tables>, group: readonly Change[]): Promise<void> {
-  const acknowledge: (() => void)[] = []
+  const acknowledgements: (() => void)[] = []
   try {
     await kysely.transaction().execute(async (tx) => {
       for (const { work, waiter } of group) {
         await sql`savepoint change`.execute(tx)
         try {
           const result = await work(tx)
-          acknowledge.push(() => waiter.resolve(result))
+          acknowledgements.push(() => waiter.resolve(result))
         } catch (error) {
           if (storageFaultOf(error) !== undefined) throw error
           await sql`rollback to change`.execute(tx)
-          acknowledge.push(() => waiter.reject(error))
+          acknowledgements.push(() => waiter.reject(error))
         }
         await sql`release change`.execute(tx)
       }
@@ -93,5 +93,5 @@ async function runGroup(kysely: Kysely<Tables>, group: readonly Change[]): Promi
     else for (const { waiter } of group) waiter.reject(error)
     return
   }
-  for (const tell of acknowledge) tell()
+  for (const acknowledgeChange of acknowledgements) acknowledgeChange()
 }

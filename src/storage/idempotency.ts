@@ -1,16 +1,16 @@
 import { createHmac } from 'node:crypto'
 import { fromBinary, fromJson, type Message, toBinary, toJson } from '@bufbuild/protobuf'
 import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt'
-import { accessOf } from '../core/allowed.ts'
+import { authorizationOf } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
-import { encodeSet } from '../core/capabilities.ts'
+import { encodeCapabilitySet } from '../core/capabilities.ts'
 import { ApiError, Code, invalidArgument } from '../core/errors.ts'
 import { jsonOnlyFields } from '../core/json-only.ts'
 import { limits } from '../core/limits.ts'
-import { fullNameOf } from '../core/method-name.ts'
+import { fullMethodName } from '../core/method-name.ts'
 import { seal, unseal } from '../core/sealed.ts'
-import { createsAnew } from '../core/standard-method.ts'
-import { recordOf } from '../core/vouching.ts'
+import { isCreate } from '../core/standard-method.ts'
+import { recordedProviderOf } from '../core/vouching.ts'
 import type { Tx } from './db.ts'
 import type { Store } from './store.ts'
 
@@ -19,39 +19,39 @@ import type { Store } from './store.ts'
  * kept in the transaction of what it created, encrypted, for its caller alone. A create that failed leaves nothing behind, so
  * sending it again tries it again.
  */
-export interface Attempt {
+export interface IdempotentCreate {
   /** Claims the key for this transaction. The first answer, when there was one to the same request. */
-  begin(tx: Tx): Promise<Message | undefined>
+  claim(tx: Tx): Promise<Message | undefined>
   /** Keeps the answer. */
-  finish(tx: Tx, answer: Message): Promise<void>
+  storeResponse(tx: Tx, answer: Message): Promise<void>
 }
 
 /** Undefined for calls that name no key, and for methods that create nothing: they may be repeated as they are. */
-export function attemptOf(
+export function idempotentCreateOf(
   { clock, secretsKey }: Pick<Store, 'clock' | 'secretsKey'>,
   call: Call,
-): Attempt | undefined {
+): IdempotentCreate | undefined {
   const { idempotencyKey, method, request } = call
   if (idempotencyKey === undefined) return undefined
-  if (!createsAnew(method)) return undefined
-  const key = keyIn(idempotencyKey)
+  if (!isCreate(method)) return undefined
+  const key = parseKey(idempotencyKey)
   const {
     caller: { identity: caller, scopes, capabilities },
     grants: { voucher },
-  } = accessOf(call)
+  } = authorizationOf(call)
   const context = `answer ${caller} ${key}`
   // Keyed, because a request may hold a secret that could be guessed from a plain hash.
   const requestHash = createHmac('sha256', secretsKey)
-    .update(`${fullNameOf(method)}\0`)
+    .update(`${fullMethodName(method)}\0`)
     // What a token with more rights created is not for one with less to see.
     .update(
-      `${JSON.stringify([scopes ?? null, capabilities === undefined ? null : encodeSet(capabilities), recordOf(voucher) || null])}\0`,
+      `${JSON.stringify([scopes ?? null, capabilities === undefined ? null : encodeCapabilitySet(capabilities), recordedProviderOf(voucher) || null])}\0`,
     )
     .update(toBinary(method.input, request))
     .digest()
 
   return {
-    async begin(tx) {
+    async claim(tx) {
       const now = clock()
       await tx
         .deleteFrom('idempotency_keys')
@@ -79,7 +79,7 @@ export function attemptOf(
       return withJsonOnly(fromBinary(method.output, Buffer.from(message, 'base64')), beside)
     },
 
-    async finish(tx, answer) {
+    async storeResponse(tx, answer) {
       const message = Buffer.from(toBinary(method.output, answer)).toString('base64')
       const text = `${message}.${jsonOnlyText(answer)}`
       await tx
@@ -93,31 +93,31 @@ export function attemptOf(
 }
 
 /** What an answer has beside the fields of its message, in base64. */
-function jsonOnlyText(answer: Message): string {
-  const names = Object.keys(jsonOnlyFields[answer.$typeName] ?? {})
+function jsonOnlyText(response: Message): string {
+  const names = Object.keys(jsonOnlyFields[response.$typeName] ?? {})
   if (names.length === 0) return ''
-  const values = answer as unknown as Readonly<Record<string, unknown>>
-  const kept = names.flatMap((name) => {
+  const values = response as unknown as Readonly<Record<string, unknown>>
+  const fields = names.flatMap((name) => {
     const value = values[name]
     if (value === undefined) return []
     return [[name, typeof value === 'string' ? value : toJson(TimestampSchema, value as Timestamp)]]
   })
-  return Buffer.from(JSON.stringify(Object.fromEntries(kept))).toString('base64')
+  return Buffer.from(JSON.stringify(Object.fromEntries(fields))).toString('base64')
 }
 
-function withJsonOnly(answer: Message, text: string): Message {
-  if (text === '') return answer
-  const kinds = jsonOnlyFields[answer.$typeName] ?? {}
-  const kept = JSON.parse(Buffer.from(text, 'base64').toString()) as Record<string, string>
-  const values = Object.entries(kept).map(([name, value]) => [
+function withJsonOnly(response: Message, text: string): Message {
+  if (text === '') return response
+  const kinds = jsonOnlyFields[response.$typeName] ?? {}
+  const fields = JSON.parse(Buffer.from(text, 'base64').toString()) as Record<string, string>
+  const values = Object.entries(fields).map(([name, value]) => [
     name,
     kinds[name] === 'string' ? value : fromJson(TimestampSchema, value),
   ])
-  return Object.assign(answer, Object.fromEntries(values))
+  return Object.assign(response, Object.fromEntries(values))
 }
 
 /** The draft's header is a quoted string; the bare word that many clients send is the same key. */
-function keyIn(header: string): string {
+function parseKey(header: string): string {
   const key = /^"(.*)"$/.exec(header)?.[1] ?? header
   if (/^[\x20-\x7e]+$/.test(key) && key.length <= limits.idempotencyKeyCharsMax) return key
   throw invalidArgument(

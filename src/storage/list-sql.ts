@@ -2,41 +2,41 @@ import type { OrderKey } from '../core/order-by.ts'
 import { intersectRanges, rootOf, type UidRange } from '../core/uid.ts'
 import { isCounted } from './counts.ts'
 import type { Db } from './db.ts'
-import { isPosted, isPosting, type PostingCondition, postedIn } from './postings.ts'
+import { type IndexCondition, isIndexCondition, matchesConditionSql, postingsSql } from './postings.ts'
 import type { SqlText } from './sql-text.ts'
-import type { Listed } from './tables.ts'
+import type { ListedTable } from './tables.ts'
 
 /** The SQL of lists: from what is asked to the clauses of a statement, with the indexes in mind. Pure. */
 
 /** Disjoint parts of a collection that together hold what is asked for. */
 export type Branch = { readonly range: UidRange } | { readonly roots: readonly string[] }
 
-export interface Question {
-  readonly collection: Listed
+export interface ListQuery {
+  readonly table: ListedTable
   readonly branches: readonly Branch[]
   readonly conditions: readonly Filter[]
   readonly order: readonly OrderKey[]
   /** The filter by postings that so few pass that they are looked up. */
-  readonly few?: PostingCondition | undefined
+  readonly lookupCondition?: IndexCondition | undefined
   /** The filter by postings that the fewest pass, few or not. */
-  readonly rare?: PostingCondition | undefined
+  readonly rarestCondition?: IndexCondition | undefined
 }
 
 /** A column equals one of some values, lies on one side of one, or ends with one (of letters that stand for themselves). */
-export type Condition =
+export type ColumnCondition =
   | { readonly column: string; readonly values: readonly (string | number)[] }
   | {
       readonly column: string
       readonly comparison: '<' | '<=' | '>' | '>='
       readonly value: string | number
     }
-  | { readonly column: string; readonly ending: string }
+  | { readonly column: string; readonly isUidSuffix: string }
 
 /** What may be asked of a row: of a column of it, or of its postings. */
-export type Filter = Condition | PostingCondition
+export type Filter = ColumnCondition | IndexCondition
 
 /** What is left of the branches after a uid, in uid order. */
-export function beyond(branches: readonly Branch[], uid: string, descending: boolean): Branch[] {
+export function branchesAfter(branches: readonly Branch[], uid: string, descending: boolean): Branch[] {
   // No uid lies between `uid` and `uid!`, since `!` comes before `/`.
   const rest: UidRange = descending ? { from: '', to: uid } : { from: `${uid}!`, to: 'g' }
   return branches.flatMap((branch): Branch[] => {
@@ -50,18 +50,18 @@ export function beyond(branches: readonly Branch[], uid: string, descending: boo
 }
 
 /** Whether the counters can be walked over a branch: all of one organization's, or all there are. */
-export function countable(branch: Branch | undefined): branch is { readonly range: UidRange } {
+export function isCountable(branch: Branch | undefined): branch is { readonly range: UidRange } {
   if (branch === undefined || !('range' in branch)) return false
   const { from, to } = branch.range
   return from === '' ? to === 'g' : to !== 'g'
 }
 
-export function oneRoot(branch: Branch): boolean {
+export function isSingleRoot(branch: Branch): boolean {
   return 'range' in branch && branch.range.from !== '' && branch.range.to !== 'g'
 }
 
 /** Whether every row of an index that starts with the root belongs to the answer. */
-export function wholeOrganization(branches: readonly Branch[]): boolean {
+export function coversOrganization(branches: readonly Branch[]): boolean {
   return branches.every(
     (branch) =>
       'range' in branch &&
@@ -72,7 +72,7 @@ export function wholeOrganization(branches: readonly Branch[]): boolean {
 }
 
 /** Columns that an index of every collection that has them begins with, after the root and before the uid. */
-const indexed: Readonly<Record<string, string>> = {
+const indexSuffixes: Readonly<Record<string, string>> = {
   name: 'by_name',
   parent: 'by_parent',
   digest: 'by_digest',
@@ -90,74 +90,75 @@ const indexed: Readonly<Record<string, string>> = {
  */
 export function indexHint(
   { engine }: Db,
-  { collection, conditions, order: [first], few }: Question,
+  { table, conditions, order: [first], lookupCondition }: ListQuery,
   branches: readonly Branch[],
 ): string {
-  if (engine !== 'sqlite' || !isCounted(collection) || branches.length > 1 || !branches.every(oneRoot))
+  if (engine !== 'sqlite' || !isCounted(table) || branches.length > 1 || !branches.every(isSingleRoot))
     return ''
-  if (few !== undefined) return ''
+  if (lookupCondition !== undefined) return ''
   const byUid = first?.column === 'uid'
   const column = byUid
     ? conditions.filter(isOnColumn).find(hasOneValue)?.column
-    : conditions.every(isOftenTrue) && wholeOrganization(branches) && first?.column
-  const suffix = column ? indexed[column] : undefined
-  return suffix === undefined ? '' : ` indexed by ${collection}_${suffix}`
+    : conditions.every(isUnselective) && coversOrganization(branches) && first?.column
+  const suffix = column ? indexSuffixes[column] : undefined
+  return suffix === undefined ? '' : ` indexed by ${table}_${suffix}`
 }
 
-function isOnColumn(filter: Filter): filter is Condition {
-  return !isPosting(filter)
+function isOnColumn(filter: Filter): filter is ColumnCondition {
+  return !isIndexCondition(filter)
 }
 
-function hasOneValue(condition: Condition): boolean {
-  return 'values' in condition && condition.values.length === 1 && condition.column in indexed
+function hasOneValue(condition: ColumnCondition): boolean {
+  return 'values' in condition && condition.values.length === 1 && condition.column in indexSuffixes
 }
 
 /**
  * The forms of tags stand in every index of theirs, and leave most tags in. A filter by postings that few pass has been looked up
  * before, so one that is left lets a page be full soon.
  */
-function isOftenTrue(filter: Filter): boolean {
-  return isPosting(filter) || filter.column === 'forms'
+function isUnselective(filter: Filter): boolean {
+  return isIndexCondition(filter) || filter.column === 'forms'
 }
 
 /** One statement part per branch keeps each an index range; beyond branchesMax they share one. */
-export function split({ sizes }: Db, branches: readonly Branch[]): (readonly Branch[])[] {
+export function splitBranches({ sizes }: Db, branches: readonly Branch[]): (readonly Branch[])[] {
   return branches.length > sizes.branchesMax ? [branches] : branches.map((branch) => [branch])
 }
 
 export function whereOf(
   sql: SqlText,
-  { collection, conditions, few }: Question,
+  { table, conditions, lookupCondition }: ListQuery,
   branches: readonly Branch[],
 ): string {
   const [only] = branches
   const where =
     branches.length !== 1 || only === undefined
-      ? manyBranches(sql, collection, branches)
-      : few === undefined
+      ? branchesText(sql, table, branches)
+      : lookupCondition === undefined
         ? branchText(sql, only)
-        : `(root, uid) in (${postedIn(sql, few, only)})`
-  return where + othersText(sql, conditions, few)
+        : `(root, uid) in (${postingsSql(sql, lookupCondition, only)})`
+  return where + otherConditionsText(sql, conditions, lookupCondition)
 }
 
 /** What must hold besides the filter that was looked up. */
-export function othersText(
+export function otherConditionsText(
   sql: SqlText,
   conditions: readonly Filter[],
-  known: PostingCondition | undefined,
+  known: IndexCondition | undefined,
 ): string {
   return conditions
     .filter((condition) => condition !== known)
     .map(
-      (condition) => ` and ${isPosting(condition) ? isPosted(sql, condition) : columnText(sql, condition)}`,
+      (condition) =>
+        ` and ${isIndexCondition(condition) ? matchesConditionSql(sql, condition) : columnText(sql, condition)}`,
     )
     .join('')
 }
 
-function columnText(sql: SqlText, condition: Condition): string {
+function columnText(sql: SqlText, condition: ColumnCondition): string {
   const { column } = condition
   if ('comparison' in condition) return `${column} ${condition.comparison} ${sql.bind(condition.value)}`
-  if ('ending' in condition) return `${column} like ${sql.bind(`%${condition.ending}`)}`
+  if ('isUidSuffix' in condition) return `${column} like ${sql.bind(`%${condition.isUidSuffix}`)}`
   const { values } = condition
   if (values.length === 0) return '1 = 0'
   return values.length === 1
@@ -180,7 +181,7 @@ function branchText(sql: SqlText, branch: Branch): string {
  * Any number of stretches as data: an expression that names each would grow beyond what the engines take. Each is found on the
  * index by itself.
  */
-function manyBranches(sql: SqlText, collection: Listed, branches: readonly Branch[]): string {
+function branchesText(sql: SqlText, table: ListedTable, branches: readonly Branch[]): string {
   const ranges = branches.flatMap((branch) =>
     'range' in branch ? [[rootOf(branch.range.from), branch.range.from, branch.range.to]] : [],
   )
@@ -190,7 +191,7 @@ function manyBranches(sql: SqlText, collection: Listed, branches: readonly Branc
     sql.engine === 'postgres'
       ? [`jsonb_array_elements(${data}::jsonb) as part (ends)`, (at: number) => `(part.ends ->> ${at})`]
       : [`json_each(${data}) as part`, (at: number) => `(part.value ->> ${at})`]
-  const within = `uid in (select t.uid from ${source} cross join ${collection} as t
+  const within = `uid in (select t.uid from ${source} cross join ${table} as t
     where t.root = ${member(0)} and t.uid >= ${member(1)} and t.uid < ${member(2)})`
   return roots.length === 0 ? within : `(${within} or root in (${sql.bindAll(roots)}))`
 }
@@ -220,10 +221,10 @@ export function afterCursor(
   const build = (at: number): string => {
     const { column, descending } = order[at] as OrderKey
     const value = after[at] as string | number
-    const past = descending ? '<' : '>'
-    if (at === order.length - 1) return `${column} ${past} ${sql.bind(value)}`
+    const operator = descending ? '<' : '>'
+    if (at === order.length - 1) return `${column} ${operator} ${sql.bind(value)}`
     // The first comparison is implied by the rest; it is what an index range can be made of.
-    return `${column} ${past}= ${sql.bind(value)} and (${column} ${past} ${sql.bind(value)} or (${build(at + 1)}))`
+    return `${column} ${operator}= ${sql.bind(value)} and (${column} ${operator} ${sql.bind(value)} or (${build(at + 1)}))`
   }
   return `(${build(0)})`
 }

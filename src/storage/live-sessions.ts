@@ -9,11 +9,11 @@ import type { SessionRow } from './tables.ts'
  *
  * `sessions`: what the statement calls the table.
  */
-export function sessionCounts(sessions: string): string {
-  return `not exists (select 1 from accounts a where a.identity_uid = ${sessions}.identity_uid and a.disabled <> 0)
-    and (${sessions}.vouched_by in ('account', 'operator')
-      or (${sessions}.vouched_by = 'organization' and exists (select 1 from identity_providers p
-        where p.root = substr(${sessions}.provider_uid, 1, 40) and p.uid = ${sessions}.provider_uid)))`
+export function validSessionSql(table: string): string {
+  return `not exists (select 1 from accounts a where a.identity_uid = ${table}.identity_uid and a.disabled <> 0)
+    and (${table}.vouched_by in ('account', 'operator')
+      or (${table}.vouched_by = 'organization' and exists (select 1 from identity_providers p
+        where p.root = substr(${table}.provider_uid, 1, 40) and p.uid = ${table}.provider_uid)))`
 }
 
 export type VoucherColumns = Pick<SessionRow, 'vouched_by' | 'provider_uid' | 'vouched_email'>
@@ -25,7 +25,7 @@ export function voucherColumns(voucher: SessionVoucher): VoucherColumns {
 }
 
 /** Undefined where it is not on record who vouched: such a session counts nowhere. */
-export function voucherIn(row: VoucherColumns): SessionVoucher | undefined {
+export function readVoucher(row: VoucherColumns): SessionVoucher | undefined {
   const { vouched_by: kind, provider_uid, vouched_email: email } = row
   if (kind === 'account' || kind === 'operator') return { kind }
   const provider = parseUid(provider_uid)

@@ -33,7 +33,7 @@ export const migrations = {
  * ran. Rejects with NewerDatabase, without a change, if a newer version migrated the database.
  */
 export async function migrate(db: Db): Promise<string[]> {
-  await refuseNewer(db)
+  await requireKnownMigrations(db)
   const { background } = db
   if (background.engine === 'sqlite') return runMigrations(background, background.kysely)
   const names = await withShortLocks(() =>
@@ -125,7 +125,7 @@ async function runMigrations(db: Db, kysely: Db['kysely']): Promise<string[]> {
   if (error instanceof ApiError) throw error
   if (error !== undefined) {
     // A node of a newer version may have migrated in between.
-    await refuseNewer(db)
+    await requireKnownMigrations(db)
     throw new Error('the database schema could not be brought up to date', { cause: error })
   }
   return (results ?? []).map((result) => result.migrationName)
@@ -142,13 +142,13 @@ export class NewerDatabase extends Error {
   }
 }
 
-async function refuseNewer(db: Db): Promise<void> {
+async function requireKnownMigrations(db: Db): Promise<void> {
   const { unknown } = await migrationState(db)
   if (unknown.length > 0) throw new NewerDatabase(unknown)
 }
 
 /** Names of the migrations that have run, in order; none for an empty database. */
-export async function migrationsOf(db: Db): Promise<string[]> {
+export async function readAppliedMigrations(db: Db): Promise<string[]> {
   const { missing, unknown } = await migrationState(db)
   const ran = Object.keys(migrations).filter((name) => !missing.includes(name))
   return [...ran, ...unknown]

@@ -1,19 +1,19 @@
 import type { Message } from '@bufbuild/protobuf'
-import { type Access, accessOf } from '../core/allowed.ts'
+import { type Authorization, authorizationOf } from '../core/allowed.ts'
 import type { Call } from '../core/call.ts'
 import { includesAll } from '../core/capabilities.ts'
 import { type ApiError, aborted } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
-import { fullNameOf } from '../core/method-name.ts'
+import { fullMethodName } from '../core/method-name.ts'
 import { recordEvent } from './audit-events.ts'
 import { inTransaction, type Tx } from './db.ts'
-import { attemptOf } from './idempotency.ts'
+import { idempotentCreateOf } from './idempotency.ts'
 import type { Store } from './store.ts'
 
 /** What a change of a resource comes to: the answer, and the uid that the audit record names. */
-export interface Changed<T> {
+export interface MutationResult<T> {
   readonly uid: string
-  readonly answer: T
+  readonly response: T
   /** Nothing was written, so there is nothing to record. */
   readonly unchanged?: boolean
 }
@@ -26,22 +26,22 @@ export interface Changed<T> {
 export async function mutate<T extends Message>(
   store: MutationStore & Pick<Store, 'secretsKey'>,
   call: Call,
-  work: (tx: Tx) => Promise<Changed<T>>,
-  taken?: () => ApiError | Promise<ApiError>,
+  work: (tx: Tx) => Promise<MutationResult<T>>,
+  alreadyExists?: () => ApiError | Promise<ApiError>,
 ): Promise<T> {
-  const attempt = attemptOf(store, call)
+  const idempotentCreate = idempotentCreateOf(store, call)
   const { requestId, address } = call
-  const by = { ...accessOf(call), method: fullNameOf(call.called), requestId, address }
+  const by = { ...authorizationOf(call), method: fullMethodName(call.requestedMethod), requestId, address }
   try {
     return await mutateBy(store, by, async (tx) => {
-      const earlier = await attempt?.begin(tx)
-      if (earlier !== undefined) return { uid: '', answer: earlier as T, unchanged: true }
+      const earlier = await idempotentCreate?.claim(tx)
+      if (earlier !== undefined) return { uid: '', response: earlier as T, unchanged: true }
       const changed = await work(tx)
-      await attempt?.finish(tx, changed.answer)
+      await idempotentCreate?.storeResponse(tx, changed.response)
       return changed
     })
   } catch (error) {
-    if (taken !== undefined && store.db.rules.isUniqueViolation(error)) throw await taken()
+    if (alreadyExists !== undefined && store.db.rules.isUniqueViolation(error)) throw await alreadyExists()
     throw error
   }
 }
@@ -49,9 +49,9 @@ export async function mutate<T extends Message>(
 type MutationStore = Pick<Store, 'db' | 'clock' | 'grantsIn'>
 
 /** Who changes something, and in which words the audit log says so. */
-export interface Mutator extends Pick<Access, 'caller' | 'grants'> {
+export interface Mutator extends Pick<Authorization, 'caller' | 'grants'> {
   /** When it was asked what the caller may do, where that was long ago. */
-  readonly judgedMs?: number
+  readonly authorizedMs?: number
   readonly method: string
   readonly requestId: string
   readonly address: string
@@ -60,14 +60,14 @@ export interface Mutator extends Pick<Access, 'caller' | 'grants'> {
 /** The same for what no method of the API does. */
 export async function mutateBy<T>(
   store: MutationStore,
-  by: Mutator,
-  work: (tx: Tx) => Promise<Changed<T>>,
+  mutator: Mutator,
+  work: (tx: Tx) => Promise<MutationResult<T>>,
 ): Promise<T> {
-  const { judgedMs = performance.now() } = by
+  const { authorizedMs: judgedMs = performance.now() } = mutator
   return inTransaction(store.db, async (tx) => {
-    const { uid, answer, unchanged } = await work(tx)
-    await requireRightsStill(store, tx, { ...by, judgedMs })
-    if (!unchanged) await recordChange(store, tx, by, uid)
+    const { uid, response: answer, unchanged } = await work(tx)
+    await requireUnchangedRights(store, tx, { ...mutator, judgedMs })
+    if (!unchanged) await recordChange(store, tx, mutator, uid)
     return answer
   })
 }
@@ -86,14 +86,14 @@ export async function recordChange(
  * A caller is judged before its change takes its turn, which may come late where many wait for the same rows, or bring what may be
  * long in coming. Whoever changes their own rights after such a wait is asked to do it again.
  */
-export async function requireRightsStill(
+export async function requireUnchangedRights(
   { grantsIn }: Pick<Store, 'grantsIn'>,
   tx: Tx,
   { caller, grants, judgedMs }: Pick<Mutator, 'caller' | 'grants'> & { readonly judgedMs: number },
 ): Promise<void> {
   if (performance.now() - judgedMs <= limits.grantsMaxAgeMs) return
   const now = await grantsIn(tx, caller)
-  const scopes = [...grants.holdings.keys()]
+  const scopes = [...grants.capabilitiesByScope.keys()]
   if (now !== undefined && scopes.every((scope) => includesAll(now.at(scope), grants.at(scope)))) return
   throw aborted('the rights of the caller changed while this waited for other changes; try again')
 }

@@ -1,9 +1,9 @@
 import { rootOf } from '../core/uid.ts'
 import { type Db, inTransaction, type Tx } from './db.ts'
 import type { Branch } from './list-sql.ts'
-import { isOfGroups } from './posting-counts.ts'
-import { isPosted, postedIn, type TextPart } from './postings.ts'
-import { addToRows, insertRows } from './rows-at-once.ts'
+import { coversWholeGroups } from './posting-counts.ts'
+import { matchesConditionSql, postingsSql, type TextCondition } from './postings.ts'
+import { incrementRows, insertRows } from './rows-at-once.ts'
 import { runInTransaction, runLongText, runText, sqlText } from './sql-text.ts'
 import type { AdvisoryPartCountRow, AdvisoryRow } from './tables.ts'
 
@@ -13,38 +13,38 @@ import type { AdvisoryPartCountRow, AdvisoryRow } from './tables.ts'
  */
 
 /** Parts of one organization: an import looks for each of them in what it changes. The oldest go first. */
-const PARTS_MAX = 200
+const STORED_TEXTS_MAX = 200
 
 /** How many advisories of some branches have a part, if that is remembered. */
-export async function rememberedCount(
+export async function readStoredTextCount(
   db: Db,
-  condition: TextPart,
+  condition: TextCondition,
   branches: readonly Branch[],
 ): Promise<number | undefined> {
-  if (!isTold(branches)) return undefined
-  const groups = await groupsIn(db, condition, branches)
+  if (!haveGroupCounts(branches)) return undefined
+  const groups = await readGroups(db, condition, branches)
   if (groups.some(({ n }) => n === null)) return undefined
-  const alone = await countAlone(db, condition, branches)
+  const alone = await countAdvisoryBranches(db, condition, branches)
   return groups.reduce((sum, { n }) => sum + Number(n), alone)
 }
 
 /** Counts how many advisories of some branches have a part, and remembers it. Undefined where groups do not tell. */
-export async function countOfPart(
+export async function countAndStoreText(
   db: Db,
-  condition: TextPart,
+  condition: TextCondition,
   branches: readonly Branch[],
 ): Promise<number | undefined> {
-  if (!isTold(branches)) return undefined
+  if (!haveGroupCounts(branches)) return undefined
   // Before the count: what is imported meanwhile changes the revisions.
-  const groups = await groupsIn(db, condition, branches)
+  const groups = await readGroups(db, condition, branches)
   const found = await countByGroup(db, condition, groups, branches)
-  await remember(db, condition, groups, found)
+  await storeCounts(db, condition, groups, found)
   return [...found.values()].reduce((sum, n) => sum + n, 0)
 }
 
 /** Whether groups tell what lies in branches. */
-function isTold(branches: readonly Branch[]): boolean {
-  return branches.every((branch) => 'range' in branch && isOfGroups(branch))
+function haveGroupCounts(branches: readonly Branch[]): boolean {
+  return branches.every((branch) => 'range' in branch && coversWholeGroups(branch))
 }
 
 interface Group {
@@ -56,7 +56,11 @@ interface Group {
 }
 
 /** The groups with advisories. */
-function groupsIn(db: Db, { part }: TextPart, branches: readonly Branch[]): Promise<Group[]> | Group[] {
+function readGroups(
+  db: Db,
+  { part }: TextCondition,
+  branches: readonly Branch[],
+): Promise<Group[]> | Group[] {
   const sql = sqlText(db.engine)
   const each = branches.map((branch) => {
     const columns = `select g.root, g.uid, g.revision, c.n from advisory_groups as g left join advisory_part_counts as c
@@ -69,20 +73,24 @@ function groupsIn(db: Db, { part }: TextPart, branches: readonly Branch[]): Prom
 }
 
 /** What branches begin with: a group, or an advisory that is a branch by itself. */
-function aloneIn(branches: readonly Branch[]): string[] {
+function advisoryBranches(branches: readonly Branch[]): string[] {
   return branches.flatMap((branch) =>
     'range' in branch && /\/[^/]+$/.test(branch.range.from) ? [branch.range.from] : [],
   )
 }
 
 /** Of the advisories that are branches by themselves. */
-async function countAlone(db: Db, condition: TextPart, branches: readonly Branch[]): Promise<number> {
-  const uids = aloneIn(branches)
+async function countAdvisoryBranches(
+  db: Db,
+  condition: TextCondition,
+  branches: readonly Branch[],
+): Promise<number> {
+  const uids = advisoryBranches(branches)
   if (uids.length === 0) return 0
   const sql = sqlText(db.engine)
   const each = uids.map(
     (uid) =>
-      `(select count(*) from advisories where root = ${sql.bind(rootOf(uid))} and uid = ${sql.bind(uid)} and ${isPosted(sql, condition)})`,
+      `(select count(*) from advisories where root = ${sql.bind(rootOf(uid))} and uid = ${sql.bind(uid)} and ${matchesConditionSql(sql, condition)})`,
   )
   const [row] = await runText<{ n: number }>(db, `select ${each.join(' + ')} as n`, sql)
   return Number(row?.n)
@@ -93,17 +101,17 @@ const SEGMENT_CHARS = 17
 
 async function countByGroup(
   db: Db,
-  condition: TextPart,
+  condition: TextCondition,
   groups: readonly Group[],
   branches: readonly Branch[],
 ): Promise<ReadonlyMap<string, number>> {
   const sql = sqlText(db.engine)
   const each = branches
-    .map((branch) => postedIn(sql, condition, branch, 'p.root, p.path'))
+    .map((branch) => postingsSql(sql, condition, branch, 'p.root, p.path'))
     .join(' union all ')
   const [only] = groups
   // Half the time, and the usual case.
-  if (only !== undefined && groups.length === 1 && aloneIn(branches).length === 0) {
+  if (only !== undefined && groups.length === 1 && advisoryBranches(branches).length === 0) {
     const text = `select count(distinct path) as n from (${each}) as posted`
     const [row] = await runLongText<{ n: number }>(db, text, sql)
     return new Map([[only.uid, Number(row?.n)]])
@@ -115,34 +123,39 @@ async function countByGroup(
 }
 
 /** What was counted after `groups` were read, for those that have not changed since. */
-async function remember(
+async function storeCounts(
   db: Db,
-  { part }: TextPart,
+  { part }: TextCondition,
   groups: readonly Group[],
   found: ReadonlyMap<string, number>,
 ): Promise<void> {
   for (const [root, ofRoot] of Map.groupBy(groups, (group) => group.root)) {
     await inTransaction(db, async (tx) => {
-      const held = await hold(db, tx, root, ofRoot)
+      const locked = await lockUnchangedGroups(db, tx, root, ofRoot)
       const { number: last } = await tx
         .selectFrom('advisory_part_counts')
         .select(({ fn }) => fn.max('number').as('number'))
         .where('root', '=', root)
         .executeTakeFirstOrThrow()
       const number = Number(last ?? 0) + 1
-      const rows = held.map(({ uid }) => ({ root, parent: uid, part, n: found.get(uid) ?? 0, number }))
+      const rows = locked.map(({ uid }) => ({ root, parent: uid, part, n: found.get(uid) ?? 0, number }))
       await insertRows(db, tx, 'advisory_part_counts', rows, { ifAbsent: true })
       await tx
         .deleteFrom('advisory_part_counts')
         .where('root', '=', root)
-        .where('number', '<=', number - PARTS_MAX)
+        .where('number', '<=', number - STORED_TEXTS_MAX)
         .execute()
     })
   }
 }
 
 /** Those groups that have not changed, kept from it until the transaction ends. Nobody waits for an import: it changes its group. */
-async function hold(db: Db, tx: Tx, root: string, groups: readonly Group[]): Promise<readonly Group[]> {
+async function lockUnchangedGroups(
+  db: Db,
+  tx: Tx,
+  root: string,
+  groups: readonly Group[],
+): Promise<readonly Group[]> {
   const sql = sqlText(db.engine)
   const text = `select uid, revision from advisory_groups where root = ${sql.bind(root)} and uid in (${sql.bindAll(groups.map(({ uid }) => uid))})
     order by uid${db.rules.lockForUpdate === '' ? '' : `${db.rules.lockForUpdate} skip locked`}`
@@ -152,7 +165,7 @@ async function hold(db: Db, tx: Tx, root: string, groups: readonly Group[]): Pro
 }
 
 /** Of one group, whose imports take turns. */
-export async function recountParts(
+export async function updateTextCounts(
   db: Db,
   tx: Tx,
   before: readonly AdvisoryRow[],
@@ -174,5 +187,5 @@ export async function recountParts(
     return n === 0 ? [] : [{ ...row, n }]
   })
   const key = ['root', 'parent', 'part']
-  await addToRows(db, tx, 'advisory_part_counts', changed, { key, number: 'n' })
+  await incrementRows(db, tx, 'advisory_part_counts', changed, { key, number: 'n' })
 }

@@ -6,15 +6,15 @@ import { limits } from '../core/limits.ts'
 import type { DatabaseAddress, SessionAttributes } from './postgres-address.ts'
 import {
   databaseFailure,
-  endsConnection,
+  isConnectionUnusable,
   isServerError,
-  NoAnswer,
   type Phase,
   READ_ONLY,
   ReadOnlyServer,
+  ResponseTimeout,
   sqlState,
 } from './postgres-errors.ts'
-import { type Silent, watchSilence } from './postgres-silence.ts'
+import { detectDeadConnections, type MonitoredConnection } from './postgres-silence.ts'
 
 /**
  * Connections to PostgreSQL: the only place that opens any. Every wait on one is bounded, one on which something timed out is destroyed, and
@@ -32,7 +32,7 @@ export interface PostgresConnections {
   /** Takes a connection that works, as far as is known. Fails with code 14; its `release` gives it back. */
   acquire(): Promise<ServerConnection>
   /** As Db.refusesWrites. */
-  refusesWrites(): Promise<string | undefined>
+  readOnlyReason(): Promise<string | undefined>
   counts(): { readonly total: number; readonly idle: number; readonly waiting: number }
   /** Ends all connections within twice `limits.databaseCloseMs`, those in use too. */
   close(): Promise<void>
@@ -75,13 +75,13 @@ interface PoolOfConnection {
 }
 
 /** A connection of a pool. */
-export class ServerConnection extends pg.Client implements Silent {
+export class ServerConnection extends pg.Client implements MonitoredConnection {
   /** Part of its `application_name`, by which another connection finds its session, also behind a pooler. */
   readonly traceId: string
   readonly server: Server
-  readonly bornMs = performance.now()
+  readonly openedMs = performance.now()
   /** When the server last answered. */
-  answeredMs = performance.now()
+  lastResponseMs = performance.now()
   /** Since when a statement waits for its response. */
   waitingSinceMs: number | undefined
   /** No pooler is between this node and the server: sessions are ours, and named statements stay. */
@@ -119,11 +119,11 @@ export class ServerConnection extends pg.Client implements Silent {
     const bounded = { ...config, query_timeout: ms }
     try {
       const result = await this.query(bounded)
-      this.answeredMs = performance.now()
+      this.lastResponseMs = performance.now()
       return result
     } catch (error) {
-      if (endsConnection(error)) this.destroy()
-      else this.answeredMs = performance.now()
+      if (isConnectionUnusable(error)) this.destroy()
+      else this.lastResponseMs = performance.now()
       if (sqlState(error) === '25006') this.#pool.onReadOnly()
       throw databaseFailure(error, phase) ?? error
     } finally {
@@ -186,10 +186,10 @@ export function postgresConnections(
       connection.release(connection.isBroken)
     }
   }
-  const silence = watchSilence(pool.busy, {
-    async sessionsAtWork(traceIds) {
+  const detector = detectDeadConnections(pool.busy, {
+    async activeSessions(traceIds) {
       try {
-        return await withMonitor((connection) => sessionsAtWork(connection, traceIds))
+        return await withMonitor((connection) => activeSessions(connection, traceIds))
       } catch (error) {
         if (isUnreachable(error)) return undefined
         throw error
@@ -197,12 +197,14 @@ export function postgresConnections(
     },
     onUnreachable(silent) {
       for (const connection of silent)
-        connection.destroy(new NoAnswer(`${connection.server.name} does not answer and cannot be reached`))
+        connection.destroy(
+          new ResponseTimeout(`${connection.server.name} does not answer and cannot be reached`),
+        )
     },
-    async onSilent(dead) {
+    async onDead(dead) {
       for (const connection of dead)
         connection.destroy(
-          new NoAnswer(
+          new ResponseTimeout(
             `${connection.server.name} does not work on a statement and did not answer it: the connection is dead`,
           ),
         )
@@ -213,16 +215,16 @@ export function postgresConnections(
   })
   return {
     acquire: pool.acquire,
-    async refusesWrites() {
+    async readOnlyReason() {
       try {
         const connection = await monitor.acquire()
-        let isLeft = true
+        let isReleasedForGood = true
         try {
-          isLeft = await isReadOnly(connection)
-          if (!isLeft) return undefined
+          isReleasedForGood = await isReadOnly(connection)
+          if (!isReleasedForGood) return undefined
         } finally {
           // The address may lead to another server the next time.
-          connection.release(isLeft || connection.isBroken)
+          connection.release(isReleasedForGood || connection.isBroken)
         }
       } catch (error) {
         if (error instanceof Error && error.cause instanceof ReadOnlyServer) return READ_ONLY
@@ -233,7 +235,7 @@ export function postgresConnections(
     },
     counts: pool.counts,
     async close() {
-      silence.stop()
+      detector.stop()
       await Promise.all([pool.close(), monitor.close()])
     },
   }
@@ -309,11 +311,11 @@ function connectionPool(
   pool.on('error', () => undefined) // of idle connections, which have listeners of their own
 
   const isUsable = async (connection: ServerConnection) => {
-    const { answeredMs, bornMs, isBroken } = connection
+    const { lastResponseMs: answeredMs, openedMs: bornMs, isBroken } = connection
     if (isBroken || bornMs < abandonedMs || answeredMs < distrustedMs) return false
-    if (performance.now() - answeredMs < limits.databaseTrustMs) return true
+    if (performance.now() - answeredMs < limits.databaseValidateAfterMs) return true
     try {
-      await connection.run({ text: 'select 1' }, limits.databaseTryMs)
+      await connection.run({ text: 'select 1' }, limits.databaseValidateMs)
       return true
     } catch (error) {
       onError(error as Error)
@@ -327,16 +329,16 @@ function connectionPool(
     async acquire(): Promise<ServerConnection> {
       const deadlineMs = performance.now() + limits.databaseAcquireMs
       // Says more than that another server does not answer.
-      let refusal: unknown
+      let serverError: unknown
       for (let failures = 0; ; ) {
         let connection: ServerConnection
         try {
           connection = (await pool.connect()) as pg.Client as ServerConnection
         } catch (error) {
           failures++
-          if (isServerError(error)) refusal ??= error
+          if (isServerError(error)) serverError ??= error
           if (failures < servers.length && performance.now() < deadlineMs && !isPoolFull(error)) continue
-          throw databaseFailure(refusal ?? error, 'connect')
+          throw databaseFailure(serverError ?? error, 'connect')
         }
         if (await isUsable(connection)) return connection
         connection.release(true)
@@ -405,36 +407,39 @@ async function prepareSession(connection: ServerConnection, attributes: SessionA
   connection.isDirect = session.pid === connection.processID
   connection.isTraceable = session.traceable
   if (connection.isDirect) {
-    const text = boundsOfSession(requestBounds)
+    const text = sessionBoundsSql(requestBounds)
     await connection.query({ text, query_timeout: limits.databaseConnectMs } as pg.QueryConfig)
     try {
-      await connection.query({ text: peerChecks, query_timeout: limits.databaseConnectMs } as pg.QueryConfig)
+      await connection.query({
+        text: keepAliveSql,
+        query_timeout: limits.databaseConnectMs,
+      } as pg.QueryConfig)
     } catch (error) {
       // A system that cannot look at its sockets in this way refuses the settings.
-      if (endsConnection(error)) throw error
+      if (isConnectionUnusable(error)) throw error
     }
   }
   connection.isPrepared = true
-  connection.answeredMs = performance.now()
+  connection.lastResponseMs = performance.now()
 }
 
 /** `begin` with the bounds of its statements, in one message. */
 export function beginStatement({ isDirect }: ServerConnection, bounds: StatementBounds): string {
-  if (!isDirect) return `begin; ${boundsOfTransaction(bounds)}`
-  return bounds === requestBounds ? 'begin' : `begin; ${boundsOfTransaction(bounds)}`
+  if (!isDirect) return `begin; ${transactionBoundsSql(bounds)}`
+  return bounds === requestBounds ? 'begin' : `begin; ${transactionBoundsSql(bounds)}`
 }
 
 /** Bounds of this transaction alone. */
-export function boundsOfTransaction(bounds: StatementBounds): string {
-  return settings('set local', bounds)
+export function transactionBoundsSql(bounds: StatementBounds): string {
+  return boundsSql('set local', bounds)
 }
 
 /** Bounds of the session, where it is not shared. */
-export function boundsOfSession(bounds: StatementBounds): string {
-  return settings('set', bounds)
+export function sessionBoundsSql(bounds: StatementBounds): string {
+  return boundsSql('set', bounds)
 }
 
-function settings(verb: 'set' | 'set local', { statementMs, lockMs, idleMs }: StatementBounds): string {
+function boundsSql(verb: 'set' | 'set local', { statementMs, lockMs, idleMs }: StatementBounds): string {
   return [
     `statement_timeout = ${statementMs}`,
     `lock_timeout = ${lockMs}`,
@@ -445,15 +450,15 @@ function settings(verb: 'set' | 'set local', { statementMs, lockMs, idleMs }: St
 }
 
 /** By these the server finds out that this node is gone: while the session is idle, and while it runs a statement (from PostgreSQL 14 on). */
-const peerChecks = `
+const keepAliveSql = `
   set tcp_keepalives_idle = ${limits.databaseKeepAliveMs / SECOND_MS};
   set tcp_keepalives_interval = ${limits.databaseKeepAliveMs / SECOND_MS};
   set tcp_keepalives_count = 3;
-  select set_config('client_connection_check_interval', '${limits.databaseSilenceMs}', false)
+  select set_config('client_connection_check_interval', '${limits.databaseDeadAfterMs}', false)
     where current_setting('client_connection_check_interval', true) is not null`
 
 /** Which of these sessions run a statement, as the server sees it. */
-async function sessionsAtWork(
+async function activeSessions(
   connection: ServerConnection,
   traceIds: readonly string[],
 ): Promise<ReadonlySet<string>> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Code } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
-import { databaseFailure, endsConnection, NoAnswer, type Phase } from './postgres-errors.ts'
+import { databaseFailure, isConnectionUnusable, type Phase, ResponseTimeout } from './postgres-errors.ts'
 
 /** As pg makes it of an ErrorResponse. */
 function ofServer(code: string, message = 'a message', severity = 'FEHLER'): Error {
@@ -66,8 +66,8 @@ const table: readonly [string, Error, Phase, string, boolean][] = [
     '14 UNAVAILABLE',
     true,
   ],
-  ['no answer', new NoAnswer('none'), 'statement', '14 UNAVAILABLE', true],
-  ['no answer at commit', new NoAnswer('none'), 'commit', '14 OUTCOME_UNKNOWN', true],
+  ['no answer', new ResponseTimeout('none'), 'statement', '14 UNAVAILABLE', true],
+  ['no answer at commit', new ResponseTimeout('none'), 'commit', '14 OUTCOME_UNKNOWN', true],
   [
     'pg: pool is in use',
     new Error('timeout exceeded when trying to connect'),
@@ -124,7 +124,7 @@ for (const [name, error, phase, expected, destroyed] of table)
   test(`${name} is ${expected}`, () => {
     const failure = databaseFailure(error, phase)
     assert.equal(failure === undefined ? 'bug' : `${failure.code} ${failure.reason}`, expected)
-    assert.equal(endsConnection(error), destroyed, 'the connection is destroyed')
+    assert.equal(isConnectionUnusable(error), destroyed, 'the connection is destroyed')
     if (failure === undefined) return
     assert.equal(failure.cause, error)
     assert.ok(
@@ -145,7 +145,7 @@ test('a statement that is too slow ends before its request does', () => {
 })
 
 test('an error that is one of the API already stays as it is', () => {
-  const failure = databaseFailure(new NoAnswer('none'), 'statement')
+  const failure = databaseFailure(new ResponseTimeout('none'), 'statement')
   assert.equal(databaseFailure(failure, 'commit'), failure)
   assert.equal(failure?.code, Code.UNAVAILABLE)
 })

@@ -10,7 +10,7 @@ import { limits } from '../core/limits.ts'
 export type Phase = 'connect' | 'statement' | 'commit'
 
 /** The database has not answered a statement in time, on a connection that is destroyed. */
-export class NoAnswer extends Error {
+export class ResponseTimeout extends Error {
   override readonly name = 'NoAnswer'
   readonly code = 'ETIMEDOUT'
 }
@@ -35,7 +35,7 @@ export function databaseFailure(error: unknown, phase: Phase): ApiError | undefi
       { reason: OUTCOME_UNKNOWN, details: [{ kind: 'RetryInfo', retryDelayMs: RETRY_MS }], cause: error },
     )
   if (error instanceof ReadOnlyServer) return unavailable(READ_ONLY, LONG_RETRY_MS, error)
-  for (const { states, messages, becomes } of table)
+  for (const { states, messages, becomes } of failures)
     if (states?.test(state) || messages?.test(message)) return becomes(error)
   // Credentials, certificates, names: a connection that does not come about is never a bug of this program.
   return phase === 'connect'
@@ -48,7 +48,7 @@ const RETRY_MS = 1000
 const LONG_RETRY_MS = 5000
 
 /** In this order: the first row that matches by SQLSTATE or system error, or by the words of pg and PgBouncer, which have no code. */
-const table: readonly {
+const failures: readonly {
   readonly states?: RegExp
   readonly messages?: RegExp
   readonly becomes: (cause: unknown) => ApiError
@@ -113,7 +113,7 @@ export const READ_ONLY = 'the database is read-only at the moment: it may be fai
  * (57014) is among them, since its cancellation may come late and hit the next one, and so is a read-only server (25006), so that the next
  * connection finds the primary.
  */
-export function endsConnection(error: unknown): boolean {
+export function isConnectionUnusable(error: unknown): boolean {
   return !isServerError(error) || /^(57014|25006)$/.test(String(sqlState(error))) || endsSession(error)
 }
 

@@ -1,4 +1,4 @@
-import { every } from '../core/every.ts'
+import { startPeriodicTask } from '../core/every.ts'
 import { limits } from '../core/limits.ts'
 
 /**
@@ -6,7 +6,7 @@ import { limits } from '../core/limits.ts'
  * here, so another connection asks the server.
  */
 
-export interface Silent {
+export interface MonitoredConnection {
   readonly traceId: string
   readonly isTraceable: boolean
   readonly waitingSinceMs: number | undefined
@@ -14,38 +14,38 @@ export interface Silent {
   readonly bytesRead: number
 }
 
-interface Look {
+interface Observation {
   readonly waitingSinceMs: number
   readonly bytesRead: number
 }
 
 /** After a death the server frees locks, so that sessions which waited for them show within moments whether they are dead, too. */
-const LOOKS_AFTER_DEATH = 4
-const LOOK_AFTER_DEATH_MS = 100
+const CHECKS_AFTER_DEATH = 4
+const CHECK_AFTER_DEATH_MS = 100
 
 /**
- * Looks at `busy` connections every `limits.databaseLookMs`. `sessionsAtWork` returns those of the trace ids whose session runs a statement;
+ * Looks at `busy` connections every `limits.databaseDeadCheckMs`. `sessionsAtWork` returns those of the trace ids whose session runs a statement;
  * undefined if the server cannot be reached. `onSilent`: two looks have found these connections dead. `onUnreachable`: these have not answered,
  * and the server could not be reached otherwise for `limits.databaseConnectMs`.
  */
-export function watchSilence<C extends Silent>(
+export function detectDeadConnections<C extends MonitoredConnection>(
   busy: ReadonlySet<C>,
   {
-    sessionsAtWork,
-    onSilent,
+    activeSessions,
+    onDead,
     onUnreachable,
   }: {
-    readonly sessionsAtWork: (traceIds: readonly string[]) => Promise<ReadonlySet<string> | undefined>
-    readonly onSilent: (dead: readonly C[]) => Promise<void>
+    readonly activeSessions: (traceIds: readonly string[]) => Promise<ReadonlySet<string> | undefined>
+    readonly onDead: (dead: readonly C[]) => Promise<void>
     readonly onUnreachable: (silent: readonly C[]) => void
   },
 ): { stop(): void } {
-  let suspects = new Map<C, Look>()
+  let suspects = new Map<C, Observation>()
   let unreachableSinceMs: number | undefined
   /** Returns whether connections have died. */
-  const look = async (): Promise<boolean> => {
-    const beforeMs = performance.now() - limits.databaseSilenceMs
-    const seen = new Map<C, Look>()
+  const check = async (): Promise<boolean> => {
+    const beforeMs = performance.now() - limits.databaseDeadAfterMs
+    const seen = new Map<C, Observation>()
     for (const connection of busy) {
       const { waitingSinceMs, bytesRead, isTraceable } = connection
       if (isTraceable && waitingSinceMs !== undefined && waitingSinceMs < beforeMs)
@@ -58,33 +58,33 @@ export function watchSilence<C extends Silent>(
       return false
     }
     const startMs = performance.now()
-    const atWork = await sessionsAtWork([...seen.keys()].map(({ traceId }) => traceId))
+    const active = await activeSessions([...seen.keys()].map(({ traceId }) => traceId))
     // What has arrived meanwhile is read before this goes on.
     await new Promise((resolve) => setImmediate(resolve))
-    const isStill = ([connection, at]: readonly [C, Look]) =>
+    const isUnchanged = ([connection, at]: readonly [C, Observation]) =>
       connection.waitingSinceMs === at.waitingSinceMs && connection.bytesRead === at.bytesRead
-    if (atWork === undefined) {
+    if (active === undefined) {
       unreachableSinceMs ??= startMs
       if (performance.now() - unreachableSinceMs >= limits.databaseConnectMs)
-        onUnreachable([...seen].filter(isStill).map(([connection]) => connection))
+        onUnreachable([...seen].filter(isUnchanged).map(([connection]) => connection))
       return false
     }
     unreachableSinceMs = undefined
-    const isSame = (one: Look | undefined, other: Look) =>
+    const isSame = (one: Observation | undefined, other: Observation) =>
       one?.waitingSinceMs === other.waitingSinceMs && one.bytesRead === other.bytesRead
-    suspects = new Map([...seen].filter((one) => !atWork.has(one[0].traceId) && isStill(one)))
+    suspects = new Map([...seen].filter((one) => !active.has(one[0].traceId) && isUnchanged(one)))
     const dead = [...suspects].filter(([connection, at]) => isSame(before.get(connection), at))
     for (const [connection] of dead) suspects.delete(connection)
     if (dead.length === 0) return false
-    await onSilent(dead.map(([connection]) => connection))
+    await onDead(dead.map(([connection]) => connection))
     return true
   }
-  const lookOften = async () => {
-    for (let left = (await look()) ? LOOKS_AFTER_DEATH : 0; left > 0; left--) {
-      await new Promise((resolve) => setTimeout(resolve, LOOK_AFTER_DEATH_MS))
-      if (await look()) left = LOOKS_AFTER_DEATH
+  const checkRepeatedly = async () => {
+    for (let left = (await check()) ? CHECKS_AFTER_DEATH : 0; left > 0; left--) {
+      await new Promise((resolve) => setTimeout(resolve, CHECK_AFTER_DEATH_MS))
+      if (await check()) left = CHECKS_AFTER_DEATH
     }
   }
-  const rounds = every(limits.databaseLookMs, lookOften, () => undefined)
-  return { stop: () => void rounds.stop() }
+  const polling = startPeriodicTask(limits.databaseDeadCheckMs, checkRepeatedly, () => undefined)
+  return { stop: () => void polling.stop() }
 }

@@ -20,11 +20,11 @@ import type { DatabaseMeter, Db, EngineRules, StatementOutcome } from './db.ts'
 import {
   backgroundBounds,
   beginStatement,
-  boundsOfSession,
   type PostgresConnections,
   requestBounds,
   type ServerConnection,
   type StatementBounds,
+  sessionBoundsSql,
 } from './postgres-connection.ts'
 import { sqlState } from './postgres-errors.ts'
 
@@ -76,13 +76,13 @@ type Connection = DatabaseConnection & {
 function postgresDriver({ connections, permits, meter }: ConnectionSource, bounds: StatementBounds): Driver {
   const wrapped = new WeakMap<ServerConnection, Connection>()
   const ms = bounds.statementMs + limits.databaseGraceMs
-  const of = (connection: DatabaseConnection) => (connection as Connection).connection
+  const serverConnection = (connection: DatabaseConnection) => (connection as Connection).connection
   const setsSession = (connection: ServerConnection) => connection.isDirect && bounds !== requestBounds
   const acquire = async () => {
     const connection = await connections.acquire()
     if (!setsSession(connection)) return connection
     try {
-      await connection.run({ text: boundsOfSession(bounds) }, ms)
+      await connection.run({ text: sessionBoundsSql(bounds) }, ms)
       return connection
     } catch (error) {
       connection.release(true)
@@ -94,7 +94,7 @@ function postgresDriver({ connections, permits, meter }: ConnectionSource, bound
     async init() {},
     async acquireConnection() {
       const startMs = performance.now()
-      const share = await permits.take()
+      const share = await permits.acquire()
       try {
         const connection = await acquire()
         meter?.wait?.(performance.now() - startMs)
@@ -111,23 +111,23 @@ function postgresDriver({ connections, permits, meter }: ConnectionSource, bound
       }
     },
     async releaseConnection(wrapper) {
-      const connection = of(wrapper)
+      const connection = serverConnection(wrapper)
       if (setsSession(connection) && !connection.isBroken)
-        await connection.run({ text: boundsOfSession(requestBounds) }, ms).catch(() => connection.destroy())
+        await connection.run({ text: sessionBoundsSql(requestBounds) }, ms).catch(() => connection.destroy())
       connection.release(connection.isBroken)
       permits.release((wrapper as Connection).share)
     },
     async beginTransaction(wrapper) {
-      const connection = of(wrapper)
+      const connection = serverConnection(wrapper)
       await connection.run({ text: beginStatement(connection, bounds) }, ms)
     },
     async commitTransaction(wrapper) {
-      const { command } = await of(wrapper).run({ text: 'commit' }, ms, 'commit')
+      const { command } = await serverConnection(wrapper).run({ text: 'commit' }, ms, 'commit')
       // The server's answer to the commit of a transaction in which a statement failed.
       if (command === 'ROLLBACK') throw new Error('a transaction with a failed statement was committed')
     },
     async rollbackTransaction(wrapper) {
-      const connection = of(wrapper)
+      const connection = serverConnection(wrapper)
       // A broken connection has rolled back by itself, and what broke it is the error to report.
       if (!connection.isBroken)
         await connection.run({ text: 'rollback' }, limits.databaseGraceMs).catch(() => connection.destroy())
@@ -216,7 +216,7 @@ async function runCancellable(
   context.throwIfAborted()
   const sent = connection.run(statement, ms)
   let cancelling: Promise<void> | undefined
-  const forget = context.onAbort(() => {
+  const stopListening = context.onAbort(() => {
     cancelling = cancelStatement(connection, sent)
   })
   try {
@@ -224,7 +224,7 @@ async function runCancellable(
   } catch (error) {
     throw context.aborted ?? error
   } finally {
-    forget()
+    stopListening()
     if (cancelling !== undefined) await cancelling
   }
 }
@@ -274,7 +274,7 @@ export const rules: EngineRules = {
   isUnstorable: (error) => /^(22|23|54)...$/.test(String(sqlState(error))),
   lockForShare: ' for key share',
   lockForUpdate: ' for update',
-  changesTogether: 1,
+  concurrentChanges: 1,
 }
 
 /** The driver's errors have the server's as their cause. */

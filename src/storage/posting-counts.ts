@@ -1,7 +1,7 @@
 import { parentOf, pathBelowRoot, rootOf } from '../core/uid.ts'
 import type { Db, Tx } from './db.ts'
 import type { Branch } from './list-sql.ts'
-import { addToRows } from './rows-at-once.ts'
+import { incrementRows } from './rows-at-once.ts'
 import type { SqlText } from './sql-text.ts'
 import type { AdvisoryPostingCountRow } from './tables.ts'
 
@@ -11,14 +11,14 @@ import type { AdvisoryPostingCountRow } from './tables.ts'
  */
 
 /** A value that an advisory has from now on, or no longer. */
-export interface CountedChange {
+export interface ValueCountChange {
   readonly uid: string
   readonly value: Uint8Array
   readonly by: 1 | -1
 }
 
 /** Of one group, whose imports take turns. */
-export async function countPostings(db: Db, tx: Tx, changes: readonly CountedChange[]): Promise<void> {
+export async function updateValueCounts(db: Db, tx: Tx, changes: readonly ValueCountChange[]): Promise<void> {
   const rows = new Map<string, AdvisoryPostingCountRow>()
   for (const { uid, value, by } of changes) {
     const parent = pathBelowRoot(parentOf(uid))
@@ -27,11 +27,14 @@ export async function countPostings(db: Db, tx: Tx, changes: readonly CountedCha
   }
   const changed = [...rows].filter(([, { n }]) => n !== 0).sort(([a], [b]) => (a < b ? -1 : 1))
   const added = changed.map(([, row]) => row)
-  await addToRows(db, tx, 'advisory_posting_counts', added, { key: ['root', 'value', 'parent'], number: 'n' })
+  await incrementRows(db, tx, 'advisory_posting_counts', added, {
+    key: ['root', 'value', 'parent'],
+    number: 'n',
+  })
 }
 
 /** Whether the numbers of groups tell how many advisories lie in a branch: not in one that begins or ends within a group. */
-export function isOfGroups(branch: Branch): boolean {
+export function coversWholeGroups(branch: Branch): boolean {
   if ('roots' in branch) return true
   const { from, to } = branch.range
   return to === (from === '' ? 'g' : `${from.replace(/\/$/, '')}0`)
@@ -44,7 +47,7 @@ interface CountedKeys {
 }
 
 /** How many advisories of a branch of groups have one of some values. In parentheses. */
-export function sumOfPostings(sql: SqlText, { keys, counted }: CountedKeys, branch: Branch): string {
+export function valueCountSql(sql: SqlText, { keys, counted }: CountedKeys, branch: Branch): string {
   const among = (values: readonly string[]) =>
     `in (${values.map((value) => sql.bind(Buffer.from(value, 'hex'))).join(', ')})`
   // The text is bound in the order in which it is read.

@@ -1,7 +1,7 @@
 import { pathBelowRoot, ROOT_CHARS, rootOf } from '../core/uid.ts'
 import type { Db } from './db.ts'
 import type { Branch } from './list-sql.ts'
-import { isOfGroups, sumOfPostings } from './posting-counts.ts'
+import { coversWholeGroups, valueCountSql } from './posting-counts.ts'
 import { runText, type SqlText, sqlText } from './sql-text.ts'
 
 /**
@@ -11,7 +11,7 @@ import { runText, type SqlText, sqlText } from './sql-text.ts'
  */
 
 /** That an advisory has one of some values, or none of them. */
-export interface Posted {
+export interface ValueCondition {
   /** Of the values, as postingKey makes them, in hexadecimal. */
   readonly keys: readonly string[]
   readonly none?: true
@@ -20,18 +20,18 @@ export interface Posted {
 }
 
 /** That one of its texts has a part, in lower case. */
-export interface TextPart {
+export interface TextCondition {
   readonly part: string
 }
 
-export type PostingCondition = Posted | TextPart
+export type IndexCondition = ValueCondition | TextCondition
 
-export function isPosting(condition: object): condition is PostingCondition {
+export function isIndexCondition(condition: object): condition is IndexCondition {
   return 'keys' in condition || 'part' in condition
 }
 
 /** That an advisory has none of some values. */
-export function isNone(condition: object): condition is Posted {
+export function isExclusion(condition: object): condition is ValueCondition {
   return 'keys' in condition && 'none' in condition
 }
 
@@ -41,14 +41,14 @@ const LAST = '\u{10ffff}'
 const bindKey = (sql: SqlText, key: string) => sql.bind(Buffer.from(key, 'hex'))
 
 /** Columns of a posting, as a list of them is joined with advisories, and as they are. */
-type PostedColumns = 'p.root, p.root || p.path as uid' | 'p.root, p.path'
+type PostingColumns = 'p.root, p.root || p.path as uid' | 'p.root, p.path'
 
 /** The postings of a branch that pass, as a SELECT; some more than once. Not for `none`. */
-export function postedIn(
+export function postingsSql(
   sql: SqlText,
-  condition: PostingCondition,
+  condition: IndexCondition,
   branch: Branch,
-  columns: PostedColumns = 'p.root, p.root || p.path as uid',
+  columns: PostingColumns = 'p.root, p.root || p.path as uid',
 ): string {
   if ('keys' in condition) {
     const keys = condition.keys.map((key) => bindKey(sql, key)).join(', ')
@@ -61,23 +61,23 @@ export function postedIn(
 }
 
 /** How many advisories of a branch pass, in parentheses; of `none`, how many do not. */
-export function countPosted(sql: SqlText, condition: PostingCondition, branch: Branch): string {
-  if (isKept(condition, branch)) return sumOfPostings(sql, condition, branch)
-  const counted = isOnce(condition) ? '*' : 'distinct uid'
-  return `(select count(${counted}) from (${postedIn(sql, condition, branch)}) as posted)`
+export function postingCountSql(sql: SqlText, condition: IndexCondition, branch: Branch): string {
+  if (hasStoredCount(condition, branch)) return valueCountSql(sql, condition, branch)
+  const counted = matchesOncePerAdvisory(condition) ? '*' : 'distinct uid'
+  return `(select count(${counted}) from (${postingsSql(sql, condition, branch)}) as posted)`
 }
 
 /** An advisory has a value once, but may have several of those that are looked for. */
-function isOnce(condition: PostingCondition): boolean {
+function matchesOncePerAdvisory(condition: IndexCondition): boolean {
   return 'keys' in condition && condition.keys.length === 1
 }
 
 /** Whether the number of advisories of a branch that pass is kept; of `none`, of those that do not. */
-export function isKept(
-  condition: PostingCondition,
+export function hasStoredCount(
+  condition: IndexCondition,
   branch: Branch,
-): condition is Posted & { readonly counted: readonly string[] } {
-  return 'keys' in condition && condition.counted !== undefined && isOfGroups(branch)
+): condition is ValueCondition & { readonly counted: readonly string[] } {
+  return 'keys' in condition && condition.counted !== undefined && coversWholeGroups(branch)
 }
 
 /** Parts of one statement along postings: one for each value and branch. */
@@ -87,8 +87,8 @@ const PARTS_MAX = 100
  * The FROM and the first conditions of SELECTs that together go along the postings of a filter, in the order of `p.path` each. Undefined
  * where postings are not in that order or are too many. They are made one after the other, since each binds its values.
  */
-export function alongPostings(
-  condition: PostingCondition | undefined,
+export function postingScans(
+  condition: IndexCondition | undefined,
   branches: readonly Branch[],
 ): ((sql: SqlText) => string)[] | undefined {
   if (condition === undefined || !('keys' in condition)) return undefined
@@ -121,7 +121,7 @@ function rangeOf(sql: SqlText, branch: Branch, alias = 'p'): string {
 }
 
 /** That the advisory of the row that is being looked at passes. */
-export function isPosted(sql: SqlText, condition: PostingCondition): string {
+export function matchesConditionSql(sql: SqlText, condition: IndexCondition): string {
   if ('part' in condition)
     return sql.engine === 'postgres'
       ? `strpos(advisories.search, ${sql.bind(condition.part)}) > 0`
@@ -141,29 +141,31 @@ function pathText(uid: string): string {
  * The condition that the fewest advisories pass, with how many postings it has: up to `max`, and `max + 1` for more, unless the number
  * is kept. `total`: how many advisories pass, where that is known.
  */
-export async function rarest(
+export async function findRarestCondition(
   db: Db,
-  conditions: readonly PostingCondition[],
+  conditions: readonly IndexCondition[],
   branches: readonly Branch[],
   max: number,
 ): Promise<
-  | { readonly condition: PostingCondition; readonly rows: number; readonly total: number | undefined }
+  | { readonly condition: IndexCondition; readonly rows: number; readonly total: number | undefined }
   | undefined
 > {
-  const able = conditions.filter((condition) => !('none' in condition))
-  if (able.length === 0 || branches.length === 0) return undefined
+  const candidates = conditions.filter((condition) => !('none' in condition))
+  if (candidates.length === 0 || branches.length === 0) return undefined
   const sql = sqlText(db.engine)
-  const known = (condition: PostingCondition) => branches.every((branch) => isKept(condition, branch))
-  const counts = able.map((condition) => {
-    if (known(condition)) return branches.map((branch) => countPosted(sql, condition, branch)).join(' + ')
-    const each = branches.map((branch) => postedIn(sql, condition, branch)).join(' union all ')
+  const isStored = (condition: IndexCondition) =>
+    branches.every((branch) => hasStoredCount(condition, branch))
+  const counts = candidates.map((condition) => {
+    if (isStored(condition))
+      return branches.map((branch) => postingCountSql(sql, condition, branch)).join(' + ')
+    const each = branches.map((branch) => postingsSql(sql, condition, branch)).join(' union all ')
     return `(select count(*) from (select 1 from (${each}) as posted limit ${sql.bind(max + 1)}) as few)`
   })
   const columns = counts.map((count, at) => `${count} as n${at}`).join(', ')
   const [row] = await runText<Record<string, number>>(db, `select ${columns}`, sql)
-  const found = able.map((condition, at) => {
+  const found = candidates.map((condition, at) => {
     const rows = Number(row?.[`n${at}`] ?? 0)
-    const isWhole = known(condition) || (rows <= max && isOnce(condition))
+    const isWhole = isStored(condition) || (rows <= max && matchesOncePerAdvisory(condition))
     return { condition, rows, total: isWhole ? rows : undefined }
   })
   return found.reduce((a, b) => (b.rows < a.rows ? b : a))

@@ -6,7 +6,7 @@ import type { Db, Reader, Tx } from './db.ts'
  * the values change, which leaves little more than the statement itself.
  */
 
-class StandIn {
+class ParameterPlaceholder {
   readonly name: string
   constructor(name: string) {
     this.name = name
@@ -47,13 +47,15 @@ function compileOnce<P extends object, R>(build: Build<P, R>) {
     const { adapter } = db.getExecutor()
     let known = compiled.get(adapter)
     if (known === undefined) {
-      const standIns = Object.fromEntries(Object.keys(parameters).map((name) => [name, new StandIn(name)]))
-      const query = build(db, standIns as P).compile()
+      const placeholders = Object.fromEntries(
+        Object.keys(parameters).map((name) => [name, new ParameterPlaceholder(name)]),
+      )
+      const query = build(db, placeholders as P).compile()
       known = { query, slots: query.parameters }
       compiled.set(adapter, known)
     }
     const values = known.slots.map((slot) =>
-      slot instanceof StandIn ? parameters[slot.name as keyof P] : slot,
+      slot instanceof ParameterPlaceholder ? parameters[slot.name as keyof P] : slot,
     )
     return { query: known.query, values: values as Value[] }
   }

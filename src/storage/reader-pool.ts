@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { limits } from '../core/limits.ts'
 import { currentContext } from '../core/request-context.ts'
-import type { ReadReply, ReadRequest } from './reader-worker.ts'
+import type { ReadRequest, ReadResult } from './reader-worker.ts'
 
 /** Threads that run long SELECTs on a SQLite file, so that the event loop never waits for one. */
 export interface ReaderPool {
@@ -9,16 +9,16 @@ export interface ReaderPool {
   close(): Promise<void>
 }
 
-const READERS = 2
+const READERS_MAX = 2
 
-interface Read {
+interface QueuedRead {
   readonly request: ReadRequest
   readonly waiter: PromiseWithResolvers<unknown[]>
 }
 
-interface Reader {
+interface ReaderThread {
   readonly worker: Worker
-  running: Read | undefined
+  running: QueuedRead | undefined
   idle: NodeJS.Timeout | undefined
 }
 
@@ -27,13 +27,13 @@ interface Reader {
  * went away do not start.
  */
 export function readerPool(file: string, idleMs: number = limits.readerThreadIdleMs): ReaderPool {
-  const readers: Reader[] = []
-  const waiting = new Set<Read>()
+  const readers: ReaderThread[] = []
+  const waiting = new Set<QueuedRead>()
 
-  const start = (): Reader => {
+  const start = (): ReaderThread => {
     const worker = new Worker(new URL('./reader-worker.ts', import.meta.url), { workerData: { file } })
-    const reader: Reader = { worker, running: undefined, idle: undefined }
-    worker.on('message', (reply: ReadReply) => {
+    const reader: ReaderThread = { worker, running: undefined, idle: undefined }
+    worker.on('message', (reply: ReadResult) => {
       const waiter = reader.running?.waiter
       reader.running = undefined
       if ('rows' in reply) waiter?.resolve(reply.rows)
@@ -62,7 +62,8 @@ export function readerPool(file: string, idleMs: number = limits.readerThreadIdl
   }
 
   const idleReader = () =>
-    readers.find(({ running }) => running === undefined) ?? (readers.length < READERS ? start() : undefined)
+    readers.find(({ running }) => running === undefined) ??
+    (readers.length < READERS_MAX ? start() : undefined)
 
   const startWaiting = () => {
     for (const read of waiting) {
@@ -80,13 +81,13 @@ export function readerPool(file: string, idleMs: number = limits.readerThreadIdl
     async run(sql, parameters) {
       const context = currentContext()
       context?.throwIfAborted()
-      const read: Read = { request: { sql, parameters }, waiter: Promise.withResolvers<unknown[]>() }
-      const forget = context?.onAbort(() => {
+      const read: QueuedRead = { request: { sql, parameters }, waiter: Promise.withResolvers<unknown[]>() }
+      const stopListening = context?.onAbort(() => {
         if (waiting.delete(read)) read.waiter.reject(context.aborted)
       })
       waiting.add(read)
       startWaiting()
-      return read.waiter.promise.finally(forget)
+      return read.waiter.promise.finally(stopListening)
     },
     async close() {
       const stopping = readers.splice(0)

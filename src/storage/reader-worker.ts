@@ -8,7 +8,7 @@ export interface ReadRequest {
   readonly parameters: readonly unknown[]
 }
 
-export type ReadReply = { readonly rows: unknown[] } | { readonly error: string }
+export type ReadResult = { readonly rows: unknown[] } | { readonly error: string }
 
 const port = parentPort
 if (port === null) throw new Error('reader-worker.ts runs in a worker thread only')
@@ -17,8 +17,8 @@ const run = statementRunner(openSqlite((workerData as { file: string }).file, { 
 
 port.on('message', ({ sql, parameters }: ReadRequest) => {
   try {
-    port.postMessage({ rows: run(sql, parameters).rows } satisfies ReadReply)
+    port.postMessage({ rows: run(sql, parameters).rows } satisfies ReadResult)
   } catch (error) {
-    port.postMessage({ error: String(error) } satisfies ReadReply)
+    port.postMessage({ error: String(error) } satisfies ReadResult)
   }
 })

@@ -3,7 +3,7 @@ import type { Tx } from './db.ts'
 
 /** What is told of a repo, and of an organization's registry, beside the resources themselves: goes with them. */
 
-export async function deleteRepoRemains(tx: Tx, repo: string): Promise<void> {
+export async function deleteRepoDependents(tx: Tx, repo: string): Promise<void> {
   for (const table of ['repo_readmes', 'deployments', 'repo_policies'] as const)
     await tx.deleteFrom(table).where('root', '=', rootOf(repo)).where('uid', '=', repo).execute()
 }

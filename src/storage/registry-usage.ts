@@ -1,8 +1,8 @@
 import { quotaExceeded } from '../core/errors.ts'
-import { giveTurn } from '../core/turns.ts'
+import { yieldToEventLoop } from '../core/turns.ts'
 import { rootOf } from '../core/uid.ts'
 import type { Db, Reader, Tx } from './db.ts'
-import { kindLimit, limitsIn } from './resource-limits.ts'
+import { readKindLimit, readLimits } from './resource-limits.ts'
 import { runInTransaction, runText, type SqlText, sqlText } from './sql-text.ts'
 
 /**
@@ -29,16 +29,16 @@ function partOf(digest: string): string {
 const partText = (column: string) => `substr(${column}, ${HEX_AT + 1}, 1)`
 
 /** Who writes where there is a limit holds this part first. */
-const GATE = ''
+const LIMIT_LOCK_PART = ''
 
 /** A part that is this transaction's alone; made where it is not there. */
-async function holdPart({ engine, rules }: Db, tx: Tx, root: string, part: string): Promise<void> {
-  for (let made = false; ; made = true) {
+async function lockPart({ engine, rules }: Db, tx: Tx, root: string, part: string): Promise<void> {
+  for (let created = false; ; created = true) {
     const sql = sqlText(engine)
     const text = `select part from registry_usage where root = ${sql.bind(root)} and part = ${sql.bind(part)}${rules.lockForUpdate}`
     const rows = await runInTransaction(tx, text, sql)
     if (rows.length > 0) return
-    if (made) throw new Error(`no counter for what ${root} has stored`)
+    if (created) throw new Error(`no counter for what ${root} has stored`)
     await tx
       .insertInto('registry_usage')
       .values({ root, part, manifests: 0, bytes: 0 })
@@ -47,7 +47,12 @@ async function holdPart({ engine, rules }: Db, tx: Tx, root: string, part: strin
   }
 }
 
-async function add(tx: Tx, root: string, part: string, { manifests, bytes }: RegistryUsage): Promise<void> {
+async function addUsage(
+  tx: Tx,
+  root: string,
+  part: string,
+  { manifests, bytes }: RegistryUsage,
+): Promise<void> {
   await tx
     .updateTable('registry_usage')
     .set((row) => ({ manifests: row('manifests', '+', manifests), bytes: row('bytes', '+', bytes) }))
@@ -57,15 +62,15 @@ async function add(tx: Tx, root: string, part: string, { manifests, bytes }: Reg
 }
 
 /** Counts a link of a repo that `tx` has just made. Throws code 8 where the organization may not have so many bytes. */
-export async function countLinked(
+export async function countBlobLink(
   db: Db,
   tx: Tx,
   { repo, digest, size }: { readonly repo: string; readonly digest: string; readonly size: number },
 ): Promise<void> {
   const root = rootOf(repo)
-  const limit = await kindLimit(db, tx, 'storage_mib', root)
-  if (limit !== undefined) await holdPart(db, tx, root, GATE)
-  await holdPart(db, tx, root, partOf(digest))
+  const limit = await readKindLimit(db, tx, 'storage_mib', root)
+  if (limit !== undefined) await lockPart(db, tx, root, LIMIT_LOCK_PART)
+  await lockPart(db, tx, root, partOf(digest))
   // Asked when nobody else can link the same bytes any more.
   const others = await tx
     .selectFrom('repo_blobs')
@@ -76,9 +81,9 @@ export async function countLinked(
     .limit(1)
     .execute()
   if (others.length > 0) return
-  await add(tx, root, partOf(digest), { manifests: 0, bytes: size })
+  await addUsage(tx, root, partOf(digest), { manifests: 0, bytes: size })
   if (limit === undefined) return
-  const { bytes } = await usageOf(tx, root)
+  const { bytes } = await readUsage(tx, root)
   if (bytes > limit * MIB) throw storageExceeded(root, limit)
 }
 
@@ -89,12 +94,12 @@ function storageExceeded(root: string, limit: number) {
 /** Counts a manifest that `tx` has just made. Throws code 8 where the organization may not have so many. */
 export async function countManifest(db: Db, tx: Tx, repo: string, digest: string): Promise<void> {
   const root = rootOf(repo)
-  const limit = await kindLimit(db, tx, 'manifests', root)
-  if (limit !== undefined) await holdPart(db, tx, root, GATE)
-  await holdPart(db, tx, root, partOf(digest))
-  await add(tx, root, partOf(digest), { manifests: 1, bytes: 0 })
+  const limit = await readKindLimit(db, tx, 'manifests', root)
+  if (limit !== undefined) await lockPart(db, tx, root, LIMIT_LOCK_PART)
+  await lockPart(db, tx, root, partOf(digest))
+  await addUsage(tx, root, partOf(digest), { manifests: 1, bytes: 0 })
   if (limit === undefined) return
-  const { manifests } = await usageOf(tx, root)
+  const { manifests } = await readUsage(tx, root)
   if (manifests > limit)
     throw quotaExceeded(root, `organization ${root} may hold ${limit} manifests (manifests)`)
 }
@@ -107,14 +112,14 @@ export async function unlinkBlobs(
   digests?: readonly string[],
 ): Promise<string[]> {
   if (digests === undefined)
-    return everyPart(db, tx, 'repo_blobs', repo, (some) => unlinkBlobs(db, tx, repo, some))
+    return forEachBatch(db, tx, 'repo_blobs', repo, (some) => unlinkBlobs(db, tx, repo, some))
   if (digests.length === 0) return []
   const root = rootOf(repo)
   const which = (sql: SqlText, table: string) =>
     `${table}.root = ${sql.bind(root)} and ${table}.repo = ${sql.bind(repo)} and ${table}.digest in (${sql.bindAll(digests)})`
-  await holdPartsOf(db, tx, root, ['repo_blobs'], which)
+  await lockParts(db, tx, root, ['repo_blobs'], which)
   const sql = sqlText(db.engine)
-  const alone = await runInTransaction<{ part: string; bytes: number }>(
+  const unshared = await runInTransaction<{ part: string; bytes: number }>(
     tx,
     `select ${partText('mine.digest')} as part, sum(mine.size) as bytes from repo_blobs mine where ${which(sql, 'mine')}
       and not exists (select 1 from repo_blobs other
@@ -122,7 +127,8 @@ export async function unlinkBlobs(
       group by ${partText('mine.digest')} order by 1`,
     sql,
   )
-  for (const { part, bytes } of alone) await add(tx, root, part, { manifests: 0, bytes: -Number(bytes) })
+  for (const { part, bytes } of unshared)
+    await addUsage(tx, root, part, { manifests: 0, bytes: -Number(bytes) })
   const deletion = sqlText(db.engine)
   const text = `delete from repo_blobs where ${which(deletion, 'repo_blobs')} returning digest`
   return (await runInTransaction<{ digest: string }>(tx, text, deletion)).map(({ digest }) => digest)
@@ -136,88 +142,88 @@ export async function deleteManifests(
   digests?: readonly string[],
 ): Promise<string[]> {
   if (digests === undefined)
-    return everyPart(db, tx, 'manifests', repo, (some) => deleteManifests(db, tx, repo, some))
+    return forEachBatch(db, tx, 'manifests', repo, (some) => deleteManifests(db, tx, repo, some))
   if (digests.length === 0) return []
   const root = rootOf(repo)
   const which = (sql: SqlText, table: string) =>
     `${table}.root = ${sql.bind(root)} and ${table}.repo = ${sql.bind(repo)} and ${table}.digest in (${sql.bindAll(digests)})`
-  await holdPartsOf(db, tx, root, ['manifests'], which)
+  await lockParts(db, tx, root, ['manifests'], which)
   const sql = sqlText(db.engine)
-  const gone = await runInTransaction<{ digest: string }>(
+  const deleted = await runInTransaction<{ digest: string }>(
     tx,
     `delete from manifests where ${which(sql, 'manifests')} returning digest`,
     sql,
   )
   const counts = new Map<string, number>()
-  for (const { digest } of gone) counts.set(partOf(digest), (counts.get(partOf(digest)) ?? 0) + 1)
-  for (const [part, n] of counts) await add(tx, root, part, { manifests: -n, bytes: 0 })
+  for (const { digest } of deleted) counts.set(partOf(digest), (counts.get(partOf(digest)) ?? 0) + 1)
+  for (const [part, n] of counts) await addUsage(tx, root, part, { manifests: -n, bytes: 0 })
   await deleteReferences(db, tx, repo, digests)
-  return gone.map(({ digest }) => digest)
+  return deleted.map(({ digest }) => digest)
 }
 
 /** Rows that one statement deletes: others have their turn in between. */
-const ROWS_AT_ONCE = 200
+const ROWS_PER_BATCH = 200
 
 /** Deletes what manifests refer to; a manifest may name thousands of layers. */
 async function deleteReferences(db: Db, tx: Tx, repo: string, manifests: readonly string[]): Promise<void> {
   const root = rootOf(repo)
   for (;;) {
-    await giveTurn()
+    await yieldToEventLoop()
     const sql = sqlText(db.engine)
     const key = 'root, repo, digest, manifest, kind'
     const text = `delete from manifest_references where (${key}) in (select ${key} from manifest_references
         where root = ${sql.bind(root)} and repo = ${sql.bind(repo)} and manifest in (${sql.bindAll(manifests)})
-        limit ${sql.bind(ROWS_AT_ONCE)}) returning kind`
-    if ((await runInTransaction(tx, text, sql)).length < ROWS_AT_ONCE) return
+        limit ${sql.bind(ROWS_PER_BATCH)}) returning kind`
+    if ((await runInTransaction(tx, text, sql)).length < ROWS_PER_BATCH) return
   }
 }
 
 /** Does something to all rows of a repo, some at a time, each of which is gone afterwards. */
-async function everyPart<T>(
+async function forEachBatch<T>(
   db: Db,
   tx: Tx,
-  table: Counted,
+  table: CountedTable,
   repo: string,
-  take: (digests: readonly string[]) => Promise<T[]>,
+  work: (digests: readonly string[]) => Promise<T[]>,
 ): Promise<T[]> {
-  const taken: T[] = []
+  const results: T[] = []
   for (;;) {
-    await giveTurn()
+    await yieldToEventLoop()
     const sql = sqlText(db.engine)
     const text = `select digest from ${table} where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)}
-      order by digest limit ${sql.bind(ROWS_AT_ONCE)}`
+      order by digest limit ${sql.bind(ROWS_PER_BATCH)}`
     const rows = await runInTransaction<{ digest: string }>(tx, text, sql)
-    if (rows.length === 0) return taken
-    taken.push(...(await take(rows.map(({ digest }) => digest))))
+    if (rows.length === 0) return results
+    results.push(...(await work(rows.map(({ digest }) => digest))))
   }
 }
 
-type Counted = 'repo_blobs' | 'manifests'
+type CountedTable = 'repo_blobs' | 'manifests'
 
 /** Holds all parts that a repo, which is held, counts in, before both its manifests and its links are taken away. */
-export function holdPartsOfRepo(db: Db, tx: Tx, repo: string): Promise<void> {
+export function lockRepoParts(db: Db, tx: Tx, repo: string): Promise<void> {
   const which = (sql: SqlText, table: string) =>
     `${table}.root = ${sql.bind(rootOf(repo))} and ${table}.repo = ${sql.bind(repo)}`
-  return holdPartsOf(db, tx, rootOf(repo), ['manifests', 'repo_blobs'], which)
+  return lockParts(db, tx, rootOf(repo), ['manifests', 'repo_blobs'], which)
 }
 
 /** Holds parts of these manifests of a repo, which is held, before they are taken away one after the other. */
-export async function holdPartsOfManifests(
+export async function lockManifestParts(
   db: Db,
   tx: Tx,
   repo: string,
   digests: readonly string[],
 ): Promise<void> {
-  for (const part of [...new Set(digests.map(partOf))].sort()) await holdPart(db, tx, rootOf(repo), part)
+  for (const part of [...new Set(digests.map(partOf))].sort()) await lockPart(db, tx, rootOf(repo), part)
 }
 
 /** Holds the parts that rows count in, always in one order. */
-async function holdPartsOf(
+async function lockParts(
   db: Db,
   tx: Tx,
   root: string,
-  tables: readonly Counted[],
-  which: (sql: SqlText, table: Counted) => string,
+  tables: readonly CountedTable[],
+  which: (sql: SqlText, table: CountedTable) => string,
 ): Promise<void> {
   const sql = sqlText(db.engine)
   const texts = tables.map(
@@ -225,10 +231,10 @@ async function holdPartsOf(
   )
   const text = `select distinct part from (${texts.join(' union all ')}) as counted order by part`
   for (const { part } of await runInTransaction<{ part: string }>(tx, text, sql))
-    await holdPart(db, tx, root, part)
+    await lockPart(db, tx, root, part)
 }
 
-export async function usageOf(reader: Reader, root: string): Promise<RegistryUsage> {
+export async function readUsage(reader: Reader, root: string): Promise<RegistryUsage> {
   const { manifests, bytes } = await reader
     .selectFrom('registry_usage')
     .select((row) => [row.fn.sum('manifests').as('manifests'), row.fn.sum('bytes').as('bytes')])
@@ -238,7 +244,7 @@ export async function usageOf(reader: Reader, root: string): Promise<RegistryUsa
 }
 
 /** What all organizations have stored; bytes that several have are counted for each. */
-export async function usageOfAll(db: Db): Promise<RegistryUsage> {
+export async function readTotalUsage(db: Db): Promise<RegistryUsage> {
   const sql = sqlText(db.engine)
   const text =
     'select coalesce(sum(manifests), 0) as manifests, coalesce(sum(bytes), 0) as bytes from registry_usage'
@@ -247,29 +253,29 @@ export async function usageOfAll(db: Db): Promise<RegistryUsage> {
 }
 
 /** How many more bytes an organization may store, by now; undefined where there is no limit. */
-export async function roomIn(
+export async function remainingStorage(
   db: Db,
   root: string,
 ): Promise<{ readonly bytes: number; readonly exceeded: () => Error } | undefined> {
-  const limit = (await limitsIn(db, [root])).get(root)?.storage_mib
+  const limit = (await readLimits(db, [root])).get(root)?.storage_mib
   if (limit === undefined) return undefined
-  const { bytes } = await usageOf(db.kysely, root)
+  const { bytes } = await readUsage(db.kysely, root)
   return { bytes: limit * MIB - bytes, exceeded: () => storageExceeded(root, limit) }
 }
 
 /** Which of the limits of an organization are nearly reached: more than this part of them. */
-const NEARLY = 0.9
+const WARNING_THRESHOLD = 0.9
 
-export async function nearlyFull(db: Db, root: string): Promise<string[]> {
-  const { storage_mib, manifests } = (await limitsIn(db, [root])).get(root) ?? {}
+export async function quotaWarnings(db: Db, root: string): Promise<string[]> {
+  const { storage_mib, manifests } = (await readLimits(db, [root])).get(root) ?? {}
   if (storage_mib === undefined && manifests === undefined) return []
-  const usage = await usageOf(db.kysely, root)
+  const usage = await readUsage(db.kysely, root)
   const mib = Math.ceil(usage.bytes / MIB)
   return [
-    storage_mib !== undefined && usage.bytes > storage_mib * MIB * NEARLY
+    storage_mib !== undefined && usage.bytes > storage_mib * MIB * WARNING_THRESHOLD
       ? `the organization stores ${mib} MiB of the ${storage_mib} that it may (storage_mib)`
       : '',
-    manifests !== undefined && usage.manifests > manifests * NEARLY
+    manifests !== undefined && usage.manifests > manifests * WARNING_THRESHOLD
       ? `the organization holds ${usage.manifests} manifests of the ${manifests} that it may (manifests)`
       : '',
   ].filter((text) => text !== '')

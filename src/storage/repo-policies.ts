@@ -2,24 +2,24 @@ import { fromBinary } from '@bufbuild/protobuf'
 import { type RepoPolicy, RepoPolicySchema } from '#gen/berth/registry/v1/repo_policies_pb.js'
 import { Capability } from '#gen/capabilities/capabilities_pb.js'
 import type { Grants } from '../core/allowed.ts'
-import { includesAll, setOf } from '../core/capabilities.ts'
+import { capabilitySetOf, includesAll } from '../core/capabilities.ts'
 import { permissionDenied } from '../core/errors.ts'
-import { rangeFrom, rootOf } from '../core/uid.ts'
+import { rootOf, subtreeRange } from '../core/uid.ts'
 import type { Tx } from './db.ts'
 
 /** Protection of the policies of repos against callers who may not change them. */
 
-const mayChangePolicies = setOf([Capability.CAP_REPO_POLICIES_UPDATE])
+const requiredCapabilities = capabilitySetOf([Capability.CAP_REPO_POLICIES_UPDATE])
 
-const POLICIES_AT_ONCE = 200
+const POLICIES_PER_BATCH = 200
 
 /**
  * Throws code 7 if a repo has a policy that the caller may not change. `uid`: the repo, or a group above repos; `action`: the change that
  * frees the path of the repo, after which another repo without the policy could take the path.
  */
 export async function requireMayFreePath(tx: Tx, grants: Grants, uid: string, action: string): Promise<void> {
-  if (includesAll(grants.at(uid), mayChangePolicies)) return
-  const { to } = rangeFrom(uid)
+  if (includesAll(grants.at(uid), requiredCapabilities)) return
+  const { to } = subtreeRange(uid)
   for (let after = ''; ; ) {
     const rows = await tx
       .selectFrom('repo_policies')
@@ -29,12 +29,12 @@ export async function requireMayFreePath(tx: Tx, grants: Grants, uid: string, ac
       .where('uid', '>', after)
       .where('uid', '<', to)
       .orderBy('uid')
-      .limit(POLICIES_AT_ONCE)
+      .limit(POLICIES_PER_BATCH)
       .execute()
     const restricting = rows.find(
       (row) =>
-        saysSomething(fromBinary(RepoPolicySchema, row.policy)) &&
-        !includesAll(grants.at(row.uid), mayChangePolicies),
+        hasEffect(fromBinary(RepoPolicySchema, row.policy)) &&
+        !includesAll(grants.at(row.uid), requiredCapabilities),
     )
     if (restricting !== undefined)
       throw permissionDenied(
@@ -42,13 +42,13 @@ export async function requireMayFreePath(tx: Tx, grants: Grants, uid: string, ac
         uid,
       )
     const last = rows.at(-1)
-    if (last === undefined || rows.length < POLICIES_AT_ONCE) return
+    if (last === undefined || rows.length < POLICIES_PER_BATCH) return
     after = last.uid
   }
 }
 
 /** Whether a policy protects or deletes anything, now or once retention is enabled. */
-function saysSomething({ immutableTags, retention }: RepoPolicy): boolean {
+function hasEffect({ immutableTags, retention }: RepoPolicy): boolean {
   const patterns = immutableTags?.patterns.length ?? 0
   const { enabled = false, rules = [], untaggedAfter } = retention ?? {}
   return patterns > 0 || enabled || rules.length > 0 || untaggedAfter !== undefined

@@ -3,17 +3,17 @@ import { quotaExceeded } from '../core/errors.ts'
 import { type ResourceKind, type ResourceLimits, resourceKinds } from '../core/resource-limits.ts'
 import type { Db, Reader, Tx } from './db.ts'
 import { prepared } from './prepared.ts'
-import { runInTransaction, runTextOnce, sqlText } from './sql-text.ts'
-import type { Collection, ResourceLimitRow } from './tables.ts'
+import { runCachedText, runInTransaction, sqlText } from './sql-text.ts'
+import type { ResourceLimitRow, ResourceTable } from './tables.ts'
 
 /**
  * How many resources of a kind organizations may hold. The limits of the installation stand beside those of the organizations,
  * under a root that none has, so that all nodes go by the same.
  */
 
-const EVERY_ORGANIZATION = ''
+const DEFAULTS_ROOT = ''
 
-const kindOf: Readonly<Record<Collection, ResourceKind>> = {
+const kindByTable: Readonly<Record<ResourceTable, ResourceKind>> = {
   groups: 'groups',
   identities: 'identities',
   roles: 'roles',
@@ -29,22 +29,22 @@ const kindOf: Readonly<Record<Collection, ResourceKind>> = {
 }
 
 /** The limits that hold in each of these organizations: its own, and those of the installation where it has none. */
-export async function limitsIn(
+export async function readLimits(
   db: Db,
   roots: readonly string[],
   tx?: Tx,
 ): Promise<ReadonlyMap<string, ResourceLimits>> {
   if (roots.length === 0) return new Map()
   const sql = sqlText(db.engine)
-  const text = `select root, kind, n from resource_limits where root in (${sql.bindAll([EVERY_ORGANIZATION, ...roots])})`
+  const text = `select root, kind, n from resource_limits where root in (${sql.bindAll([DEFAULTS_ROOT, ...roots])})`
   const rows =
     tx === undefined
-      ? await runTextOnce<ResourceLimitRow>(db, text, sql)
+      ? await runCachedText<ResourceLimitRow>(db, text, sql)
       : await runInTransaction<ResourceLimitRow>(tx, text, sql)
   const of = (root: string) =>
     Object.fromEntries(rows.filter((row) => row.root === root).map(({ kind, n }) => [kind, n]))
-  const general = of(EVERY_ORGANIZATION)
-  return new Map(roots.map((root) => [root, { ...general, ...of(root) }]))
+  const defaults = of(DEFAULTS_ROOT)
+  return new Map(roots.map((root) => [root, { ...defaults, ...of(root) }]))
 }
 
 /** Sets limits of one organization; undefined takes one away. */
@@ -60,8 +60,8 @@ export async function setLimits(
 }
 
 /** Makes these the limits of the installation. */
-export function setGeneralLimits(tx: Tx, limits: ResourceLimits): Promise<void> {
-  return setLimits(tx, EVERY_ORGANIZATION, new Map(resourceKinds.map((kind) => [kind, limits[kind]])))
+export function setDefaultLimits(tx: Tx, limits: ResourceLimits): Promise<void> {
+  return setLimits(tx, DEFAULTS_ROOT, new Map(resourceKinds.map((kind) => [kind, limits[kind]])))
 }
 
 /** Forgets the limits of an organization that goes. */
@@ -70,11 +70,11 @@ export async function deleteLimits(tx: Tx, root: string): Promise<void> {
 }
 
 /** Whether the installation has exactly these limits. */
-export async function hasGeneralLimits(db: Reader, limits: ResourceLimits): Promise<boolean> {
+export async function hasDefaultLimits(db: Reader, limits: ResourceLimits): Promise<boolean> {
   const rows = await db
     .selectFrom('resource_limits')
     .select(['kind', 'n'])
-    .where('root', '=', EVERY_ORGANIZATION)
+    .where('root', '=', DEFAULTS_ROOT)
     .execute()
   return (
     rows.length === Object.keys(limits).length &&
@@ -86,13 +86,13 @@ const limitRows = prepared((db, { root, kind }: { root: string; kind: string }) 
   db
     .selectFrom('resource_limits')
     .select(['root', 'n'])
-    .where('root', 'in', [root, EVERY_ORGANIZATION])
+    .where('root', 'in', [root, DEFAULTS_ROOT])
     .where('kind', '=', kind),
 )
 
-const LIMITS_REMEMBERED_MAX = 10_000
+const CACHED_LIMITS_MAX = 10_000
 
-const remembered = new WeakMap<
+const caches = new WeakMap<
   Db,
   LRUCache<string, { readonly version: number; readonly n: number | undefined }>
 >()
@@ -101,12 +101,17 @@ const remembered = new WeakMap<
  * How many there may be, if there is a limit. Asked by every create, so where the database can tell that no limit has changed the
  * answer of the last time holds.
  */
-export function limitOf(db: Db, tx: Tx, collection: Collection, root: string): Promise<number | undefined> {
-  return kindLimit(db, tx, kindOf[collection], root)
+export function readTableLimit(
+  db: Db,
+  tx: Tx,
+  table: ResourceTable,
+  root: string,
+): Promise<number | undefined> {
+  return readKindLimit(db, tx, kindByTable[table], root)
 }
 
 /** The same of any kind. */
-export async function kindLimit(
+export async function readKindLimit(
   db: Db,
   tx: Tx,
   kind: ResourceKind,
@@ -114,14 +119,14 @@ export async function kindLimit(
 ): Promise<number | undefined> {
   const version = db.version('access')
   if (version === undefined) return readLimit(tx, kind, root)
-  let limits = remembered.get(db)
+  let limits = caches.get(db)
   if (limits === undefined) {
-    limits = new LRUCache({ max: LIMITS_REMEMBERED_MAX })
-    remembered.set(db, limits)
+    limits = new LRUCache({ max: CACHED_LIMITS_MAX })
+    caches.set(db, limits)
   }
   const key = `${kind} ${root}`
-  const known = limits.get(key)
-  if (known?.version === version) return known.n
+  const cached = limits.get(key)
+  if (cached?.version === version) return cached.n
   const n = await readLimit(tx, kind, root)
   limits.set(key, { version, n })
   return n
@@ -141,7 +146,7 @@ const counted = prepared((db, { root, collection }: { root: string; collection: 
 )
 
 /** How many resources of each kind an organization holds. */
-export async function countsIn(reader: Reader, root: string): Promise<Map<ResourceKind, number>> {
+export async function readCounts(reader: Reader, root: string): Promise<Map<ResourceKind, number>> {
   const rows = await reader
     .selectFrom('counts')
     .select((row) => ['collection', row.fn.sum('n').as('n')])
@@ -153,19 +158,19 @@ export async function countsIn(reader: Reader, root: string): Promise<Map<Resour
     // The organization itself is none of the groups in it.
     return collection === 'groups' ? n - 1 : n
   }
-  return new Map(Object.entries(kindOf).map(([collection, kind]) => [kind, of(collection)]))
+  return new Map(Object.entries(kindByTable).map(([collection, kind]) => [kind, of(collection)]))
 }
 
 /** Throws code 8 when more than `limit` are counted. */
-export async function refuseBeyond(
+export async function requireWithinLimit(
   tx: Tx,
   limit: number,
-  collection: Collection,
+  table: ResourceTable,
   root: string,
 ): Promise<void> {
-  const [row] = await counted(tx, { root, collection })
+  const [row] = await counted(tx, { root, collection: table })
   // The organization itself is none of the groups in it.
-  const n = Number(row?.n ?? 0) - (collection === 'groups' ? 1 : 0)
+  const n = Number(row?.n ?? 0) - (table === 'groups' ? 1 : 0)
   if (n <= limit) return
-  throw quotaExceeded(root, `organization ${root} may hold ${limit} ${collection.replaceAll('_', ' ')}`)
+  throw quotaExceeded(root, `organization ${root} may hold ${limit} ${table.replaceAll('_', ' ')}`)
 }

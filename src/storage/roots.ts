@@ -1,11 +1,11 @@
 import type { Db, Reader } from './db.ts'
 import { runText, sqlText } from './sql-text.ts'
-import type { Listed } from './tables.ts'
+import type { ListedTable } from './tables.ts'
 
-const ROOTS_AT_ONCE = 100
+const ROOTS_PER_BATCH = 100
 
 /** uid of the organization of a name. */
-export async function organizationNamed(reader: Reader, name: string): Promise<string | undefined> {
+export async function findOrganizationByName(reader: Reader, name: string): Promise<string | undefined> {
   const row = await reader
     .selectFrom('organization_names')
     .select('uid')
@@ -15,17 +15,17 @@ export async function organizationNamed(reader: Reader, name: string): Promise<s
 }
 
 /** All organizations that have rows in a table, in order. */
-export async function* rootsIn(db: Db, table: Listed): AsyncGenerator<string, void> {
+export async function* iterateRoots(db: Db, table: ListedTable): AsyncGenerator<string, void> {
   for (let after = ''; ; ) {
-    const roots = await someRoots(db, table, ROOTS_AT_ONCE, after)
+    const roots = await firstRoots(db, table, ROOTS_PER_BATCH, after)
     yield* roots
-    if (roots.length < ROOTS_AT_ONCE) return
+    if (roots.length < ROOTS_PER_BATCH) return
     after = roots.at(-1) ?? ''
   }
 }
 
 /** The first organizations that have rows in a table. Each is found on the index; those rows are not walked. */
-export async function someRoots(db: Db, table: Listed, max: number, after = ''): Promise<string[]> {
+export async function firstRoots(db: Db, table: ListedTable, max: number, after = ''): Promise<string[]> {
   const sql = sqlText(db.engine)
   const text = `
     with recursive found (root) as (
@@ -39,7 +39,7 @@ export async function someRoots(db: Db, table: Listed, max: number, after = ''):
 }
 
 /** Which of some uids are those of organizations that exist, as committed. */
-export async function organizationsAmong(db: Db, uids: readonly string[]): Promise<ReadonlySet<string>> {
+export async function existingOrganizations(db: Db, uids: readonly string[]): Promise<ReadonlySet<string>> {
   const sql = sqlText(db.engine)
   const data = sql.bind(JSON.stringify(uids))
   const source =

@@ -1,4 +1,4 @@
-import { giveTurn } from '../core/turns.ts'
+import { yieldToEventLoop } from '../core/turns.ts'
 import type { Db, Tx } from './db.ts'
 import { runInTransaction, type SqlText, type SqlValue, sqlText } from './sql-text.ts'
 import type { Tables } from './tables.ts'
@@ -29,16 +29,16 @@ async function insertWith(
   const [first] = rows
   if (first === undefined) return
   const columns = Object.keys(first)
-  for (const some of parts(rows, columns.length)) {
+  for (const batch of batches(rows, columns.length)) {
     const sql = sqlText(db.engine)
-    const values = some.map((row) => `(${bindRow(sql, row, columns)})`).join(', ')
-    await giveTurn()
+    const values = batch.map((row) => `(${bindRow(sql, row, columns)})`).join(', ')
+    await yieldToEventLoop()
     await runInTransaction(tx, `insert into ${table} (${columns.join(', ')}) values ${values}${end}`, sql)
   }
 }
 
 /** Adds to a number of rows, which are made where they are not there. */
-export async function addToRows<T extends keyof Tables & string>(
+export async function incrementRows<T extends keyof Tables & string>(
   db: Db,
   tx: Tx,
   table: T,
@@ -50,7 +50,7 @@ export async function addToRows<T extends keyof Tables & string>(
 }
 
 /** Those of some keys that a table has; every key has the same columns. */
-export async function presentKeys<T extends keyof Tables & string, K extends keyof Tables[T] & string>(
+export async function existingKeys<T extends keyof Tables & string, K extends keyof Tables[T] & string>(
   db: Db,
   tx: Tx,
   table: T,
@@ -60,10 +60,10 @@ export async function presentKeys<T extends keyof Tables & string, K extends key
   if (first === undefined) return []
   const columns = Object.keys(first)
   const found: Pick<Tables[T], K>[] = []
-  for (const some of parts(keys, columns.length)) {
+  for (const batch of batches(keys, columns.length)) {
     const sql = sqlText(db.engine)
-    await giveTurn()
-    const text = `select ${columns.join(', ')} from ${table} where ${isOneOf(sql, some, columns)}`
+    await yieldToEventLoop()
+    const text = `select ${columns.join(', ')} from ${table} where ${isOneOf(sql, batch, columns)}`
     found.push(...(await runInTransaction<Pick<Tables[T], K>>(tx, text, sql)))
   }
   return found
@@ -79,10 +79,10 @@ export async function deleteRows<T extends keyof Tables & string>(
   const [first] = keys
   if (first === undefined) return
   const columns = Object.keys(first)
-  for (const some of parts(keys, columns.length)) {
+  for (const batch of batches(keys, columns.length)) {
     const sql = sqlText(db.engine)
-    await giveTurn()
-    await runInTransaction(tx, `delete from ${table} where ${isOneOf(sql, some, columns)}`, sql)
+    await yieldToEventLoop()
+    await runInTransaction(tx, `delete from ${table} where ${isOneOf(sql, batch, columns)}`, sql)
   }
 }
 
@@ -95,7 +95,7 @@ function bindRow(sql: SqlText, row: object, columns: readonly string[]): string 
   return sql.bindAll(columns.map((column) => (row as Readonly<Record<string, SqlValue>>)[column] as SqlValue))
 }
 
-function* parts<T>(all: readonly T[], columns: number): Generator<readonly T[]> {
+function* batches<T>(all: readonly T[], columns: number): Generator<readonly T[]> {
   const size = Math.max(1, Math.floor(VALUES_MAX / columns))
   for (let at = 0; at < all.length; at += size) yield all.slice(at, at + size)
 }

@@ -4,9 +4,9 @@ import type { Db, DbSource } from './db.ts'
 
 /** A database as it was at one moment, however long the reading takes, on a connection of its own. */
 
-export type Reads = Pick<Db, 'engine' | 'read'>
+export type DatabaseReader = Pick<Db, 'engine' | 'read'>
 
-export interface Snapshot extends Reads {
+export interface Snapshot extends DatabaseReader {
   /** Rows of a query, each as the values of its columns, some hundreds at a time. One query at a time. */
   batches(text: string): AsyncIterable<readonly (readonly unknown[])[]>
   close(): Promise<void>
@@ -16,10 +16,10 @@ const BATCH_ROWS = 500
 
 /** For other processes: on SQLite every read holds up whoever reads. */
 export function openSnapshot(source: DbSource): Promise<Snapshot> {
-  return source.engine === 'sqlite' ? ofSqlite(source.file) : ofPostgres(source.url)
+  return source.engine === 'sqlite' ? openSqliteSnapshot(source.file) : openPostgresSnapshot(source.url)
 }
 
-async function ofSqlite(file: string): Promise<Snapshot> {
+async function openSqliteSnapshot(file: string): Promise<Snapshot> {
   const { openSqlite, statementRunner } = await import('./sqlite.ts')
   const database = openSqlite(file, { readonly: true })
   const run = statementRunner(database)
@@ -44,11 +44,9 @@ async function ofSqlite(file: string): Promise<Snapshot> {
   }
 }
 
-async function ofPostgres(url: string): Promise<Snapshot> {
-  const [{ boundsOfTransaction, postgresConnections }, { parseDatabaseAddress }] = await Promise.all([
-    import('./postgres-connection.ts'),
-    import('./postgres-address.ts'),
-  ])
+async function openPostgresSnapshot(url: string): Promise<Snapshot> {
+  const [{ transactionBoundsSql: boundsOfTransaction, postgresConnections }, { parseDatabaseAddress }] =
+    await Promise.all([import('./postgres-connection.ts'), import('./postgres-address.ts')])
   const address = parseDatabaseAddress(url)
   if ('problem' in address) throw new Error(`the address of the database ${address.problem}`)
   // The read that meets a broken connection reports what broke it.

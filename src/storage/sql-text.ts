@@ -48,15 +48,15 @@ export async function runLongText<R>(db: Db, text: string, sql: SqlText): Promis
   return (await db.longRead(text, sql.values)) as R[]
 }
 
-const NUMBERS_REMEMBERED_MAX = 2000
+const CACHED_RESULTS_MAX = 2000
 
-const remembered = new WeakMap<Db, LRUCache<string, { readonly version: number; readonly rows: unknown[] }>>()
+const caches = new WeakMap<Db, LRUCache<string, { readonly version: number; readonly rows: unknown[] }>>()
 
 /**
  * runText for what is asked again with every page of a list, such as its total: where the database can tell that nothing was
  * written since, the answer of the last time holds. For few and small rows only.
  */
-export async function runTextOnce<R>(
+export async function runCachedText<R>(
   db: Db,
   text: string,
   sql: SqlText,
@@ -66,20 +66,20 @@ export async function runTextOnce<R>(
   // Before the query: what is written meanwhile makes the next one ask again.
   const version = db.version('any')
   if (version === undefined) return run()
-  let answers = remembered.get(db)
-  if (answers === undefined) {
-    answers = new LRUCache({
-      max: NUMBERS_REMEMBERED_MAX,
+  let cache = caches.get(db)
+  if (cache === undefined) {
+    cache = new LRUCache({
+      max: CACHED_RESULTS_MAX,
       // The values of a query come from requests.
       maxSize: limits.cachedQueriesCharsMax,
-      sizeCalculation: (_, question) => question.length,
+      sizeCalculation: (_, cacheKey) => cacheKey.length,
     })
-    remembered.set(db, answers)
+    caches.set(db, cache)
   }
-  const question = JSON.stringify([text, sql.values])
-  const known = answers.get(question)
-  if (known?.version === version) return known.rows as R[]
+  const cacheKey = JSON.stringify([text, sql.values])
+  const cached = cache.get(cacheKey)
+  if (cached?.version === version) return cached.rows as R[]
   const rows = await run()
-  answers.set(question, { version, rows })
+  cache.set(cacheKey, { version, rows })
   return rows
 }

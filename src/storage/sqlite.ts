@@ -109,45 +109,45 @@ export function sqliteDialect(
   let isAccessWritten = false
   /** What others read while a transaction goes on; opened when that happens. */
   let committed: ReturnType<typeof statementRunner> | undefined
-  let reading: Database.Database | undefined
+  let committedReader: Database.Database | undefined
   const readCommitted = (text: string, parameters: readonly unknown[]) => {
-    reading ??= openSqlite(database.name, { readonly: true })
-    committed ??= statementRunner(reading)
+    committedReader ??= openSqlite(database.name, { readonly: true })
+    committed ??= statementRunner(committedReader)
     return measured(() => committed?.(text, parameters) as ReturnType<typeof execute>)
   }
   // Changes when another connection commits; its own commits do not move it.
-  const othersWrites = database.prepare('pragma data_version').pluck()
-  const turn = turns()
+  const externalVersion = database.prepare('pragma data_version').pluck()
+  const mutex = createMutex()
   let mayBeLost = false
   return {
     unsynced(value) {
       mayBeLost = value
     },
     readNow: <R>(text: string, parameters: readonly unknown[]) =>
-      (turn.held() ? readCommitted(text, parameters) : run(text, parameters)).rows as R[],
+      (mutex.isLocked() ? readCommitted(text, parameters) : run(text, parameters)).rows as R[],
     dialect: {
       createAdapter: () => new TransactionalDdlAdapter(),
       createDriver: () =>
         sqliteDriver(database, {
           run,
           readCommitted,
-          turn,
-          isOver: () => !database.inTransaction,
-          began() {
+          mutex,
+          hasEnded: () => !database.inTransaction,
+          onBegin() {
             if (!mayBeLost) return () => undefined
             database.pragma('synchronous = NORMAL')
             // What is written outside of transactions is always waited for.
             return () => database.pragma('synchronous = FULL')
           },
           close() {
-            reading?.close()
+            committedReader?.close()
             database.close()
           },
         }),
       createQueryCompiler: () => new SqliteQueryCompiler(),
       createIntrospector: (db) => new SqliteIntrospector(db),
     },
-    version: (of) => (othersWrites.get() as number) * 2 ** 32 + writes[of],
+    version: (of) => (externalVersion.get() as number) * 2 ** 32 + writes[of],
   }
 }
 
@@ -162,22 +162,22 @@ class TransactionalDdlAdapter extends SqliteAdapter {
 }
 
 /** One at a time: whoever holds the connection may be inside a transaction. */
-interface Turns {
-  held(): boolean
-  take(): Promise<void>
-  pass(): void
+interface Mutex {
+  isLocked(): boolean
+  acquire(): Promise<void>
+  release(): void
 }
 
-function turns(): Turns {
+function createMutex(): Mutex {
   let held = false
   const waiting: (() => void)[] = []
   return {
-    held: () => held,
-    async take() {
+    isLocked: () => held,
+    async acquire() {
       if (held) await new Promise<void>((resolve) => waiting.push(resolve))
       held = true
     },
-    pass() {
+    release() {
       const next = waiting.shift()
       if (next === undefined) held = false
       else next()
@@ -192,27 +192,27 @@ class SqliteConnection implements DatabaseConnection {
   isInTransaction = false
   /** The failure of a statement of the transaction, after which SQLite may have rolled back all of it (a full disk). */
   failure: unknown
-  readonly #access: Access
+  readonly #access: DriverContext
 
-  constructor(access: Access) {
+  constructor(access: DriverContext) {
     this.#access = access
   }
 
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
-    const { run, readCommitted, turn } = this.#access
+    const { run, readCommitted, mutex: turn } = this.#access
     if (this.isInTransaction) return this.#inTransaction(sql, parameters) as QueryResult<R>
-    if (!turn.held()) return run(sql, parameters) as QueryResult<R>
+    if (!turn.isLocked()) return run(sql, parameters) as QueryResult<R>
     if (/^\s*select\b/i.test(sql)) return readCommitted(sql, parameters) as QueryResult<R>
-    await turn.take()
+    await turn.acquire()
     try {
       return run(sql, parameters) as QueryResult<R>
     } finally {
-      turn.pass()
+      turn.release()
     }
   }
 
   #inTransaction(sql: string, parameters: readonly unknown[]): QueryResult<unknown> {
-    const { run, isOver } = this.#access
+    const { run, hasEnded: isOver } = this.#access
     // Otherwise the statement would be a transaction of its own.
     if (isOver()) throw this.failure
     try {
@@ -229,30 +229,30 @@ class SqliteConnection implements DatabaseConnection {
   }
 }
 
-interface Access {
+interface DriverContext {
   readonly run: Run
   readonly readCommitted: Run
-  readonly turn: Turns
+  readonly mutex: Mutex
   /** Whether the transaction that was begun has ended. */
-  readonly isOver: () => boolean
+  readonly hasEnded: () => boolean
   /** Before a transaction begins; returns what is to be done when it has ended. */
-  readonly began: () => () => void
+  readonly onBegin: () => () => void
   readonly close: () => void
 }
 
-function sqliteDriver(database: Database.Database, access: Access): Driver {
-  const { run, turn, began, close } = access
+function sqliteDriver(database: Database.Database, context: DriverContext): Driver {
+  const { run, mutex, onBegin: began, close } = context
   let ended: () => void = () => undefined
   return {
     async init() {},
     async acquireConnection() {
-      return new SqliteConnection(access)
+      return new SqliteConnection(context)
     },
     async releaseConnection(connection) {
-      if ((connection as SqliteConnection).isInTransaction) turn.pass()
+      if ((connection as SqliteConnection).isInTransaction) mutex.release()
     },
     async beginTransaction(connection: DatabaseConnection, _settings: TransactionSettings) {
-      await turn.take()
+      await mutex.acquire()
       ;(connection as SqliteConnection).isInTransaction = true
       ended = began()
       try {
@@ -264,7 +264,7 @@ function sqliteDriver(database: Database.Database, access: Access): Driver {
       }
     },
     async commitTransaction(connection) {
-      if (access.isOver()) throw (connection as SqliteConnection).failure
+      if (context.hasEnded()) throw (connection as SqliteConnection).failure
       run('commit', [])
       ended()
     },
@@ -292,7 +292,7 @@ export const rules: EngineRules = {
   // One writer at a time: a transaction holds every row.
   lockForShare: '',
   lockForUpdate: '',
-  changesTogether: 16,
+  concurrentChanges: 16,
 }
 
 function errorCode(error: unknown): unknown {

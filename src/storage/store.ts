@@ -1,7 +1,7 @@
 import type { Grants } from '../core/allowed.ts'
 import type { Caller } from '../core/call.ts'
 import type { PageTokens } from '../core/page.ts'
-import type { UidSource } from '../core/uid.ts'
+import type { UidGenerator } from '../core/uid.ts'
 import type { Db, Tx } from './db.ts'
 
 /** What a resource needs to keep its rows. */
@@ -10,7 +10,7 @@ export interface Store {
   readonly pageTokens: PageTokens
   /** Milliseconds since 1970. */
   readonly clock: () => number
-  readonly uids: UidSource
+  readonly uids: UidGenerator
   /** Encrypts secrets at rest (core/sealed.ts). */
   readonly secretsKey: Uint8Array
   /** What a caller may do now, as a transaction sees it; undefined when its identity is gone. */

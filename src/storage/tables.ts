@@ -685,7 +685,7 @@ export interface Tables {
 }
 
 /** The tables whose rows are resources of the tree: listed, counted, tombstoned. */
-export const collections = [
+export const resourceTables = [
   'groups',
   'identities',
   'roles',
@@ -699,7 +699,7 @@ export const collections = [
   'advisories',
   'advisory_feeds',
 ] as const
-export type Collection = (typeof collections)[number]
+export type ResourceTable = (typeof resourceTables)[number]
 
 /** What can be listed: besides the resources the audit events, which are too many and too fast to be counted as they come. */
-export type Listed = Collection | 'audit_events'
+export type ListedTable = ResourceTable | 'audit_events'

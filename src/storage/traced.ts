@@ -74,14 +74,14 @@ export function tracedDialect(dialect: Dialect, system: System, tracer: Tracer):
 export function tracedDb(db: Db, tracer: Tracer): Db {
   const system = db.engine === 'sqlite' ? 'sqlite' : 'postgresql'
   const summaryOf = summaries(system)
-  const within = <T>(sql: string, work: () => T): T => {
+  const withSpan = <T>(sql: string, work: () => T): T => {
     const summary = summaryOf(sql)
     return summary === undefined ? work() : tracer.span(summary.name, summary.options, work)
   }
   const traced: Db = {
     ...db,
-    read: (sql, parameters) => within(sql, () => db.read(sql, parameters)),
-    longRead: (sql, parameters) => within(sql, () => db.longRead(sql, parameters)),
+    read: (sql, parameters) => withSpan(sql, () => db.read(sql, parameters)),
+    longRead: (sql, parameters) => withSpan(sql, () => db.longRead(sql, parameters)),
     // Changes of several requests may share a transaction, which runs in the trace of one of them.
     transaction: (work, options) =>
       tracer.span('transaction', { kind: 'client', attributes: { 'db.system.name': system } }, () =>

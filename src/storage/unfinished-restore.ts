@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { tableNames, UNFINISHED_RESTORE } from './catalog.ts'
+import { readTableNames, UNFINISHED_RESTORE } from './catalog.ts'
 import type { Db } from './db.ts'
 
 /** A mark in the database while a restore fills it: a table of its own, which is there before any other. */
@@ -14,7 +14,7 @@ export interface UnfinishedRestore {
 const mark = sql.table(UNFINISHED_RESTORE)
 
 export async function readUnfinishedRestore(db: Db): Promise<UnfinishedRestore | undefined> {
-  if (!(await tableNames(db)).includes(UNFINISHED_RESTORE)) return undefined
+  if (!(await readTableNames(db)).includes(UNFINISHED_RESTORE)) return undefined
   const { rows } = await sql<UnfinishedRestore>`select backup, stage from ${mark}`.execute(db.kysely)
   return rows[0] ?? { backup: '', stage: 'tables' }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { errors, jwtVerify } from 'jose'
 import type { VerifyAccessToken } from '../auth/authenticate.ts'
 import type { Caller, RegistryScope } from '../core/call.ts'
-import { type CapabilitySet, decodeSet, encodeSet } from '../core/capabilities.ts'
+import { type CapabilitySet, decodeCapabilitySet, encodeCapabilitySet } from '../core/capabilities.ts'
 import { unauthenticated } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import { parseUid } from '../core/uid.ts'
@@ -38,9 +38,9 @@ export interface AccessTokens {
   issue(request: AccessTokenRequest): Promise<{ readonly token: string; readonly expiresAtMs: number }>
   readonly verify: VerifyAccessToken
   /** The same, also for an ID token: where it only matters who somebody is. */
-  readonly verifyPerson: VerifyAccessToken
+  readonly verifyAccessOrIdToken: VerifyAccessToken
   /** The same, also for a token of the registry's: for the registry alone. */
-  readonly verifyRegistry: VerifyAccessToken
+  readonly verifyRegistryToken: VerifyAccessToken
   /** Whether a token that was verified a moment ago still would be: its key may have been withdrawn. */
   readonly isKeyPublished: (keyId: string) => boolean
 }
@@ -92,7 +92,7 @@ export function accessTokens({
         )
       const identity = typeof payload.sub === 'string' ? parseUid(payload.sub) : undefined
       const audiences = [payload.aud].flat().filter((audience) => audience !== undefined)
-      const own = readOwnClaim(payload['berth'])
+      const own = readBerthClaim(payload['berth'])
       if (identity === undefined || own === undefined || payload.exp === undefined)
         return unauthenticated('the token is not one of this server')
       const registryScopes = typ === REGISTRY_TOKEN_TYPE ? readRegistryScopes(payload['access']) : undefined
@@ -115,7 +115,7 @@ export function accessTokens({
       const expiresAt = Math.min(issuedAt + lifetimeMs / SECOND_MS, Math.floor(notAfterMs / SECOND_MS))
       const own = {
         ...(scopes === undefined ? {} : { scopes }),
-        ...(capabilities === undefined ? {} : { cap: encodeSet(capabilities) }),
+        ...(capabilities === undefined ? {} : { cap: encodeCapabilitySet(capabilities) }),
         ...(session === undefined ? {} : { sid: session }),
       }
       const token = await signJwt(key, type, {
@@ -134,8 +134,8 @@ export function accessTokens({
     },
 
     verify: (token) => verifyAs([ACCESS_TOKEN_TYPE], token),
-    verifyPerson: (token) => verifyAs([ACCESS_TOKEN_TYPE, ID_TOKEN_TYPE], token),
-    verifyRegistry: (token) => verifyAs([ACCESS_TOKEN_TYPE, REGISTRY_TOKEN_TYPE], token),
+    verifyAccessOrIdToken: (token) => verifyAs([ACCESS_TOKEN_TYPE, ID_TOKEN_TYPE], token),
+    verifyRegistryToken: (token) => verifyAs([ACCESS_TOKEN_TYPE, REGISTRY_TOKEN_TYPE], token),
     isKeyPublished: keys.isPublished,
   }
 }
@@ -151,13 +151,13 @@ function isRegistryScope(entry: unknown): entry is RegistryScope {
 }
 
 /** Undefined for a claim that is not ours: what cannot be read must not widen. */
-export function readOwnClaim(claim: unknown): Omit<Caller, 'identity'> | undefined {
+export function readBerthClaim(claim: unknown): Omit<Caller, 'identity'> | undefined {
   if (claim === undefined) return { scopes: undefined, capabilities: undefined, session: undefined }
   if (typeof claim !== 'object' || claim === null) return undefined
   const { scopes, cap, sid } = claim as Readonly<Record<'scopes' | 'cap' | 'sid', unknown>>
   const list = Array.isArray(scopes) ? scopes : undefined
   if (scopes !== undefined && !list?.every((scope) => typeof scope === 'string')) return undefined
-  const capabilities = cap === undefined ? undefined : decodeSet(cap)
+  const capabilities = cap === undefined ? undefined : decodeCapabilitySet(cap)
   if (cap !== undefined && capabilities === undefined) return undefined
   if (sid !== undefined && typeof sid !== 'string') return undefined
   return { scopes: list as string[] | undefined, capabilities, session: sid }

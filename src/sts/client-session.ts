@@ -3,13 +3,13 @@ import type { CapabilitySet } from '../core/capabilities.ts'
 import { limits } from '../core/limits.ts'
 import { type AuditEvent, recordEvent } from '../storage/audit-events.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
-import { sessionCounts } from '../storage/live-sessions.ts'
-import { hashOf, newSecret } from '../storage/pending.ts'
+import { validSessionSql } from '../storage/live-sessions.ts'
+import { generateSecret, hashSecret } from '../storage/pending.ts'
 import type { Store } from '../storage/store.ts'
 import type { AccessTokens } from './access-token.ts'
 import { type RefreshToken, readRefreshToken, writeRefreshToken } from './refresh-token.ts'
-import { beginSession, endSessions, type SessionPlace, type SignedIn } from './sessions.ts'
-import { refuseTooLong } from './token-request.ts'
+import { endSessions, type SessionClientInfo, type SignedIn, startSession } from './sessions.ts'
+import { requireUsableLength } from './token-request.ts'
 
 /**
  * The session of a client that somebody let act for them: an access token of an hour, and a refresh token for further ones until
@@ -31,7 +31,7 @@ export interface ClientTokensRequest {
   readonly audiences: readonly string[]
   /** What this one is for; all of them, when nothing is given. */
   readonly tokenAudiences?: readonly string[]
-  readonly place: SessionPlace
+  readonly clientInfo: SessionClientInfo
   /** uids of the groups that the token is narrowed to; none: wherever the identity is bound. */
   readonly scopes?: readonly string[]
   /** False: the client needs no refresh token. */
@@ -53,23 +53,23 @@ export interface ClientTokens {
  */
 export async function issueClientTokens(
   { store, tokens, authUrl }: ClientSessions,
-  who: SignedIn,
+  signedIn: SignedIn,
   request: ClientTokensRequest,
 ): Promise<ClientTokens> {
-  const { client, audiences, tokenAudiences = audiences, place, scopes = [] } = request
-  const renewable = (request.refreshToken ?? true) && who.groups.length === 0 && scopes.length === 0
+  const { client, audiences, tokenAudiences = audiences, clientInfo, scopes = [] } = request
+  const renewable = (request.refreshToken ?? true) && signedIn.groups.length === 0 && scopes.length === 0
   const lifetimeMs = renewable ? limits.clientSessionMs : limits.accessTokenLifetimeMs
   const session = await inTransaction(store.db, (tx) =>
-    beginSession(store, tx, {
-      ...who,
-      ...place,
+    startSession(store, tx, {
+      ...signedIn,
+      ...clientInfo,
       kind: 'client',
       client,
       audiences,
       lifetimeMs,
     }),
   )
-  const { identity } = who
+  const { identity } = signedIn
   const { token, expiresAtMs } = await tokens.issue({
     identity,
     audiences: tokenAudiences,
@@ -93,15 +93,15 @@ export async function issueClientTokens(
 }
 
 /** What a refresh token says that was made here, used or not. */
-export type GenuineRefreshToken = RefreshToken & { readonly genuine: true }
+export type VerifiedRefreshToken = RefreshToken & { readonly verified: true }
 
 /** Undefined for a token that was not made here. Whether it can still be used is for `refreshClientTokens` to say. */
-export function genuineRefreshToken(
+export function verifyRefreshToken(
   { store, authUrl }: Pick<ClientSessions, 'store' | 'authUrl'>,
   text: string,
-): GenuineRefreshToken | undefined {
+): VerifiedRefreshToken | undefined {
   const token = readRefreshToken(store.secretsKey, text)
-  return token?.issuer === authUrl ? { ...token, genuine: true } : undefined
+  return token?.issuer === authUrl ? { ...token, verified: true } : undefined
 }
 
 export interface RefreshRequest {
@@ -110,13 +110,13 @@ export interface RefreshRequest {
   readonly scopes?: readonly string[]
   readonly capabilities?: CapabilitySet
   /** Where it is used from. */
-  readonly place: Pick<SessionPlace, 'address'> & Partial<SessionPlace>
+  readonly clientInfo: Pick<SessionClientInfo, 'address'> & Partial<SessionClientInfo>
   /** Full name of the method, for the audit log, and the request's id. */
   readonly method: string
   readonly requestId: string
 }
 
-export type Refreshed =
+export type RefreshResult =
   | {
       readonly ok: true
       readonly tokens: ClientTokens & { readonly refreshToken: string; readonly refreshExpiresMs: number }
@@ -127,7 +127,7 @@ export type Refreshed =
 /** The audit event of a session that ends because its refresh token came a second time. */
 export const REUSE_METHOD = 'berth.sts/RefreshTokenReuse'
 
-const ENDED = 'the session of this refresh token has ended; sign in again'
+const SESSION_ENDED = 'the session of this refresh token has ended; sign in again'
 
 /**
  * Uses a refresh token up: its replacement and the audit record, or what ends the session, in one transaction. Throws code 3 for so
@@ -135,35 +135,35 @@ const ENDED = 'the session of this refresh token has ended; sign in again'
  */
 export async function refreshClientTokens(
   { store, tokens, authUrl }: ClientSessions,
-  token: GenuineRefreshToken,
+  token: VerifiedRefreshToken,
   request: RefreshRequest,
-): Promise<Refreshed> {
+): Promise<RefreshResult> {
   const { db, clock, secretsKey } = store
   const { identity, session } = token
   if (token.expiresMs <= clock()) return { ok: false, reason: 'the refresh token has expired; sign in again' }
-  const { place, method, requestId, ...asked } = request
+  const { clientInfo, method, requestId, ...requested } = request
   // Made before it is known whether it may be given, so that no failure in between takes the old refresh token without a new one.
-  const access = await tokens.issue({ identity, session, ...asked })
-  refuseTooLong(access.token)
-  const secret = newSecret()
+  const access = await tokens.issue({ identity, session, ...requested })
+  requireUsableLength(access.token)
+  const secret = generateSecret()
   const event = (name: string): AuditEvent => ({
     timeMs: clock(),
     actor: identity,
     method: name,
     uid: identity,
     requestId,
-    address: place.address,
+    address: clientInfo.address,
   })
   const outcome = await inTransaction(db, async (tx) => {
-    if (await rotate(tx, token, secret, clock(), place)) {
+    if (await rotateSecret(tx, token, secret, clock(), clientInfo)) {
       await recordEvent(tx, event(method))
       return 'rotated'
     }
-    if (!(await endIfReplaced(tx, token))) return 'ended'
+    if (!(await endSessionIfReused(tx, token))) return 'ended'
     await recordEvent(tx, event(REUSE_METHOD))
     return 'reused'
   })
-  if (outcome === 'ended') return { ok: false, reason: ENDED }
+  if (outcome === 'ended') return { ok: false, reason: SESSION_ENDED }
   if (outcome === 'reused')
     return {
       ok: false,
@@ -190,23 +190,23 @@ export async function refreshClientTokens(
 /** Ends the session of a refresh token, also of one that was used up (RFC 7009 section 2.1); false when it had ended before. */
 export async function endClientSession(
   { db }: Pick<Store, 'db'>,
-  { session }: GenuineRefreshToken,
+  { session }: VerifiedRefreshToken,
 ): Promise<boolean> {
   return (await inTransaction(db, (tx) => endSessions(tx, 'id', session))) > 0
 }
 
 /** Replaces the secret in the one statement that also checks all there is to check; false when something does not hold. */
-async function rotate(
+async function rotateSecret(
   tx: Tx,
-  { identity, session, secret }: GenuineRefreshToken,
+  { identity, session, secret }: VerifiedRefreshToken,
   next: string,
   now: number,
-  { address, userAgent }: RefreshRequest['place'],
+  { address, userAgent }: RefreshRequest['clientInfo'],
 ): Promise<boolean> {
   const rotated = await tx
     .updateTable('sessions')
     .set({
-      secret_hash: hashOf(next),
+      secret_hash: hashSecret(next),
       last_used_ms: now,
       address,
       ...(userAgent === undefined ? {} : { user_agent: userAgent }),
@@ -214,9 +214,9 @@ async function rotate(
     .where('id', '=', session)
     .where('kind', '=', 'client')
     .where('identity_uid', '=', identity)
-    .where('secret_hash', '=', hashOf(secret))
+    .where('secret_hash', '=', hashSecret(secret))
     .where('expires_ms', '>', now)
-    .where(sql<boolean>`${sql.raw(sessionCounts('sessions'))}`)
+    .where(sql<boolean>`${sql.raw(validSessionSql('sessions'))}`)
     .where(({ exists, selectFrom }) =>
       exists(selectFrom('identities').select('uid').where('root', '=', identity).where('uid', '=', identity)),
     )
@@ -226,12 +226,12 @@ async function rotate(
 }
 
 /** Ends the session when its secret is another one by now. */
-async function endIfReplaced(tx: Tx, { session, secret }: GenuineRefreshToken): Promise<boolean> {
+async function endSessionIfReused(tx: Tx, { session, secret }: VerifiedRefreshToken): Promise<boolean> {
   const replaced = await tx
     .selectFrom('sessions')
     .select('id')
     .where('id', '=', session)
-    .where('secret_hash', '<>', hashOf(secret))
+    .where('secret_hash', '<>', hashSecret(secret))
     .execute()
   return replaced.length > 0 && (await endSessions(tx, 'id', session)) > 0
 }

@@ -3,41 +3,41 @@ import { bearerToken } from '../auth/authenticate.ts'
 import { type Call, implement } from '../core/call.ts'
 import { type ApiError, unauthenticated } from '../core/errors.ts'
 import { timestampOf } from '../core/message.ts'
-import { fullNameOf } from '../core/method-name.ts'
-import { type ClientSessions, genuineRefreshToken, refreshClientTokens } from './client-session.ts'
+import { fullMethodName } from '../core/method-name.ts'
+import { type ClientSessions, refreshClientTokens, verifyRefreshToken } from './client-session.ts'
 import { readTokenRequest } from './token-request.ts'
 
 /** The method by which clients of the public contract renew their access token. The refresh token is the bearer value. */
 
 export interface RefreshOptions extends ClientSessions {
   /** Told whose token it is, before it is used up; may reject. */
-  readonly proven: (identity: string, call: Call) => Promise<void> | undefined
+  readonly beforeIssue: (identity: string, call: Call) => Promise<void> | undefined
   /** Notes that the identity was used. */
-  readonly seen: (uid: string) => void
+  readonly markSeen: (uid: string) => void
   /** For the audit log: a token that was made here did not open anything. */
-  readonly refused: (identity: string, why: ApiError, call: Call) => void
+  readonly auditRefused: (identity: string, why: ApiError, call: Call) => void
 }
 
 export function refreshTokenService(options: RefreshOptions) {
   return implement(SecurityTokenService, {
     async exchangeRefreshToken(request, call) {
-      const token = genuineRefreshToken(options, bearerToken(call.authorization))
+      const token = verifyRefreshToken(options, bearerToken(call.authorizationHeader))
       if (token === undefined) throw unauthenticated('the refresh token is not one of this server')
-      const asked = readTokenRequest(request, token.audiences)
-      await options.proven(token.identity, call)
+      const requested = readTokenRequest(request, token.audiences)
+      await options.beforeIssue(token.identity, call)
       const refreshed = await refreshClientTokens(options, token, {
-        ...asked,
-        place: { address: call.address },
-        method: fullNameOf(call.called),
+        ...requested,
+        clientInfo: { address: call.address },
+        method: fullMethodName(call.requestedMethod),
         requestId: call.requestId,
       })
       if (!refreshed.ok) {
         const why = unauthenticated(refreshed.reason)
-        options.refused(token.identity, why, call)
+        options.auditRefused(token.identity, why, call)
         throw why
       }
       const { accessToken, expiresAtMs, refreshToken, refreshExpiresMs } = refreshed.tokens
-      options.seen(token.identity)
+      options.markSeen(token.identity)
       return {
         $typeName: 'chainguard.platform.oidc.TokenPair' as const,
         token: rawToken(accessToken, expiresAtMs),

@@ -7,13 +7,13 @@ import { parseUid, type Uid } from '../core/uid.ts'
 import type { Log } from '../log.ts'
 import type { Store } from '../storage/store.ts'
 import type { Condition } from '../trust/condition.ts'
-import { untilOneFails } from '../trust/judges.ts'
+import { evaluateUntilFailure } from '../trust/judges.ts'
 import type { SubjectClaims } from '../trust/match.ts'
 import type { AccessTokens } from './access-token.ts'
 import { type Assumed, type AssumeOptions, assume } from './assume/assume.ts'
-import { beginProviderSession } from './assume/provider-session.ts'
-import { type Narrowing, narrowed } from './narrowing.ts'
-import { type AskedToken, readTokenRequest, refuseTooLong } from './token-request.ts'
+import { startProviderSession } from './assume/provider-session.ts'
+import { intersectNarrowing, type Narrowing } from './narrowing.ts'
+import { type RequestedToken, readTokenRequest, requireUsableLength } from './token-request.ts'
 
 /**
  * The exchange: somebody shows a token of another issuer, or one of ours, and gets an access token of ours for the identity that it
@@ -25,13 +25,13 @@ export interface ExchangeOptions extends AssumeOptions {
   readonly tokens: AccessTokens
   readonly log: Pick<Log, 'debug'>
   /** Told who was proven, before a token is made; may reject. */
-  readonly proven: (identity: string, call: Call) => Promise<void> | undefined
+  readonly beforeIssue: (identity: string, call: Call) => Promise<void> | undefined
   /** Notes that the identity was used. */
-  readonly seen: (uid: string) => void
+  readonly markSeen: (uid: string) => void
   /** For the audit log: who got a token, and who was refused one for an identity that exists. */
   readonly audit: {
     exchanged(identity: string, claims: SubjectClaims, call: Call): void
-    refused(identity: string, refusal: RefusedExchange, call: Call): void
+    auditDenied(identity: string, refusal: RefusedExchange, call: Call): void
   }
 }
 
@@ -47,19 +47,19 @@ const RETRY_MS = 1000
 export function securityTokenService(options: ExchangeOptions) {
   return implement(SecurityTokenService, {
     async exchange(request, call) {
-      const token = bearerToken(call.authorization)
-      const asked = readRequest(request, options.audiences)
-      const assumed = await prove(token, asked, options, call)
+      const token = bearerToken(call.authorizationHeader)
+      const requested = readRequest(request, options.audiences)
+      const assumed = await requireAssumed(token, requested, options, call)
       const { identity, claims } = assumed
-      await options.proven(identity, call)
+      await options.beforeIssue(identity, call)
       const issued = await options.tokens.issue({
         identity,
-        audiences: asked.audiences,
+        audiences: requested.audiences,
         actor: { iss: claims.issuer, sub: claims.subject, aud: claims.audience[0] ?? '' },
-        ...(await boundsOf(asked, assumed, options, call)),
+        ...(await tokenBounds(requested, assumed, options, call)),
       })
-      refuseTooLong(issued.token)
-      options.seen(identity)
+      requireUsableLength(issued.token)
+      options.markSeen(identity)
       options.audit.exchanged(identity, claims, call)
       return {
         $typeName: 'chainguard.platform.oidc.RawToken' as const,
@@ -71,63 +71,63 @@ export function securityTokenService(options: ExchangeOptions) {
   })
 }
 
-interface Asked extends AskedToken {
+interface ParsedRequest extends RequestedToken {
   readonly identity: Uid | undefined
   readonly identityProvider: Uid | undefined
 }
 
-function readRequest(request: ExchangeRequest, allowedAudiences: readonly string[]): Asked {
+function readRequest(request: ExchangeRequest, allowedAudiences: readonly string[]): ParsedRequest {
   const { identity, identityProvider } = request
-  const asked = readTokenRequest(
+  const requested = readTokenRequest(
     request,
     allowedAudiences,
-    badUid('identity', identity),
-    badUid('identity_provider', identityProvider),
+    uidViolation('identity', identity),
+    uidViolation('identity_provider', identityProvider),
   )
-  return { ...asked, identity: parseUid(identity), identityProvider: parseUid(identityProvider) }
+  return { ...requested, identity: parseUid(identity), identityProvider: parseUid(identityProvider) }
 }
 
-function badUid(field: string, text: string) {
+function uidViolation(field: string, text: string) {
   return text === '' || parseUid(text) !== undefined ? undefined : { field, description: 'must be a uid' }
 }
 
 /** Proves that the bearer of `token` may act as the identity. Throws code 7, 14 or 16. */
-async function prove(
+async function requireAssumed(
   token: string,
-  { identity, identityProvider }: Asked,
+  { identity, identityProvider }: ParsedRequest,
   options: ExchangeOptions,
   call: Call,
 ): Promise<Assumed> {
   let found: Uid | undefined
   let verified: SubjectClaims | undefined
   const progress = {
-    found(uid: Uid) {
+    onIdentity(uid: Uid) {
       found = uid
     },
-    verified(claims: SubjectClaims) {
+    onVerified(claims: SubjectClaims) {
       verified = claims
     },
   }
   const attempt = { token, identity, identityProvider, signal: call.signal }
-  const outcome = await untilOneFails((judge) => assume(attempt, options, judge, progress))
+  const outcome = await evaluateUntilFailure((check) => assume(attempt, options, check, progress))
   if (outcome.ok && outcome.value !== undefined) return outcome.value
   if (outcome.ok) throw new Error('an exchange ended without a condition that fails')
   const { failed } = outcome
   const refusal = refusalOf(failed)
   const { code } = refusal
   options.log.debug(
-    { requestId: call.requestId, identity: found, why: failed.why },
+    { requestId: call.requestId, identity: found, why: failed.reason },
     'an exchange was refused',
   )
   if (found !== undefined && code !== Code.UNAVAILABLE) {
-    const reason = code === Code.PERMISSION_DENIED ? failed.why : refusal.message
-    options.audit.refused(found, { code, reason, claims: verified }, call)
+    const reason = code === Code.PERMISSION_DENIED ? failed.reason : refusal.message
+    options.audit.auditDenied(found, { code, reason, claims: verified }, call)
   }
   throw refusal
 }
 
 /** One answer for every reason that has to do with the identity, so that nobody can find out which exist; the log knows why. */
-function refusalOf({ fault, why }: Condition): ApiError {
+function refusalOf({ fault, reason: why }: Condition): ApiError {
   switch (fault) {
     case 'token':
       return unauthenticated(why)
@@ -145,8 +145,8 @@ function refusalOf({ fault, why }: Condition): ApiError {
 }
 
 /** What bounds the token: what was asked for, and the token or the provider that it comes of. */
-async function boundsOf(
-  { scopes, capabilities }: Asked,
+async function tokenBounds(
+  { scopes, capabilities }: ParsedRequest,
   assumed: Assumed,
   { store }: ExchangeOptions,
   call: Call,
@@ -154,18 +154,18 @@ async function boundsOf(
   const own = { scopes, capabilities }
   const { bounds, provider } = assumed
   if (provider !== undefined) {
-    return { ...given(own), session: await beginProviderSession(store, assumed, provider, call) }
+    return { ...withoutUndefined(own), session: await startProviderSession(store, assumed, provider, call) }
   }
-  if (bounds === undefined) return given(own)
-  const { session, endsMs } = bounds
+  if (bounds === undefined) return withoutUndefined(own)
+  const { session, notAfterMs: endsMs } = bounds
   return {
-    ...given(narrowed(own, bounds)),
+    ...withoutUndefined(intersectNarrowing(own, bounds)),
     ...(session === undefined ? {} : { session }),
     notAfterMs: endsMs,
   }
 }
 
-function given({ scopes, capabilities }: Narrowing) {
+function withoutUndefined({ scopes, capabilities }: Narrowing) {
   return {
     ...(scopes === undefined ? {} : { scopes }),
     ...(capabilities === undefined ? {} : { capabilities }),

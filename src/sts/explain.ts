@@ -1,13 +1,13 @@
 import { ExplainService, ExchangeCondition_Outcome as Outcome } from '#gen/berth/sts/v1/explain_pb.js'
-import { allowed } from '../core/allowed.ts'
+import { requireScope } from '../core/allowed.ts'
 import { implement } from '../core/call.ts'
 import { notFound } from '../core/errors.ts'
-import { refuseIfAny } from '../core/fields.ts'
+import { requireValid } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
 import { parseUid, type Uid } from '../core/uid.ts'
 import { readResource } from '../storage/rows.ts'
 import type { Condition } from '../trust/condition.ts'
-import { everyCondition } from '../trust/judges.ts'
+import { evaluateAll } from '../trust/judges.ts'
 import { type AssumeOptions, assume } from './assume/assume.ts'
 
 /** Why a token can assume an identity, or cannot: the conditions of an exchange, for those who may read the identity. */
@@ -17,9 +17,9 @@ const IDENTITY_TYPE = 'iam.chainguard.dev/Identity'
 export function explainService(options: AssumeOptions) {
   return implement(ExplainService, {
     async explainExchange({ token, identityProvider }, call) {
-      const identity = allowed(call).scope as Uid
+      const identity = requireScope(call).scope as Uid
       const provider = parseUid(identityProvider)
-      refuseIfAny(
+      requireValid(
         token === '' ? { field: 'token', description: 'must be given' } : undefined,
         token.length > limits.bearerTokenCharsMax
           ? { field: 'token', description: `must have at most ${limits.bearerTokenCharsMax} characters` }
@@ -31,7 +31,7 @@ export function explainService(options: AssumeOptions) {
       if ((await readResource(options.db, 'identities', identity)) === undefined)
         throw notFound(IDENTITY_TYPE, identity)
       const attempt = { token: token.trim(), identity, identityProvider: provider, signal: call.signal }
-      const conditions = await everyCondition((judge) => assume(attempt, options, judge, unheard))
+      const conditions = await evaluateAll((check) => assume(attempt, options, check, noObserver))
       return {
         $typeName: 'berth.sts.v1.ExplainExchangeResponse' as const,
         accepted: conditions.every(({ holds }) => holds === true),
@@ -41,7 +41,7 @@ export function explainService(options: AssumeOptions) {
   })
 }
 
-const unheard = { found() {}, verified() {} }
+const noObserver = { onIdentity() {}, onVerified() {} }
 
 function toMessage({ name, holds, detail }: Condition) {
   const { expected, actual, hint = '' } = detail()

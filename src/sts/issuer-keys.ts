@@ -32,7 +32,7 @@ const LAST_GOOD_KEYS_MS = 24 * 60 * 60 * 1000
 /**
  * An issuer without any known keys that failed is left alone this long, so that a dead one is not hammered.
  */
-const FAILURE_REMEMBERED_MS = 5000
+const FAILURE_BACKOFF_MS = 5000
 
 /**
  * Longer ones are not looked at; the same bound as for the issuer's name would be too tight for real ones.
@@ -54,7 +54,7 @@ interface Entry {
   /** The running fetch, shared by all who need it. */
   running: Promise<void> | undefined
   /** By share: who wants a fetch. Each waits in its own share, so that none waits for the servers of another. */
-  readonly wanted: Map<string, Promise<Failure | undefined>>
+  readonly waiting: Map<string, Promise<Failure | undefined>>
 }
 
 /**
@@ -71,7 +71,7 @@ export function createIssuerKeys({
   outbound: Pick<Outbound, 'share'>
   clock: () => number
 }): IssuerKeys {
-  const entries = new LRUCache<string, Entry>({ max: limits.issuersRememberedMax })
+  const entries = new LRUCache<string, Entry>({ max: limits.issuersCachedMax })
 
   async function find(
     issuer: string,
@@ -82,16 +82,16 @@ export function createIssuerKeys({
     if (!entries.has(issuer) && checkIssuer(issuer) !== undefined)
       return { kind: 'invalid', reason: 'the issuer is not a valid issuer URL' }
     const entry = entryOf(issuer)
-    const noTurn = isFresh(entry) ? undefined : await refresh(issuer, entry, share)
+    const queueFailure = isFresh(entry) ? undefined : await refresh(issuer, entry, share)
     const known = pickKey(usable(entry), ...wanted)
     if (known !== undefined) return { kind: 'found', key: known }
 
     // The issuer may have begun to use a new key.
-    const noTurnAgain = noTurn ?? (await refresh(issuer, entry, share))
+    const retryFailure = queueFailure ?? (await refresh(issuer, entry, share))
     const fresh = pickKey(usable(entry), ...wanted)
     if (fresh !== undefined) return { kind: 'found', key: fresh }
     // After a failure nobody knows whether the issuer has such a key.
-    return noTurnAgain ?? entry.failure ?? { kind: 'unknown' }
+    return retryFailure ?? entry.failure ?? { kind: 'unknown' }
   }
 
   function entryOf(issuer: string): Entry {
@@ -104,7 +104,7 @@ export function createIssuerKeys({
         failure: undefined,
         fetches: 0,
         running: undefined,
-        wanted: new Map(),
+        waiting: new Map(),
       }
       entries.set(issuer, entry)
     }
@@ -120,26 +120,26 @@ export function createIssuerKeys({
   }
 
   function mayFetch(entry: Entry): boolean {
-    const pauseMs = usable(entry).length > 0 ? limits.issuerKeysRefetchIntervalMs : FAILURE_REMEMBERED_MS
+    const pauseMs = usable(entry).length > 0 ? limits.issuerKeysRefetchIntervalMs : FAILURE_BACKOFF_MS
     return clock() - entry.triedAt >= pauseMs
   }
 
   /** Fetches the keys if it is time to. Resolves to a failure if the share had no turn to do so. */
   async function refresh(issuer: string, entry: Entry, share: string): Promise<Failure | undefined> {
     if (entry.running !== undefined) return void (await entry.running)
-    let wanted = entry.wanted.get(share)
+    let wanted = entry.waiting.get(share)
     if (wanted === undefined) {
       if (!mayFetch(entry)) return undefined
-      wanted = fetchInTurn(issuer, entry, share).finally(() => entry.wanted.delete(share))
-      entry.wanted.set(share, wanted)
+      wanted = fetchWithPermit(issuer, entry, share).finally(() => entry.waiting.delete(share))
+      entry.waiting.set(share, wanted)
     }
     return wanted
   }
 
-  async function fetchInTurn(issuer: string, entry: Entry, share: string): Promise<Failure | undefined> {
+  async function fetchWithPermit(issuer: string, entry: Entry, share: string): Promise<Failure | undefined> {
     const { fetches } = entry
     try {
-      await outbound.share(share).together(async (requests) => {
+      await outbound.share(share).batch(async (requests) => {
         // Another share may have been faster.
         if (entry.fetches !== fetches) return
         entry.running ??= fetchInto(requests, issuer, entry).finally(() => {

@@ -10,14 +10,18 @@ export interface Narrowing {
 }
 
 /** What both leave: a token that comes of a narrowed one is at most as wide, whatever was asked for. */
-export function narrowed(one: Narrowing, other: Narrowing): Narrowing {
+export function intersectNarrowing(one: Narrowing, other: Narrowing): Narrowing {
   return {
-    scopes: both(one.scopes, other.scopes, commonScopes),
-    capabilities: both(one.capabilities, other.capabilities, intersect),
+    scopes: combine(one.scopes, other.scopes, commonScopes),
+    capabilities: combine(one.capabilities, other.capabilities, intersect),
   }
 }
 
-function both<T>(one: T | undefined, other: T | undefined, common: (one: T, other: T) => T): T | undefined {
+function combine<T>(
+  one: T | undefined,
+  other: T | undefined,
+  common: (one: T, other: T) => T,
+): T | undefined {
   if (one === undefined) return other
   return other === undefined ? one : common(one, other)
 }

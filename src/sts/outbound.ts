@@ -2,11 +2,11 @@ import type { LookupAddress } from 'node:dns'
 import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import type { buildConnector, Dispatcher } from 'undici'
-import { parseForeignJson } from '../core/foreign-json.ts'
+import { parseUntrustedJson } from '../core/foreign-json.ts'
 import { limits } from '../core/limits.ts'
 import type { Tracer } from '../core/tracer.ts'
 import { type AddressGuard, createAddressGuard } from './addresses.ts'
-import { createTurns } from './turns.ts'
+import { createFairSemaphore } from './turns.ts'
 
 export type OutboundFailure =
   | 'refused'
@@ -55,7 +55,7 @@ export interface OutboundRequest {
   readonly signal?: AbortSignal | undefined
 }
 
-export interface OutboundAnswer {
+export interface OutboundResponse {
   readonly status: number
   readonly contentType: string
   readonly text: string
@@ -65,11 +65,11 @@ export interface StreamRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs: number
   /** Between two pieces of the body. */
-  readonly pauseMs: number
+  readonly idleTimeoutMs: number
   readonly signal?: AbortSignal | undefined
 }
 
-export interface StreamedAnswer {
+export interface StreamedResponse {
   readonly status: number
   /** '' where there is none. */
   header(name: string): string
@@ -90,19 +90,19 @@ export interface OutboundRequests {
     url: string,
     form: Readonly<Record<string, string>>,
     options: { readonly accept: string; readonly signal?: AbortSignal | undefined },
-  ): Promise<OutboundAnswer>
+  ): Promise<OutboundResponse>
   /**
    * Sends a request that a library made. Redirects are refused: it may hold a secret that is for the server that was named, and
    * for no other.
    */
-  send(url: string, request: OutboundRequest): Promise<OutboundAnswer>
+  send(url: string, request: OutboundRequest): Promise<OutboundResponse>
   /**
    * Fetches something large: `use` gets the answer, of any status but a redirect, and reads its body as it comes, for as long as
    * `timeoutMs` allows from the beginning on. What `use` rejects with comes out as it is.
    */
-  getStream<T>(url: string, request: StreamRequest, use: (answer: StreamedAnswer) => Promise<T>): Promise<T>
+  getStream<T>(url: string, request: StreamRequest, use: (answer: StreamedResponse) => Promise<T>): Promise<T>
   /** Runs `work`, whose requests follow each other, as one: it waits for the concurrency limit once. */
-  together<T>(work: (requests: Pick<OutboundRequests, 'getJson'>) => Promise<T>): Promise<T>
+  batch<T>(work: (requests: Pick<OutboundRequests, 'getJson'>) => Promise<T>): Promise<T>
 }
 
 export interface Outbound extends OutboundRequests {
@@ -139,12 +139,15 @@ const HEADER_BYTES_MAX = 16 * 1024
 export function createOutbound(options: OutboundOptions): Outbound {
   const bounds = options.limits ?? limits
   const guard = createAddressGuard(options.privateNetworks)
-  const turns = createTurns(bounds.outboundConcurrencyMax, bounds.outboundConcurrencyPerOrganizationMax)
+  const semaphore = createFairSemaphore(
+    bounds.outboundConcurrencyMax,
+    bounds.outboundConcurrencyPerOrganizationMax,
+  )
   const closing = new AbortController()
   let agent: Promise<Dispatcher> | undefined
 
   /** Runs `work` with a signal that aborts after `timeoutMs`. */
-  async function timed<T>(
+  async function runWithTimeout<T>(
     signal: AbortSignal | undefined,
     timeoutMs: number,
     work: (stop: AbortSignal) => Promise<T>,
@@ -156,7 +159,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     try {
       return await work(stop)
     } catch (error) {
-      if (error instanceof OfTheUse) throw error.cause
+      if (error instanceof ConsumerError) throw error.cause
       throw toOutboundError(error, stop.aborted)
     } finally {
       clearTimeout(timer)
@@ -166,16 +169,16 @@ export function createOutbound(options: OutboundOptions): Outbound {
   type Run = <T>(signal: AbortSignal | undefined, timeoutMs: number, work: Work<T>) => Promise<T>
 
   const run: Run = (signal, timeoutMs, work) =>
-    timed(signal, timeoutMs, async (stop) => {
+    runWithTimeout(signal, timeoutMs, async (stop) => {
       agent ??= loadAgent(guard, options.resolve ?? resolveBySystem, bounds.outboundTimeoutMs, options.tracer)
       return work(await agent, stop)
     })
 
   /** As `run`, once the share has a turn, for which the request waits as long as it may take. */
-  const runInTurn =
+  const runWithPermit =
     (share: string | undefined): Run =>
     async (signal, timeoutMs, work) => {
-      const release = await timed(signal, timeoutMs, (stop) => turns.take(stop, share))
+      const release = await runWithTimeout(signal, timeoutMs, (stop) => semaphore.acquire(stop, share))
       try {
         return await run(signal, timeoutMs, work)
       } finally {
@@ -191,11 +194,11 @@ export function createOutbound(options: OutboundOptions): Outbound {
       run(signal, timeoutMs, (agent, stop) => fetchJson(agent, url, bounds, stop))
 
   function requestsOf(share: string | undefined): OutboundRequests {
-    const inTurn = runInTurn(share)
+    const runLimited = runWithPermit(share)
     return {
-      getJson: getJson(inTurn),
+      getJson: getJson(runLimited),
       postForm: (url, form, { accept, signal }) =>
-        inTurn(signal, timeoutMs, (agent, stop) =>
+        runLimited(signal, timeoutMs, (agent, stop) =>
           sendOnce(agent, url, bounds, stop, {
             method: 'POST',
             headers: { accept, 'content-type': 'application/x-www-form-urlencoded' },
@@ -203,11 +206,13 @@ export function createOutbound(options: OutboundOptions): Outbound {
           }),
         ),
       send: (url, { signal, ...request }) =>
-        inTurn(signal, timeoutMs, (agent, stop) => sendOnce(agent, url, bounds, stop, request)),
+        runLimited(signal, timeoutMs, (agent, stop) => sendOnce(agent, url, bounds, stop, request)),
       getStream: (url, { signal, timeoutMs, ...request }, use) =>
-        inTurn(signal, timeoutMs, (agent, stop) => useStream(agent, url, bounds, stop, { ...request, use })),
-      async together(work) {
-        const release = await timed(undefined, timeoutMs, (stop) => turns.take(stop, share))
+        runLimited(signal, timeoutMs, (agent, stop) =>
+          useStream(agent, url, bounds, stop, { ...request, use }),
+        ),
+      async batch(work) {
+        const release = await runWithTimeout(undefined, timeoutMs, (stop) => semaphore.acquire(stop, share))
         try {
           return await work({ getJson: getJson(run) })
         } finally {
@@ -246,7 +251,7 @@ async function fetchJson(agent: Dispatcher, start: string, bounds: OutboundLimit
   const response = await follow(agent, start, bounds, { headers: { accept: 'application/json' }, signal })
   const { statusCode: status, body } = response
   if (status === 200) {
-    requirePlain(response)
+    requireUncompressed(response)
     return await readJson(body, bounds.outboundBodyBytesMax)
   }
   discard(body)
@@ -260,22 +265,24 @@ async function useStream<T>(
   signal: AbortSignal,
   {
     headers,
-    pauseMs,
+    idleTimeoutMs,
     use,
-  }: Pick<StreamRequest, 'headers' | 'pauseMs'> & { readonly use: (answer: StreamedAnswer) => Promise<T> },
+  }: Pick<StreamRequest, 'headers' | 'idleTimeoutMs'> & {
+    readonly use: (answer: StreamedResponse) => Promise<T>
+  },
 ): Promise<T> {
   const response = await follow(agent, start, bounds, {
     headers,
     signal,
-    headersTimeout: pauseMs,
-    bodyTimeout: pauseMs,
+    headersTimeout: idleTimeoutMs,
+    bodyTimeout: idleTimeoutMs,
   })
   const { statusCode: status, body } = response
   try {
-    requirePlain(response)
+    requireUncompressed(response)
     const header = (name: string) => [response.headers[name] ?? ''].flat()[0] ?? ''
-    return await use({ status, header, body: told(body, signal) }).catch((cause: unknown) => {
-      throw new OfTheUse('', { cause })
+    return await use({ status, header, body: withOutboundErrors(body, signal) }).catch((cause: unknown) => {
+      throw new ConsumerError('', { cause })
     })
   } finally {
     discard(body)
@@ -283,10 +290,10 @@ async function useStream<T>(
 }
 
 /** Carries what is none of our failures past the place that names them. */
-class OfTheUse extends Error {}
+class ConsumerError extends Error {}
 
 /** The body, whose failures have names. */
-async function* told(body: Body, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+async function* withOutboundErrors(body: Body, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   try {
     yield* body as AsyncIterable<Uint8Array>
   } catch (error) {
@@ -338,7 +345,7 @@ async function sendOnce(
   bounds: OutboundLimits,
   signal: AbortSignal,
   { method, headers, body: sent }: OutboundRequest,
-): Promise<OutboundAnswer> {
+): Promise<OutboundResponse> {
   const url = checkTarget(target)
   if ('error' in url) throw new OutboundError('refused', `URL refused: ${url.error}`)
   const response = await agent.request({
@@ -354,7 +361,7 @@ async function sendOnce(
     discard(body)
     throw new OutboundError('redirect', 'a request is not sent on to where a redirect leads')
   }
-  requirePlain(response)
+  requireUncompressed(response)
   const bytes = await readBytes(body, bounds.outboundBodyBytesMax)
   const contentType = response.headers['content-type']
   try {
@@ -367,7 +374,7 @@ async function sendOnce(
 type Body = Dispatcher.ResponseData['body']
 
 /** Refuses an answer whose size on arrival says nothing of the size that it would unpack to. */
-function requirePlain({ headers, body }: Dispatcher.ResponseData): void {
+function requireUncompressed({ headers, body }: Dispatcher.ResponseData): void {
   const encoding = headers['content-encoding']
   if (encoding === undefined || encoding === 'identity') return
   discard(body)
@@ -393,7 +400,7 @@ async function readBytes(body: Body, bytesMax: number): Promise<Uint8Array> {
 async function readJson(body: Body, bytesMax: number): Promise<unknown> {
   const bytes = await readBytes(body, bytesMax)
   try {
-    return parseForeignJson(decode(bytes))
+    return parseUntrustedJson(decode(bytes))
   } catch {
     // The parser's own error quotes the text, so it is not passed on as the cause.
     throw new OutboundError('bad_body', 'the answer is not JSON')
@@ -449,7 +456,7 @@ async function loadAgent(
       throw new OutboundError('network', 'the host name does not resolve', { cause: error })
     })
     const allowed = addresses.filter((address) => guard.allows(address, transport))
-    if (allowed.length === 0) throw refused()
+    if (allowed.length === 0) throw addressNotAllowed()
     return allowed.map((address) => ({ address, family: isIP(address) }))
   }
 
@@ -457,7 +464,7 @@ async function loadAgent(
     const transport = options.protocol === 'https:' ? 'encrypted' : 'plain'
     // An address written in the URL never reaches the lookup.
     const literal = options.hostname.replace(/^\[(.*)\]$/, '$1')
-    if (isIP(literal) !== 0 && !guard.allows(literal, transport)) done(refused(), null)
+    if (isIP(literal) !== 0 && !guard.allows(literal, transport)) done(addressNotAllowed(), null)
     else connectors[transport](options, done)
   }
 
@@ -495,7 +502,7 @@ function tracedAgent(agent: Dispatcher, tracer: Tracer): Dispatcher {
 
 type RequestPromise = Promise<Dispatcher.ResponseData>
 
-function refused(): OutboundError {
+function addressNotAllowed(): OutboundError {
   return new OutboundError('refused', 'the host lies in a network that may not be fetched from')
 }
 

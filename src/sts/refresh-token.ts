@@ -43,15 +43,15 @@ export function writeRefreshToken(key: Uint8Array, token: RefreshToken): string 
 
 /** What a token says that was written with this key, used up or not; undefined for every other. */
 export function readRefreshToken(key: Uint8Array, token: string): RefreshToken | undefined {
-  const read = token.length > TOKEN_CHARS_MAX ? undefined : claimsOf(token)
-  if (read === undefined) return undefined
+  const claims = token.length > TOKEN_CHARS_MAX ? undefined : parseClaims(token)
+  if (claims === undefined) return undefined
   // Written again it must be the same, to the last character.
-  const expected = Buffer.from(writeRefreshToken(key, read))
+  const expected = Buffer.from(writeRefreshToken(key, claims))
   const given = Buffer.from(token)
-  return given.length === expected.length && timingSafeEqual(given, expected) ? read : undefined
+  return given.length === expected.length && timingSafeEqual(given, expected) ? claims : undefined
 }
 
-function claimsOf(token: string): RefreshToken | undefined {
+function parseClaims(token: string): RefreshToken | undefined {
   let claims: unknown
   try {
     claims = JSON.parse(Buffer.from(token, 'base64').toString())

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import type { SessionVoucher } from '../core/vouching.ts'
 import type { Tx } from '../storage/db.ts'
-import { sessionCounts, voucherColumns, voucherIn } from '../storage/live-sessions.ts'
-import { hashOf, newSecret } from '../storage/pending.ts'
+import { readVoucher, validSessionSql, voucherColumns } from '../storage/live-sessions.ts'
+import { generateSecret, hashSecret } from '../storage/pending.ts'
 import type { Store } from '../storage/store.ts'
 import type { SessionRow } from '../storage/tables.ts'
 
@@ -26,12 +26,12 @@ export interface SignedIn {
 }
 
 /** Where a session is used, for its owner to recognize it. */
-export interface SessionPlace {
+export interface SessionClientInfo {
   readonly address: string
   readonly userAgent: string
 }
 
-export interface NewSession extends SignedIn, SessionPlace {
+export interface NewSession extends SignedIn, SessionClientInfo {
   readonly kind: SessionKind
   /** What the client calls itself; '' for a browser. */
   readonly client: string
@@ -50,13 +50,13 @@ export interface Session extends Omit<NewSession, 'lifetimeMs' | 'groups'> {
 const ID_BYTES = 16
 
 /** Begins a session in the caller's transaction; returns its id and the secret that shows it, which is not kept. */
-export async function beginSession(
+export async function startSession(
   { clock }: Pick<Store, 'clock'>,
   tx: Tx,
   session: NewSession,
 ): Promise<{ readonly id: string; readonly secret: string; readonly expiresMs: number }> {
   const id = randomBytes(ID_BYTES).toString('hex')
-  const secret = newSecret()
+  const secret = generateSecret()
   const now = clock()
   const expiresMs = now + session.lifetimeMs
   await tx
@@ -69,7 +69,7 @@ export async function beginSession(
       method: session.method,
       client: session.client,
       audiences: JSON.stringify(session.audiences),
-      secret_hash: hashOf(secret),
+      secret_hash: hashSecret(secret),
       address: session.address,
       user_agent: session.userAgent,
       created_ms: now,
@@ -91,8 +91,8 @@ export async function sessionBySecret(
   const row = await db.kysely
     .selectFrom('sessions')
     .selectAll()
-    .where('secret_hash', '=', hashOf(secret))
-    .where(sql<boolean>`${sql.raw(sessionCounts('sessions'))}`)
+    .where('secret_hash', '=', hashSecret(secret))
+    .where(sql<boolean>`${sql.raw(validSessionSql('sessions'))}`)
     .executeTakeFirst()
   return row === undefined || row.kind !== kind || row.expires_ms <= clock() ? undefined : sessionOf(row)
 }
@@ -160,7 +160,7 @@ export async function endOtherSessions(
 }
 
 function sessionOf(row: SessionRow): Session | undefined {
-  const voucher = voucherIn(row)
+  const voucher = readVoucher(row)
   if (voucher === undefined) return undefined
   return {
     id: row.id,

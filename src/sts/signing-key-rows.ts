@@ -10,22 +10,22 @@ import type { SigningKeyRow } from '../storage/tables.ts'
 
 export const ALGORITHM = 'ES256'
 
-const CHANGED = 'signing_keys_changed'
+const CHANGED_SETTING = 'signing_keys_changed'
 
 const context = (kid: string) => `signing key ${kid}`
 
 /** A value that is another one after every change of the keys. */
 export function keysVersion({ db }: Pick<Store, 'db'>): Promise<string | undefined> {
-  return readSetting(db.kysely, CHANGED)
+  return readSetting(db.kysely, CHANGED_SETTING)
 }
 
 /** Holds the keys until the transaction ends: of nodes that want to change them at once, the others wait here. */
-export async function holdKeys(tx: Tx): Promise<void> {
-  await writeSetting(tx, CHANGED, randomUUID())
+export async function lockKeys(tx: Tx): Promise<void> {
+  await writeSetting(tx, CHANGED_SETTING, randomUUID())
 }
 
 /** A new key, not yet stored. */
-export async function newKeyRow(
+export async function generateKeyRow(
   { clock, secretsKey }: Pick<Store, 'clock' | 'secretsKey'>,
   times: Pick<SigningKeyRow, 'signs_from_ms' | 'expires_ms'>,
 ): Promise<SigningKeyRow> {
@@ -44,7 +44,7 @@ export async function newKeyRow(
 }
 
 /** Both halves of a stored key. Throws when it was encrypted with another master key. */
-export function openKeyRow(
+export function decryptKeyRow(
   { secretsKey }: Pick<Store, 'secretsKey'>,
   row: SigningKeyRow,
 ): { readonly publicJwk: JWK; readonly privateJwk: JWK } {

@@ -1,11 +1,11 @@
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
-import { every } from '../core/every.ts'
-import { runForAll } from '../core/request-context.ts'
+import { startPeriodicTask } from '../core/every.ts'
+import { runShared } from '../core/request-context.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
 import type { SigningKeyRow } from '../storage/tables.ts'
-import { holdKeys, keysVersion, newKeyRow, openKeyRow } from './signing-key-rows.ts'
+import { decryptKeyRow, generateKeyRow, keysVersion, lockKeys } from './signing-key-rows.ts'
 
 /**
  * The keys that sign our tokens: ES256, stored encrypted, shared by all nodes through the database. A new key is published an
@@ -28,7 +28,7 @@ export const keyRotation = {
 } as const
 
 /** In its last day a key gets its successor, whichever node is asked for something then. */
-const SUCCESSOR_MADE_MS = DAY_MS
+const SUCCESSOR_CREATED_MS = DAY_MS
 
 export interface SigningKey {
   readonly kid: string
@@ -62,7 +62,7 @@ export interface SigningKeys {
    */
   rotate(options: RotateOptions): Promise<void>
   /** Keeps up with what other nodes and the operator change, until it is stopped. */
-  follow(options: FollowOptions): { stop(): Promise<void> }
+  watch(options: WatchOptions): { stop(): Promise<void> }
 }
 
 export interface RotateOptions {
@@ -71,13 +71,13 @@ export interface RotateOptions {
   readonly with?: (tx: Tx) => Promise<void>
 }
 
-export interface FollowOptions {
+export interface WatchOptions {
   readonly intervalMs?: number | undefined
   readonly onError: (error: unknown) => void
   readonly onDone?: (() => void) | undefined
 }
 
-const noMore = async () => undefined
+const doNothing = async () => undefined
 
 interface LoadedKey {
   readonly row: SigningKeyRow
@@ -118,7 +118,7 @@ export function signingKeys(
     loaded = rows.map((row): LoadedKey => {
       const known = loaded.find((key) => key.row.kid === row.kid)
       if (known !== undefined) return { ...known, row }
-      const { publicJwk, privateJwk } = openKeyRow(store, row)
+      const { publicJwk, privateJwk } = decryptKeyRow(store, row)
       return {
         row,
         publicJwk,
@@ -130,7 +130,7 @@ export function signingKeys(
     loadedAtMs = clock()
   }
   const reload = () => {
-    loading ??= runForAll(load).finally(() => {
+    loading ??= runShared(load).finally(() => {
       loading = undefined
     })
     return loading
@@ -149,21 +149,21 @@ export function signingKeys(
    * Makes a key that signs from a time on, unless there is one that signs from later than `sinceMs` and may still sign then: of
    * nodes that want one at once, one makes it.
    */
-  const create = async (signsFromMs: number, sinceMs: number, also: RotateOptions['with'] = noMore) => {
-    const row = await newKeyRow(store, {
+  const create = async (signsFromMs: number, sinceMs: number, also: RotateOptions['with'] = doNothing) => {
+    const row = await generateKeyRow(store, {
       signs_from_ms: signsFromMs,
       expires_ms: signsFromMs + signsForMs + publishedAfterMs,
     })
     await inTransaction(db, async (tx) => {
-      await holdKeys(tx)
-      const [made] = await tx
+      await lockKeys(tx)
+      const [existing] = await tx
         .selectFrom('signing_keys')
         .select('kid')
         .where('signs_from_ms', '>', sinceMs)
         .where('expires_ms', '>', signsFromMs + publishedAfterMs)
         .limit(1)
         .execute()
-      if (made !== undefined) return
+      if (existing !== undefined) return
       await tx.insertInto('signing_keys').values(row).execute()
       // Those before it sign until it does, and go when their last tokens have.
       await tx
@@ -175,14 +175,14 @@ export function signingKeys(
       await also(tx)
     })
   }
-  const replaceAll = async (also: RotateOptions['with'] = noMore) => {
+  const replaceAll = async (also: RotateOptions['with'] = doNothing) => {
     const now = clock()
-    const row = await newKeyRow(store, {
+    const row = await generateKeyRow(store, {
       signs_from_ms: now,
       expires_ms: now + signsForMs + publishedAfterMs,
     })
     await inTransaction(db, async (tx) => {
-      await holdKeys(tx)
+      await lockKeys(tx)
       await tx.deleteFrom('signing_keys').execute()
       await tx.insertInto('signing_keys').values(row).execute()
       await also(tx)
@@ -190,7 +190,7 @@ export function signingKeys(
   }
 
   /** The newest key that may sign now; by a clock that is behind that of the node which made the first one, that one. */
-  const choose = (now: number) => {
+  const selectKey = (now: number) => {
     const usable = loaded
       .filter(({ row }) => now < endOf(row))
       .sort((one, other) => one.row.signs_from_ms - other.row.signs_from_ms)
@@ -198,19 +198,19 @@ export function signingKeys(
   }
 
   /** The key to sign with now; sees to it that there is one, and in its last day that its successor is published. */
-  const rotated = async (): Promise<LoadedKey> => {
+  const ensureSigningKey = async (): Promise<LoadedKey> => {
     const now = clock()
     if (now - loadedAtMs > HOUR_MS / 4) await reload()
-    let key = choose(now)
+    let key = selectKey(now)
     if (key === undefined) {
       await create(now, now - signsForMs)
       await reloadChanged()
-      key = choose(now)
+      key = selectKey(now)
       if (key === undefined) throw new Error('no signing key could be made')
     }
     const endsMs = endOf(key.row)
     const hasSuccessor = loaded.some(({ row }) => row.signs_from_ms > now)
-    const isLastDay = endsMs - now < Math.min(SUCCESSOR_MADE_MS, signsForMs)
+    const isLastDay = endsMs - now < Math.min(SUCCESSOR_CREATED_MS, signsForMs)
     if (isLastDay && !hasSuccessor && now - failedAtMs > reloadIntervalMs) {
       try {
         await create(Math.max(now + publishedAheadMs, endsMs - publishedAheadMs), now)
@@ -232,7 +232,7 @@ export function signingKeys(
 
   return {
     async current() {
-      const { row, privateKey } = await rotated()
+      const { row, privateKey } = await ensureSigningKey()
       return { kid: row.kid, key: privateKey }
     },
 
@@ -248,14 +248,14 @@ export function signingKeys(
 
     async published() {
       // Whoever asks for the keys keeps them for a while: the next one must be among them also when nobody asks for tokens.
-      await rotated()
+      await ensureSigningKey()
       const now = clock()
       return { keys: loaded.filter(({ row }) => row.expires_ms > now).map(({ publicJwk }) => publicJwk) }
     },
 
     async list() {
       await reload()
-      const { row: signing } = await rotated()
+      const { row: signing } = await ensureSigningKey()
       const now = clock()
       return loaded
         .map(({ row }) => row)
@@ -269,22 +269,22 @@ export function signingKeys(
         }))
     },
 
-    async rotate({ now: atOnce, with: also }) {
+    async rotate({ now: immediately, with: also }) {
       const now = clock()
-      if (atOnce) {
+      if (immediately) {
         await replaceAll(also)
       } else {
-        await rotated()
+        await ensureSigningKey()
         await create(now + publishedAheadMs, now, also)
       }
       await reloadChanged()
     },
 
-    follow({ intervalMs = reloadIntervalMs, onError, onDone }) {
-      const look = async () => {
+    watch({ intervalMs = reloadIntervalMs, onError, onDone }) {
+      const poll = async () => {
         if ((await keysVersion(store)) !== version) await reload()
       }
-      return every(intervalMs, look, onError, onDone)
+      return startPeriodicTask(intervalMs, poll, onError, onDone)
     },
   }
 }

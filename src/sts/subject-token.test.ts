@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { type CompactJWSHeaderParameters, CompactSign } from 'jose'
 import { limits } from '../core/limits.ts'
-import { untilOneFails } from '../trust/judges.ts'
+import { evaluateUntilFailure } from '../trust/judges.ts'
 import { type KeySource, subjectTokenAlgs } from '../trust/key-set.ts'
 import { staticKeySource } from '../trust/static-keys.ts'
 import { checkSubjectToken, readSubjectToken } from './subject-token.ts'
@@ -59,10 +59,10 @@ function unsigned(header: unknown, payload: unknown = good): string {
 async function outcome(token: string, source: KeySource = keys, time = clock): Promise<string> {
   const read = readSubjectToken(token)
   if (!read.ok) return `token: ${read.reason}`
-  const checked = await untilOneFails((judge) =>
+  const checked = await evaluateUntilFailure((judge) =>
     checkSubjectToken(token, read, { keys: source, clock: time }, judge),
   )
-  return checked.ok ? 'ok' : `${checked.failed.fault}: ${checked.failed.why}`
+  return checked.ok ? 'ok' : `${checked.failed.fault}: ${checked.failed.reason}`
 }
 
 test('R6: every allowed algorithm verifies with the key of its type', async () => {

@@ -1,9 +1,9 @@
 import { limits } from '../core/limits.ts'
-import type { Condition, Fault, Judge } from '../trust/condition.ts'
+import type { CheckCondition, Condition, Fault } from '../trust/condition.ts'
 import { isSubjectTokenAlg, type KeyLookup, type KeySource, type SubjectTokenAlg } from '../trust/key-set.ts'
 import type { SubjectClaims } from '../trust/match.ts'
 import { isSignedBy } from './jws-signature.ts'
-import { partProblem, readJwtPart } from './unique-json.ts'
+import { jwtPartProblem, readJwtPart } from './unique-json.ts'
 
 /** A token whose form is right. What it says is worth nothing before `checkSubjectToken` has found it genuine. */
 export interface SubjectToken {
@@ -33,16 +33,16 @@ const CONTROL = /\p{Cc}/u
  * (R6) and the claims of R8.
  */
 export function readSubjectToken(token: string): SubjectToken | Rejection {
-  if (token.length > limits.bearerTokenCharsMax) return no('the token is too long')
+  if (token.length > limits.bearerTokenCharsMax) return reject('the token is too long')
   const parts = token.split('.')
   const [head = '', body = '', signature = ''] = parts
-  if (parts.length !== 3 || signature === '') return no('the token is not a signed JWT')
+  if (parts.length !== 3 || signature === '') return reject('the token is not a signed JWT')
   const first = readJwtPart(head)
-  if ('problem' in first) return no(partProblem('header', first.problem))
+  if ('problem' in first) return reject(jwtPartProblem('header', first.problem))
   const header = readHeader(first.object)
   if ('ok' in header) return header
   const second = readJwtPart(body)
-  if ('problem' in second) return no(partProblem('payload', second.problem))
+  if ('problem' in second) return reject(jwtPartProblem('payload', second.problem))
   const claims = readClaims(second.object)
   return 'ok' in claims ? claims : { ok: true, header, claims }
 }
@@ -56,21 +56,21 @@ export async function checkSubjectToken(
   token: string,
   { header, claims }: SubjectToken,
   { keys, clock }: { keys: KeySource; clock: () => number },
-  judge: Judge,
+  check: CheckCondition,
 ): Promise<void> {
-  const isTimely = judge(timeCondition(claims, clock()))
+  const isTimeValid = check(timeCondition(claims, clock()))
   const found = await keys.find(header.alg, header.kid)
-  judge(keyCondition(header, found))
-  judge({
+  check(keyCondition(header, found))
+  check({
     name: 'signature',
     holds: found.kind === 'found' ? await isSignedBy(token, header.alg, found.key) : undefined,
     fault: 'token',
-    why: 'the signature of the token is not valid',
+    reason: 'the signature of the token is not valid',
     detail: () => ({ expected: 'made with that key', actual: '' }),
   })
   // Fetching keys takes time.
   const after = timeCondition(claims, clock())
-  if (isTimely && after.holds !== true) judge(after)
+  if (isTimeValid && after.holds !== true) check(after)
 }
 
 function timeCondition(claims: SubjectClaims, now: number): Condition {
@@ -79,7 +79,7 @@ function timeCondition(claims: SubjectClaims, now: number): Condition {
     name: 'time',
     holds: problem === undefined,
     fault: 'token',
-    why: problem ?? '',
+    reason: problem ?? '',
     detail: () => ({
       expected: `valid at ${timeText(now)}`,
       actual: `issued ${timeText(claims.issuedAtMs)}, expires ${timeText(claims.expiresAtMs)}`,
@@ -109,7 +109,7 @@ function keyCondition({ alg, kid }: SubjectToken['header'], found: KeyLookup): C
     name: 'key',
     holds: found.kind === 'found',
     fault,
-    why,
+    reason: why,
     detail: () => ({
       expected: 'one of the issuer for this token',
       actual: `${kid === undefined ? 'no key id' : `key id ${kid}`}, ${alg}`,
@@ -121,29 +121,29 @@ function keyCondition({ alg, kid }: SubjectToken['header'], found: KeyLookup): C
 /** Members that bring or point to keys (jwk, jku, x5c, x5u) are not read at all (R7). */
 function readHeader(header: Readonly<Record<string, unknown>>): SubjectToken['header'] | Rejection {
   // RFC 7515 section 4.1.11: no extension is understood here, so a token that needs one is not acceptable.
-  if (Object.hasOwn(header, 'crit')) return no('the token needs extensions that are not supported (crit)')
+  if (Object.hasOwn(header, 'crit')) return reject('the token needs extensions that are not supported (crit)')
   const { alg, kid, typ } = header
-  if (!isSubjectTokenAlg(alg)) return no('the token is not signed with a supported algorithm')
+  if (!isSubjectTokenAlg(alg)) return reject('the token is not signed with a supported algorithm')
   if (kid !== undefined && (typeof kid !== 'string' || kid.length > KID_CHARS_MAX)) {
-    return no('the key id of the token is not valid')
+    return reject('the key id of the token is not valid')
   }
   return { alg, kid, typ }
 }
 
 function readClaims(payload: Readonly<Record<string, unknown>>): SubjectClaims | Rejection {
   const { iss, sub, aud, exp, nbf, iat } = payload
-  if (typeof iss !== 'string' || iss === '') return no('the token has no issuer (iss) that is a string')
-  if (iss.length > limits.issuerCharsMax) return no('the issuer of the token is too long')
-  if (CONTROL.test(iss)) return no('the issuer of the token holds control characters')
-  if (typeof sub !== 'string' || sub === '') return no('the token has no subject (sub) that is a string')
-  if (sub.length > SUBJECT_CHARS_MAX) return no('the subject of the token is too long')
-  if (CONTROL.test(sub)) return no('the subject of the token holds control characters')
+  if (typeof iss !== 'string' || iss === '') return reject('the token has no issuer (iss) that is a string')
+  if (iss.length > limits.issuerCharsMax) return reject('the issuer of the token is too long')
+  if (CONTROL.test(iss)) return reject('the issuer of the token holds control characters')
+  if (typeof sub !== 'string' || sub === '') return reject('the token has no subject (sub) that is a string')
+  if (sub.length > SUBJECT_CHARS_MAX) return reject('the subject of the token is too long')
+  if (CONTROL.test(sub)) return reject('the subject of the token holds control characters')
   const audience = readAudience(aud)
   if (audience === undefined)
-    return no('the audience of the token (aud) is not a string or a list of strings')
-  if (!isNumber(exp)) return no('the token has no expiry (exp) that is a number')
-  if (nbf !== undefined && !isNumber(nbf)) return no('the time in nbf is not a number')
-  if (iat !== undefined && !isNumber(iat)) return no('the time in iat is not a number')
+    return reject('the audience of the token (aud) is not a string or a list of strings')
+  if (!isNumber(exp)) return reject('the token has no expiry (exp) that is a number')
+  if (nbf !== undefined && !isNumber(nbf)) return reject('the time in nbf is not a number')
+  if (iat !== undefined && !isNumber(iat)) return reject('the time in iat is not a number')
   const issuedAtMs = iat === undefined ? undefined : iat * 1000
   return { issuer: iss, subject: sub, audience, expiresAtMs: exp * 1000, issuedAtMs, payload }
 }
@@ -167,6 +167,6 @@ function isNumber(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value)
 }
 
-function no(reason: string): Rejection {
+function reject(reason: string): Rejection {
   return { ok: false, reason }
 }

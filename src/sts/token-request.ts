@@ -1,11 +1,11 @@
-import { type CapabilitySet, capabilityByName, setOf } from '../core/capabilities.ts'
+import { type CapabilitySet, capabilityByName, capabilitySetOf } from '../core/capabilities.ts'
 import { type FieldViolation, invalidArgument } from '../core/errors.ts'
-import { refuseIfAny } from '../core/fields.ts'
+import { requireValid } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
 import { parseUid } from '../core/uid.ts'
 
 /** What an access token is asked to be for, and how it is to be narrowed. */
-export interface AskedToken {
+export interface RequestedToken {
   readonly audiences: readonly string[]
   readonly scopes?: readonly string[]
   readonly capabilities?: CapabilitySet
@@ -23,15 +23,15 @@ export function readTokenRequest(
   request: TokenParameters,
   allowedAudiences: readonly string[],
   ...more: readonly (FieldViolation | undefined)[]
-): AskedToken {
+): RequestedToken {
   // Clients join several audiences with a comma (contract of the browser flow) as well as repeating the parameter.
   const audiences = request.aud
     .flatMap((text) => text.split(','))
     .filter((text) => text !== '')
-    .map((text) => audienceAmong(allowedAudiences, text))
+    .map((text) => findAudience(allowedAudiences, text))
   const scopes = [...new Set([request.scope, ...request.scopes].filter((scope) => scope !== ''))]
   const capabilities = request.cap.map((name) => ({ name, capability: capabilityByName(name) }))
-  refuseIfAny(
+  requireValid(
     audiences.length === 0 ? { field: 'aud', description: 'must name the audience of the token' } : undefined,
     audiences.includes(undefined)
       ? { field: 'aud', description: `must be among ${allowedAudiences.join(', ')}` }
@@ -51,18 +51,18 @@ export function readTokenRequest(
     ...(scopes.length === 0 ? {} : { scopes }),
     ...(capabilities.length === 0
       ? {}
-      : { capabilities: setOf(capabilities.flatMap(({ capability }) => capability ?? [])) }),
+      : { capabilities: capabilitySetOf(capabilities.flatMap(({ capability }) => capability ?? [])) }),
   }
 }
 
 /** Scopes are in the token, which must fit into a header. Throws code 3. */
-export function refuseTooLong(token: string): void {
+export function requireUsableLength(token: string): void {
   if (token.length > limits.bearerTokenCharsMax)
     throw invalidArgument('scopes', 'must be fewer: the token would be too long to be used')
 }
 
 /** The allowed audience that is meant: a slash at the end makes no other address. */
-export function audienceAmong(allowed: readonly string[], asked: string): string | undefined {
+export function findAudience(allowed: readonly string[], asked: string): string | undefined {
   return allowed.find((one) => withoutSlash(one) === withoutSlash(asked))
 }
 

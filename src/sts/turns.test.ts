@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createTurns, type Turns } from './turns.ts'
+import { createFairSemaphore, type FairSemaphore } from './turns.ts'
 
 /** Takes turns of shares and records in which order they come. */
-function takers(turns: Turns) {
+function takers(turns: FairSemaphore) {
   const order: string[] = []
   const releases = new Map<string, (() => void)[]>()
   const never = new AbortController().signal
@@ -11,7 +11,7 @@ function takers(turns: Turns) {
     order,
     take(share: string, times = 1, signal = never) {
       const all = Array.from({ length: times }, async () => {
-        const release = await turns.take(signal, share)
+        const release = await turns.acquire(signal, share)
         order.push(share)
         releases.set(share, [...(releases.get(share) ?? []), release])
       })
@@ -27,7 +27,7 @@ function takers(turns: Turns) {
 }
 
 test('a share holds at most its part of all turns, and another share takes one immediately', async () => {
-  const all = takers(createTurns(64, 16))
+  const all = takers(createFairSemaphore(64, 16))
   void all.take('greedy', 200)
   await all.settled()
   assert.equal(all.held('greedy'), 16)
@@ -36,7 +36,7 @@ test('a share holds at most its part of all turns, and another share takes one i
 })
 
 test('a share never holds more than it leaves free: many greedy shares leave a turn for the next', async () => {
-  const all = takers(createTurns(64, 16))
+  const all = takers(createFairSemaphore(64, 16))
   const held: number[] = []
   for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
     void all.take(name, 100)
@@ -48,7 +48,7 @@ test('a share never holds more than it leaves free: many greedy shares leave a t
 })
 
 test('a turn that becomes free goes to the share that holds the fewest, and within a share in order', async () => {
-  const all = takers(createTurns(4, 2))
+  const all = takers(createFairSemaphore(4, 2))
   void all.take('a', 5)
   void all.take('b', 5)
   void all.take('c', 5)
@@ -60,12 +60,12 @@ test('a turn that becomes free goes to the share that holds the fewest, and with
 })
 
 test('without shares, turns come in the order in which they were asked for', async () => {
-  const turns = createTurns(1)
+  const turns = createFairSemaphore(1)
   const { signal } = new AbortController()
   const order: number[] = []
-  const first = await turns.take(signal)
+  const first = await turns.acquire(signal)
   const others = [1, 2, 3].map(async (n) => {
-    const release = await turns.take(signal)
+    const release = await turns.acquire(signal)
     order.push(n)
     release()
   })
@@ -75,7 +75,7 @@ test('without shares, turns come in the order in which they were asked for', asy
 })
 
 test('a waiter that gives up takes no turn', async () => {
-  const all = takers(createTurns(2, 1))
+  const all = takers(createFairSemaphore(2, 1))
   const gone = new AbortController()
   await all.take('a')
   const waiting = all.take('a', 1, gone.signal)

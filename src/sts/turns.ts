@@ -1,10 +1,10 @@
 /** A bounded number of holders. The others wait, in the order in which they came and by how much of their share they hold. */
-export interface Turns {
+export interface FairSemaphore {
   /**
    * Resolves to the function that gives the turn back, to be called once; rejects when `signal` aborts before
    * that. `share`: whose share the turn counts for; undefined: only the bound of all applies.
    */
-  take(signal: AbortSignal, share?: string): Promise<() => void>
+  acquire(signal: AbortSignal, share?: string): Promise<() => void>
 }
 
 interface Waiter {
@@ -16,24 +16,24 @@ interface Waiter {
  * Turns for at most `max` holders at a time, of which one share holds at most `perShareMax`, and never more than it leaves free, so
  * that several greedy shares cannot take everything either. A free turn goes to the share that holds the fewest.
  */
-export function createTurns(max: number, perShareMax = max): Turns {
+export function createFairSemaphore(max: number, perShareMax = max): FairSemaphore {
   const waiting = new Set<Waiter>()
   const held = new Map<string, number>()
-  let taken = 0
+  let acquired = 0
 
   const heldBy = (share: string | undefined) => (share === undefined ? 0 : (held.get(share) ?? 0))
 
   function mayTake(share: string | undefined): boolean {
-    return taken < max && (share === undefined || heldBy(share) < Math.min(perShareMax, max - taken))
+    return acquired < max && (share === undefined || heldBy(share) < Math.min(perShareMax, max - acquired))
   }
 
   function hold(share: string | undefined): void {
-    taken++
+    acquired++
     if (share !== undefined) held.set(share, heldBy(share) + 1)
   }
 
   function release(share: string | undefined): void {
-    taken--
+    acquired--
     if (share !== undefined) {
       const left = heldBy(share) - 1
       if (left === 0) held.delete(share)
@@ -54,7 +54,7 @@ export function createTurns(max: number, perShareMax = max): Turns {
   }
 
   return {
-    async take(signal, share) {
+    async acquire(signal, share) {
       signal.throwIfAborted()
       if (mayTake(share)) {
         hold(share)

@@ -1,17 +1,17 @@
-import { hasRepeatedMember, scanJson } from '../core/json-scan.ts'
+import { hasDuplicateMember, scanJson } from '../core/json-scan.ts'
 import { limits } from '../core/limits.ts'
 
 /** Reads JSON that identifies a caller: bounded, and with each member once, so that all readers see the same. */
 
 const bounds = { depthMax: limits.jwtDepthMax, elementsMax: limits.jwtElementsMax }
 
-export type UniqueJson = { readonly value: unknown } | { readonly problem: 'form' | 'size' | 'repeated' }
+export type StrictJson = { readonly value: unknown } | { readonly problem: 'form' | 'size' | 'repeated' }
 
 /**
  * Parses JSON text. `form`: it is not JSON; `size`: more than jwtDepthMax or jwtElementsMax; `repeated`: an object has a member twice
  * (RFC 7519, section 4, lets readers refuse that).
  */
-export function parseUniqueJson(text: string): UniqueJson {
+export function parseStrictJson(text: string): StrictJson {
   const scan = scanJson(text, bounds)
   if (scan.exceeded !== undefined) return { problem: 'size' }
   let value: unknown
@@ -20,13 +20,13 @@ export function parseUniqueJson(text: string): UniqueJson {
   } catch {
     return { problem: 'form' }
   }
-  return hasRepeatedMember(scan, value) ? { problem: 'repeated' } : { value }
+  return hasDuplicateMember(scan, value) ? { problem: 'repeated' } : { value }
 }
 
 /** The JSON object in a part of a compact JWS: header or payload. `form`: it is none. */
 export function readJwtPart(
   part: string,
-): { readonly object: Readonly<Record<string, unknown>> } | Extract<UniqueJson, { problem: unknown }> {
+): { readonly object: Readonly<Record<string, unknown>> } | Extract<StrictJson, { problem: unknown }> {
   // Buffer passes over what is not base64url.
   if (!/^[A-Za-z0-9_-]+$/.test(part)) return { problem: 'form' }
   let text: string
@@ -35,7 +35,7 @@ export function readJwtPart(
   } catch {
     return { problem: 'form' }
   }
-  const parsed = parseUniqueJson(text)
+  const parsed = parseStrictJson(text)
   if ('problem' in parsed) return parsed
   const { value } = parsed
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -46,7 +46,7 @@ export function readJwtPart(
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Why a part of a token is refused, for error messages: `the header of the token has a member twice`. */
-export function partProblem(part: 'header' | 'payload', problem: 'form' | 'size' | 'repeated'): string {
+export function jwtPartProblem(part: 'header' | 'payload', problem: 'form' | 'size' | 'repeated'): string {
   const what = {
     form: 'is not a JSON object',
     size: `is nested deeper than ${limits.jwtDepthMax} levels or has more than ${limits.jwtElementsMax} values`,
@@ -66,7 +66,7 @@ export function jwtProblem(token: string): string | undefined {
     ['payload', payload],
   ] as const) {
     const read = readJwtPart(part)
-    if ('problem' in read) return partProblem(name, read.problem)
+    if ('problem' in read) return jwtPartProblem(name, read.problem)
   }
   return undefined
 }

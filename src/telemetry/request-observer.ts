@@ -40,7 +40,7 @@ export interface ObservedRequest extends RequestRecord {
 }
 
 export interface RequestObserverOptions {
-  readonly tracing: Pick<Tracing, 'request'> | undefined
+  readonly tracing: Pick<Tracing, 'startRequestSpan'> | undefined
   readonly accessLog: Pick<AccessLog, 'write'> | undefined
   /** Whether the access log has requests for health and metrics. Traces never have them. */
   readonly probes: boolean
@@ -61,20 +61,20 @@ const failedCodes: ReadonlySet<number> = new Set([
   codes.DATA_LOSS,
 ])
 
-export function requestObserver(options: RequestObserverOptions): RequestObserver | undefined {
+export function createRequestObserver(options: RequestObserverOptions): RequestObserver | undefined {
   const { tracing, accessLog, probes } = options
   if (tracing === undefined && accessLog === undefined) return undefined
   return {
     start(head) {
       const isProbe = probePath.test(head.url)
       const logged = accessLog !== undefined && (probes || !isProbe) ? accessLog : undefined
-      const span = isProbe ? undefined : tracing?.request(methodOf(head), head.headers)
-      return logged === undefined && span === undefined ? undefined : new Observed(head, logged, span)
+      const span = isProbe ? undefined : tracing?.startRequestSpan(methodOf(head), head.headers)
+      return logged === undefined && span === undefined ? undefined : new RecordedRequest(head, logged, span)
     },
   }
 }
 
-class Observed implements ObservedRequest {
+class RecordedRequest implements ObservedRequest {
   method: string | undefined = undefined
   route: string | undefined = undefined
   identity: string | undefined = undefined

@@ -4,7 +4,7 @@ import type { Tracer } from '../core/tracer.ts'
 import { SetupError } from '../installation.ts'
 import type { Log } from '../log.ts'
 import { openAccessLog } from './access-log.ts'
-import { type RequestObserver, requestObserver } from './request-observer.ts'
+import { createRequestObserver, type RequestObserver } from './request-observer.ts'
 
 /** Traces and the access log of a server, as its configuration has them. */
 export interface Telemetry {
@@ -25,17 +25,17 @@ export async function openTelemetry(
   log: Log,
 ): Promise<Telemetry> {
   const targets = [...traceOrigins, ...(blobs?.endpoint === undefined ? [] : [blobs.endpoint])]
-  const lines = accessLog && (await named('BERTH_ACCESS_LOG', () => openAccessLog(accessLog, log)))
+  const lines = accessLog && (await withSettingName('BERTH_ACCESS_LOG', () => openAccessLog(accessLog, log)))
   // Takes time and memory, which servers without traces do not pay.
   const otel = settings && (await import('./tracing.ts'))
   const tracing =
     settings &&
-    (await named('the OTEL_ variables', async () =>
+    (await withSettingName('the OTEL_ variables', async () =>
       otel?.openTracing(settings, { version: version(), targets, log }),
     ))
   return {
     tracer: tracing,
-    observer: requestObserver({ tracing, accessLog: lines, probes: accessLog?.probes === true }),
+    observer: createRequestObserver({ tracing, accessLog: lines, probes: accessLog?.probes === true }),
     log: tracing === undefined || otel === undefined ? log : otel.tracedLog(log, tracing),
     reopen: () => lines?.reopen(),
     async close() {
@@ -44,7 +44,7 @@ export async function openTelemetry(
   }
 }
 
-async function named<T>(setting: string, open: () => Promise<T>): Promise<T> {
+async function withSettingName<T>(setting: string, open: () => Promise<T>): Promise<T> {
   try {
     return await open()
   } catch (error) {

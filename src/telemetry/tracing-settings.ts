@@ -77,7 +77,7 @@ type Environment = Readonly<Record<string, string | undefined>>
  */
 export function readTracingSettings(
   env: Environment,
-  problem: (sentence: string) => void,
+  reportProblem: (sentence: string) => void,
 ): TracingSettings | undefined {
   const text = (name: string) => {
     const value = env[name]?.trim()
@@ -91,20 +91,21 @@ export function readTracingSettings(
   }
   const oneOf = <T extends string>(name: string, values: readonly T[], value = text(name)): T | undefined => {
     const known = values.find((one) => one === value)
-    if (value !== undefined && known === undefined) problem(`${name} must be one of ${values.join(', ')}`)
+    if (value !== undefined && known === undefined)
+      reportProblem(`${name} must be one of ${values.join(', ')}`)
     return known
   }
   const count = (name: string, fallback: number, value = text(name)) => {
     if (value === undefined) return fallback
     if (/^[1-9][0-9]{0,8}$/.test(value)) return Number(value)
-    problem(`${name} must be a whole number above 0`)
+    reportProblem(`${name} must be a whole number above 0`)
     return fallback
   }
   const pairs = (name: string, value = text(name)): Record<string, string> => {
     const read = parsePairs(value ?? '')
     // Values may be secrets.
     if (read === undefined)
-      problem(`${name} must be NAME=VALUE pairs, separated by commas, with percent escapes`)
+      reportProblem(`${name} must be NAME=VALUE pairs, separated by commas, with percent escapes`)
     return read ?? {}
   }
 
@@ -118,13 +119,15 @@ export function readTracingSettings(
   const otlpSettings = (): OtlpSettings => {
     const protocol = otlp('PROTOCOL')
     if (protocol.value === 'grpc')
-      problem(
+      reportProblem(
         `${protocol.name}: berth exports by HTTP alone; set http/protobuf and port 4318 of the collector`,
       )
     const certFile = otlp('CLIENT_CERTIFICATE').value
     const keyFile = otlp('CLIENT_KEY').value
     if ((certFile === undefined) !== (keyFile === undefined))
-      problem('OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY must be set together')
+      reportProblem(
+        'OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY must be set together',
+      )
     const timeout = otlp('TIMEOUT')
     const compression = otlp('COMPRESSION')
     return {
@@ -145,7 +148,7 @@ export function readTracingSettings(
   const urlOf = ({ name, value }: { readonly name: string; readonly value: string | undefined }) => {
     const url = URL.parse(value ?? DEFAULT_ENDPOINT)
     if (url === null || !/^https?:$/.test(url.protocol)) {
-      problem(`${name} must be an http or https URL`)
+      reportProblem(`${name} must be an http or https URL`)
       return DEFAULT_ENDPOINT
     }
     return name.includes('_TRACES_') ? url.href : `${url.href.replace(/\/$/, '')}/v1/traces`
@@ -157,7 +160,8 @@ export function readTracingSettings(
   )
   const queueMax = count('OTEL_BSP_MAX_QUEUE_SIZE', 2048)
   const batchMax = count('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', Math.min(512, queueMax))
-  if (batchMax > queueMax) problem('OTEL_BSP_MAX_EXPORT_BATCH_SIZE must not exceed OTEL_BSP_MAX_QUEUE_SIZE')
+  if (batchMax > queueMax)
+    reportProblem('OTEL_BSP_MAX_EXPORT_BATCH_SIZE must not exceed OTEL_BSP_MAX_QUEUE_SIZE')
   const resource = pairs('OTEL_RESOURCE_ATTRIBUTES')
   const serviceName = text('OTEL_SERVICE_NAME')
   return {
@@ -166,9 +170,9 @@ export function readTracingSettings(
     sampler: {
       kind: samplers.find((one) => sampler?.endsWith(one)) ?? 'always_on',
       parentBased: sampler === undefined || sampler.startsWith('parentbased_'),
-      ratio: ratioOf(text('OTEL_TRACES_SAMPLER_ARG'), problem),
+      ratio: parseRatio(text('OTEL_TRACES_SAMPLER_ARG'), reportProblem),
     },
-    propagates: propagatesOf(text('OTEL_PROPAGATORS'), problem),
+    propagates: parsePropagators(text('OTEL_PROPAGATORS'), reportProblem),
     batch: {
       delayMs: count('OTEL_BSP_SCHEDULE_DELAY', 5000),
       timeoutMs: count('OTEL_BSP_EXPORT_TIMEOUT', 30_000),
@@ -178,19 +182,19 @@ export function readTracingSettings(
   }
 }
 
-function ratioOf(value: string | undefined, problem: (sentence: string) => void): number {
+function parseRatio(value: string | undefined, reportProblem: (sentence: string) => void): number {
   if (value === undefined) return 1
   const ratio = Number(value)
   if (/^[0-9.]+$/.test(value) && ratio <= 1) return ratio
-  problem('OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1')
+  reportProblem('OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1')
   return 1
 }
 
 /** Baggage is accepted, since it is in the default of the specification, and not read. */
-function propagatesOf(value: string | undefined, problem: (sentence: string) => void): boolean {
+function parsePropagators(value: string | undefined, reportProblem: (sentence: string) => void): boolean {
   const names = (value ?? 'tracecontext').split(',').map((name) => name.trim())
   const unknown = names.find((name) => !['tracecontext', 'baggage', 'none'].includes(name))
-  if (unknown !== undefined) problem('OTEL_PROPAGATORS must be one of tracecontext, baggage, none')
+  if (unknown !== undefined) reportProblem('OTEL_PROPAGATORS must be one of tracecontext, baggage, none')
   return names.includes('tracecontext')
 }
 

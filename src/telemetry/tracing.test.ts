@@ -42,7 +42,7 @@ test('log lines of a request name its trace and span, others name none', async (
   const { opened } = await tracing(t)
   const lines: object[] = []
   const log = tracedLog({ ...quiet, warn: (fields) => lines.push(fields) }, opened)
-  const request = opened.request('GET', {})
+  const request = opened.startRequestSpan('GET', {})
   log.warn({ a: 1 }, 'outside')
   await request.run(async () => {
     await new Promise((resolve) => setImmediate(resolve))
@@ -57,7 +57,7 @@ test('log lines of a request name its trace and span, others name none', async (
 
 test('trace headers go to listed origins only', async (t) => {
   const { opened } = await tracing(t, ['https://listed.example'])
-  const request = opened.request('GET', {})
+  const request = opened.startRequestSpan('GET', {})
   request.run(() =>
     opened.span('GET', { kind: 'client' }, (span) => {
       assert.ok(span.headersFor('https://listed.example')['traceparent']?.includes(request.traceId))
@@ -69,7 +69,7 @@ test('trace headers go to listed origins only', async (t) => {
 
 test('spans of work that fails have the kind of the failure without its message, and long values are cut', async (t) => {
   const { opened, spans } = await tracing(t)
-  const request = opened.request('GET', {})
+  const request = opened.startRequestSpan('GET', {})
   await request.run(async () => {
     await assert.rejects(
       opened.span('a', { attributes: { long: 'x'.repeat(1000) } }, async () => {

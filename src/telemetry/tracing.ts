@@ -37,9 +37,9 @@ import type { SamplerSettings, TracingSettings } from './tracing-settings.ts'
 
 export interface Tracing extends Tracer {
   /** Starts the span of a request, as a child of the span that its headers name. */
-  request(name: string, headers: Headers): RequestSpan
+  startRequestSpan(name: string, headers: Headers): RequestSpan
   /** `trace_id` and `span_id` of the active span, for log lines; undefined outside of traces. */
-  ids(): TraceIds | undefined
+  activeIds(): TraceIds | undefined
   /** Exports what waits, for at most `limits.traceFlushMs`. Never rejects. */
   stop(): Promise<void>
 }
@@ -94,18 +94,18 @@ export async function openTracing(
   const propagator = new W3CTraceContextPropagator()
   const origins = new Set(settings.propagates ? targets : [])
 
-  const within = <T>(span: Span, parent: Context, work: () => T): T => {
+  const runInSpan = <T>(span: Span, parent: Context, work: () => T): T => {
     let result: T
     try {
       result = contexts.with(trace.setSpan(parent, span), work)
     } catch (error) {
-      endFailed(span, error)
+      endFailedSpan(span, error)
       throw error
     }
     if (result instanceof Promise)
       result.then(
         () => span.end(),
-        (error: unknown) => endFailed(span, error),
+        (error: unknown) => endFailedSpan(span, error),
       )
     else span.end()
     return result
@@ -114,7 +114,7 @@ export async function openTracing(
   return {
     span(name, { kind, attributes = {} }, work) {
       const parent = contexts.active()
-      if (trace.getSpan(parent)?.isRecording() !== true) return work(unrecorded)
+      if (trace.getSpan(parent)?.isRecording() !== true) return work(noopSpan)
       const span = tracer.startSpan(
         name,
         { kind: kind === 'client' ? SpanKind.CLIENT : SpanKind.INTERNAL, attributes },
@@ -128,11 +128,11 @@ export async function openTracing(
           return headers
         },
       }
-      return within(span, parent, () => work(active))
+      return runInSpan(span, parent, () => work(active))
     },
-    job: (name, work) => within(tracer.startSpan(name, { root: true }, ROOT_CONTEXT), ROOT_CONTEXT, work),
+    job: (name, work) => runInSpan(tracer.startSpan(name, { root: true }, ROOT_CONTEXT), ROOT_CONTEXT, work),
     bind: (work) => contexts.bind(contexts.active(), work),
-    request(name, headers) {
+    startRequestSpan(name, headers) {
       const parent = settings.propagates ? propagator.extract(ROOT_CONTEXT, headers, getter) : ROOT_CONTEXT
       const span = tracer.startSpan(name, { kind: SpanKind.SERVER }, parent)
       const own = trace.setSpan(parent, span)
@@ -147,7 +147,7 @@ export async function openTracing(
         },
       }
     },
-    ids() {
+    activeIds() {
       const context = trace.getSpanContext(contexts.active())
       return context && idsOf(context)
     },
@@ -161,8 +161,8 @@ export async function openTracing(
 }
 
 /** A log whose lines name the trace and span in which they are written. */
-export function tracedLog(log: Log, tracing: Pick<Tracing, 'ids'>): Log {
-  const withIds = (fields: object) => ({ ...fields, ...tracing.ids() })
+export function tracedLog(log: Log, tracing: Pick<Tracing, 'activeIds'>): Log {
+  const withIds = (fields: object) => ({ ...fields, ...tracing.activeIds() })
   return {
     error: (fields, message) => log.error(withIds(fields), message),
     warn: (fields, message) => log.warn(withIds(fields), message),
@@ -171,7 +171,7 @@ export function tracedLog(log: Log, tracing: Pick<Tracing, 'ids'>): Log {
   }
 }
 
-const unrecorded: ActiveSpan = { set() {}, headersFor: () => ({}) }
+const noopSpan: ActiveSpan = { set() {}, headersFor: () => ({}) }
 
 const getter = {
   get: (headers: Headers, name: string) => headers[name],
@@ -188,13 +188,13 @@ function idsOf({ traceId, spanId }: SpanContext): TraceIds {
 }
 
 /** Ends a span whose work failed. Messages stay out of traces: they may quote what users sent. */
-function endFailed(span: Span, error: unknown): void {
-  span.setAttribute('error.type', kindOf(error))
+function endFailedSpan(span: Span, error: unknown): void {
+  span.setAttribute('error.type', errorTypeOf(error))
   span.setStatus({ code: SpanStatusCode.ERROR })
   span.end()
 }
 
-function kindOf(error: unknown): string {
+function errorTypeOf(error: unknown): string {
   if (error instanceof ApiError) return codeName[error.code]
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (typeof code === 'string' && /^[A-Z0-9_]{1,40}$/.test(code)) return code

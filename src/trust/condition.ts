@@ -10,7 +10,7 @@ export interface Condition {
   /** Who is at fault when it does not hold, which decides what the exchange answers. */
   readonly fault: Fault
   /** Why it does not hold: a fixed text in which nothing of the token, the identity or anybody's answer appears (R3). */
-  readonly why: string
+  readonly reason: string
   /** What only explaining needs, made when it is asked for. */
   readonly detail: () => ConditionDetail
 }
@@ -30,4 +30,4 @@ export interface ConditionDetail {
 }
 
 /** Told each condition; returns whether it holds, or throws when whoever asks wants to hear no more. */
-export type Judge = (condition: Condition) => boolean
+export type CheckCondition = (condition: Condition) => boolean

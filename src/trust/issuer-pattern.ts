@@ -29,15 +29,15 @@ export function checkIssuerPattern(
   root: PatternNode,
   charsOf: (node: PatternNode & { kind: 'char' }) => string,
 ): string | undefined {
-  let refusal: string | undefined
+  let rejection: string | undefined
 
-  function refuse(reason: string): State[] {
-    refusal ??= reason
+  function reject(reason: string): State[] {
+    rejection ??= reason
     return []
   }
 
   function walk(node: PatternNode, states: readonly State[]): readonly State[] {
-    if (refusal !== undefined || states.length === 0) return []
+    if (rejection !== undefined || states.length === 0) return []
     switch (node.kind) {
       case 'assertion':
         return states
@@ -61,7 +61,7 @@ export function checkIssuerPattern(
     if (max === 1) return reached
     // What is literal within one round varies over several, so later rounds begin with nothing literal before
     // them.
-    for (let before = -1; before !== reached.length && refusal === undefined; ) {
+    for (let before = -1; before !== reached.length && rejection === undefined; ) {
       before = reached.length
       reached = distinct([...reached, ...walk(node, distinct(reached.map(forgetTail)))])
     }
@@ -79,7 +79,7 @@ export function checkIssuerPattern(
         return stepHost(state, chars, literal)
       case 'port':
         if (literal === '/') return [{ at: 'path' }]
-        return /^[0-9]+$/.test(chars) ? [state] : refuse('must have digits only as the port, e.g. :[0-9]+')
+        return /^[0-9]+$/.test(chars) ? [state] : reject('must have digits only as the port, e.g. :[0-9]+')
       case 'path':
         return [state]
     }
@@ -88,7 +88,7 @@ export function checkIssuerPattern(
   function stepScheme(before: string, literal: string | undefined): State[] {
     const text = before + (literal ?? '')
     if (literal === undefined || !schemes.some((scheme) => scheme.startsWith(text))) {
-      return refuse('must begin with https:// as literal text')
+      return reject('must begin with https:// as literal text')
     }
     return schemes.includes(text) ? [{ at: 'host', open: false, tail: '' }] : [{ at: 'scheme', text }]
   }
@@ -98,35 +98,35 @@ export function checkIssuerPattern(
     if (literal === '/') return leaveHost(state, { at: 'path' })
     if (literal === ':' && !inBrackets) return leaveHost(state, { at: 'port' })
     if (chars.includes('/')) {
-      return refuse(
+      return reject(
         'must not be able to match / within the host: write \\. for a dot, and [a-z0-9-]+ or [^/]+ for what varies',
       )
     }
     if (literal === undefined) return [{ at: 'host', open: true, tail: '' }]
-    if (state.tail.length === HOST_CHARS_MAX) return refuse('must have a shorter host')
+    if (state.tail.length === HOST_CHARS_MAX) return reject('must have a shorter host')
     return [{ at: 'host', open: state.open, tail: state.tail + literal }]
   }
 
   function leaveHost({ open, tail }: State & { at: 'host' }, next: State): State[] {
-    if (tail === '' && !open) return refuse('must name a host')
+    if (tail === '' && !open) return reject('must name a host')
     if (open && !fixedDomain.test(tail)) {
-      return refuse('must have a fixed domain at the end of the host, such as \\.example\\.com')
+      return reject('must have a fixed domain at the end of the host, such as \\.example\\.com')
     }
     return [next]
   }
 
   function distinct(states: readonly State[]): readonly State[] {
     const found = [...new Map(states.map((state) => [JSON.stringify(state), state])).values()]
-    return found.length > STATES_MAX ? refuse('has too many alternatives: use several identities') : found
+    return found.length > STATES_MAX ? reject('has too many alternatives: use several identities') : found
   }
 
   const ends = walk(root, [{ at: 'scheme', text: '' }])
   for (const state of ends) {
-    if (state.at === 'scheme') refuse('must begin with https:// as literal text')
+    if (state.at === 'scheme') reject('must begin with https:// as literal text')
     if (state.at === 'host') leaveHost(state, { at: 'path' })
   }
-  if (refusal === undefined && ends.length === 0) return 'must be able to match an issuer'
-  return refusal
+  if (rejection === undefined && ends.length === 0) return 'must be able to match an issuer'
+  return rejection
 }
 
 function forgetTail(state: State): State {

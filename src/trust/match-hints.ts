@@ -20,7 +20,7 @@ export function patternHint(pattern: string, actual: string, compile: CompilePat
   const compiled = compile(pattern)
   if ('error' in compiled) return `the pattern ${compiled.error}`
   if (compiled.test(actual)) return ''
-  const glob = globMeant(pattern)
+  const glob = intendedPattern(pattern)
   if (glob !== pattern && matches(glob, actual, compile))
     return `* repeats what stands before it; for any text write .* instead: ${glob}`
   if (matches(`(?s:.*)(?:${pattern})(?s:.*)`, actual, compile))
@@ -30,7 +30,7 @@ export function patternHint(pattern: string, actual: string, compile: CompilePat
 }
 
 /** The pattern that somebody meant who wrote `*` as in file names. */
-function globMeant(pattern: string): string {
+function intendedPattern(pattern: string): string {
   return pattern.replaceAll(/(^|[^.)\]}\\])\*/g, '$1.*')
 }
 

@@ -1,4 +1,4 @@
-import type { Condition, ConditionDetail, Judge } from './condition.ts'
+import type { CheckCondition, Condition, ConditionDetail } from './condition.ts'
 import { checkIssuer } from './issuer-url.ts'
 import { patternHint, textHint } from './match-hints.ts'
 import type { CompiledPattern } from './patterns.ts'
@@ -51,7 +51,7 @@ export function matchIssuer(
   // What a pattern lets through decides where keys are fetched from.
   const isName = iss.case !== 'issuerPattern' || checkIssuer(issuer) === undefined
   const fits = matchesChoice(iss, 'issuer', issuer, pattern)
-  return mismatch('issuer', fits && isNamed && isName, () => ({
+  return identityCondition('issuer', fits && isNamed && isName, () => ({
     ...choiceDetail(iss, 'issuer', issuer, pattern),
     ...(fits && !isNamed
       ? {
@@ -80,14 +80,14 @@ export function matchClaims(
   match: Omit<ClaimMatch, 'iss'>,
   claims: Pick<SubjectClaims, 'subject' | 'audience' | 'payload'>,
   { defaultAudiences, pattern }: MatchOptions,
-  judge: Judge,
+  check: CheckCondition,
 ): void {
   const { sub, aud } = match
-  judge(matchChoice('subject', sub, 'subject', claims.subject, pattern))
+  check(matchChoice('subject', sub, 'subject', claims.subject, pattern))
   const isAudience = (value: string) =>
     aud.case === undefined ? defaultAudiences.includes(value) : matchesChoice(aud, 'audience', value, pattern)
-  judge(
-    mismatch('audience', claims.audience.some(isAudience), () =>
+  check(
+    identityCondition('audience', claims.audience.some(isAudience), () =>
       aud.case === undefined
         ? oneOfDetail(
             defaultAudiences,
@@ -102,8 +102,8 @@ export function matchClaims(
   )
   for (const [name, expected] of Object.entries(match.claims)) {
     const value = claimText(claims.payload, name)
-    judge(
-      mismatch(`claims.${name}`, value === expected, () => ({
+    check(
+      identityCondition(`claims.${name}`, value === expected, () => ({
         expected,
         actual: value ?? '',
         hint: value === undefined ? claimHint(claims.payload, name) : textHint(expected, value),
@@ -112,12 +112,16 @@ export function matchClaims(
   }
   for (const [name, text] of Object.entries(match.claimPatterns)) {
     const value = claimText(claims.payload, name)
-    judge(
-      mismatch(`claims.${name}`, value !== undefined && matchesPattern(text, value, pattern), () => ({
-        expected: patternText(text),
-        actual: value ?? '',
-        hint: value === undefined ? claimHint(claims.payload, name) : patternHint(text, value, pattern),
-      })),
+    check(
+      identityCondition(
+        `claims.${name}`,
+        value !== undefined && matchesPattern(text, value, pattern),
+        () => ({
+          expected: patternText(text),
+          actual: value ?? '',
+          hint: value === undefined ? claimHint(claims.payload, name) : patternHint(text, value, pattern),
+        }),
+      ),
     )
   }
 }
@@ -130,14 +134,14 @@ export function matchChoice(
   value: string,
   pattern: CompilePattern,
 ): Condition {
-  return mismatch(name, matchesChoice(choice, exact, value, pattern), () =>
+  return identityCondition(name, matchesChoice(choice, exact, value, pattern), () =>
     choiceDetail(choice, exact, value, pattern),
   )
 }
 
 /** A condition that an identity sets: whoever does not meet it learns no more than that. */
-export function mismatch(name: string, holds: boolean, detail: () => ConditionDetail): Condition {
-  return { name, holds, fault: 'identity', why: `the identity asks for another ${name}`, detail }
+export function identityCondition(name: string, holds: boolean, detail: () => ConditionDetail): Condition {
+  return { name, holds, fault: 'identity', reason: `the identity asks for another ${name}`, detail }
 }
 
 /** What is expected where one of several values must be among those of the token. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { parseForeignJson } from '../core/foreign-json.ts'
+import { parseUntrustedJson } from '../core/foreign-json.ts'
 import { limits } from '../core/limits.ts'
 import {
   importVerificationKey,
@@ -64,7 +64,7 @@ export function staticKeySource(text: string): KeySource {
 
 function parseJwks(text: string): ReturnType<typeof readJwks> {
   try {
-    return readJwks(parseForeignJson(text))
+    return readJwks(parseUntrustedJson(text))
   } catch {
     return { error: 'is not JSON' }
   }

@@ -8,12 +8,19 @@ import {
   AccountAssociationSchema,
   AccountAssociationsService,
 } from '#gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
-import { asked, narrowed, nothing, respelled, translation, wholeList } from './translation.ts'
-import { wording } from './wording.ts'
+import {
+  fieldPathMapper,
+  listAllPages,
+  mapMethod,
+  narrowFilter,
+  noMatch,
+  translateService,
+} from './translation.ts'
+import { createMapping } from './wording.ts'
 
 /** Account associations of version 1, which go by their group. */
 
-const association = wording(
+const mapping = createMapping(
   AccountAssociationsSchema,
   AccountAssociationSchema,
   [['group', 'uid'], 'amazon', 'google', 'name', 'description', 'chainguard', 'azure', 'github'],
@@ -28,32 +35,32 @@ const {
   checkAccountAssociation,
 } = AccountAssociationsService.method
 
-const spelled = respelled({ parent: 'group', providerType: 'accountType' }, association)
+const toV1Path = fieldPathMapper({ parent: 'group', providerType: 'accountType' }, mapping)
 
-export const accountAssociations = translation(GroupAccountAssociations, spelled, {
+export const accountAssociations = translateService(GroupAccountAssociations, toV1Path, {
   async list({ group, name }, ask) {
-    const within = narrowed(undefined, { id: group })
-    if (within === nothing) return create(AccountAssociationsListSchema)
-    const query = { uidp: within, name }
-    return wholeList(ask, listAccountAssociations, query, (page) =>
-      create(AccountAssociationsListSchema, { items: page.accountAssociations.map(association.toOld) }),
+    const filter = narrowFilter(undefined, { id: group })
+    if (filter === noMatch) return create(AccountAssociationsListSchema)
+    const query = { uidp: filter, name }
+    return listAllPages(ask, listAccountAssociations, query, (page) =>
+      create(AccountAssociationsListSchema, { items: page.accountAssociations.map(mapping.toV1) }),
     )
   },
 
   async create(request, ask) {
-    const made = { parent: request.group, accountAssociation: association.toNew(request) }
-    return association.toOld(await ask(createAccountAssociation, made))
+    const createRequest = { parent: request.group, accountAssociation: mapping.toV2(request) }
+    return mapping.toV1(await ask(createAccountAssociation, createRequest))
   },
 
   async update(request, ask) {
-    const accountAssociation = association.toNew(request)
-    const changed = { accountAssociation, updateMask: { paths: [...association.paths] } }
-    return association.toOld(await ask(updateAccountAssociation, changed))
+    const accountAssociation = mapping.toV2(request)
+    const updateRequest = { accountAssociation, updateMask: { paths: [...mapping.paths] } }
+    return mapping.toV1(await ask(updateAccountAssociation, updateRequest))
   },
 
   delete: ({ group }, ask) => ask(deleteAccountAssociation, { uid: group }),
 
-  check: asked(GroupAccountAssociations.method.check, checkAccountAssociation, {
+  check: mapMethod(GroupAccountAssociations.method.check, checkAccountAssociation, {
     group: 'uid',
     accountType: 'providerType',
     ready: 'status',

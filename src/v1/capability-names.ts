@@ -1,11 +1,11 @@
 import type { Capability } from '#gen/capabilities/capabilities_pb.js'
-import { capabilityByName, nameOf } from '../core/capabilities.ts'
+import { capabilityByName, capabilityName } from '../core/capabilities.ts'
 import { type FieldViolation, invalidArguments } from '../core/errors.ts'
 import type { Conversion } from './wording.ts'
 
 /** Capabilities by their short names, such as `groups.list`, where newer services have an enum. */
 export const capabilityNames: Conversion = {
-  toNew(names) {
+  toV2(names) {
     const wrong: FieldViolation[] = []
     const capabilities = (names as string[]).map((name, at) => {
       const capability = capabilityByName(name)
@@ -17,5 +17,6 @@ export const capabilityNames: Conversion = {
     return capabilities
   },
   // One that has no name can be in no role.
-  toOld: (capabilities) => (capabilities as Capability[]).flatMap((capability) => nameOf(capability) ?? []),
+  toV1: (capabilities) =>
+    (capabilities as Capability[]).flatMap((capability) => capabilityName(capability) ?? []),
 }

@@ -5,13 +5,13 @@ import {
   type HelmChart,
   type Registry,
 } from '#gen/chainguard/platform/registry/registry_pb.js'
-import { allowed } from '../core/allowed.ts'
+import { requireScope } from '../core/allowed.ts'
 import type { Handlers } from '../core/call.ts'
 import { alreadyExists, type FieldViolation, notFound } from '../core/errors.ts'
-import { refuseIfAny } from '../core/fields.ts'
+import { requireValid } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
-import { holdRepo, REPO_TYPE } from '../registry/parent-repo.ts'
+import { lockRepo, REPO_TYPE } from '../registry/parent-repo.ts'
 import type { Reader, Tx } from '../storage/db.ts'
 import { mutate } from '../storage/mutation.ts'
 import { readResource } from '../storage/rows.ts'
@@ -28,38 +28,42 @@ export function deploymentHandlers(store: Store): Required<Pick<Handlers<typeof 
 
   return {
     async getDeployment(_request, call) {
-      const { scope } = allowed(call)
-      const found = await read(db.kysely, scope)
-      if (found !== undefined) return found
+      const { scope } = requireScope(call)
+      const deployment = await readDeployment(db.kysely, scope)
+      if (deployment !== undefined) return deployment
       if ((await readResource(db, 'repos', scope)) === undefined) throw notFound(REPO_TYPE, scope)
-      throw missing(scope)
+      throw deploymentNotFound(scope)
     },
 
     async createDeployment({ charts }, call) {
-      const repo = allowed(call).scope as Uid
+      const repo = requireScope(call).scope as Uid
       return mutate(store, call, async (tx) => {
-        await holdRepo(db, tx, repo)
-        refuseIfAny(...checkCharts(charts), mustHaveCharts(charts))
-        if ((await read(tx, repo)) !== undefined)
+        await lockRepo(db, tx, repo)
+        requireValid(...checkCharts(charts), mustHaveCharts(charts))
+        if ((await readDeployment(tx, repo)) !== undefined)
           throw alreadyExists(TYPE, repo, `repo ${repo} has a deployment already`)
-        return { uid: repo, answer: await write(tx, repo, charts) }
+        return { uid: repo, response: await writeDeployment(tx, repo, charts) }
       })
     },
 
     async updateDeployment({ charts }, call) {
-      const repo = allowed(call).scope as Uid
+      const repo = requireScope(call).scope as Uid
       return mutate(store, call, async (tx) => {
-        await holdRepo(db, tx, repo)
-        refuseIfAny(...checkCharts(charts))
-        const current = await read(tx, repo)
-        if (current === undefined && charts.length > 0) throw missing(repo)
-        return { uid: repo, answer: await write(tx, repo, charts), unchanged: current === undefined }
+        await lockRepo(db, tx, repo)
+        requireValid(...checkCharts(charts))
+        const current = await readDeployment(tx, repo)
+        if (current === undefined && charts.length > 0) throw deploymentNotFound(repo)
+        return {
+          uid: repo,
+          response: await writeDeployment(tx, repo, charts),
+          unchanged: current === undefined,
+        }
       })
     },
   }
 }
 
-async function read(reader: Reader, repo: string): Promise<Deployment | undefined> {
+async function readDeployment(reader: Reader, repo: string): Promise<Deployment | undefined> {
   const row = await reader
     .selectFrom('deployments')
     .select('content')
@@ -69,7 +73,7 @@ async function read(reader: Reader, repo: string): Promise<Deployment | undefine
   return row && { ...fromBinary(DeploymentSchema, row.content), id: repo }
 }
 
-async function write(tx: Tx, repo: Uid, charts: HelmChart[]): Promise<Deployment> {
+async function writeDeployment(tx: Tx, repo: Uid, charts: HelmChart[]): Promise<Deployment> {
   const root = rootOf(repo)
   await tx.deleteFrom('deployments').where('root', '=', root).where('uid', '=', repo).execute()
   if (charts.length > 0) {
@@ -79,7 +83,7 @@ async function write(tx: Tx, repo: Uid, charts: HelmChart[]): Promise<Deployment
   return create(DeploymentSchema, { id: repo, charts })
 }
 
-function missing(repo: string) {
+function deploymentNotFound(repo: string) {
   return notFound(TYPE, repo, `repo ${repo} has no deployment`)
 }
 

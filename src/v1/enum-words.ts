@@ -6,7 +6,7 @@ import type { Conversion } from './wording.ts'
  * The values of an enum that has other numbers in the newer schema: those go together whose names do, without the prefix that newer
  * names have. A number that stands for nothing is refused for `field`, since the newer one could stand for something.
  */
-export function enumWords(old: DescEnum, next: DescEnum, field: string): Conversion {
+export function enumMapping(old: DescEnum, next: DescEnum, field: string): Conversion {
   const prefix = `${next.values[0]?.name.replace(/UNSPECIFIED$/, '')}`
   const toNew = new Map<unknown, number>()
   const toOld = new Map<unknown, number>()
@@ -18,11 +18,11 @@ export function enumWords(old: DescEnum, next: DescEnum, field: string): Convers
     toOld.set(counterpart.number, number)
   }
   return {
-    toNew(value) {
+    toV2(value) {
       const number = toNew.get(value)
       if (number === undefined) throw invalidArgument(field, `${value} is not a value of ${old.name}`)
       return number
     },
-    toOld: (value) => toOld.get(value) ?? 0,
+    toV1: (value) => toOld.get(value) ?? 0,
   }
 }

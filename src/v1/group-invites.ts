@@ -15,63 +15,67 @@ import {
 import { unimplemented } from '../core/errors.ts'
 import { parseUid } from '../core/uid.ts'
 import { capabilityNames } from './capability-names.ts'
-import { narrowed, nothing, respelled, translation, wholeList } from './translation.ts'
-import { inner, type Pair, wording } from './wording.ts'
+import { fieldPathMapper, listAllPages, narrowFilter, noMatch, translateService } from './translation.ts'
+import { createMapping, type FieldPair, nestedMessage } from './wording.ts'
 
 /** Invites of version 1. The one who creates an invite sees another message than who lists it. */
 
-const role = wording(RoleSchema, GroupInviteRoleSchema, [
+const roleMapping = createMapping(RoleSchema, GroupInviteRoleSchema, [
   ['id', 'uid'],
   'name',
   'description',
   ['capabilities', 'capabilities', capabilityNames],
 ])
 
-const shown: readonly Pair[] = [
+const sharedFields: readonly FieldPair[] = [
   ['id', 'uid'],
   ['expiration', 'expirationTime'],
   'keyId',
-  ['role', 'role', inner(role)],
+  ['role', 'role', nestedMessage(roleMapping)],
 ]
-const created = wording(GroupInviteSchema, NewGroupInviteSchema, [...shown, 'code'], {
+const createdMapping = createMapping(GroupInviteSchema, NewGroupInviteSchema, [...sharedFields, 'code'], {
   jsonOnly: { createdAt: 'createTime' },
 })
-const stored = wording(StoredGroupInviteSchema, NewGroupInviteSchema, [
-  ...shown,
+const storedMapping = createMapping(StoredGroupInviteSchema, NewGroupInviteSchema, [
+  ...sharedFields,
   'email',
   ['createdAt', 'createTime'],
   'singleUse',
 ])
-const asked = wording(
+const requestMapping = createMapping(
   GroupInviteRequestSchema,
   NewGroupInviteSchema,
   ['ttl', ['role', 'roleUid'], 'email', 'singleUse'],
-  { without: ['group'] },
+  { ignored: ['group'] },
 )
 
 const { listGroupInvites, createGroupInvite, deleteGroupInvite } = GroupInvitesService.method
 
-export const groupInvites = translation(GroupInvites, respelled({ parent: 'group', uid: 'id' }, asked), {
-  async list({ group, id, keyId }, ask) {
-    const within = narrowed(undefined, { id })
-    if (within === nothing || (group !== '' && parseUid(group) === undefined))
-      return create(GroupInviteListSchema)
-    const query = { uidp: { ...within, descendantsOf: group }, keyId }
-    return wholeList(ask, listGroupInvites, query, (page) =>
-      create(GroupInviteListSchema, { items: page.groupInvites.map(stored.toOld) }),
-    )
-  },
+export const groupInvites = translateService(
+  GroupInvites,
+  fieldPathMapper({ parent: 'group', uid: 'id' }, requestMapping),
+  {
+    async list({ group, id, keyId }, ask) {
+      const filter = narrowFilter(undefined, { id })
+      if (filter === noMatch || (group !== '' && parseUid(group) === undefined))
+        return create(GroupInviteListSchema)
+      const query = { uidp: { ...filter, descendantsOf: group }, keyId }
+      return listAllPages(ask, listGroupInvites, query, (page) =>
+        create(GroupInviteListSchema, { items: page.groupInvites.map(storedMapping.toV1) }),
+      )
+    },
 
-  async create(request, ask) {
-    const made = { parent: request.group, groupInvite: asked.toNew(request) }
-    return created.toOld(await ask(createGroupInvite, made))
-  },
+    async create(request, ask) {
+      const createRequest = { parent: request.group, groupInvite: requestMapping.toV2(request) }
+      return createdMapping.toV1(await ask(createGroupInvite, createRequest))
+    },
 
-  async createWithGroup() {
-    throw unimplemented(
-      'CreateWithGroup was internal to the public service, which says neither who may call it nor how',
-    )
-  },
+    async createWithGroup() {
+      throw unimplemented(
+        'CreateWithGroup was internal to the public service, which says neither who may call it nor how',
+      )
+    },
 
-  delete: ({ id }, ask) => ask(deleteGroupInvite, { uid: id }),
-})
+    delete: ({ id }, ask) => ask(deleteGroupInvite, { uid: id }),
+  },
+)

@@ -12,19 +12,19 @@ import {
   GroupSchema as NewGroupSchema,
 } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { isPlatformAdministrator } from '../core/allowed.ts'
-import { narrowed, nothing, respelled, translation, wholeList } from './translation.ts'
-import { wording } from './wording.ts'
+import { fieldPathMapper, listAllPages, narrowFilter, noMatch, translateService } from './translation.ts'
+import { createMapping } from './wording.ts'
 
 /** Groups of version 1. */
 
-export const group = wording(
+export const groupMapping = createMapping(
   GroupSchema,
   NewGroupSchema,
   [['id', 'uid'], 'name', 'description', 'resourceLimits', 'verified', 'kind', 'status'],
   { jsonOnly: { createdAt: 'createTime', updatedAt: 'updateTime' } },
 )
 /** What its callers may write; the operator's may also say who is verified. */
-const written = ['name', 'description']
+const writableFields = ['name', 'description']
 
 const {
   listGroups,
@@ -36,31 +36,33 @@ const {
   checkEligibility,
 } = GroupsService.method
 
-const spelled = respelled({ groupUid: 'groupId' }, group)
+const toV1Path = fieldPathMapper({ groupUid: 'groupId' }, groupMapping)
 
-export const groups = translation(Groups, spelled, {
+export const groups = translateService(Groups, toV1Path, {
   async list({ id, uidp, name }, ask) {
-    const within = narrowed(uidp, { id })
-    if (within === nothing) return create(GroupListSchema)
-    return wholeList(ask, listGroups, { uidp: within, name }, (page) =>
-      create(GroupListSchema, { items: page.groups.map(group.toOld) }),
+    const filter = narrowFilter(uidp, { id })
+    if (filter === noMatch) return create(GroupListSchema)
+    return listAllPages(ask, listGroups, { uidp: filter, name }, (page) =>
+      create(GroupListSchema, { items: page.groups.map(groupMapping.toV1) }),
     )
   },
 
   async create({ parent, group: { name = '', description = '' } = {} as never }, ask) {
-    return group.toOld(await ask(createGroup, { parent, group: { name, description } }))
+    return groupMapping.toV1(await ask(createGroup, { parent, group: { name, description } }))
   },
 
   async update(request, ask, { grants }) {
-    const paths = isPlatformAdministrator(grants) ? [...written, 'verified'] : written
-    return group.toOld(await ask(updateGroup, { group: group.toNew(request), updateMask: { paths } }))
+    const paths = isPlatformAdministrator(grants) ? [...writableFields, 'verified'] : writableFields
+    return groupMapping.toV1(
+      await ask(updateGroup, { group: groupMapping.toV2(request), updateMask: { paths } }),
+    )
   },
 
   delete: ({ id }, ask) => ask(deleteGroup, { uid: id }),
 
   async lookupGroup(_request, ask) {
     const { group: found } = await ask(lookupGroup, {})
-    return create(LookupGroupResponseSchema, found && { group: group.toOld(found) })
+    return create(LookupGroupResponseSchema, found && { group: groupMapping.toV1(found) })
   },
 
   async requestGroupAccess({ groupId }, ask) {

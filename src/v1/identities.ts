@@ -11,23 +11,22 @@ import { limits } from '../core/limits.ts'
 import { timestampOf } from '../core/message.ts'
 import { readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
-import { narrowed, nothing, respelled, translation, wholeList } from './translation.ts'
-import { inner, wording } from './wording.ts'
+import { fieldPathMapper, listAllPages, narrowFilter, noMatch, translateService } from './translation.ts'
+import { createMapping, nestedMessage } from './wording.ts'
 
 /** Identities of version 1. */
 
 const [oldInner, newInner] = [IdentitySchema.nestedMessages, NewIdentitySchema.nestedMessages]
-const named = (messages: typeof oldInner, name: string) => messages.find((message) => message.name === name)!
+const messageNamed = (messages: typeof oldInner, name: string) =>
+  messages.find((message) => message.name === name)!
 
-const staticKeys = wording(named(oldInner, 'StaticKeys'), named(newInner, 'StaticKeys'), [
-  'issuer',
-  'subject',
-  'issuerKeys',
-  ['expiration', 'expirationTime'],
-  'audiences',
-])
+const staticKeysMapping = createMapping(
+  messageNamed(oldInner, 'StaticKeys'),
+  messageNamed(newInner, 'StaticKeys'),
+  ['issuer', 'subject', 'issuerKeys', ['expiration', 'expirationTime'], 'audiences'],
+)
 
-const identity = wording(IdentitySchema, NewIdentitySchema, [
+const identityMapping = createMapping(IdentitySchema, NewIdentitySchema, [
   ['id', 'uid'],
   'name',
   'description',
@@ -35,7 +34,7 @@ const identity = wording(IdentitySchema, NewIdentitySchema, [
   ['updatedAt', 'updateTime'],
   ['lastSeen', 'lastSeenTime'],
   'claimMatch',
-  ['static', 'staticKeys', inner(staticKeys)],
+  ['static', 'staticKeys', nestedMessage(staticKeysMapping)],
   'servicePrincipal',
   'awsIdentity',
 ])
@@ -43,28 +42,33 @@ const identity = wording(IdentitySchema, NewIdentitySchema, [
 const { listIdentities, createIdentity, updateIdentity, deleteIdentity, lookupIdentity } =
   IdentitiesService.method
 
-const spelled = respelled({ parent: 'parentId' }, identity)
+const toV1Path = fieldPathMapper({ parent: 'parentId' }, identityMapping)
 
 export const identities = (store: Pick<Store, 'db' | 'clock'>) =>
-  translation(Identities, spelled, {
+  translateService(Identities, toV1Path, {
     async list({ id, uidp }, ask) {
-      const within = narrowed(uidp, { id })
-      if (within === nothing) return create(IdentityListSchema)
-      return wholeList(ask, listIdentities, { uidp: within }, (page) =>
-        create(IdentityListSchema, { items: page.identities.map(identity.toOld) }),
+      const filter = narrowFilter(uidp, { id })
+      if (filter === noMatch) return create(IdentityListSchema)
+      return listAllPages(ask, listIdentities, { uidp: filter }, (page) =>
+        create(IdentityListSchema, { items: page.identities.map(identityMapping.toV1) }),
       )
     },
 
     async create({ parentId, identity: made = create(IdentitySchema) }, ask) {
       const { relationship } = made
       if (relationship.case === 'static')
-        relationship.value.expiration ??= timestampOf(store.clock() + limits.staticKeyLifetimeMsInVersionOne)
-      return identity.toOld(await ask(createIdentity, { parent: parentId, identity: identity.toNew(made) }))
+        relationship.value.expiration ??= timestampOf(store.clock() + limits.v1StaticKeyLifetimeMs)
+      return identityMapping.toV1(
+        await ask(createIdentity, { parent: parentId, identity: identityMapping.toV2(made) }),
+      )
     },
 
     async update(request, ask) {
-      const changed = { identity: identity.toNew(request), updateMask: { paths: [...identity.paths] } }
-      return identity.toOld(await ask(updateIdentity, changed))
+      const changed = {
+        identity: identityMapping.toV2(request),
+        updateMask: { paths: [...identityMapping.paths] },
+      }
+      return identityMapping.toV1(await ask(updateIdentity, changed))
     },
 
     delete: ({ id }, ask) => ask(deleteIdentity, { uid: id }),
@@ -73,17 +77,17 @@ export const identities = (store: Pick<Store, 'db' | 'clock'>) =>
     async lookup({ issuer, subject }, ask) {
       const { uid } = await ask(lookupIdentity, { issuer, subject })
       const [person] = (await ask(listIdentities, { uidp: { ids: [uid] } })).identities
-      if (person !== undefined) return identity.toOld(person)
+      if (person !== undefined) return identityMapping.toV1(person)
       // The newer method tells everybody the uid of a person, also of one who has not come yet.
       if ((await readResource(store.db, 'identities', uid)) !== undefined)
         return create(IdentitySchema, { id: uid })
       for (const relationshipType of [RelationshipType.CLAIM_MATCH, RelationshipType.STATIC]) {
         let pageToken = ''
         do {
-          const asked = { relationshipType, orderBy: 'uid', pageSize: limits.pageSizeMax, pageToken }
-          const { identities, nextPageToken } = await ask(listIdentities, asked)
+          const listRequest = { relationshipType, orderBy: 'uid', pageSize: limits.pageSizeMax, pageToken }
+          const { identities, nextPageToken } = await ask(listIdentities, listRequest)
           const found = identities.find((one) => isAssumedBy(one, issuer, subject))
-          if (found !== undefined) return identity.toOld(found)
+          if (found !== undefined) return identityMapping.toV1(found)
           pageToken = nextPageToken
         } while (pageToken !== '')
       }

@@ -8,12 +8,19 @@ import {
   IdentityProvidersService,
   IdentityProviderSchema as NewIdentityProviderSchema,
 } from '#gen/chainguard/platform/iam/v2beta1/identity_providers_pb.js'
-import { asked, narrowed, nothing, respelled, translation, wholeList } from './translation.ts'
-import { wording } from './wording.ts'
+import {
+  fieldPathMapper,
+  listAllPages,
+  mapMethod,
+  narrowFilter,
+  noMatch,
+  translateService,
+} from './translation.ts'
+import { createMapping } from './wording.ts'
 
 /** Identity providers of version 1. */
 
-const provider = wording(
+const providerMapping = createMapping(
   IdentityProviderSchema,
   NewIdentityProviderSchema,
   [['id', 'uid'], 'name', 'description', 'defaultRole', 'oidc', 'scim'],
@@ -31,41 +38,48 @@ const {
   setScimEnabled,
 } = IdentityProvidersService.method
 
-const spelled = respelled(
+const toV1Path = fieldPathMapper(
   {
     parent: 'parentId',
     identity_provider_uid: 'identity_provider_id',
     identityProviderUid: 'identityProviderId',
   },
-  provider,
+  providerMapping,
 )
 /** Requests and answers about provisioning differ in this one name. */
-const renamed = { identityProviderId: 'identityProviderUid' }
+const renamedFields = { identityProviderId: 'identityProviderUid' }
 
-export const identityProviders = translation(IdentityProviders, spelled, {
+export const identityProviders = translateService(IdentityProviders, toV1Path, {
   async list({ id, name, uidp }, ask) {
-    const within = narrowed(uidp, { id })
-    if (within === nothing) return create(IdentityProviderListSchema)
-    const query = { uidp: within, name }
-    return wholeList(ask, listIdentityProviders, query, (page) =>
-      create(IdentityProviderListSchema, { items: page.identityProviders.map(provider.toOld) }),
+    const filter = narrowFilter(uidp, { id })
+    if (filter === noMatch) return create(IdentityProviderListSchema)
+    const query = { uidp: filter, name }
+    return listAllPages(ask, listIdentityProviders, query, (page) =>
+      create(IdentityProviderListSchema, { items: page.identityProviders.map(providerMapping.toV1) }),
     )
   },
 
-  async create({ parentId, identityProvider: made = create(IdentityProviderSchema) }, ask) {
-    const request = { parent: parentId, identityProvider: provider.toNew(made) }
-    return provider.toOld(await ask(createIdentityProvider, request))
+  async create({ parentId, identityProvider: newProvider = create(IdentityProviderSchema) }, ask) {
+    const request = { parent: parentId, identityProvider: providerMapping.toV2(newProvider) }
+    return providerMapping.toV1(await ask(createIdentityProvider, request))
   },
 
   async update(request, ask) {
-    const changed = { identityProvider: provider.toNew(request), updateMask: { paths: [...provider.paths] } }
-    return provider.toOld(await ask(updateIdentityProvider, changed))
+    const changed = {
+      identityProvider: providerMapping.toV2(request),
+      updateMask: { paths: [...providerMapping.paths] },
+    }
+    return providerMapping.toV1(await ask(updateIdentityProvider, changed))
   },
 
   delete: ({ id }, ask) => ask(deleteIdentityProvider, { uid: id }),
 
-  generateScimToken: asked(IdentityProviders.method.generateScimToken, generateScimToken, renamed),
-  regenerateScimToken: asked(IdentityProviders.method.regenerateScimToken, regenerateScimToken, renamed),
-  revokeScimToken: asked(IdentityProviders.method.revokeScimToken, revokeScimToken, renamed),
-  setScimEnabled: asked(IdentityProviders.method.setScimEnabled, setScimEnabled, renamed),
+  generateScimToken: mapMethod(IdentityProviders.method.generateScimToken, generateScimToken, renamedFields),
+  regenerateScimToken: mapMethod(
+    IdentityProviders.method.regenerateScimToken,
+    regenerateScimToken,
+    renamedFields,
+  ),
+  revokeScimToken: mapMethod(IdentityProviders.method.revokeScimToken, revokeScimToken, renamedFields),
+  setScimEnabled: mapMethod(IdentityProviders.method.setScimEnabled, setScimEnabled, renamedFields),
 })

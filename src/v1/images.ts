@@ -7,18 +7,18 @@ import {
 import { ImagesService } from '#gen/chainguard/platform/registry/v2beta1/images_pb.js'
 import type { Handlers } from '../core/call.ts'
 import type { ReadImageConfiguration } from '../registry/images.ts'
-import { asked, inWords, type Translators } from './translation.ts'
+import { mapMethod, type Translators, translateErrors } from './translation.ts'
 
 /** What version 1 tells of images that were pushed. Of how they run only it tells. */
 
-const renamed = { repoId: 'repoUid', archs: 'architectures', arch: 'architecture' }
+const renamedFields = { repoId: 'repoUid', archs: 'architectures', arch: 'architecture' }
 
 /** What newer errors name, in the words of version 1. */
-export const imageFields: Readonly<Record<string, string>> = { architecture: 'arch' }
+export const v1ImageFields: Readonly<Record<string, string>> = { architecture: 'arch' }
 
 export const imageTranslators: Required<Pick<Translators<typeof Registry>, 'getArchs' | 'getSize'>> = {
-  getArchs: asked(Registry.method.getArchs, ImagesService.method.getArchitectures, renamed),
-  getSize: asked(Registry.method.getSize, ImagesService.method.getSize, renamed),
+  getArchs: mapMethod(Registry.method.getArchs, ImagesService.method.getArchitectures, renamedFields),
+  getSize: mapMethod(Registry.method.getSize, ImagesService.method.getSize, renamedFields),
 }
 
 export function imageHandlers(
@@ -26,18 +26,18 @@ export function imageHandlers(
 ): Required<Pick<Handlers<typeof Registry>, 'getImageConfig'>> {
   return {
     getImageConfig: ({ digest, arch }, call) =>
-      inWords(
-        (field) => imageFields[field] ?? field,
+      translateErrors(
+        (field) => v1ImageFields[field] ?? field,
         async () => {
           const read = await readConfiguration(call, digest, arch)
-          return toConfig(read ?? {})
+          return toImageConfig(read ?? {})
         },
       ),
   }
 }
 
 /** As the OCI image specification names it; what is of another type is left out, as nobody has checked it. */
-function toConfig(config: Readonly<Record<string, unknown>>): ImageConfig {
+function toImageConfig(config: Readonly<Record<string, unknown>>): ImageConfig {
   const text = (name: string) => (typeof config[name] === 'string' ? config[name].toWellFormed() : '')
   const texts = (name: string) => {
     const value = config[name]

@@ -4,12 +4,12 @@ import {
   type RegistrySettings,
   RegistrySettingsSchema,
 } from '#gen/chainguard/platform/registry/registry_pb.js'
-import { allowed } from '../core/allowed.ts'
+import { requireScope } from '../core/allowed.ts'
 import type { Call, Handlers } from '../core/call.ts'
 import { invalidArgument, notFound } from '../core/errors.ts'
 import { rootOf } from '../core/uid.ts'
-import { GROUP_TYPE, holdGroup } from '../iam/parent-group.ts'
-import { copySettings } from '../registry/registry-settings.ts'
+import { GROUP_TYPE, lockGroup } from '../iam/parent-group.ts'
+import { readCopySettings } from '../registry/registry-settings.ts'
 import type { Reader } from '../storage/db.ts'
 import { mutate } from '../storage/mutation.ts'
 import { readResource } from '../storage/rows.ts'
@@ -27,36 +27,36 @@ export function registrySettingsHandlers(store: Store): Required<Pick<Handlers<t
       const organization = organizationOf(call)
       if ((await readResource(db, 'groups', organization)) === undefined)
         throw notFound(GROUP_TYPE, organization)
-      return read(db.kysely, organization)
+      return readSettings(db.kysely, organization)
     },
 
     async updateRegistrySettings({ uniqueTags, eolGracePeriod }, call) {
       const organization = organizationOf(call)
       return mutate(store, call, async (tx) => {
-        await holdGroup(db, tx, organization)
-        const current = await read(tx, organization)
+        await lockGroup(db, tx, organization)
+        const current = await readSettings(tx, organization)
         if (current.uniqueTags === uniqueTags && current.eolGracePeriod === eolGracePeriod)
-          return { uid: organization, answer: current, unchanged: true }
+          return { uid: organization, response: current, unchanged: true }
         const settings = { unique_tags: Number(uniqueTags), grace_period: Number(eolGracePeriod) }
         await tx
           .insertInto('registry_settings')
           .values({ root: organization, ...settings })
           .onConflict((conflict) => conflict.column('root').doUpdateSet(settings))
           .execute()
-        return { uid: organization, answer: { ...current, uniqueTags, eolGracePeriod } }
+        return { uid: organization, response: { ...current, uniqueTags, eolGracePeriod } }
       })
     },
   }
 }
 
 function organizationOf(call: Call): string {
-  const { scope } = allowed(call)
+  const { scope } = requireScope(call)
   if (scope !== rootOf(scope)) throw invalidArgument('registryId', 'must be the id of an organization')
   return scope
 }
 
-async function read(reader: Reader, organization: string): Promise<RegistrySettings> {
-  const { uniqueTags, gracePeriod } = (await copySettings(reader, [organization]))(organization)
+async function readSettings(reader: Reader, organization: string): Promise<RegistrySettings> {
+  const { uniqueTags, gracePeriod } = (await readCopySettings(reader, [organization]))(organization)
   return create(RegistrySettingsSchema, {
     registryId: organization,
     uniqueTags,

@@ -10,18 +10,18 @@ import type { ReadImageConfiguration } from '../registry/images.ts'
 import type { RepoOptions } from '../registry/repos.ts'
 import type { Store } from '../storage/store.ts'
 import { deploymentHandlers } from './deployments.ts'
-import { imageFields, imageHandlers, imageTranslators } from './images.ts'
+import { imageHandlers, imageTranslators, v1ImageFields } from './images.ts'
 import { registrySettingsHandlers } from './registry-settings.ts'
 import { repoHandlers, repoTranslators } from './repos.ts'
 import { tagHandlers, tagTranslators } from './tags.ts'
-import { translation } from './translation.ts'
+import { translateService } from './translation.ts'
 
 /** The one service that version 1 has for repos, tags and images. What newer services do not do in one call it does itself. */
 
 const PACKAGE_TYPE = 'registry.chainguard.dev/Package'
 
 export function registryTranslation(store: Pick<Store, 'db'>): ServiceTranslation {
-  return translation(Registry, (field) => imageFields[field] ?? field, {
+  return translateService(Registry, (field) => v1ImageFields[field] ?? field, {
     ...repoTranslators(store),
     ...tagTranslators,
     ...imageTranslators,
@@ -39,7 +39,7 @@ export function registryService(
     ...deploymentHandlers(store),
     ...registrySettingsHandlers(store),
     ...imageHandlers(images),
-    ...notOffered,
+    ...unsupportedMethods,
 
     // Advisories know versions that were fixed, but neither which there are nor when they end.
     async getPackageVersionMetadata({ package: name }) {
@@ -49,7 +49,7 @@ export function registryService(
 }
 
 /** Why a method is not offered. */
-const reasons = {
+const unsupportedReasons = {
   'this server reads no SBOMs; those that were attached to an image are pulled as its referrers': [
     'getSbom',
     'getRawSbom',
@@ -64,8 +64,8 @@ const reasons = {
   'this server copies no images by itself': ['getUpdateStatus', 'getSyncStatus', 'listSyncStatuses'],
 } as const satisfies Readonly<Record<string, readonly (keyof typeof Registry.method)[]>>
 
-const notOffered: Handlers<typeof Registry> = Object.fromEntries(
-  Object.entries(reasons).flatMap(([reason, names]) =>
+const unsupportedMethods: Handlers<typeof Registry> = Object.fromEntries(
+  Object.entries(unsupportedReasons).flatMap(([reason, names]) =>
     names.map((name) => [
       name,
       async () => {

@@ -16,24 +16,24 @@ import {
   RepoSchema as NewRepoSchema,
   SyncConfigSchema as NewSyncConfigSchema,
 } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { enumWords } from './enum-words.ts'
-import { type Conversion, each, inner, wording } from './wording.ts'
+import { enumMapping } from './enum-words.ts'
+import { type Conversion, createMapping, nestedMessage, repeatedField } from './wording.ts'
 
 /** How version 1 says what a repo is. The page that introduces it, which newer ones have apart, is not among this. */
 
 /** Numbers that are too large become negative, which no rule lets pass. */
 const numericId: Conversion = {
-  toNew: (old) => (old as number) | 0,
-  toOld: (next) => next,
+  toV2: (old) => (old as number) | 0,
+  toV1: (next) => next,
 }
 
-const accounts = wording(ApkoConfig_AccountsSchema, CustomOverlay_AccountsSchema, [
+const accountsMapping = createMapping(ApkoConfig_AccountsSchema, CustomOverlay_AccountsSchema, [
   [
     'groups',
     'groups',
-    each(
-      inner(
-        wording(ApkoConfig_Accounts_GroupSchema, CustomOverlay_Accounts_GroupSchema, [
+    repeatedField(
+      nestedMessage(
+        createMapping(ApkoConfig_Accounts_GroupSchema, CustomOverlay_Accounts_GroupSchema, [
           ['gid', 'gid', numericId],
           ['groupName', 'groupname'],
           'members',
@@ -44,9 +44,9 @@ const accounts = wording(ApkoConfig_AccountsSchema, CustomOverlay_AccountsSchema
   [
     'users',
     'users',
-    each(
-      inner(
-        wording(ApkoConfig_Accounts_UserSchema, CustomOverlay_Accounts_UserSchema, [
+    repeatedField(
+      nestedMessage(
+        createMapping(ApkoConfig_Accounts_UserSchema, CustomOverlay_Accounts_UserSchema, [
           ['uid', 'uid', numericId],
           ['userName', 'username'],
           ['gid', 'gid', numericId],
@@ -60,15 +60,15 @@ const accounts = wording(ApkoConfig_AccountsSchema, CustomOverlay_AccountsSchema
   'runAs',
 ])
 
-const customOverlay = wording(CustomOverlaySchema, NewCustomOverlaySchema, [
+const customOverlayMapping = createMapping(CustomOverlaySchema, NewCustomOverlaySchema, [
   'contents',
   'environment',
   'annotations',
-  ['accounts', 'accounts', inner(accounts)],
+  ['accounts', 'accounts', nestedMessage(accountsMapping)],
   'certificates',
 ])
 
-const syncConfig = wording(
+const syncConfigMapping = createMapping(
   SyncConfigSchema,
   NewSyncConfigSchema,
   [
@@ -81,23 +81,23 @@ const syncConfig = wording(
     'apkoOverlay',
     'gracePeriod',
   ],
-  { without: ['syncApks'] },
+  { ignored: ['syncApks'] },
 )
 
-export const repoWords = wording(
+export const repoMapping = createMapping(
   RepoSchema,
   NewRepoSchema,
   [
     ['id', 'uid'],
     'name',
     'description',
-    ['catalogTier', 'catalogTier', enumWords(CatalogTierSchema, NewCatalogTierSchema, 'catalogTier')],
+    ['catalogTier', 'catalogTier', enumMapping(CatalogTierSchema, NewCatalogTierSchema, 'catalogTier')],
     'bundles',
-    ['syncConfig', 'syncConfig', inner(syncConfig)],
-    ['customOverlay', 'customOverlay', inner(customOverlay)],
+    ['syncConfig', 'syncConfig', nestedMessage(syncConfigMapping)],
+    ['customOverlay', 'customOverlay', nestedMessage(customOverlayMapping)],
     'aliases',
     'createTime',
     'activeTags',
   ],
-  { jsonOnly: { createdAt: 'createTime', updatedAt: 'updateTime' }, without: ['readme'] },
+  { jsonOnly: { createdAt: 'createTime', updatedAt: 'updateTime' }, ignored: ['readme'] },
 )

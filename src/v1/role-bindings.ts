@@ -17,19 +17,26 @@ import {
   RoleBindingsService,
 } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
 import { RolesService } from '#gen/chainguard/platform/iam/v2beta1/roles_pb.js'
-import { type Ask, implement, type ServiceImplementation } from '../core/call.ts'
+import { type InvokeMethod, implement, type ServiceImplementation } from '../core/call.ts'
 import { limits } from '../core/limits.ts'
 import { parentOf } from '../core/uid.ts'
 import { createBatch, toRoleBinding } from '../iam/role-bindings.ts'
 import type { Store } from '../storage/store.ts'
-import { group } from './groups.ts'
-import { role } from './roles.ts'
-import { inWords, narrowed, nothing, respelled, translation, wholeList } from './translation.ts'
-import { wording } from './wording.ts'
+import { groupMapping } from './groups.ts'
+import { roleMapping } from './roles.ts'
+import {
+  fieldPathMapper,
+  listAllPages,
+  narrowFilter,
+  noMatch,
+  translateErrors,
+  translateService,
+} from './translation.ts'
+import { createMapping } from './wording.ts'
 
 /** Role bindings of version 1. Its lists show whole groups and roles where newer ones only name them. */
 
-const binding = wording(
+const bindingMapping = createMapping(
   RoleBindingSchema,
   NewRoleBindingSchema,
   [
@@ -37,12 +44,12 @@ const binding = wording(
     ['identity', 'identityUid'],
     ['role', 'roleUid'],
   ],
-  { jsonOnly: { createdAt: 'createTime' }, without: ['group'] },
+  { jsonOnly: { createdAt: 'createTime' }, ignored: ['group'] },
 )
 
 /** The group, which requests do not name, is what the binding lies in. */
-const toOld = (made: NewRoleBinding): RoleBinding => ({
-  ...binding.toOld(made),
+const toV1Binding = (made: NewRoleBinding): RoleBinding => ({
+  ...bindingMapping.toV1(made),
   group: parentOf(made.uid),
 })
 
@@ -50,28 +57,28 @@ const { listRoleBindings, createRoleBinding, updateRoleBinding, deleteRoleBindin
   RoleBindingsService.method
 
 /** `requests[1].roleBinding.roleUid` of a batch is `roleBindings[1].role`. */
-const spelledOne = respelled({}, binding)
-const spelled = (field: string) => {
+const toV1BindingPath = fieldPathMapper({}, bindingMapping)
+const toV1Path = (field: string) => {
   const [, at, inside] = /^requests((?:\[\d+\])?)(?:\.roleBinding\.(.*))?$/.exec(field) ?? []
-  if (at === undefined) return spelledOne(field)
-  return `roleBindings${at}${inside === undefined ? '' : `.${spelledOne(inside)}`}`
+  if (at === undefined) return toV1BindingPath(field)
+  return `roleBindings${at}${inside === undefined ? '' : `.${toV1BindingPath(inside)}`}`
 }
 
-export const roleBindings = translation(RoleBindings, spelled, {
+export const roleBindings = translateService(RoleBindings, toV1Path, {
   async list({ id, uidp }, ask) {
-    const within = narrowed(uidp, { id })
-    if (within === nothing) return create(RoleBindingListSchema)
-    return wholeList(ask, listRoleBindings, { uidp: within }, async ({ roleBindings: found }) => {
-      const groups = await groupsAmong(ask, found)
-      const roles = await rolesAmong(ask, found)
-      const unverified = await unverifiedAddressesAmong(ask, found)
-      const items = found.map((one) => {
-        const { uid, identity, identityUid, createTime } = one
+    const filter = narrowFilter(uidp, { id })
+    if (filter === noMatch) return create(RoleBindingListSchema)
+    return listAllPages(ask, listRoleBindings, { uidp: filter }, async ({ roleBindings: found }) => {
+      const groups = await listReferencedGroups(ask, found)
+      const roles = await listReferencedRoles(ask, found)
+      const unverified = await listUnverifiedEmails(ask, found)
+      const items = found.map((item) => {
+        const { uid, identity, identityUid, createTime } = item
         return create(RoleBindingList_BindingSchema, {
           id: uid,
-          ...(one.group && { group: groups.get(one.group.uid) ?? named(one.group) }),
+          ...(item.group && { group: groups.get(item.group.uid) ?? toSummary(item.group) }),
           identity: identityUid,
-          ...(one.role && { role: roles.get(one.role.uid) ?? named(one.role) }),
+          ...(item.role && { role: roles.get(item.role.uid) ?? toSummary(item.role) }),
           ...(identity && {
             email: identity.email,
             claimMatchIssuer: identity.issuer,
@@ -85,13 +92,16 @@ export const roleBindings = translation(RoleBindings, spelled, {
     })
   },
 
-  async create({ parent, roleBinding: made = create(RoleBindingSchema) }, ask) {
-    return toOld(await ask(createRoleBinding, { parent, roleBinding: binding.toNew(made) }))
+  async create({ parent, roleBinding: newBinding = create(RoleBindingSchema) }, ask) {
+    return toV1Binding(await ask(createRoleBinding, { parent, roleBinding: bindingMapping.toV2(newBinding) }))
   },
 
   async update(request, ask) {
-    const changed = { roleBinding: binding.toNew(request), updateMask: { paths: [...binding.paths] } }
-    return toOld(await ask(updateRoleBinding, changed))
+    const changed = {
+      roleBinding: bindingMapping.toV2(request),
+      updateMask: { paths: [...bindingMapping.paths] },
+    }
+    return toV1Binding(await ask(updateRoleBinding, changed))
   },
 
   delete: ({ id }, ask) => ask(deleteRoleBinding, { uid: id }),
@@ -101,51 +111,59 @@ export const roleBindings = translation(RoleBindings, spelled, {
 export function roleBindingsService(store: Store): ServiceImplementation {
   return implement(RoleBindings, {
     createBatch: ({ roleBindings: all }, call) =>
-      inWords(spelled, () => {
+      translateErrors(toV1Path, () => {
         const bindings = all.map(({ identity, role }) => ({ identityUid: identity, roleUid: role }))
         return createBatch(store, call, bindings, {
-          max: limits.batchEntriesMaxInVersionOne,
-          answer: async (_tx, rows) =>
-            create(RoleBindingBatchSchema, { roleBindings: rows.map((row) => toOld(toRoleBinding(row))) }),
+          max: limits.v1BatchEntriesMax,
+          toResponse: async (_tx, rows) =>
+            create(RoleBindingBatchSchema, {
+              roleBindings: rows.map((row) => toV1Binding(toRoleBinding(row))),
+            }),
         })
       }),
   })
 }
 
 /** What is known of a group or a role that the caller may not read. */
-function named({ uid, name, description }: NonNullable<NewRoleBinding['group' | 'role']>) {
+function toSummary({ uid, name, description }: NonNullable<NewRoleBinding['group' | 'role']>) {
   return { id: uid, name, description }
 }
 
 /** The groups of a page of bindings, as far as the caller may read them. */
-async function groupsAmong(ask: Ask, bindings: readonly NewRoleBinding[]): Promise<Map<string, Group>> {
-  const asked = theirs(bindings.map((one) => one.group?.uid))
-  if (asked === undefined) return new Map()
-  const { groups } = await ask(GroupsService.method.listGroups, asked)
-  return new Map(groups.map((one) => [one.uid, group.toOld(one)]))
+async function listReferencedGroups(
+  ask: InvokeMethod,
+  bindings: readonly NewRoleBinding[],
+): Promise<Map<string, Group>> {
+  const request = uidFilterRequest(bindings.map((one) => one.group?.uid))
+  if (request === undefined) return new Map()
+  const { groups } = await ask(GroupsService.method.listGroups, request)
+  return new Map(groups.map((one) => [one.uid, groupMapping.toV1(one)]))
 }
 
 /** The roles of a page of bindings, as far as the caller may read them. */
-async function rolesAmong(ask: Ask, bindings: readonly NewRoleBinding[]): Promise<Map<string, Role>> {
-  const asked = theirs(bindings.map((one) => one.role?.uid))
-  if (asked === undefined) return new Map()
-  const { roles } = await ask(RolesService.method.listRoles, asked)
-  return new Map(roles.map((one) => [one.uid, role.toOld(one)]))
+async function listReferencedRoles(
+  ask: InvokeMethod,
+  bindings: readonly NewRoleBinding[],
+): Promise<Map<string, Role>> {
+  const request = uidFilterRequest(bindings.map((one) => one.role?.uid))
+  if (request === undefined) return new Map()
+  const { roles } = await ask(RolesService.method.listRoles, request)
+  return new Map(roles.map((one) => [one.uid, roleMapping.toV1(one)]))
 }
 
 /** The list of what is named; a page names no more than a page holds. Undefined where nothing is, which as a filter would be all. */
-function theirs(uids: readonly (string | undefined)[]) {
+function uidFilterRequest(uids: readonly (string | undefined)[]) {
   const ids = [...new Set(uids)].filter((uid) => uid !== undefined && uid !== '') as string[]
   return ids.length === 0 ? undefined : { uidp: { ids }, pageSize: limits.pageSizeMax }
 }
 
 /** The addresses that nobody has verified, of identities that the caller may read. */
-async function unverifiedAddressesAmong(
-  ask: Ask,
+async function listUnverifiedEmails(
+  ask: InvokeMethod,
   bindings: readonly NewRoleBinding[],
 ): Promise<Map<string, string>> {
-  const asked = theirs(bindings.map((one) => one.identityUid))
-  if (asked === undefined) return new Map()
-  const { identities } = await ask(IdentitiesService.method.listIdentities, asked)
+  const request = uidFilterRequest(bindings.map((one) => one.identityUid))
+  if (request === undefined) return new Map()
+  const { identities } = await ask(IdentitiesService.method.listIdentities, request)
   return new Map(identities.map(({ uid, emailUnverified }) => [uid, emailUnverified]))
 }

@@ -2,12 +2,12 @@ import { create } from '@bufbuild/protobuf'
 import { RoleListSchema, RoleSchema, Roles } from '#gen/chainguard/platform/iam/roles_pb.js'
 import { RoleSchema as NewRoleSchema, RolesService } from '#gen/chainguard/platform/iam/v2beta1/roles_pb.js'
 import { capabilityNames } from './capability-names.ts'
-import { narrowed, nothing, respelled, translation, wholeList } from './translation.ts'
-import { wording } from './wording.ts'
+import { fieldPathMapper, listAllPages, narrowFilter, noMatch, translateService } from './translation.ts'
+import { createMapping } from './wording.ts'
 
 /** Roles of version 1. */
 
-export const role = wording(
+export const roleMapping = createMapping(
   RoleSchema,
   NewRoleSchema,
   [['id', 'uid'], 'name', 'description', ['capabilities', 'capabilities', capabilityNames]],
@@ -16,22 +16,22 @@ export const role = wording(
 
 const { listRoles, createRole, updateRole, deleteRole } = RolesService.method
 
-export const roles = translation(Roles, respelled({ parent: 'parentId' }, role), {
+export const roles = translateService(Roles, fieldPathMapper({ parent: 'parentId' }, roleMapping), {
   async list({ id, name, parent, uidp }, ask) {
-    const within = narrowed(uidp, { id, parent })
-    if (within === nothing) return create(RoleListSchema)
-    return wholeList(ask, listRoles, { uidp: within, name }, (page) =>
-      create(RoleListSchema, { items: page.roles.map(role.toOld) }),
+    const filter = narrowFilter(uidp, { id, parent })
+    if (filter === noMatch) return create(RoleListSchema)
+    return listAllPages(ask, listRoles, { uidp: filter, name }, (page) =>
+      create(RoleListSchema, { items: page.roles.map(roleMapping.toV1) }),
     )
   },
 
   async create({ parentId, role: made = create(RoleSchema) }, ask) {
-    return role.toOld(await ask(createRole, { parent: parentId, role: role.toNew(made) }))
+    return roleMapping.toV1(await ask(createRole, { parent: parentId, role: roleMapping.toV2(made) }))
   },
 
   async update(request, ask) {
-    const changed = { role: role.toNew(request), updateMask: { paths: [...role.paths] } }
-    return role.toOld(await ask(updateRole, changed))
+    const changed = { role: roleMapping.toV2(request), updateMask: { paths: [...roleMapping.paths] } }
+    return roleMapping.toV1(await ask(updateRole, changed))
   },
 
   delete: ({ id }, ask) => ask(deleteRole, { uid: id }),

@@ -1,38 +1,38 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { create, type DescMethod } from '@bufbuild/protobuf'
-import { accessRule } from '../auth/authorize.ts'
+import { accessRuleOf } from '../auth/authorize.ts'
 import type { Grants } from '../core/allowed.ts'
-import type { Ask } from '../core/call.ts'
+import type { InvokeMethod } from '../core/call.ts'
 import { everyCapability } from '../core/capabilities.ts'
 import type { Store } from '../storage/store.ts'
 import { registryTranslation } from './registry.ts'
-import { versionOne } from './services.ts'
+import { v1Translations } from './services.ts'
 
 const grants: Grants = {
-  holdings: new Map(),
+  capabilitiesByScope: new Map(),
   at: () => everyCapability,
-  holding: () => [''],
+  scopesHolding: () => [''],
   voucher: { kind: 'direct' },
-  actsAsPerson: true,
+  hasUserAuthority: true,
 }
 
 test('R28: a scoped method of version 1 needs what the newer method that it calls needs, so its own rule decides on the headers', async () => {
   const store = {} as Store
   let compared = 0
-  for (const { service, translators } of [...versionOne(store), registryTranslation(store)]) {
+  for (const { service, translators } of [...v1Translations(store), registryTranslation(store)]) {
     for (const method of service.methods) {
       const translate = translators[method.localName]
-      const rule = accessRule(method)
+      const rule = accessRuleOf(method)
       if (translate === undefined || rule.kind !== 'scoped') continue
       const asked: DescMethod[] = []
       const ask = (async (newer: DescMethod) => {
         asked.push(newer)
         throw new Error('enough')
-      }) as unknown as Ask
+      }) as unknown as InvokeMethod
       await assert.rejects(async () => translate(create(method.input), ask, { grants }), /enough/)
       const [first] = asked
-      const newer = accessRule(first!)
+      const newer = accessRuleOf(first!)
       assert.equal(newer.kind, 'scoped', `${method}`)
       assert.equal(newer.kind === 'scoped' && newer.capabilities, rule.capabilities, `${method} and ${first}`)
       compared++

@@ -9,7 +9,7 @@ import { roleBindings } from './role-bindings.ts'
 import { roles } from './roles.ts'
 
 /** Version 1 of the management API: every service of it that this server translates. */
-export const versionOne = (store: Pick<Store, 'db' | 'clock'>): readonly ServiceTranslation[] => [
+export const v1Translations = (store: Pick<Store, 'db' | 'clock'>): readonly ServiceTranslation[] => [
   groups,
   identities(store),
   roles,

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import { SubscriptionListSchema, Subscriptions } from '#gen/chainguard/platform/events/subscriptions_pb.js'
-import { allowed } from '../core/allowed.ts'
+import { requireScope } from '../core/allowed.ts'
 import { implement } from '../core/call.ts'
 import { notFound, unimplemented } from '../core/errors.ts'
 
@@ -16,7 +16,7 @@ export const subscriptionsService = implement(Subscriptions, {
   list: async () => create(SubscriptionListSchema),
 
   async delete(_request, call) {
-    const { scope } = allowed(call)
+    const { scope } = requireScope(call)
     throw notFound(TYPE, scope)
   },
 })

@@ -8,20 +8,27 @@ import {
   TagSchema,
 } from '#gen/chainguard/platform/registry/registry_pb.js'
 import { TagSchema as NewTagSchema, TagsService } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
-import { allowed } from '../core/allowed.ts'
+import { requireScope } from '../core/allowed.ts'
 import type { Handlers } from '../core/call.ts'
 import { notFound } from '../core/errors.ts'
 import { timestampOf } from '../core/message.ts'
 import type { Uid } from '../core/uid.ts'
 import { REPO_TYPE } from '../registry/parent-repo.ts'
-import { historyOf } from '../registry/tag-history.ts'
-import { summaryOf } from '../registry/tag-summary.ts'
+import { listHistory } from '../registry/tag-history.ts'
+import { summarizeTags } from '../registry/tag-summary.ts'
 import { instantMs, putTag, replaceTag, TAG_TYPE } from '../registry/tags.ts'
 import { mutate } from '../storage/mutation.ts'
 import { readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
-import { inWords, narrowed, nothing, respelled, type Translators, wholeList } from './translation.ts'
-import { wording } from './wording.ts'
+import {
+  fieldPathMapper,
+  listAllPages,
+  narrowFilter,
+  noMatch,
+  type Translators,
+  translateErrors,
+} from './translation.ts'
+import { createMapping } from './wording.ts'
 
 /**
  * Tags of version 1. Lists of it leave nothing out unless they are told to, and a tag may point at nothing yet; where it pointed
@@ -30,7 +37,7 @@ import { wording } from './wording.ts'
 
 type Names = 'createTag' | 'updateTag' | 'getRepoTagsSummary' | 'listTagHistory'
 
-const tagWords = wording(
+const tagMapping = createMapping(
   TagSchema,
   NewTagSchema,
   [['id', 'uid'], 'name', 'digest', ['lastUpdated', 'updateTime'], 'deprecated', 'bundles'],
@@ -38,11 +45,11 @@ const tagWords = wording(
 )
 
 /** The first millisecond that is not before an instant. */
-function notBefore(instant: Timestamp, field: string): number {
+function ceilInstantMs(instant: Timestamp, field: string): number {
   return instantMs(instant, field) + (instant.nanos % 1_000_000 === 0 ? 0 : 1)
 }
 
-const spelled = respelled({ parent: 'repoId' }, tagWords)
+const toV1Path = fieldPathMapper({ parent: 'repoId' }, tagMapping)
 
 const { listTags, deleteTag } = TagsService.method
 
@@ -52,7 +59,7 @@ interface Exclusions {
   readonly excludeEpochs: boolean
 }
 
-const included = ({ excludeReferrers, excludeDates, excludeEpochs }: Exclusions) => ({
+const toFormFilter = ({ excludeReferrers, excludeDates, excludeEpochs }: Exclusions) => ({
   includeReferrers: !excludeReferrers,
   includeDates: !excludeDates,
   includeEpochs: !excludeEpochs,
@@ -60,22 +67,22 @@ const included = ({ excludeReferrers, excludeDates, excludeEpochs }: Exclusions)
 
 export const tagTranslators: Required<Pick<Translators<typeof Registry>, 'listTags' | 'deleteTag'>> = {
   listTags: ({ uidp, id, name, digest, updatedSince, ...exclusions }, ask) =>
-    inWords(spelled, async () => {
-      const within = narrowed(uidp, { id })
-      if (within === nothing) return create(TagListSchema)
-      const asked = {
-        uidp: within,
+    translateErrors(toV1Path, async () => {
+      const filter = narrowFilter(uidp, { id })
+      if (filter === noMatch) return create(TagListSchema)
+      const listRequest = {
+        uidp: filter,
         name,
         digest,
         ...(updatedSince && { updatedSince }),
-        ...included(exclusions),
+        ...toFormFilter(exclusions),
       }
-      return wholeList(ask, listTags, asked, (page) =>
-        create(TagListSchema, { items: page.tags.map(tagWords.toOld) }),
+      return listAllPages(ask, listTags, listRequest, (page) =>
+        create(TagListSchema, { items: page.tags.map(tagMapping.toV1) }),
       )
     }),
 
-  deleteTag: ({ id }, ask) => inWords(spelled, () => ask(deleteTag, { uid: id })),
+  deleteTag: ({ id }, ask) => translateErrors(toV1Path, () => ask(deleteTag, { uid: id })),
 }
 
 export function tagHandlers(store: Store): Required<Pick<Handlers<typeof Registry>, Names>> {
@@ -83,40 +90,46 @@ export function tagHandlers(store: Store): Required<Pick<Handlers<typeof Registr
 
   return {
     createTag: ({ tag = create(TagSchema) }, call) =>
-      inWords(spelled, async () => {
-        const asked = create(NewTagSchema, tagWords.toNew(tag))
+      translateErrors(toV1Path, async () => {
+        const requested = create(NewTagSchema, tagMapping.toV2(tag))
         return mutate(store, call, async (tx) => {
-          const repo = allowed(call).scope as Uid
-          const { answer, ...change } = await putTag(store, tx, call, repo, asked, { mayBeEmpty: true })
-          return { ...change, answer: tagWords.toOld(answer) }
+          const repo = requireScope(call).scope as Uid
+          const { response: answer, ...change } = await putTag(store, tx, call, repo, requested, {
+            mayBeEmpty: true,
+          })
+          return { ...change, response: tagMapping.toV1(answer) }
         })
       }),
 
     updateTag: (tag, call) =>
-      inWords(spelled, async () => {
-        const asked = create(NewTagSchema, tagWords.toNew(tag))
-        return tagWords.toOld(await replaceTag(store, call, allowed(call).scope, asked))
+      translateErrors(toV1Path, async () => {
+        const requested = create(NewTagSchema, tagMapping.toV2(tag))
+        return tagMapping.toV1(await replaceTag(store, call, requireScope(call).scope, requested))
       }),
 
     async getRepoTagsSummary(request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       if ((await readResource(db, 'repos', scope)) === undefined) throw notFound(REPO_TYPE, scope)
-      const { tags, updatedMs, latest, version } = await summaryOf(db.kysely, scope, included(request))
+      const { tags, updatedMs, latest, version } = await summarizeTags(
+        db.kysely,
+        scope,
+        toFormFilter(request),
+      )
       return create(RepoTagsSummarySchema, {
         id: scope,
         tagCount: BigInt(tags),
         ...(updatedMs !== undefined && { lastUpdated: timestampOf(updatedMs) }),
-        ...(latest && { latestTag: tagWords.toOld(latest) }),
+        ...(latest && { latestTag: tagMapping.toV1(latest) }),
         latestVersion: version,
       })
     },
 
     async listTagHistory({ start, end }, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       if ((await readResource(db, 'tags', scope)) === undefined) throw notFound(TAG_TYPE, scope)
-      const rows = await historyOf(db.kysely, scope, {
-        fromMs: start === undefined ? 0 : notBefore(start, 'start'),
-        beforeMs: end === undefined ? Number.MAX_SAFE_INTEGER : notBefore(end, 'end'),
+      const rows = await listHistory(db.kysely, scope, {
+        fromMs: start === undefined ? 0 : ceilInstantMs(start, 'start'),
+        beforeMs: end === undefined ? Number.MAX_SAFE_INTEGER : ceilInstantMs(end, 'end'),
       })
       return create(TagHistoryListSchema, {
         items: rows.map(({ since_ms, digest }) => ({ updateTimestamp: timestampOf(since_ms), digest })),

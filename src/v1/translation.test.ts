@@ -5,11 +5,11 @@ import { create } from '@bufbuild/protobuf'
 import { type GroupList, GroupListSchema } from '#gen/chainguard/platform/iam/groups_pb.js'
 import { GroupsService, type ListGroupsRequest } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { UIDPFilterSchema } from '#gen/platform/common/v1/uidp.platform_pb.js'
-import type { Ask } from '../core/call.ts'
+import type { InvokeMethod } from '../core/call.ts'
 import { ApiError, Code } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
-import { joined, nextPart } from '../core/parts.ts'
-import { narrowed, nothing, wholeList } from './translation.ts'
+import { joinParts, nextPart } from '../core/parts.ts'
+import { listAllPages, narrowFilter, noMatch } from './translation.ts'
 
 const { listGroups } = GroupsService.method
 
@@ -24,13 +24,13 @@ function listOf(total: number, told = total) {
     const groups = Array.from({ length: to - from }, (_, at) => ({ uid: String(from + at) }))
     const next = to < total ? { nextPageToken: String(to) } : {}
     return create(method.output, { groups, totalCount: BigInt(told), ...next })
-  }) as unknown as Ask
+  }) as unknown as InvokeMethod
   const parts = () =>
-    wholeList(ask, listGroups, { name: 'x' }, ({ groups }) =>
+    listAllPages(ask, listGroups, { name: 'x' }, ({ groups }) =>
       create(GroupListSchema, { items: groups.map(({ uid }) => ({ id: uid })) }),
     )
   const list = async (signal?: AbortSignal) =>
-    ((await joined(await parts(), () => signal)) as GroupList).items.map(({ id }) => id)
+    ((await joinParts(await parts(), () => signal)) as GroupList).items.map(({ id }) => id)
   return { asked, parts, list }
 }
 
@@ -45,18 +45,18 @@ test('a whole list is as many of the largest pages as it takes, in the order of 
   assert.deepEqual(await listOf(0).list(), [])
 })
 
-test('beyond wholeListMax a list is refused, at once where its total says so, and names the one that has pages', async () => {
+test('beyond v1ListMax a list is refused, at once where its total says so, and names the one that has pages', async () => {
   const refusal = (error: unknown) =>
     error instanceof ApiError &&
     error.code === Code.FAILED_PRECONDITION &&
     /more than 50000 .*v2beta1\.GroupsService\/ListGroups/.test(error.message)
-  assert.equal((await listOf(limits.wholeListMax).list()).length, limits.wholeListMax)
-  const long = listOf(limits.wholeListMax + 1)
+  assert.equal((await listOf(limits.v1ListMax).list()).length, limits.v1ListMax)
+  const long = listOf(limits.v1ListMax + 1)
   await assert.rejects(long.list(), refusal)
   assert.equal(long.asked.length, 1)
   assert.equal(nextPart(await listOf(limits.pageSizeMax).parts()), undefined)
   // It may grow while it is read.
-  await assert.rejects(listOf(limits.wholeListMax + 1, 1).list(), refusal)
+  await assert.rejects(listOf(limits.v1ListMax + 1, 1).list(), refusal)
 })
 
 test('a part is made when it is asked for, and what joins them stops when nobody wants them any more', async () => {
@@ -79,18 +79,18 @@ test('an identifier and a parent narrow a filter; what is no uid, or contradicts
     [filter({ descendantsOf: one }), { id: '' }, filter({ descendantsOf: one })],
     [undefined, { id: one }, filter({ ids: [one] })],
     [filter({ ids: [one, other] }), { id: one }, filter({ ids: [one] })],
-    [filter({ ids: [other] }), { id: one }, nothing],
-    [undefined, { id: 'x' }, nothing],
+    [filter({ ids: [other] }), { id: one }, noMatch],
+    [undefined, { id: 'x' }, noMatch],
     [undefined, { parent: '/' }, filter({ childrenOf: '/' })],
     [undefined, { parent: one }, filter({ childrenOf: one })],
-    [filter({ childrenOf: other }), { parent: one }, nothing],
-    [undefined, { parent: 'x' }, nothing],
+    [filter({ childrenOf: other }), { parent: one }, noMatch],
+    [undefined, { parent: 'x' }, noMatch],
     [filter({ ids: ['x', one] }), {}, filter({ ids: [one] })],
-    [filter({ ids: ['x'] }), {}, nothing],
-    [filter({ descendantsOf: '/' }), {}, nothing],
-    [filter({ ancestorsOf: 'x' }), {}, nothing],
-    [filter({ childrenOf: 'x' }), {}, nothing],
+    [filter({ ids: ['x'] }), {}, noMatch],
+    [filter({ descendantsOf: '/' }), {}, noMatch],
+    [filter({ ancestorsOf: 'x' }), {}, noMatch],
+    [filter({ childrenOf: 'x' }), {}, noMatch],
     [filter({ childrenOf: '/' }), {}, filter({ childrenOf: '/' })],
   ] as const)
-    assert.deepEqual(narrowed(given, to), expected)
+    assert.deepEqual(narrowFilter(given, to), expected)
 })

@@ -7,13 +7,13 @@ import {
   type MessageShape,
 } from '@bufbuild/protobuf'
 import { type UIDPFilter, UIDPFilterSchema } from '#gen/platform/common/v1/uidp.platform_pb.js'
-import type { Access } from '../core/allowed.ts'
-import type { Ask, ServiceTranslation, Translator } from '../core/call.ts'
-import { ApiError, failedPrecondition, withFields } from '../core/errors.ts'
+import type { Authorization } from '../core/allowed.ts'
+import type { InvokeMethod, ServiceTranslation, Translator } from '../core/call.ts'
+import { ApiError, failedPrecondition, withFieldNames } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
-import { followed, type Listing } from '../core/parts.ts'
+import { type ItemsResponse, withNextPart } from '../core/parts.ts'
 import { parseUid } from '../core/uid.ts'
-import { type Wording, wording } from './wording.ts'
+import { createMapping, type MessageMapping } from './wording.ts'
 
 /**
  * Version 1 of the API on top of the newer services: a method puts its request into newer words, asks the newer method as the
@@ -24,56 +24,59 @@ import { type Wording, wording } from './wording.ts'
 export type Translators<S extends DescService> = {
   readonly [K in keyof S['method']]?: (
     request: MessageShape<S['method'][K]['input']>,
-    ask: Ask,
-    access: Pick<Access, 'grants'>,
+    ask: InvokeMethod,
+    access: Pick<Authorization, 'grants'>,
   ) => Promise<MessageShape<S['method'][K]['output']>>
 }
 
 /** Joins a service of version 1 with its translators. `spelled`: the fields that newer errors name, in its own words. */
-export function translation<S extends DescService>(
+export function translateService<S extends DescService>(
   service: S,
-  spelled: (field: string) => string,
+  toV1Path: (field: string) => string,
   translators: Translators<S>,
 ): ServiceTranslation {
-  const inItsWords = ([name, translate]: [string, Translator]): [string, Translator] => [
+  const withTranslatedErrors = ([name, translate]: [string, Translator]): [string, Translator] => [
     name,
-    (...given) => inWords(spelled, () => translate(...given)),
+    (...given) => translateErrors(toV1Path, () => translate(...given)),
   ]
   const entries = Object.entries(translators as unknown as Record<string, Translator>)
-  return { service, translators: Object.fromEntries(entries.map(inItsWords)) }
+  return { service, translators: Object.fromEntries(entries.map(withTranslatedErrors)) }
 }
 
 /** Work whose errors name fields in the words of version 1. */
-export async function inWords<T>(spelled: (field: string) => string, work: () => Promise<T>): Promise<T> {
+export async function translateErrors<T>(
+  toV1Path: (field: string) => string,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work()
   } catch (failure) {
-    throw failure instanceof ApiError ? withFields(failure, spelled) : failure
+    throw failure instanceof ApiError ? withFieldNames(failure, toV1Path) : failure
   }
 }
 
 /** The words of a resource, and those of requests, which come first. */
-export function respelled(
+export function fieldPathMapper(
   requests: Readonly<Record<string, string>>,
-  { spelled }: Pick<Wording<DescMessage, DescMessage>, 'spelled'>,
+  { toV1Path }: Pick<MessageMapping<DescMessage, DescMessage>, 'toV1Path'>,
 ): (field: string) => string {
-  return (field) => requests[field] ?? spelled(field)
+  return (field) => requests[field] ?? toV1Path(field)
 }
 
 /**
  * The translator of a method that is there in both versions, with other names for some fields: `renamed` has the newer names of those,
  * of the request or of the answer.
  */
-export function asked<I extends DescMessage, O extends DescMessage>(
+export function mapMethod<I extends DescMessage, O extends DescMessage>(
   { input, output }: DescMethodUnary<I, O>,
   newer: DescMethodUnary,
   renamed: Readonly<Record<string, string>>,
-): (request: MessageShape<I>, ask: Ask) => Promise<MessageShape<O>> {
+): (requestMapping: MessageShape<I>, ask: InvokeMethod) => Promise<MessageShape<O>> {
   const pairs = ({ fields }: DescMessage) =>
     fields.map(({ localName }) => [localName, renamed[localName] ?? localName] as const)
-  const request = wording(input, newer.input, pairs(input))
-  const answer = wording(output, newer.output, pairs(output))
-  return async (given, ask) => answer.toOld(await ask(newer, request.toNew(given)))
+  const requestMapping = createMapping(input, newer.input, pairs(input))
+  const responseMapping = createMapping(output, newer.output, pairs(output))
+  return async (v1Request, ask) => responseMapping.toV1(await ask(newer, requestMapping.toV2(v1Request)))
 }
 
 /** What lists of newer services have in common. */
@@ -86,11 +89,11 @@ type PageRequest<I extends DescMessage> = Omit<
  * Everything that a list of a newer service has, in the order of uids: version 1 knows no pages. Each page is a part of the answer,
  * which `answer` makes of it. Throws code 9, mostly before there is any part, where one answer should not hold that much.
  */
-export function wholeList<I extends DescMessage, O extends DescMessage, L extends Listing>(
-  ask: Ask,
+export function listAllPages<I extends DescMessage, O extends DescMessage, L extends ItemsResponse>(
+  ask: InvokeMethod,
   method: DescMethodUnary<I, O>,
   request: PageRequest<I>,
-  answer: (page: MessageShape<O>) => L | Promise<L>,
+  toListing: (page: MessageShape<O>) => L | Promise<L>,
 ): Promise<L> {
   const partAt = async (pageToken: string, before: number): Promise<L> => {
     const paging = { pageSize: limits.pageSizeMax, orderBy: 'uid', pageToken }
@@ -99,45 +102,45 @@ export function wholeList<I extends DescMessage, O extends DescMessage, L extend
       nextPageToken: string
       totalCount?: bigint
     }
-    if (totalCount > limits.wholeListMax) throw tooLong(method)
-    const part = await answer(page)
+    if (totalCount > limits.v1ListMax) throw listTooLongError(method)
+    const part = await toListing(page)
     const found = before + part.items.length
     // It may grow while it is read.
-    if (found > limits.wholeListMax) throw tooLong(method)
-    return nextPageToken === '' ? part : followed(part, () => partAt(nextPageToken, found))
+    if (found > limits.v1ListMax) throw listTooLongError(method)
+    return nextPageToken === '' ? part : withNextPart(part, () => partAt(nextPageToken, found))
   }
   return partAt('', 0)
 }
 
-function tooLong({ parent, name }: DescMethodUnary): ApiError {
-  const description = `more than ${limits.wholeListMax} match, which one answer does not hold; narrow the filter, or page through ${parent.typeName}/${name}`
+function listTooLongError({ parent, name }: DescMethodUnary): ApiError {
+  const description = `more than ${limits.v1ListMax} match, which one answer does not hold; narrow the filter, or page through ${parent.typeName}/${name}`
   return failedPrecondition('LIST_TOO_LONG', description)
 }
 
 /** A filter that keeps nothing, whatever there is. */
-export const nothing = Symbol('nothing')
+export const noMatch = Symbol('nothing')
 
 /**
  * The filter of version 1 that is beside `uidp`, and in it: the exact `id`, and the `parent` that it lies directly in (`/` for the
  * roots). What is no uid matches nothing, which is no error, in `uidp` neither.
  */
-export function narrowed(
+export function narrowFilter(
   filter: UIDPFilter | undefined,
   { id = '', parent = '' }: { readonly id?: string; readonly parent?: string },
-): UIDPFilter | typeof nothing {
-  const to: UIDPFilter = { ...create(UIDPFilterSchema), ...filter }
+): UIDPFilter | typeof noMatch {
+  const narrowedFilter: UIDPFilter = { ...create(UIDPFilterSchema), ...filter }
   if (id !== '') {
-    if (to.ids.length > 0 && !to.ids.includes(id)) return nothing
-    to.ids = [id]
+    if (narrowedFilter.ids.length > 0 && !narrowedFilter.ids.includes(id)) return noMatch
+    narrowedFilter.ids = [id]
   }
   if (parent !== '') {
-    if (to.childrenOf !== '' && to.childrenOf !== parent) return nothing
-    to.childrenOf = parent
+    if (narrowedFilter.childrenOf !== '' && narrowedFilter.childrenOf !== parent) return noMatch
+    narrowedFilter.childrenOf = parent
   }
   const isAny = (uid: string) => uid === '' || parseUid(uid) !== undefined
-  if (!isAny(to.ancestorsOf) || !isAny(to.descendantsOf)) return nothing
-  if (to.childrenOf !== '/' && !isAny(to.childrenOf)) return nothing
-  const ids = to.ids.filter((one) => parseUid(one) !== undefined)
-  if (ids.length === 0 && to.ids.length > 0) return nothing
-  return { ...to, ids }
+  if (!isAny(narrowedFilter.ancestorsOf) || !isAny(narrowedFilter.descendantsOf)) return noMatch
+  if (narrowedFilter.childrenOf !== '/' && !isAny(narrowedFilter.childrenOf)) return noMatch
+  const ids = narrowedFilter.ids.filter((one) => parseUid(one) !== undefined)
+  if (ids.length === 0 && narrowedFilter.ids.length > 0) return noMatch
+  return { ...narrowedFilter, ids }
 }

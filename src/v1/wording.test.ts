@@ -7,18 +7,18 @@ import { IdentitySchema as NewIdentitySchema } from '#gen/chainguard/platform/ia
 import { RoleSchema as NewRoleSchema } from '#gen/chainguard/platform/iam/v2beta1/roles_pb.js'
 import { timestampOf } from '../core/message.ts'
 import { capabilityNames } from './capability-names.ts'
-import { inner, wording } from './wording.ts'
+import { createMapping, nestedMessage } from './wording.ts'
 
 const [, oldKeys] = IdentitySchema.nestedMessages
 const [, newKeys] = NewIdentitySchema.nestedMessages
-const keys = wording(oldKeys!, newKeys!, [
+const keys = createMapping(oldKeys!, newKeys!, [
   'issuer',
   'subject',
   'issuerKeys',
   ['expiration', 'expirationTime'],
   'audiences',
 ])
-const identity = wording(IdentitySchema, NewIdentitySchema, [
+const identity = createMapping(IdentitySchema, NewIdentitySchema, [
   ['id', 'uid'],
   'name',
   'description',
@@ -26,7 +26,7 @@ const identity = wording(IdentitySchema, NewIdentitySchema, [
   ['updatedAt', 'updateTime'],
   ['lastSeen', 'lastSeenTime'],
   'claimMatch',
-  ['static', 'staticKeys', inner(keys)],
+  ['static', 'staticKeys', nestedMessage(keys)],
   'servicePrincipal',
   'awsIdentity',
 ])
@@ -58,14 +58,14 @@ test('every member of a oneof gets across and back, under its own name', () => {
   const names = [undefined, 'claimMatch', 'staticKeys', 'servicePrincipal', 'awsIdentity']
   for (const [at, relationship] of relationships.entries()) {
     const old = create(IdentitySchema, { id: 'a', name: 'b', relationship: relationship! })
-    const next = create(NewIdentitySchema, identity.toNew(old))
+    const next = create(NewIdentitySchema, identity.toV2(old))
     assert.deepEqual([next.uid, next.name, next.relationship.case], ['a', 'b', names[at]])
-    assert.deepEqual(identity.toOld(next), old)
+    assert.deepEqual(identity.toV1(next), old)
   }
 })
 
 test('what is unset stays unset', () => {
-  const old = identity.toOld(create(NewIdentitySchema, { uid: 'a' }))
+  const old = identity.toV1(create(NewIdentitySchema, { uid: 'a' }))
   assert.equal(isFieldSet(old, IdentitySchema.field.createdAt), false)
   assert.deepEqual(old, create(IdentitySchema, { id: 'a' }))
 })
@@ -83,31 +83,31 @@ test('paths of violations are put into words of version 1', () => {
     ['somethingElse.uid', 'somethingElse.uid'],
     ['', ''],
   ] as const)
-    assert.equal(identity.spelled(next), old)
+    assert.equal(identity.toV1Path(next), old)
 })
 
 test('capabilities go by their short names; one that is none is refused by its place', () => {
-  const role = wording(RoleSchema, NewRoleSchema, roleWords, {
+  const role = createMapping(RoleSchema, NewRoleSchema, roleWords, {
     jsonOnly: { createdAt: 'createTime', updatedAt: 'updateTime' },
   })
   const old = create(RoleSchema, { capabilities: ['groups.list', 'tag.list'] })
-  assert.deepEqual(role.toOld(create(NewRoleSchema, role.toNew(old))).capabilities, old.capabilities)
+  assert.deepEqual(role.toV1(create(NewRoleSchema, role.toV2(old))).capabilities, old.capabilities)
   const wrong = create(RoleSchema, { capabilities: ['groups.list', 'CAP_IAM_GROUPS_LIST'] })
-  assert.throws(() => role.toNew(wrong), /capabilities\[1\]: must be the name of a capability/)
+  assert.throws(() => role.toV2(wrong), /capabilities\[1\]: must be the name of a capability/)
 })
 
 test('a table that leaves a field out, or pairs what differs, is refused when it is made', () => {
   assert.throws(
-    () => wording(RoleSchema, NewRoleSchema, [['id', 'uid'], 'name']),
+    () => createMapping(RoleSchema, NewRoleSchema, [['id', 'uid'], 'name']),
     /no words for .*description/,
   )
   assert.throws(
-    () => wording(RoleSchema, NewRoleSchema, [['id', 'uid'], 'name', 'description', 'capabilities']),
+    () => createMapping(RoleSchema, NewRoleSchema, [['id', 'uid'], 'name', 'description', 'capabilities']),
     /need a conversion/,
   )
-  assert.throws(() => wording(RoleSchema, NewRoleSchema, ['id']), /has no field id/)
+  assert.throws(() => createMapping(RoleSchema, NewRoleSchema, ['id']), /has no field id/)
   assert.throws(
-    () => wording(RoleSchema, NewRoleSchema, roleWords, { jsonOnly: { madeAt: 'createTime' } }),
+    () => createMapping(RoleSchema, NewRoleSchema, roleWords, { jsonOnly: { madeAt: 'createTime' } }),
     /has no madeAt/,
   )
 })

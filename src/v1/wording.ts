@@ -5,7 +5,7 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from '@bufbuild/protobuf'
-import { jsonPath } from '../core/field-mask.ts'
+import { camelCasePath } from '../core/field-mask.ts'
 import { jsonOnlyFields } from '../core/json-only.ts'
 
 /**
@@ -15,138 +15,142 @@ import { jsonOnlyFields } from '../core/json-only.ts'
 
 /** From a value that is set to its counterpart. */
 export interface Conversion {
-  toNew(old: unknown): unknown
-  toOld(next: unknown): unknown
+  toV2(old: unknown): unknown
+  toV1(next: unknown): unknown
   /** A path inside the value, in the words of version 1. */
-  spelled?(path: string): string
+  toV1Path?(path: string): string
 }
 
 /** Names as in messages; an old one, the newer, and what changes besides the name. */
-export type Pair = string | readonly [old: string, next: string, how?: Conversion]
+export type FieldPair = string | readonly [old: string, next: string, how?: Conversion]
 
-export interface Wording<Old extends DescMessage, New extends DescMessage> {
-  toNew(old: MessageShape<Old>): MessageInitShape<New>
-  toOld(next: MessageShape<New>): MessageShape<Old>
+export interface MessageMapping<Old extends DescMessage, New extends DescMessage> {
+  toV2(old: MessageShape<Old>): MessageInitShape<New>
+  toV1(next: MessageShape<New>): MessageShape<Old>
   /** A path that newer errors name, in the words of version 1. */
-  readonly spelled: (path: string) => string
+  readonly toV1Path: (path: string) => string
   /** The fields of the newer message that the table knows, as paths of an update mask. */
   readonly paths: readonly string[]
 }
 
-export interface WordingOptions {
+export interface MappingOptions {
   /** What only JSON shows, by name, each with the field of the newer message that it comes from. */
   readonly jsonOnly?: Readonly<Record<string, string>>
   /** Fields of version 1 that stand for nothing: ignored, and never set. */
-  readonly without?: readonly string[]
+  readonly ignored?: readonly string[]
 }
 
-interface Line {
+interface MappedField {
   readonly old: DescField
   readonly next: DescField
-  readonly how: Conversion
+  readonly customConversion: Conversion
 }
 
 type Fields = Record<string, unknown>
 
 /** Throws an Error for a table that leaves out a field of version 1, or pairs what does not go together. */
-export function wording<Old extends DescMessage, New extends DescMessage>(
+export function createMapping<Old extends DescMessage, New extends DescMessage>(
   old: Old,
   next: New,
-  pairs: readonly Pair[],
-  { jsonOnly = {}, without = [] }: WordingOptions = {},
-): Wording<Old, New> {
-  const lines = pairs.map((pair): Line => {
-    const [oldName, nextName, how] = typeof pair === 'string' ? [pair, pair] : pair
+  pairs: readonly FieldPair[],
+  { jsonOnly = {}, ignored = [] }: MappingOptions = {},
+): MessageMapping<Old, New> {
+  const mappedFields = pairs.map((pair): MappedField => {
+    const [oldName, nextName, customConversion] = typeof pair === 'string' ? [pair, pair] : pair
     const fields = { old: fieldOf(old, oldName), next: fieldOf(next, nextName) }
-    return { ...fields, how: how ?? conversion(fields.old, fields.next) }
+    return { ...fields, customConversion: customConversion ?? defaultConversion(fields.old, fields.next) }
   })
   const missing = old.fields.filter(
-    (field) => !without.includes(field.localName) && !lines.some((line) => line.old === field),
+    (field) =>
+      !ignored.includes(field.localName) && !mappedFields.some((mappedField) => mappedField.old === field),
   )
   if (missing.length > 0) throw new Error(`no words for ${missing.map((field) => String(field)).join(', ')}`)
   for (const name of Object.keys(jsonOnly)) {
     if (jsonOnlyFields[old.typeName]?.[name] === undefined)
       throw new Error(`the JSON of ${old.typeName} has no ${name}`)
   }
-  const byNext = new Map(lines.map((line) => [line.next.jsonName, line]))
+  const byNext = new Map(mappedFields.map((mappedField) => [mappedField.next.jsonName, mappedField]))
 
   return {
-    toNew(message) {
-      const made: Fields = {}
-      for (const line of lines) {
-        const value = valueOf(message, line.old)
-        if (value !== undefined) put(made, line.next, line.how.toNew(value))
+    toV2(message) {
+      const result: Fields = {}
+      for (const mappedField of mappedFields) {
+        const value = valueOf(message, mappedField.old)
+        if (value !== undefined) setField(result, mappedField.next, mappedField.customConversion.toV2(value))
       }
-      return made as MessageInitShape<New>
+      return result as MessageInitShape<New>
     },
-    toOld(message) {
-      const made = create(old) as unknown as Fields
-      for (const line of lines) {
-        const value = valueOf(message, line.next)
-        if (value !== undefined) put(made, line.old, line.how.toOld(value))
+    toV1(message) {
+      const result = create(old) as unknown as Fields
+      for (const mappedField of mappedFields) {
+        const value = valueOf(message, mappedField.next)
+        if (value !== undefined) setField(result, mappedField.old, mappedField.customConversion.toV1(value))
       }
-      for (const [name, source] of Object.entries(jsonOnly)) made[name] = (message as Fields)[source]
-      return made as MessageShape<Old>
+      for (const [name, source] of Object.entries(jsonOnly)) result[name] = (message as Fields)[source]
+      return result as MessageShape<Old>
     },
-    spelled(path) {
+    toV1Path(path) {
       const [, name = '', index = '', rest] = /^([^.[]*)((?:\[\d+\])?)(?:\.(.*))?$/.exec(path) ?? []
-      const line = byNext.get(jsonPath(name))
-      if (line === undefined) return path
+      const mappedField = byNext.get(camelCasePath(name))
+      if (mappedField === undefined) return path
       // A violation in snake_case is about the request, one in camelCase about its resource.
-      const word = name.includes('_') ? line.old.name : line.old.jsonName
-      return word + index + (rest === undefined ? '' : `.${line.how.spelled?.(rest) ?? rest}`)
+      const word = name.includes('_') ? mappedField.old.name : mappedField.old.jsonName
+      return (
+        word + index + (rest === undefined ? '' : `.${mappedField.customConversion.toV1Path?.(rest) ?? rest}`)
+      )
     },
-    paths: lines.map(({ next: { name } }) => name),
+    paths: mappedFields.map(({ next: { name } }) => name),
   }
 }
 
 /** A message inside a message. */
-export function inner<Old extends DescMessage, New extends DescMessage>(
-  words: Wording<Old, New>,
+export function nestedMessage<Old extends DescMessage, New extends DescMessage>(
+  mapping: MessageMapping<Old, New>,
 ): Conversion {
   return {
-    toNew: (old) => words.toNew(old as MessageShape<Old>),
-    toOld: (next) => words.toOld(next as MessageShape<New>),
-    spelled: words.spelled,
+    toV2: (old) => mapping.toV2(old as MessageShape<Old>),
+    toV1: (next) => mapping.toV1(next as MessageShape<New>),
+    toV1Path: mapping.toV1Path,
   }
 }
 
 /** Each element of a list. */
-export function each({ toNew, toOld, spelled }: Conversion): Conversion {
+export function repeatedField({ toV2: toNew, toV1: toOld, toV1Path: spelled }: Conversion): Conversion {
   return {
-    toNew: (old) => (old as unknown[]).map(toNew),
-    toOld: (next) => (next as unknown[]).map(toOld),
-    ...(spelled && { spelled }),
+    toV2: (old) => (old as unknown[]).map(toNew),
+    toV1: (next) => (next as unknown[]).map(toOld),
+    ...(spelled && { toV1Path: spelled }),
   }
 }
 
 /** Each value of a map. */
-function eachValue({ toNew, toOld }: Conversion): Conversion {
+function mapField({ toV2: toNew, toV1: toOld }: Conversion): Conversion {
   const over = (convert: (value: unknown) => unknown) => (map: unknown) =>
     Object.fromEntries(Object.entries(map as Fields).map(([key, value]) => [key, convert(value)]))
-  return { toNew: over(toNew), toOld: over(toOld) }
+  return { toV2: over(toNew), toV1: over(toOld) }
 }
 
-const same: Conversion = { toNew: (value) => value, toOld: (value) => value }
+const identityConversion: Conversion = { toV2: (value) => value, toV1: (value) => value }
 
 /** How values get across whose fields need no more than another name. */
-function conversion(old: DescField, next: DescField): Conversion {
+function defaultConversion(old: DescField, next: DescField): Conversion {
   const fits =
     old.fieldKind === next.fieldKind &&
     old.scalar === next.scalar &&
     (old.message === undefined) === (next.message === undefined) &&
     numbersOf(old) === numbersOf(next)
   if (!fits) throw new Error(`${old} and ${next} need a conversion`)
-  if (old.message === undefined || next.message === undefined || old.message === next.message) return same
-  const words = inner(
-    wording(
+  if (old.message === undefined || next.message === undefined || old.message === next.message)
+    return identityConversion
+  const valueConversion = nestedMessage(
+    createMapping(
       old.message,
       next.message,
       old.message.fields.map((field) => field.localName),
     ),
   )
-  if (old.fieldKind === 'list') return each(words)
-  return old.fieldKind === 'map' ? eachValue(words) : words
+  if (old.fieldKind === 'list') return repeatedField(valueConversion)
+  return old.fieldKind === 'map' ? mapField(valueConversion) : valueConversion
 }
 
 function numbersOf({ enum: values }: DescField): string | undefined {
@@ -166,7 +170,7 @@ function valueOf(message: object, field: DescField): unknown {
   return oneof?.case === field.localName ? oneof.value : undefined
 }
 
-function put(message: Fields, field: DescField, value: unknown): void {
+function setField(message: Fields, field: DescField, value: unknown): void {
   if (field.oneof === undefined) message[field.localName] = value
   else message[field.oneof.localName] = { case: field.localName, value }
 }

@@ -5,20 +5,20 @@ import {
   type ListAdvisoriesRequest,
   ReviewStateSchema,
 } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
-import { allowed } from '../core/allowed.ts'
+import { requireScope } from '../core/allowed.ts'
 import { implement } from '../core/call.ts'
 import { type FieldViolation, notFound } from '../core/errors.ts'
-import { refuseIfAny } from '../core/fields.ts'
+import { requireValid } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
 import { timeSortFields } from '../core/order-by.ts'
 import { rootOf } from '../core/uid.ts'
 import type { Db } from '../storage/db.ts'
 import { listPage } from '../storage/list.ts'
-import type { Posted, PostingCondition } from '../storage/postings.ts'
+import type { IndexCondition, ValueCondition } from '../storage/postings.ts'
 import { readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import type { WithdrawnAdvisoryRow } from '../storage/tables.ts'
-import { countedKeys, facets, postingKey, SUFFIX_CHARS_MAX } from './facets.ts'
+import { countedKeys, facets, indexKey, SUFFIX_CHARS_MAX } from './facets.ts'
 import { addSeverities } from './scores.ts'
 import { toAdvisory } from './stored-advisory.ts'
 
@@ -31,9 +31,9 @@ export function advisoriesService(store: Store) {
 
   return implement(AdvisoriesService, {
     async listAdvisories(request, call) {
-      refuseIfAny(...violationsIn(request))
+      requireValid(...violationsIn(request))
       const { rows, ...page } = await listPage(store, call, request, {
-        collection: 'advisories',
+        table: 'advisories',
         sortFields: {
           uid: 'uid',
           advisory_id: 'advisory_id',
@@ -57,7 +57,7 @@ export function advisoriesService(store: Store) {
     },
 
     async getAdvisory(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       const row = (await readResource(db, 'advisories', scope)) ?? (await readWithdrawn(db, scope))
       if (row === undefined) throw notFound(ADVISORY_TYPE, scope)
       const advisory = toAdvisory(row)
@@ -95,10 +95,10 @@ const textFilters = {
 type TextFilter = keyof typeof textFilters
 const textFields = Object.keys(textFilters) as TextFilter[]
 
-function conditionsOf(request: ListAdvisoriesRequest): PostingCondition[] {
-  const conditions: PostingCondition[] = []
+function conditionsOf(request: ListAdvisoriesRequest): IndexCondition[] {
+  const conditions: IndexCondition[] = []
   const add = (facet: number, values: readonly string[]) => {
-    if (values.length > 0) conditions.push(posted(facet, values))
+    if (values.length > 0) conditions.push(indexCondition(facet, values))
   }
   const { origin = '', eventReviewStates, eventTypes, excludeEventAuthors, latestEventType, query } = request
   // The packages of an origin are more than those of its name.
@@ -109,16 +109,16 @@ function conditionsOf(request: ListAdvisoriesRequest): PostingCondition[] {
   add(facets.eventType, eventTypes.map(String))
   if (latestEventType !== undefined) add(facets.latestEventType, [String(latestEventType)])
   if (excludeEventAuthors.length > 0)
-    conditions.push({ ...posted(facets.eventAuthor, excludeEventAuthors), none: true })
+    conditions.push({ ...indexCondition(facets.eventAuthor, excludeEventAuthors), none: true })
   if (query !== '') conditions.push({ part: query.toLowerCase() })
   return conditions
 }
 
-function posted(facet: number, values: readonly string[]): Posted {
-  const each = [...new Set(values)].sort()
-  const counted = countedKeys(facet, each)?.map((key) => key.toString('hex'))
+function indexCondition(facet: number, values: readonly string[]): ValueCondition {
+  const distinct = [...new Set(values)].sort()
+  const counted = countedKeys(facet, distinct)?.map((key) => key.toString('hex'))
   return {
-    keys: each.map((value) => postingKey(facet, value).toString('hex')),
+    keys: distinct.map((value) => indexKey(facet, value).toString('hex')),
     ...(counted !== undefined && { counted }),
   }
 }
@@ -144,25 +144,29 @@ function violationsIn(request: ListAdvisoriesRequest): (FieldViolation | undefin
     tooMany('event_review_states', eventReviewStates, valuesMax),
     tooMany('event_types', eventTypes, valuesMax),
     ...eventReviewStates.map((value, at) =>
-      isNamed(ReviewStateSchema, value) ? undefined : notAValue(`event_review_states[${at}]`, 'review state'),
+      isEnumValue(ReviewStateSchema, value)
+        ? undefined
+        : enumViolation(`event_review_states[${at}]`, 'review state'),
     ),
     ...eventTypes.map((value, at) =>
-      isNamed(EventTypeFilterSchema, value) ? undefined : notAValue(`event_types[${at}]`, 'type of event'),
+      isEnumValue(EventTypeFilterSchema, value)
+        ? undefined
+        : enumViolation(`event_types[${at}]`, 'type of event'),
     ),
-    latestEventType === undefined || isNamed(EventTypeFilterSchema, latestEventType)
+    latestEventType === undefined || isEnumValue(EventTypeFilterSchema, latestEventType)
       ? undefined
-      : notAValue('latest_event_type', 'type of event'),
+      : enumViolation('latest_event_type', 'type of event'),
     Array.from(query.toLowerCase()).length <= SUFFIX_CHARS_MAX
       ? undefined
       : { field: 'query', description: `must have at most ${SUFFIX_CHARS_MAX} characters` },
   ]
 }
 
-function isNamed(schema: DescEnum, value: number): boolean {
+function isEnumValue(schema: DescEnum, value: number): boolean {
   return value !== 0 && schema.value[value] !== undefined
 }
 
-function notAValue(field: string, what: string): FieldViolation {
+function enumViolation(field: string, what: string): FieldViolation {
   return { field, description: `must be a ${what}, and not unspecified` }
 }
 

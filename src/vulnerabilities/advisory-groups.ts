@@ -4,7 +4,7 @@ import type { Tx } from '../storage/db.ts'
 /** What is known of a group because of its advisories. */
 
 /** Lets nobody else import into the group until the transaction ends, so that a document is compared with what stays. */
-export async function holdAdvisories(tx: Tx, group: Uid): Promise<void> {
+export async function lockAdvisories(tx: Tx, group: Uid): Promise<void> {
   await tx
     .insertInto('advisory_groups')
     .values({ root: rootOf(group), uid: group, revision: 0, changed_ms: 0, public: 0, publication: '' })
@@ -14,7 +14,7 @@ export async function holdAdvisories(tx: Tx, group: Uid): Promise<void> {
 }
 
 /** Makes what is published of the group be made anew. */
-export async function advisoriesChanged(tx: Tx, group: Uid, now: number): Promise<void> {
+export async function markAdvisoriesChanged(tx: Tx, group: Uid, now: number): Promise<void> {
   await tx
     .updateTable('advisory_groups')
     .set((row) => ({ revision: row('revision', '+', 1), changed_ms: now }))

@@ -69,14 +69,14 @@ export interface ScoreRecord {
 }
 
 /** What the schema has no field for: kept with the document, and told of. */
-export interface Unmapped {
+export interface UnmappedPath {
   /** Path in the document, with `[]` for the entries of lists, e.g. `affected[].ranges[].events[].introduced`. */
   readonly path: string
   readonly count: number
 }
 
 /** A document that was read. */
-export interface AdvisoryDocument {
+export interface ParsedDocument {
   readonly format: Format
   /** Names the document among those of its format in a group: what it said before is replaced by what it says now. */
   readonly id: string
@@ -84,7 +84,7 @@ export interface AdvisoryDocument {
   readonly revisionMs: number | undefined
   readonly advisories: readonly AdvisoryRecord[]
   readonly scores: readonly ScoreRecord[]
-  readonly unmapped: readonly Unmapped[]
+  readonly unmapped: readonly UnmappedPath[]
 }
 
 /** Why a document was not taken. */
@@ -95,4 +95,4 @@ export interface Rejection {
   readonly reason: string
 }
 
-export type ReadResult = { readonly document: AdvisoryDocument } | { readonly rejection: Rejection }
+export type ReadResult = { readonly document: ParsedDocument } | { readonly rejection: Rejection }

@@ -1,28 +1,28 @@
-import { giveTurn } from '../core/turns.ts'
+import { yieldToEventLoop } from '../core/turns.ts'
 import { pathBelowRoot, rootOf, type Uid } from '../core/uid.ts'
 import { countAllInserted, countDeleted } from '../storage/counts.ts'
 import type { Db, Tx } from '../storage/db.ts'
-import { recountParts } from '../storage/part-counts.ts'
-import { type CountedChange, countPostings } from '../storage/posting-counts.ts'
-import { refuseBeyondLimit } from '../storage/rows.ts'
+import { updateTextCounts } from '../storage/part-counts.ts'
+import { updateValueCounts, type ValueCountChange } from '../storage/posting-counts.ts'
+import { requireWithinTableLimit } from '../storage/rows.ts'
 import { deleteRows, insertRows } from '../storage/rows-at-once.ts'
 import type { Store } from '../storage/store.ts'
 import type { AdvisoryRow, WithdrawnAdvisoryRow } from '../storage/tables.ts'
 import type { AdvisoryRecord } from './advisory-record.ts'
-import { countedValuesOf, postingsOf } from './facets.ts'
-import { addSearchedTexts } from './searched-texts.ts'
-import { recordHash, rowOf, toAdvisory } from './stored-advisory.ts'
+import { countedIndexKeysOf, indexKeysOf } from './facets.ts'
+import { addSearchableTexts } from './searched-texts.ts'
+import { hashRecord, toAdvisory, toAdvisoryRow } from './stored-advisory.ts'
 
 /** The rows of advisories with all that finds and counts them, some hundreds at a time. */
 
-export interface Changes {
+export interface ChangeCounts {
   readonly created: number
   readonly updated: number
   readonly unchanged: number
 }
 
 /** Rows that are written together, with all that finds them. */
-const ROWS_AT_ONCE = 250
+const ROW_BATCH_SIZE = 250
 
 /** Makes advisories say what records say. */
 export async function writeRecords(
@@ -31,58 +31,61 @@ export async function writeRecords(
   parent: Uid,
   records: readonly AdvisoryRecord[],
   now: number,
-): Promise<Changes> {
+): Promise<ChangeCounts> {
   const changes = { created: 0, updated: 0, unchanged: 0 }
-  for (let at = 0; at < records.length; at += ROWS_AT_ONCE) {
-    const some = await writeSome(store, tx, parent, records.slice(at, at + ROWS_AT_ONCE), now)
-    for (const name of ['created', 'updated', 'unchanged'] as const) changes[name] += some[name]
+  for (let at = 0; at < records.length; at += ROW_BATCH_SIZE) {
+    const counts = await writeBatch(store, tx, parent, records.slice(at, at + ROW_BATCH_SIZE), now)
+    for (const name of ['created', 'updated', 'unchanged'] as const) changes[name] += counts[name]
   }
   return changes
 }
 
-async function writeSome(
+async function writeBatch(
   { db, uids }: Pick<Store, 'db' | 'uids'>,
   tx: Tx,
   parent: Uid,
   records: readonly AdvisoryRecord[],
   now: number,
-): Promise<Changes> {
+): Promise<ChangeCounts> {
   const known = await readRows(
     tx,
     parent,
     records.map(({ key }) => key),
   )
-  const made: (AdvisoryRow | WithdrawnAdvisoryRow)[] = []
-  const replaced: Stored[] = []
+  const writtenRows: (AdvisoryRow | WithdrawnAdvisoryRow)[] = []
+  const replaced: StoredAdvisory[] = []
   let unchanged = 0
   for (const record of records) {
     const before = known.get(record.key)
-    const hash = recordHash(record)
-    const isBack = before?.deleted_ms !== undefined && record.withdrawnMs === undefined
-    if (before !== undefined && !isBack && equal(hash, before.record_hash)) {
+    const hash = hashRecord(record)
+    const isRestored = before?.deleted_ms !== undefined && record.withdrawnMs === undefined
+    if (before !== undefined && !isRestored && equalBytes(hash, before.record_hash)) {
       unchanged++
       continue
     }
     if (before !== undefined) replaced.push(before)
-    const row = rowOf(before?.uid ?? uids.belowInTime(parent, now), record, hash, { now, before })
-    made.push(record.withdrawnMs === undefined ? row : { ...row, deleted_ms: record.withdrawnMs })
+    const row = toAdvisoryRow(before?.uid ?? uids.timeOrderedChild(parent, now), record, hash, {
+      now,
+      before,
+    })
+    writtenRows.push(record.withdrawnMs === undefined ? row : { ...row, deleted_ms: record.withdrawnMs })
   }
-  await replaceRows(db, tx, replaced, made)
-  return { created: made.length - replaced.length, updated: replaced.length, unchanged }
+  await replaceRows(db, tx, replaced, writtenRows)
+  return { created: writtenRows.length - replaced.length, updated: replaced.length, unchanged }
 }
 
 /** An advisory that is there, withdrawn or not. */
-export type Stored = AdvisoryRow & { readonly deleted_ms?: number }
+export type StoredAdvisory = AdvisoryRow & { readonly deleted_ms?: number }
 
 export async function readRows(
   tx: Tx,
   parent: Uid,
   keys: readonly string[],
-): Promise<ReadonlyMap<string, Stored>> {
+): Promise<ReadonlyMap<string, StoredAdvisory>> {
   const root = rootOf(parent)
-  const found = new Map<string, Stored>()
+  const found = new Map<string, StoredAdvisory>()
   for (const table of ['advisories', 'withdrawn_advisories'] as const) {
-    const rows = await inParts<Stored>(keys, (some) =>
+    const rows = await readInBatches<StoredAdvisory>(keys, (some) =>
       tx
         .selectFrom(table as 'advisories')
         .selectAll()
@@ -96,7 +99,7 @@ export async function readRows(
   return found
 }
 
-export function equal(a: Uint8Array, b: Uint8Array): boolean {
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return Buffer.compare(a, b) === 0
 }
 
@@ -104,7 +107,7 @@ export function equal(a: Uint8Array, b: Uint8Array): boolean {
 async function replaceRows(
   db: Db,
   tx: Tx,
-  before: readonly Stored[],
+  before: readonly StoredAdvisory[],
   after: readonly (AdvisoryRow | WithdrawnAdvisoryRow)[],
 ): Promise<void> {
   const live = after.filter((row): row is AdvisoryRow => !('deleted_ms' in row))
@@ -114,45 +117,47 @@ async function replaceRows(
   const keyOf = ({ root, uid }: AdvisoryRow) => ({ root, uid })
   await deleteRows(db, tx, 'advisories', wasLive.map(keyOf))
   await deleteRows(db, tx, 'withdrawn_advisories', wasWithdrawn.map(keyOf))
-  const lived = new Set(wasLive.map(({ uid }) => uid))
-  const lives = new Set(live.map(({ uid }) => uid))
-  for (const { uid } of wasLive) if (!lives.has(uid)) await countDeleted(db, tx, 'advisories', uid)
+  const previousUids = new Set(wasLive.map(({ uid }) => uid))
+  const currentUids = new Set(live.map(({ uid }) => uid))
+  for (const { uid } of wasLive) if (!currentUids.has(uid)) await countDeleted(db, tx, 'advisories', uid)
   await insertRows(db, tx, 'advisories', live)
   await insertRows(db, tx, 'withdrawn_advisories', withdrawn)
-  const come = live.map(({ uid }) => uid).filter((uid) => !lived.has(uid))
-  await countAllInserted(db, tx, 'advisories', come)
-  const [one] = live
-  if (one !== undefined && live.length > wasLive.length)
-    await refuseBeyondLimit(db, tx, 'advisories', one.root)
+  const addedUids = live.map(({ uid }) => uid).filter((uid) => !previousUids.has(uid))
+  await countAllInserted(db, tx, 'advisories', addedUids)
+  const [firstRow] = live
+  if (firstRow !== undefined && live.length > wasLive.length)
+    await requireWithinTableLimit(db, tx, 'advisories', firstRow.root)
 
-  const old = postingsBy(wasLive)
-  const fresh = postingsBy(live)
+  const previousEntries = indexEntriesOf(wasLive)
+  const currentEntries = indexEntriesOf(live)
   await deleteRows(
     db,
     tx,
     'advisory_postings',
-    [...old].filter(([key]) => !fresh.has(key)).map(([, posting]) => posting),
+    [...previousEntries].filter(([key]) => !currentEntries.has(key)).map(([, posting]) => posting),
   )
-  const added = [...fresh].filter(([key]) => !old.has(key)).map(([, posting]) => posting)
-  await insertRows(db, tx, 'advisory_postings', added)
-  await countPostings(db, tx, [...countedIn(wasLive, -1), ...countedIn(live, 1)])
-  await recountParts(db, tx, wasLive, live)
-  if (one !== undefined) await addSearchedTexts(db, tx, one.root, live.map(toAdvisory))
+  const addedEntries = [...currentEntries]
+    .filter(([key]) => !previousEntries.has(key))
+    .map(([, posting]) => posting)
+  await insertRows(db, tx, 'advisory_postings', addedEntries)
+  await updateValueCounts(db, tx, [...countChangesOf(wasLive, -1), ...countChangesOf(live, 1)])
+  await updateTextCounts(db, tx, wasLive, live)
+  if (firstRow !== undefined) await addSearchableTexts(db, tx, firstRow.root, live.map(toAdvisory))
 }
 
-function countedIn(rows: readonly AdvisoryRow[], by: 1 | -1): CountedChange[] {
+function countChangesOf(rows: readonly AdvisoryRow[], by: 1 | -1): ValueCountChange[] {
   return rows.flatMap((row) => {
-    const values = countedValuesOf(toAdvisory(row), row.origin)
+    const values = countedIndexKeysOf(toAdvisory(row), row.origin)
     return values.map((value) => ({ uid: row.uid, value, by }))
   })
 }
 
-function postingsBy(rows: readonly AdvisoryRow[]) {
+function indexEntriesOf(rows: readonly AdvisoryRow[]) {
   return new Map(
     rows.flatMap((row) => {
       const { root, uid, origin } = row
       const path = pathBelowRoot(uid)
-      return postingsOf(toAdvisory(row), origin).map(
+      return indexKeysOf(toAdvisory(row), origin).map(
         (value) => [`${value.toString('hex')}${path}`, { root, value, path }] as const,
       )
     }),
@@ -160,8 +165,14 @@ function postingsBy(rows: readonly AdvisoryRow[]) {
 }
 
 /** Marks advisories as deleted; returns how many were not. */
-export function withdraw(db: Db, tx: Tx, parent: Uid, keys: readonly string[], now: number): Promise<number> {
-  return takeAway(db, tx, parent, keys, (row) => [
+export function withdrawAdvisories(
+  db: Db,
+  tx: Tx,
+  parent: Uid,
+  keys: readonly string[],
+  now: number,
+): Promise<number> {
+  return replaceLiveAdvisories(db, tx, parent, keys, (row) => [
     {
       ...row,
       // What is said of it the next time is a change again.
@@ -173,38 +184,38 @@ export function withdraw(db: Db, tx: Tx, parent: Uid, keys: readonly string[], n
 }
 
 /** Takes advisories away as if they had never been; returns how many there were. */
-export function removeRows(db: Db, tx: Tx, parent: Uid, keys: readonly string[]): Promise<number> {
-  return takeAway(db, tx, parent, keys, () => [])
+export function deleteAdvisories(db: Db, tx: Tx, parent: Uid, keys: readonly string[]): Promise<number> {
+  return replaceLiveAdvisories(db, tx, parent, keys, () => [])
 }
 
-async function takeAway(
+async function replaceLiveAdvisories(
   db: Db,
   tx: Tx,
   parent: Uid,
   keys: readonly string[],
-  left: (row: Stored) => WithdrawnAdvisoryRow[],
+  replacementsOf: (row: StoredAdvisory) => WithdrawnAdvisoryRow[],
 ): Promise<number> {
-  let taken = 0
-  for (let at = 0; at < keys.length; at += ROWS_AT_ONCE) {
-    const known = await readRows(tx, parent, keys.slice(at, at + ROWS_AT_ONCE))
+  let replacedCount = 0
+  for (let at = 0; at < keys.length; at += ROW_BATCH_SIZE) {
+    const known = await readRows(tx, parent, keys.slice(at, at + ROW_BATCH_SIZE))
     const live = [...known.values()].filter((row) => row.deleted_ms === undefined)
-    await replaceRows(db, tx, live, live.flatMap(left))
-    taken += live.length
+    await replaceRows(db, tx, live, live.flatMap(replacementsOf))
+    replacedCount += live.length
   }
-  return taken
+  return replacedCount
 }
 
-const KEYS_AT_ONCE = 500
+const KEY_BATCH_SIZE = 500
 
 /** What some statements find together, each about so many keys. */
-export async function inParts<T>(
+export async function readInBatches<T>(
   keys: readonly string[],
-  read: (some: readonly string[]) => Promise<T[]>,
+  read: (batch: readonly string[]) => Promise<T[]>,
 ): Promise<T[]> {
   const found: T[] = []
-  for (let at = 0; at < keys.length; at += KEYS_AT_ONCE) {
-    await giveTurn()
-    found.push(...(await read(keys.slice(at, at + KEYS_AT_ONCE))))
+  for (let at = 0; at < keys.length; at += KEY_BATCH_SIZE) {
+    await yieldToEventLoop()
+    found.push(...(await read(keys.slice(at, at + KEY_BATCH_SIZE))))
   }
   return found
 }

@@ -7,23 +7,26 @@ import {
 import type { Call } from '../core/call.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { timestampOf } from '../core/message.ts'
-import { pageSizeOf } from '../core/page.ts'
+import { effectivePageSize } from '../core/page.ts'
 import { rootOf } from '../core/uid.ts'
-import { cursorIn, whoAsks } from '../storage/list.ts'
+import { callerBinding, readCursor } from '../storage/list.ts'
 import type { Store } from '../storage/store.ts'
 import type { AdvisoryDocumentRow, AdvisoryRow } from '../storage/tables.ts'
-import { formats, type Unmapped } from './advisory-record.ts'
-import { unpackedDocument } from './kept-documents.ts'
+import { formats, type UnmappedPath } from './advisory-record.ts'
+import { decompressDocument } from './kept-documents.ts'
 
 /** The documents of a group, or of one advisory, a page at a time: without what they say, which is given of one alone. */
 
-type Asked = Pick<GetAdvisoryDocumentsRequest, 'format' | 'id' | 'content' | 'pageSize' | 'pageToken'>
+type DocumentPageRequest = Pick<
+  GetAdvisoryDocumentsRequest,
+  'format' | 'id' | 'content' | 'pageSize' | 'pageToken'
+>
 
 /** `of`: the group, and of an advisory its key as well. */
-export async function documentPage(
+export async function readDocumentPage(
   { db, pageTokens }: Pick<Store, 'db' | 'pageTokens'>,
   call: Call,
-  request: Asked,
+  request: DocumentPageRequest,
   of: Pick<AdvisoryRow, 'parent'> & Partial<Pick<AdvisoryRow, 'key'>>,
 ): Promise<{ readonly documents: AdvisorySource[]; readonly nextPageToken: string }> {
   const { format, id, content, pageToken } = request
@@ -32,25 +35,25 @@ export async function documentPage(
     throw invalidArgument('format', `must be one of ${formats.join(', ')}, or empty`)
   if (content && (format === '' || id === ''))
     throw invalidArgument('content', 'needs format and id: documents are given one at a time')
-  const size = pageSizeOf(request.pageSize)
-  const question = JSON.stringify([...whoAsks(call), of.parent, of.key ?? null, format, id])
-  const cursor = cursorIn(pageTokens, pageToken, question)
+  const size = effectivePageSize(request.pageSize)
+  const requestKey = JSON.stringify([...callerBinding(call), of.parent, of.key ?? null, format, id])
+  const cursor = readCursor(pageTokens, pageToken, requestKey)
 
   const { parent, key } = of
-  const place = { root: rootOf(parent), parent }
+  const groupKey = { root: rootOf(parent), parent }
   let query = db.kysely
     .selectFrom('advisory_documents as d')
     .select(['d.format', 'd.id', 'd.name', 'd.imported_ms', 'd.revision_ms', 'd.unmapped'])
     .$if(content, (it) => it.select('d.content'))
-    .where('d.root', '=', place.root)
-    .where('d.parent', '=', place.parent)
+    .where('d.root', '=', groupKey.root)
+    .where('d.parent', '=', groupKey.parent)
   if (key !== undefined)
     query = query.where(({ exists, selectFrom }) =>
       exists(
         selectFrom('advisory_sources as s')
           .select('s.id')
-          .where('s.root', '=', place.root)
-          .where('s.parent', '=', place.parent)
+          .where('s.root', '=', groupKey.root)
+          .where('s.parent', '=', groupKey.parent)
           .where('s.key', '=', key)
           .whereRef('s.format', '=', 'd.format')
           .whereRef('s.id', '=', 'd.id'),
@@ -76,21 +79,21 @@ export async function documentPage(
     nextPageToken:
       last === undefined
         ? ''
-        : pageTokens.issue({ after: [last.format, last.id], skip: 0, skipped: 0 }, question),
+        : pageTokens.issue({ after: [last.format, last.id], skip: 0, skipped: 0 }, requestKey),
   }
 }
 
-type Shown = Omit<AdvisoryDocumentRow, 'root' | 'parent' | 'content_hash' | 'keys' | 'content'> &
+type DocumentPageRow = Omit<AdvisoryDocumentRow, 'root' | 'parent' | 'content_hash' | 'keys' | 'content'> &
   Partial<Pick<AdvisoryDocumentRow, 'content'>>
 
-async function toSource(row: Shown): Promise<AdvisorySource> {
+async function toSource(row: DocumentPageRow): Promise<AdvisorySource> {
   return create(AdvisorySourceSchema, {
     format: row.format,
     id: row.id,
     name: row.name,
     importTime: timestampOf(row.imported_ms),
     ...(row.revision_ms !== 0 && { revisionTime: timestampOf(row.revision_ms) }),
-    unmapped: JSON.parse(row.unmapped) as Unmapped[],
-    ...(row.content !== undefined && { content: await unpackedDocument(row.content) }),
+    unmapped: JSON.parse(row.unmapped) as UnmappedPath[],
+    ...(row.content !== undefined && { content: await decompressDocument(row.content) }),
   })
 }

@@ -1,7 +1,7 @@
 import { limits } from '../core/limits.ts'
-import { WorkerFailure, workerProcess } from '../worker/worker-process.ts'
+import { createWorkerProcess, WorkerFailure } from '../worker/worker-process.ts'
 import type { Format, ReadResult } from './advisory-record.ts'
-import type { ReadingRequest } from './reading-process.ts'
+import type { ReadDocumentRequest } from './reading-process.ts'
 
 /** Reads documents away from the event loop, each within its time and memory. */
 export interface DocumentReader {
@@ -10,21 +10,24 @@ export interface DocumentReader {
   close(): Promise<void>
 }
 
-export type ReadingBounds = Readonly<
-  Record<'documentReadingMsMax' | 'documentReadingMemoryMib' | 'workerProcessIdleMs', number>
+export type ReadingLimits = Readonly<
+  Record<'documentParseMsMax' | 'documentParseMemoryMib' | 'workerProcessIdleMs', number>
 >
 
 /** One process, started with the first document: importing is work of the background. */
-export function documentReader({
-  documentReadingMsMax: msMax,
-  documentReadingMemoryMib: memoryMib,
+export function createDocumentReader({
+  documentParseMsMax: msMax,
+  documentParseMemoryMib: memoryMib,
   workerProcessIdleMs: idleMs,
-}: ReadingBounds = limits): DocumentReader {
-  const worker = workerProcess<ReadingRequest, ReadResult>(new URL('./reading-process.ts', import.meta.url), {
-    msMax,
-    memoryMib,
-    idleMs,
-  })
+}: ReadingLimits = limits): DocumentReader {
+  const worker = createWorkerProcess<ReadDocumentRequest, ReadResult>(
+    new URL('./reading-process.ts', import.meta.url),
+    {
+      msMax,
+      memoryMib,
+      idleMs,
+    },
+  )
   const reasonOf = ({ reason, message }: WorkerFailure): string => {
     switch (reason) {
       case 'time':
@@ -39,7 +42,7 @@ export function documentReader({
   return {
     async read(name, format, content) {
       try {
-        return await worker.ask({ name, format, content })
+        return await worker.run({ name, format, content })
       } catch (error) {
         if (!(error instanceof WorkerFailure)) throw error
         return { rejection: { line: 0, reason: reasonOf(error) } }

@@ -4,21 +4,21 @@ import {
   type ImportAdvisoryDocumentsRequest,
   ImportedDocumentSchema,
 } from '#gen/berth/vulnerabilities/v1/documents_pb.js'
-import { accessOf, allowed } from '../core/allowed.ts'
+import { authorizationOf, requireScope } from '../core/allowed.ts'
 import { type Call, implement } from '../core/call.ts'
 import { type FieldViolation, notFound } from '../core/errors.ts'
-import { refuseIfAny } from '../core/fields.ts'
+import { requireValid } from '../core/fields.ts'
 import { limits } from '../core/limits.ts'
-import { fullNameOf } from '../core/method-name.ts'
+import { fullMethodName } from '../core/method-name.ts'
 import { rootOf, type Uid } from '../core/uid.ts'
 import type { Db } from '../storage/db.ts'
 import { readResource } from '../storage/rows.ts'
 import type { Store } from '../storage/store.ts'
 import { ADVISORY_TYPE, readWithdrawn } from './advisories.ts'
 import { type Format, formats } from './advisory-record.ts'
-import { documentPage } from './document-pages.ts'
+import { readDocumentPage } from './document-pages.ts'
 import type { DocumentReader } from './document-reader.ts'
-import { type ImportedDocument, importDocument, removeDocuments } from './import-documents.ts'
+import { deleteDocuments, type ImportedDocument, importDocument } from './import-documents.ts'
 
 /** Documents of advisories over the API. */
 export function advisoryDocumentsService(store: Store, reader: DocumentReader) {
@@ -26,12 +26,12 @@ export function advisoryDocumentsService(store: Store, reader: DocumentReader) {
 
   return implement(AdvisoryDocumentsService, {
     async importAdvisoryDocuments(request, call) {
-      const parent = allowed(call).scope as Uid
-      refuseIfAny(...violationsIn(request))
-      const options = { store, reader, parent, dryRun: request.dryRun, event: eventOf(call) }
-      const documents = await inOrder(
+      const parent = requireScope(call).scope as Uid
+      requireValid(...violationsIn(request))
+      const options = { store, reader, parent, dryRun: request.dryRun, event: auditEventOf(call) }
+      const documents = await mapInBatches(
         request.documents,
-        db.rules.changesTogether,
+        db.rules.concurrentChanges,
         async ({ name, format, content }) => {
           const imported = await importDocument({ name, format: format as Format | '', content }, options)
           return toMessage(name, format, imported)
@@ -44,23 +44,23 @@ export function advisoryDocumentsService(store: Store, reader: DocumentReader) {
     },
 
     async deleteAdvisoryDocuments(request, call) {
-      const parent = allowed(call).scope as Uid
+      const parent = requireScope(call).scope as Uid
       const { ids, format } = request
-      refuseIfAny(
+      requireValid(
         isFormat(format)
           ? undefined
           : { field: 'format', description: `must be one of ${formats.join(', ')}` },
         ids.length <= max ? undefined : { field: 'ids', description: `must have at most ${max} values` },
       )
-      const found = ids.length > 0 ? ids : await idsOf(db, parent, format)
+      const found = ids.length > 0 ? ids : await readDocumentIds(db, parent, format)
       const some = found.slice(0, max)
-      const removed = await removeDocuments({
+      const removed = await deleteDocuments({
         store,
         reader,
         parent,
         format: format as Format,
         ids: some,
-        event: eventOf(call),
+        event: auditEventOf(call),
       })
       return {
         $typeName: 'berth.vulnerabilities.v1.DeleteAdvisoryDocumentsResponse' as const,
@@ -70,8 +70,8 @@ export function advisoryDocumentsService(store: Store, reader: DocumentReader) {
     },
 
     async getAdvisoryDocuments(request, call) {
-      const parent = allowed(call).scope as Uid
-      const { documents, nextPageToken } = await documentPage(store, call, request, { parent })
+      const parent = requireScope(call).scope as Uid
+      const { documents, nextPageToken } = await readDocumentPage(store, call, request, { parent })
       return {
         $typeName: 'berth.vulnerabilities.v1.GetAdvisoryDocumentsResponse' as const,
         documents,
@@ -80,10 +80,10 @@ export function advisoryDocumentsService(store: Store, reader: DocumentReader) {
     },
 
     async getAdvisorySources(request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       const row = (await readResource(db, 'advisories', scope)) ?? (await readWithdrawn(db, scope))
       if (row === undefined) throw notFound(ADVISORY_TYPE, scope)
-      const { documents, nextPageToken } = await documentPage(store, call, request, row)
+      const { documents, nextPageToken } = await readDocumentPage(store, call, request, row)
       return {
         $typeName: 'berth.vulnerabilities.v1.GetAdvisorySourcesResponse' as const,
         sources: documents,
@@ -99,25 +99,25 @@ function isFormat(text: string): text is Format {
   return (formats as readonly string[]).includes(text)
 }
 
-function eventOf(call: Call) {
+function auditEventOf(call: Call) {
   const { requestId, address, method } = call
-  return { actor: accessOf(call).caller.identity, method: fullNameOf(method), requestId, address }
+  return { actor: authorizationOf(call).caller.identity, method: fullMethodName(method), requestId, address }
 }
 
 /** Some documents are written together, where the database takes changes of one moment together; the answers stay in order. */
-async function inOrder<T, R>(
+async function mapInBatches<T, R>(
   all: readonly T[],
-  together: number,
+  batchSize: number,
   work: (one: T) => Promise<R>,
 ): Promise<R[]> {
   const results: R[] = []
-  for (let at = 0; at < all.length; at += together)
-    results.push(...(await Promise.all(all.slice(at, at + together).map(work))))
+  for (let at = 0; at < all.length; at += batchSize)
+    results.push(...(await Promise.all(all.slice(at, at + batchSize).map(work))))
   return results
 }
 
 /** One more than are deleted at a time. */
-async function idsOf({ kysely }: Db, parent: Uid, format: string): Promise<string[]> {
+async function readDocumentIds({ kysely }: Db, parent: Uid, format: string): Promise<string[]> {
   const rows = await kysely
     .selectFrom('advisory_documents')
     .select('id')

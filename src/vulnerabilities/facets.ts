@@ -39,14 +39,14 @@ const HASH_BYTES = 15
  * What stands for a value of a property in postings: short whatever the value. The property comes last, so that the postings of a name
  * that is several properties at once lie together, and fewer pages are written.
  */
-export function postingKey(facet: number, value: string): Buffer {
+export function indexKey(facet: number, value: string): Buffer {
   const digest = hash('sha256', value, 'buffer')
   return Buffer.concat([digest.subarray(0, HASH_BYTES), Buffer.of(facet)])
 }
 
 /** All that an advisory is found by, each once. */
-export function postingsOf(advisory: Advisory, origin: string): Buffer[] {
-  const latest = latestApproved(advisory.events)
+export function indexKeysOf(advisory: Advisory, origin: string): Buffer[] {
+  const latest = latestApprovedEvent(advisory.events)
   const values: readonly (readonly [number, readonly string[]])[] = [
     [facets.advisoryId, [advisory.advisoryId]],
     [facets.legacyAdvisoryId, [advisory.legacyAdvisoryId ?? '']],
@@ -66,7 +66,7 @@ export function postingsOf(advisory: Advisory, origin: string): Buffer[] {
     [facets.latestEventType, latest === undefined ? [] : [String(eventTypeOf(latest))]],
   ]
   return values.flatMap(([facet, texts]) =>
-    [...new Set(texts)].filter((text) => text !== '').map((text) => postingKey(facet, text)),
+    [...new Set(texts)].filter((text) => text !== '').map((text) => indexKey(facet, text)),
   )
 }
 
@@ -74,7 +74,7 @@ export function postingsOf(advisory: Advisory, origin: string): Buffer[] {
 export const SUFFIX_CHARS_MAX = 128
 
 /** Properties whose values many advisories have. Their numbers are kept, so that nobody has to count. */
-const counted: ReadonlySet<number> = new Set([
+const countedFacets: ReadonlySet<number> = new Set([
   facets.artifactName,
   facets.artifactType,
   facets.artifactArchitecture,
@@ -89,7 +89,7 @@ const counted: ReadonlySet<number> = new Set([
 ])
 
 /** Of those the ones that an advisory may have several of. */
-const several: ReadonlySet<number> = new Set([
+const multiValuedFacets: ReadonlySet<number> = new Set([
   facets.reviewState,
   facets.eventAuthor,
   facets.eventReviewer,
@@ -97,18 +97,18 @@ const several: ReadonlySet<number> = new Set([
 ])
 
 /** The values of an advisory whose numbers are kept. */
-export function countedValuesOf(advisory: Advisory, origin: string): Buffer[] {
+export function countedIndexKeysOf(advisory: Advisory, origin: string): Buffer[] {
   const { events } = advisory
   const states = events.map(({ reviewState }) => reviewState)
   return [
-    ...postingsOf(advisory, origin).filter((value) => counted.has(value[HASH_BYTES] ?? 0)),
+    ...indexKeysOf(advisory, origin).filter((value) => countedFacets.has(value[HASH_BYTES] ?? 0)),
     setKey(facets.reviewStates, states),
     setKey(facets.eventTypes, events.map(eventTypeOf)),
   ]
 }
 
 function setKey(facet: number, members: readonly number[]): Buffer {
-  return postingKey(facet, [...new Set(members)].sort((a, b) => a - b).join(' '))
+  return indexKey(facet, [...new Set(members)].sort((a, b) => a - b).join(' '))
 }
 
 /**
@@ -116,42 +116,49 @@ function setKey(facet: number, members: readonly number[]): Buffer {
  * who has two would be counted twice.
  */
 export function countedKeys(facet: number, values: readonly string[]): Buffer[] | undefined {
-  if (!counted.has(facet)) return undefined
-  if (values.length === 1 || !several.has(facet)) return values.map((value) => postingKey(facet, value))
-  if (facet === facets.reviewState) return setsWith(facets.reviewStates, ReviewStateSchema, values)
-  if (facet === facets.eventType) return setsWith(facets.eventTypes, EventTypeFilterSchema, values)
+  if (!countedFacets.has(facet)) return undefined
+  if (values.length === 1 || !multiValuedFacets.has(facet))
+    return values.map((value) => indexKey(facet, value))
+  if (facet === facets.reviewState) return subsetsWith(facets.reviewStates, ReviewStateSchema, values)
+  if (facet === facets.eventType) return subsetsWith(facets.eventTypes, EventTypeFilterSchema, values)
   return undefined
 }
 
-interface KeptSet {
+interface EnumSubset {
   readonly members: readonly string[]
   readonly key: Buffer
 }
 
 /** All sets of the members of an enumeration; there are some hundreds. */
-const setsOf = new Map<number, readonly KeptSet[]>()
+const enumSubsets = new Map<number, readonly EnumSubset[]>()
 
 /** The sets that have one of some members. */
-function setsWith(facet: number, { values: all }: DescEnum, wanted: readonly string[]): Buffer[] {
-  let sets = setsOf.get(facet)
-  if (sets === undefined) {
+function subsetsWith(facet: number, { values: all }: DescEnum, wanted: readonly string[]): Buffer[] {
+  let subsets = enumSubsets.get(facet)
+  if (subsets === undefined) {
     const found: number[][] = [[]]
     for (const { number } of all) found.push(...found.map((set) => [...set, number]))
-    sets = found.map((set) => ({ members: set.map(String), key: setKey(facet, set) }))
-    setsOf.set(facet, sets)
+    subsets = found.map((set) => ({ members: set.map(String), key: setKey(facet, set) }))
+    enumSubsets.set(facet, subsets)
   }
-  return sets.filter(({ members }) => members.some((member) => wanted.includes(member))).map(({ key }) => key)
+  return subsets
+    .filter(({ members }) => members.some((member) => wanted.includes(member)))
+    .map(({ key }) => key)
 }
 
 /** A text that a query looks through, in lower case, with its posting. */
-export interface SearchedText {
+export interface SearchableText {
   readonly text: string
   readonly value: Buffer
 }
 
-type Named = Pick<Advisory, 'artifactName' | 'componentName' | 'aliases'>
+type SearchableFields = Pick<Advisory, 'artifactName' | 'componentName' | 'aliases'>
 
-export function searchedTexts({ artifactName, componentName, aliases }: Named): SearchedText[] {
+export function searchableTexts({
+  artifactName,
+  componentName,
+  aliases,
+}: SearchableFields): SearchableText[] {
   const texts: readonly (readonly [number, string])[] = [
     [facets.artifactName, artifactName],
     [facets.componentName, componentName],
@@ -159,24 +166,24 @@ export function searchedTexts({ artifactName, componentName, aliases }: Named): 
   ]
   return texts
     .filter(([, text]) => text !== '')
-    .map(([facet, text]) => ({ text: text.toLowerCase(), value: postingKey(facet, text) }))
+    .map(([facet, text]) => ({ text: text.toLowerCase(), value: indexKey(facet, text) }))
 }
 
 /** Every end of a text, the whole text first: a part of the text begins one of them. */
-export function endsOf(text: string): string[] {
+export function suffixesOf(text: string): string[] {
   const characters = Array.from(text)
   return [...new Set(characters.map((_, at) => characters.slice(at, at + SUFFIX_CHARS_MAX).join('')))]
 }
 
 /** Stands between the texts: no query has it, since names and ids hold no control character. */
-const BETWEEN = '\u001f'
+const SEPARATOR = '\u001f'
 
 /** What a free-text query looks through when it goes from one advisory to the next. */
-export function searchText({ artifactName, componentName, aliases }: Named): string {
-  return [artifactName, componentName, ...aliases].join(BETWEEN).toLowerCase()
+export function searchText({ artifactName, componentName, aliases }: SearchableFields): string {
+  return [artifactName, componentName, ...aliases].join(SEPARATOR).toLowerCase()
 }
 
-const types: Readonly<Record<NonNullable<AdvisoryEvent['type']['case']>, EventTypeFilter>> = {
+const eventTypeFilters: Readonly<Record<NonNullable<AdvisoryEvent['type']['case']>, EventTypeFilter>> = {
   detection: EventTypeFilter.DETECTION,
   truePositiveDetermination: EventTypeFilter.TRUE_POSITIVE_DETERMINATION,
   fixed: EventTypeFilter.FIXED,
@@ -188,11 +195,11 @@ const types: Readonly<Record<NonNullable<AdvisoryEvent['type']['case']>, EventTy
 }
 
 function eventTypeOf({ type }: Pick<AdvisoryEvent, 'type'>): EventTypeFilter {
-  return type.case === undefined ? EventTypeFilter.UNSPECIFIED : types[type.case]
+  return type.case === undefined ? EventTypeFilter.UNSPECIFIED : eventTypeFilters[type.case]
 }
 
 /** The newest approved event: of several at one time the last in the list. */
-export function latestApproved(events: readonly AdvisoryEvent[]): AdvisoryEvent | undefined {
+export function latestApprovedEvent(events: readonly AdvisoryEvent[]): AdvisoryEvent | undefined {
   let latest: AdvisoryEvent | undefined
   let latestMs = Number.NEGATIVE_INFINITY
   for (const event of events) {

@@ -4,15 +4,15 @@ import { deflate, gunzip } from 'node:zlib'
 import { ApiError, Code } from '../core/errors.ts'
 import { limits } from '../core/limits.ts'
 import type { Uid } from '../core/uid.ts'
-import { holdGroup } from '../iam/parent-group.ts'
+import { lockGroup } from '../iam/parent-group.ts'
 import { type AuditEvent, recordEvent } from '../storage/audit-events.ts'
 import type { Db, Tx } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
-import { advisoriesChanged, holdAdvisories } from './advisory-groups.ts'
-import type { AdvisoryDocument, Format, Rejection, Unmapped } from './advisory-record.ts'
+import { lockAdvisories, markAdvisoriesChanged } from './advisory-groups.ts'
+import type { Format, ParsedDocument, Rejection, UnmappedPath } from './advisory-record.ts'
 import type { DocumentReader } from './document-reader.ts'
-import { type RecordsOf, withKeptDocuments } from './kept-documents.ts'
-import { NotTaken, removeDocument, type WrittenDocument, writeDocument } from './write-document.ts'
+import { type RecordsOf, withStoredDocuments } from './kept-documents.ts'
+import { DocumentRejected, deleteDocument, type WrittenDocument, writeDocument } from './write-document.ts'
 
 /** One document after the other into a group: each in one transaction of its own, with its audit event. */
 
@@ -27,7 +27,7 @@ export type ImportedDocument =
   | (WrittenDocument & {
       readonly format: Format
       readonly events: Readonly<Record<string, number>>
-      readonly unmapped: readonly Unmapped[]
+      readonly unmapped: readonly UnmappedPath[]
     })
   | { readonly rejection: Rejection }
 
@@ -45,33 +45,33 @@ export async function importDocument(
   { name, format, content }: IncomingDocument,
   { store, reader, parent, dryRun, event, check }: ImportOptions,
 ): Promise<ImportedDocument> {
-  const bytes = await unpacked(content)
+  const bytes = await decompress(content)
   if ('rejection' in bytes) return bytes
   const read = await reader.read(name, format, bytes.content)
   if ('rejection' in read) return read
   const { document } = read
   const { db, clock } = store
   const contentHash = documentHash(bytes.content)
-  const packed = await deflateInThread(bytes.content)
+  const compressed = await deflateAsync(bytes.content)
   const work = async (tx: Tx, recordsOf: RecordsOf) => {
-    await holdGroup(db, tx, parent)
-    await holdAdvisories(tx, parent)
+    await lockGroup(db, tx, parent)
+    await lockAdvisories(tx, parent)
     await check?.(tx)
-    const incoming = { document, name, contentHash, packed }
+    const incoming = { document, name, contentHash, compressed }
     const written = await writeDocument(store, tx, parent, incoming, recordsOf)
-    if (hasChanged(document, written)) {
-      await advisoriesChanged(tx, parent, clock())
+    if (hasChanges(document, written)) {
+      await markAdvisoriesChanged(tx, parent, clock())
       await recordEvent(tx, { ...event, timeMs: clock(), uid: parent })
     }
-    if (dryRun) throw new DryRun(written)
+    if (dryRun) throw new DryRunRollback(written)
     return written
   }
   let written: WrittenDocument
   try {
-    written = await withKeptDocuments({ db, reader, parent }, work)
+    written = await withStoredDocuments({ db, reader, parent }, work)
   } catch (error) {
-    if (!(error instanceof DryRun)) {
-      const reason = reasonOf(db, error)
+    if (!(error instanceof DryRunRollback)) {
+      const reason = rejectionReason(db, error)
       if (reason === undefined) throw error
       return { rejection: { line: 0, reason } }
     }
@@ -84,48 +84,48 @@ export async function importDocument(
 }
 
 /** What a security database has and others tell of was never there; what others cover, was. */
-function hasChanged(
-  { format }: AdvisoryDocument,
+function hasChanges(
+  { format }: ParsedDocument,
   { created, updated, withdrawn, scored, covered }: WrittenDocument,
 ): boolean {
   return created + updated + withdrawn + scored > 0 || (format !== 'secdb' && covered > 0)
 }
 
-export interface RemoveOptions extends Omit<ImportOptions, 'dryRun' | 'check'> {
+export interface DeleteOptions extends Omit<ImportOptions, 'dryRun' | 'check'> {
   readonly format: Format
   readonly ids: readonly string[]
 }
 
 /** Takes documents away, one after the other: how many were there, and how many advisories went with them. */
-export async function removeDocuments({ store, reader, parent, format, ids, event }: RemoveOptions) {
+export async function deleteDocuments({ store, reader, parent, format, ids, event }: DeleteOptions) {
   const { db, clock } = store
-  const removed = { documents: 0, withdrawn: 0 }
+  const deleted = { documents: 0, withdrawn: 0 }
   for (const id of ids) {
-    const written = await withKeptDocuments({ db, reader, parent }, async (tx, recordsOf) => {
-      await holdGroup(db, tx, parent)
-      await holdAdvisories(tx, parent)
-      const result = await removeDocument(store, tx, parent, { format, id }, recordsOf)
+    const written = await withStoredDocuments({ db, reader, parent }, async (tx, recordsOf) => {
+      await lockGroup(db, tx, parent)
+      await lockAdvisories(tx, parent)
+      const result = await deleteDocument(store, tx, parent, { format, id }, recordsOf)
       if (result === undefined) return undefined
-      await advisoriesChanged(tx, parent, clock())
+      await markAdvisoriesChanged(tx, parent, clock())
       await recordEvent(tx, { ...event, timeMs: clock(), uid: parent })
       return result
     })
     if (written === undefined) continue
-    removed.documents++
-    removed.withdrawn += written.withdrawn
+    deleted.documents++
+    deleted.withdrawn += written.withdrawn
   }
-  return removed
+  return deleted
 }
 
 /** Why the database does not take a document; undefined for what is no fault of the document, and holds for the next one too. */
-function reasonOf({ rules }: Db, error: unknown): string | undefined {
-  if (error instanceof NotTaken) return error.message
+function rejectionReason({ rules }: Db, error: unknown): string | undefined {
+  if (error instanceof DocumentRejected) return error.message
   if (error instanceof ApiError) return error.code === Code.RESOURCE_EXHAUSTED ? error.message : undefined
   return rules.isUnstorable(error) ? 'has something that the database does not take' : undefined
 }
 
 /** Undoes a transaction that did everything. */
-class DryRun extends Error {
+class DryRunRollback extends Error {
   readonly written: WrittenDocument
 
   constructor(written: WrittenDocument) {
@@ -135,25 +135,25 @@ class DryRun extends Error {
 }
 
 const GZIP = Buffer.from([0x1f, 0x8b])
-const gunzipInThread = promisify(gunzip)
-const deflateInThread = promisify(deflate)
+const gunzipAsync = promisify(gunzip)
+const deflateAsync = promisify(deflate)
 
 /** Grows when something else is made of the same document: it is then read again although its bytes are the same. */
-const READING = 2
+const READER_VERSION = 2
 
 /** Tells whether a document was read before: the same for the same bytes. */
 export function documentHash(content: Uint8Array | string): Uint8Array {
-  return createHash('sha256').update(`${READING} `).update(content).digest()
+  return createHash('sha256').update(`${READER_VERSION} `).update(content).digest()
 }
 
-async function unpacked(
+async function decompress(
   content: Uint8Array,
 ): Promise<{ readonly content: Uint8Array } | { readonly rejection: Rejection }> {
   const { advisoryDocumentBytesMax: max } = limits
   const tooLarge = { rejection: { line: 0, reason: `must have at most ${max / 1024 / 1024} MiB` } }
   if (!GZIP.equals(content.subarray(0, GZIP.length))) return content.length > max ? tooLarge : { content }
   try {
-    return { content: await gunzipInThread(content, { maxOutputLength: max }) }
+    return { content: await gunzipAsync(content, { maxOutputLength: max }) }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return tooLarge
     return { rejection: { line: 0, reason: 'is not a whole gzip file' } }

@@ -14,80 +14,80 @@ import type { DocumentReader } from './document-reader.ts'
  * transaction: one that finds that it needs a document ends, and begins anew when the document was read.
  */
 
-export type KeptDocument = Pick<
+export type StoredDocument = Pick<
   AdvisoryDocumentRow,
   'format' | 'id' | 'content_hash' | 'revision_ms' | 'imported_ms'
 >
 
 /** The records of documents that were read again; undefined for one that was not. */
-export type RecordsOf = (document: KeptDocument) => readonly AdvisoryRecord[] | undefined
+export type RecordsOf = (document: StoredDocument) => readonly AdvisoryRecord[] | undefined
 
 /** Ends a transaction. */
-class Unread extends Error {
-  readonly documents: readonly KeptDocument[]
+class DocumentsNotRead extends Error {
+  readonly documents: readonly StoredDocument[]
 
-  constructor(documents: readonly KeptDocument[]) {
+  constructor(documents: readonly StoredDocument[]) {
     super('documents are to be read again')
     this.documents = documents
   }
 }
 
 /** The records of some documents, all of which were read. */
-export function recordsOfAll(
-  documents: readonly KeptDocument[],
+export function requireRecords(
+  documents: readonly StoredDocument[],
   recordsOf: RecordsOf,
-): { readonly document: KeptDocument; readonly records: readonly AdvisoryRecord[] }[] {
+): { readonly document: StoredDocument; readonly records: readonly AdvisoryRecord[] }[] {
   const found = documents.map((document) => ({ document, records: recordsOf(document) }))
   const unread = found.filter(({ records }) => records === undefined).map(({ document }) => document)
-  if (unread.length > 0) throw new Unread(unread)
+  if (unread.length > 0) throw new DocumentsNotRead(unread)
   return found.map(({ document, records = [] }) => ({ document, records }))
 }
 
 const ATTEMPTS_MAX = 8
 
 /** Runs a transaction that may need documents of a group. */
-export async function withKeptDocuments<T>(
+export async function withStoredDocuments<T>(
   { db, reader, parent }: { readonly db: Db; readonly reader: DocumentReader; readonly parent: Uid },
   work: (tx: Tx, recordsOf: RecordsOf) => Promise<T>,
 ): Promise<T> {
   const read = new Map<string, readonly AdvisoryRecord[]>()
   for (let attempt = 1; ; attempt++) {
     try {
-      return await inTransaction(db, (tx) => work(tx, (document) => read.get(nameOf(document))))
+      return await inTransaction(db, (tx) => work(tx, (document) => read.get(cacheKey(document))))
     } catch (error) {
-      if (!(error instanceof Unread)) throw error
+      if (!(error instanceof DocumentsNotRead)) throw error
       if (attempt === ATTEMPTS_MAX)
         throw aborted('other documents of the group change all the time; try again')
-      const { documentsReadAgainMax: max } = limits
+      const { documentsReparsedMax: max } = limits
       if (read.size + error.documents.length > max)
         throw quotaExceeded(parent, `tells of the same advisories as more than ${max} other documents`)
       for (const document of error.documents) {
-        const records = await readAgain(db, reader, parent, document)
-        if (records !== undefined) read.set(nameOf(document), records)
+        const records = await rereadDocument(db, reader, parent, document)
+        if (records !== undefined) read.set(cacheKey(document), records)
       }
     }
   }
 }
 
-function nameOf({ format, id, content_hash }: KeptDocument): string {
+function cacheKey({ format, id, content_hash }: StoredDocument): string {
   return `${format} ${Buffer.from(content_hash).toString('hex')} ${id}`
 }
 
-const remembered = new WeakMap<DocumentReader, LRUCache<string, readonly AdvisoryRecord[]>>()
+const recordCaches = new WeakMap<DocumentReader, LRUCache<string, readonly AdvisoryRecord[]>>()
 
 /** Undefined where the document is another one meanwhile. */
-async function readAgain(
+async function rereadDocument(
   { kysely }: Db,
   reader: DocumentReader,
   parent: Uid,
-  document: KeptDocument,
+  document: StoredDocument,
 ): Promise<readonly AdvisoryRecord[] | undefined> {
   // Of equal documents of several groups, one serves all.
-  const memory =
-    remembered.get(reader) ??
-    new LRUCache({ maxSize: limits.recordsRememberedMax, sizeCalculation: ({ length }) => length + 1 })
-  remembered.set(reader, memory)
-  const known = memory.get(nameOf(document))
+  const cache =
+    recordCaches.get(reader) ??
+    new LRUCache({ maxSize: limits.recordsCachedMax, sizeCalculation: ({ length }) => length + 1 })
+  recordCaches.set(reader, cache)
+  const known = cache.get(cacheKey(document))
   if (known !== undefined) return known
   const row = await kysely
     .selectFrom('advisory_documents')
@@ -97,17 +97,17 @@ async function readAgain(
     .where('format', '=', document.format)
     .where('id', '=', document.id)
     .executeTakeFirst()
-  if (row === undefined || nameOf({ ...document, ...row }) !== nameOf(document)) return undefined
-  const read = await reader.read(row.name, document.format as Format, await unpackedDocument(row.content))
+  if (row === undefined || cacheKey({ ...document, ...row }) !== cacheKey(document)) return undefined
+  const read = await reader.read(row.name, document.format as Format, await decompressDocument(row.content))
   if ('rejection' in read)
     throw quotaExceeded(parent, `tells of the same as ${row.name}, which ${read.rejection.reason}`)
-  memory.set(nameOf(document), read.document.advisories)
+  cache.set(cacheKey(document), read.document.advisories)
   return read.document.advisories
 }
 
-const inflateInThread = promisify(inflate)
+const inflateAsync = promisify(inflate)
 
 /** A document as it was read, from its row. */
-export function unpackedDocument(packed: Uint8Array): Promise<Uint8Array> {
-  return inflateInThread(packed, { maxOutputLength: limits.advisoryDocumentBytesMax })
+export function decompressDocument(compressed: Uint8Array): Promise<Uint8Array> {
+  return inflateAsync(compressed, { maxOutputLength: limits.advisoryDocumentBytesMax })
 }

@@ -4,19 +4,19 @@ import type { AdvisoryRecord, EventRecord } from './advisory-record.ts'
 /** Advisories of which several documents tell. */
 
 /** What one document says of an advisory. */
-export interface Version {
+export interface RecordVersion {
   readonly record: AdvisoryRecord
   readonly document: Pick<AdvisoryDocumentRow, 'revision_ms' | 'imported_ms'>
 }
 
 /** What several documents say of advisories, each advisory once. */
-export function merge(versions: readonly Version[]): AdvisoryRecord[] {
-  return [...Map.groupBy(versions, ({ record }) => record.key).values()].map(mergeOne)
+export function mergeRecords(versions: readonly RecordVersion[]): AdvisoryRecord[] {
+  return [...Map.groupBy(versions, ({ record }) => record.key).values()].map(mergeRecord)
 }
 
 /** What several documents say of one advisory: what they tell of its time adds up, of the rest the newest is right. */
-function mergeOne(versions: readonly Version[]): AdvisoryRecord {
-  const records = versions.toSorted(byAge).map(({ record }) => record)
+function mergeRecord(versions: readonly RecordVersion[]): AdvisoryRecord {
+  const records = versions.toSorted(compareAge).map(({ record }) => record)
   const newest = records.at(-1) as AdvisoryRecord
   const events = new Map<string, EventRecord>()
   for (const event of records.flatMap((record) => record.events)) events.set(JSON.stringify(event), event)
@@ -36,6 +36,6 @@ function mergeOne(versions: readonly Version[]): AdvisoryRecord {
   }
 }
 
-function byAge({ document: a }: Version, { document: b }: Version): number {
+function compareAge({ document: a }: RecordVersion, { document: b }: RecordVersion): number {
   return a.revision_ms - b.revision_ms || (a.imported_ms < b.imported_ms ? -1 : 1)
 }

@@ -11,19 +11,19 @@ import { timestampMs, timestampOf } from '../core/message.ts'
 import { parentOf, rootOf } from '../core/uid.ts'
 import type { AdvisoryRow, WithdrawnAdvisoryRow } from '../storage/tables.ts'
 import type { AdvisoryRecord, EventRecord } from './advisory-record.ts'
-import { packedOsv } from './carried-osv.ts'
+import { compressOsvExtension } from './carried-osv.ts'
 import { searchText } from './facets.ts'
 
 /** From what documents say to the row, and from the row to the message. */
 
 /** The columns that an advisory is read from. */
-export type ReadRow = Pick<
+export type AdvisoryContentRow = Pick<
   AdvisoryRow,
   'uid' | 'advisory_id' | 'artifact_name' | 'component_name' | 'content' | 'created_ms' | 'updated_ms'
 > &
   Partial<Pick<WithdrawnAdvisoryRow, 'deleted_ms'>>
 
-export function toAdvisory(row: ReadRow): Advisory {
+export function toAdvisory(row: AdvisoryContentRow): Advisory {
   const advisory = fromBinary(AdvisorySchema, row.content)
   advisory.uid = row.uid
   advisory.advisoryId = row.advisory_id
@@ -36,7 +36,7 @@ export function toAdvisory(row: ReadRow): Advisory {
 }
 
 /** What the documents say of an advisory, in one value: equal for equal contents. */
-export function recordHash(record: AdvisoryRecord): Uint8Array {
+export function hashRecord(record: AdvisoryRecord): Uint8Array {
   // The number changes when something else is made of the same record.
   return createHash('sha256')
     .update(`1 ${JSON.stringify(record)}`)
@@ -51,7 +51,12 @@ export interface RowTimes {
 }
 
 /** The row that an advisory has from now on. */
-export function rowOf(uid: string, record: AdvisoryRecord, hash: Uint8Array, times: RowTimes): AdvisoryRow {
+export function toAdvisoryRow(
+  uid: string,
+  record: AdvisoryRecord,
+  hash: Uint8Array,
+  times: RowTimes,
+): AdvisoryRow {
   const { now, before } = times
   const advisory = create(AdvisorySchema, {
     author: record.author,
@@ -60,7 +65,7 @@ export function rowOf(uid: string, record: AdvisoryRecord, hash: Uint8Array, tim
     componentLocation: record.componentLocation,
     componentType: record.componentType,
     aliases: [...record.aliases],
-    events: eventsOf(uid, record.events, times),
+    events: toEvents(uid, record.events, times),
     severities: record.severities.map(({ type, score }) => ({ type, score })),
     ...(record.legacyAdvisoryId && { legacyAdvisoryId: record.legacyAdvisoryId }),
   })
@@ -73,7 +78,7 @@ export function rowOf(uid: string, record: AdvisoryRecord, hash: Uint8Array, tim
     root: rootOf(uid),
     uid,
     parent: parentOf(uid),
-    advisory_id: record.advisoryId || derivedId(record.key),
+    advisory_id: record.advisoryId || deriveAdvisoryId(record.key),
     artifact_name: record.artifactName,
     component_name: record.componentName,
     origin: record.origin,
@@ -88,25 +93,25 @@ export function rowOf(uid: string, record: AdvisoryRecord, hash: Uint8Array, tim
         ? changedMs
         : Math.max(now, before.updated_ms + 1),
     search: searchText(advisory),
-    osv: packedOsv(record.osv ?? ''),
+    osv: compressOsvExtension(record.osv ?? ''),
   }
 }
 
-const LETTERS = '23456789cfghjmpqrvwx'
+const ID_ALPHABET = '23456789cfghjmpqrvwx'
 
 /** The same id for the same key wherever it is imported. */
-function derivedId(key: string): string {
+function deriveAdvisoryId(key: string): string {
   const letters = [...createHash('sha256').update(key).digest().subarray(0, 12)]
-    .map((byte) => LETTERS[byte % LETTERS.length])
+    .map((byte) => ID_ALPHABET[byte % ID_ALPHABET.length])
     .join('')
   return `CGA-${letters.slice(0, 4)}-${letters.slice(4, 8)}-${letters.slice(8)}`
 }
 
-function eventsOf(uid: string, records: readonly EventRecord[], { now, before }: RowTimes): AdvisoryEvent[] {
-  const known = new Map<string, number>()
+function toEvents(uid: string, records: readonly EventRecord[], { now, before }: RowTimes): AdvisoryEvent[] {
+  const knownTimes = new Map<string, number>()
   if (before !== undefined)
     for (const event of fromBinary(AdvisorySchema, before.content).events)
-      if (event.createTime !== undefined) known.set(meaningOf(event), timestampMs(event.createTime))
+      if (event.createTime !== undefined) knownTimes.set(eventIdentity(event), timestampMs(event.createTime))
   const events = records.map(({ timeMs, author, type, issue }) => {
     const event = create(AdvisoryEventSchema, {
       author,
@@ -115,11 +120,11 @@ function eventsOf(uid: string, records: readonly EventRecord[], { now, before }:
       reviewState: ReviewState.APPROVED,
       ...(issue !== undefined && { issue }),
     })
-    const meaning = meaningOf(event)
+    const identity = eventIdentity(event)
     // A format without times: the event is as old as the first import that had it.
-    const ms = timeMs === 0 ? (known.get(meaning) ?? now) : timeMs
+    const ms = timeMs === 0 ? (knownTimes.get(identity) ?? now) : timeMs
     event.createTime = timestampOf(ms)
-    const digest = createHash('sha256').update(`${timeMs} ${meaning}`).digest('hex')
+    const digest = createHash('sha256').update(`${timeMs} ${identity}`).digest('hex')
     event.uid = `${uid}/${digest.slice(0, 16)}`
     return event
   })
@@ -127,6 +132,6 @@ function eventsOf(uid: string, records: readonly EventRecord[], { now, before }:
 }
 
 /** What an event says, without when. */
-function meaningOf({ author, type, issue }: AdvisoryEvent): string {
+function eventIdentity({ author, type, issue }: AdvisoryEvent): string {
   return JSON.stringify([author, issue ?? null, type])
 }

@@ -1,14 +1,29 @@
 import { deflateSync, inflateSync } from 'node:zlib'
 import { rootOf, type Uid } from '../core/uid.ts'
 import type { Db, Tx } from '../storage/db.ts'
-import { deleteRows, insertRows, presentKeys } from '../storage/rows-at-once.ts'
+import { deleteRows, existingKeys, insertRows } from '../storage/rows-at-once.ts'
 import type { Store } from '../storage/store.ts'
 import type { AdvisoryDocumentRow, AdvisoryScoreRow } from '../storage/tables.ts'
-import type { AdvisoryDocument, AdvisoryRecord } from './advisory-record.ts'
-import { equal, inParts, readRows, removeRows, withdraw, writeRecords } from './advisory-rows.ts'
-import { isOfSecdb, isTold, lost, relatives, secdbsOf, tellerOf, toldBy } from './covers.ts'
-import { type RecordsOf, recordsOfAll } from './kept-documents.ts'
-import { merge, type Version } from './merge.ts'
+import type { AdvisoryRecord, ParsedDocument } from './advisory-record.ts'
+import {
+  deleteAdvisories,
+  equalBytes,
+  readInBatches,
+  readRows,
+  withdrawAdvisories,
+  writeRecords,
+} from './advisory-rows.ts'
+import {
+  coverageBy,
+  isSecdbRecord,
+  isSuperseded,
+  readRelatedAdvisories,
+  readSecdbDocuments,
+  removedCoverage,
+  subjectOf,
+} from './covers.ts'
+import { type RecordsOf, requireRecords } from './kept-documents.ts'
+import { mergeRecords, type RecordVersion } from './merge.ts'
 
 /**
  * Makes the advisories of a group say what a document says. An advisory is what all documents that tell of it say together; what no
@@ -27,15 +42,15 @@ export interface WrittenDocument {
 }
 
 export interface DocumentToWrite {
-  readonly document: AdvisoryDocument
+  readonly document: ParsedDocument
   /** File name or address. */
   readonly name: string
   /** SHA-256 of the bytes that were read, and the bytes, compressed (deflate). */
   readonly contentHash: Uint8Array
-  readonly packed: Uint8Array
+  readonly compressed: Uint8Array
 }
 
-const nothing: WrittenDocument = {
+const noChanges: WrittenDocument = {
   created: 0,
   updated: 0,
   unchanged: 0,
@@ -46,22 +61,22 @@ const nothing: WrittenDocument = {
 }
 
 /** Why a document is not taken although it could be read. */
-export class NotTaken extends Error {}
+export class DocumentRejected extends Error {}
 
 /**
  * Documents of Wolfi's form are named by their package, so two trees of them have documents of one name, and each import would undo the
  * other one. Those of one tree may move, and then have ids in common.
  */
-function refuseOtherTree(
+function rejectOtherTree(
   knownName: string,
   knownKeys: readonly string[],
   name: string,
-  { format, id, advisories }: AdvisoryDocument,
+  { format, id, advisories }: ParsedDocument,
 ): void {
   if (format !== 'wolfi' || knownKeys.length === 0 || advisories.length === 0) return
   const known = new Set(knownKeys)
   if (folderOf(knownName) === folderOf(name) || advisories.some(({ key }) => known.has(key))) return
-  throw new NotTaken(
+  throw new DocumentRejected(
     `is about ${id} like ${knownName}, which is there, and has none of its ids: import it into another group, or delete the other one first`,
   )
 }
@@ -76,25 +91,32 @@ export async function writeDocument(
   store: Pick<Store, 'db' | 'clock' | 'uids'>,
   tx: Tx,
   parent: Uid,
-  { document, name, contentHash, packed }: DocumentToWrite,
+  { document, name, contentHash, compressed: packed }: DocumentToWrite,
   recordsOf: RecordsOf,
 ): Promise<WrittenDocument> {
   const { format, id, unmapped, advisories: records, scores } = document
-  const place = { root: rootOf(parent), parent, format, id }
+  const documentKey = { root: rootOf(parent), parent, format, id }
   const revisionMs = document.revisionMs ?? 0
-  const known = await readKnown(tx, place)
-  const before = known === undefined ? [] : keysIn(known.keys)
-  if (known !== undefined && equal(contentHash, known.content_hash)) {
-    const made = format === 'secdb' ? await countMade(store.db, tx, place, before) : before.length
-    return { ...nothing, unchanged: made, covered: before.length - made }
+  const known = await readDocumentRow(tx, documentKey)
+  const before = known === undefined ? [] : decodeKeys(known.keys)
+  if (known !== undefined && equalBytes(contentHash, known.content_hash)) {
+    const present = format === 'secdb' ? await countPresent(store.db, tx, documentKey, before) : before.length
+    return { ...noChanges, unchanged: present, covered: before.length - present }
   }
-  if (revisionMs < (known?.revision_ms ?? 0)) return { ...nothing, older: 1 }
+  if (revisionMs < (known?.revision_ms ?? 0)) return { ...noChanges, older: 1 }
 
-  if (known !== undefined) refuseOtherTree(known.name, before, name, document)
-  const written = await replaceContents(store, tx, place, before, { revisionMs, records, scores }, recordsOf)
-  await deleteDocumentRow(tx, place)
+  if (known !== undefined) rejectOtherTree(known.name, before, name, document)
+  const written = await replaceContents(
+    store,
+    tx,
+    documentKey,
+    before,
+    { revisionMs, records, scores },
+    recordsOf,
+  )
+  await deleteDocumentRow(tx, documentKey)
   const row: AdvisoryDocumentRow = {
-    ...place,
+    ...documentKey,
     name,
     content_hash: contentHash,
     revision_ms: revisionMs,
@@ -108,139 +130,147 @@ export async function writeDocument(
 }
 
 /** Takes a document away, and what no other tells of; undefined where it is not there. Its caller holds the group. */
-export async function removeDocument(
+export async function deleteDocument(
   store: Pick<Store, 'db' | 'clock' | 'uids'>,
   tx: Tx,
   parent: Uid,
-  { format, id }: Pick<AdvisoryDocument, 'format' | 'id'>,
+  { format, id }: Pick<ParsedDocument, 'format' | 'id'>,
   recordsOf: RecordsOf,
 ): Promise<WrittenDocument | undefined> {
-  const place = { root: rootOf(parent), parent, format, id }
-  const known = await readKnown(tx, place)
+  const documentKey = { root: rootOf(parent), parent, format, id }
+  const known = await readDocumentRow(tx, documentKey)
   if (known === undefined) return undefined
   const empty = { revisionMs: 0, records: [], scores: [] }
-  const written = await replaceContents(store, tx, place, keysIn(known.keys), empty, recordsOf)
-  await deleteDocumentRow(tx, place)
+  const written = await replaceContents(store, tx, documentKey, decodeKeys(known.keys), empty, recordsOf)
+  await deleteDocumentRow(tx, documentKey)
   return written
 }
 
-interface Contents {
+interface DocumentContents {
   readonly revisionMs: number
   readonly records: readonly AdvisoryRecord[]
-  readonly scores: AdvisoryDocument['scores']
+  readonly scores: ParsedDocument['scores']
 }
 
 /** Makes a document tell of these records, and no longer of what it told of before. */
 async function replaceContents(
   store: Pick<Store, 'db' | 'clock' | 'uids'>,
   tx: Tx,
-  place: Place,
+  documentKey: DocumentKey,
   before: readonly string[],
-  contents: Contents,
+  contents: DocumentContents,
   recordsOf: RecordsOf,
 ): Promise<WrittenDocument> {
-  const { root, format, id } = place
-  const parent = place.parent as Uid
+  const { root, format, id } = documentKey
+  const parent = documentKey.parent as Uid
   const { db } = store
   const keys = new Set(contents.records.map(({ key }) => key))
-  const gone = before.filter((key) => !keys.has(key))
-  const merged = await withOtherDocuments(tx, place, contents, gone, recordsOf)
-  const told = new Set(merged.map(({ key }) => key))
-  const change = { parent, before, merged, left: gone.filter((key) => !told.has(key)), now: store.clock() }
+  const removedKeys = before.filter((key) => !keys.has(key))
+  const merged = await mergeWithOtherDocuments(tx, documentKey, contents, removedKeys, recordsOf)
+  const mergedKeys = new Set(merged.map(({ key }) => key))
+  const change = {
+    parent,
+    before,
+    merged,
+    orphanedKeys: removedKeys.filter((key) => !mergedKeys.has(key)),
+    now: store.clock(),
+  }
   const written =
     format === 'secdb'
-      ? await writeEntries(store, tx, change)
-      : await writeCovering(store, tx, change, recordsOf)
+      ? await writeSecdbRecords(store, tx, change)
+      : await writeDetailedRecords(store, tx, change, recordsOf)
   const source = (key: string) => ({ root, parent, key, format, id })
-  await deleteRows(db, tx, 'advisory_sources', gone.map(source))
+  await deleteRows(db, tx, 'advisory_sources', removedKeys.map(source))
   await insertRows(db, tx, 'advisory_sources', [...keys].map(source), { ifAbsent: true })
-  const scored = await writeScores(db, tx, place, contents.scores)
-  return { ...nothing, ...written, scored }
+  const scored = await writeScores(db, tx, documentKey, contents.scores)
+  return { ...noChanges, ...written, scored }
 }
 
-interface Change {
+interface DocumentChange {
   readonly parent: Uid
   /** Keys of what the document told of before. */
   readonly before: readonly string[]
   /** What it tells of now, and what others tell of that it told of before. */
   readonly merged: readonly AdvisoryRecord[]
   /** Keys of what no document tells of any more. */
-  readonly left: readonly string[]
+  readonly orphanedKeys: readonly string[]
   readonly now: number
 }
 
-type Written = Pick<WrittenDocument, 'created' | 'updated' | 'unchanged' | 'withdrawn' | 'covered'>
+type AdvisoryChanges = Pick<WrittenDocument, 'created' | 'updated' | 'unchanged' | 'withdrawn' | 'covered'>
 
 /** Of a security database: but for what other documents tell more of. */
-async function writeEntries(
+async function writeSecdbRecords(
   store: Pick<Store, 'db' | 'uids'>,
   tx: Tx,
-  { parent, merged, left, now }: Change,
-): Promise<Written> {
+  { parent, merged, orphanedKeys: left, now }: DocumentChange,
+): Promise<AdvisoryChanges> {
   const { db } = store
-  const known = await relatives(
+  const known = await readRelatedAdvisories(
     db,
     tx,
     parent,
     merged.map(({ artifactName }) => artifactName),
   )
-  const told = toldBy(known)
-  const covered = merged.filter((record) => isTold(record, told)).map(({ key }) => key)
-  const isCovered = new Set(covered)
-  const records = merged.filter(({ key }) => !isCovered.has(key))
+  const coverage = coverageBy(known)
+  const supersededKeys = merged.filter((record) => isSuperseded(record, coverage)).map(({ key }) => key)
+  const superseded = new Set(supersededKeys)
+  const records = merged.filter(({ key }) => !superseded.has(key))
   const changes = await writeRecords(store, tx, parent, records, now)
-  await removeRows(db, tx, parent, covered)
-  const withdrawn = await withdraw(db, tx, parent, left, now)
-  return { ...changes, withdrawn, covered: covered.length }
+  await deleteAdvisories(db, tx, parent, supersededKeys)
+  const withdrawn = await withdrawAdvisories(db, tx, parent, left, now)
+  return { ...changes, withdrawn, covered: supersededKeys.length }
 }
 
 /** Of any other document: with the entries of security databases that it covers from now on, or no longer. */
-async function writeCovering(
+async function writeDetailedRecords(
   store: Pick<Store, 'db' | 'uids'>,
   tx: Tx,
-  { parent, before, merged, left, now }: Change,
+  { parent, before, merged, orphanedKeys: left, now }: DocumentChange,
   recordsOf: RecordsOf,
-): Promise<Written> {
+): Promise<AdvisoryChanges> {
   const { db } = store
   const write = async () => {
     const changes = await writeRecords(store, tx, parent, merged, now)
-    return { ...changes, withdrawn: await withdraw(db, tx, parent, left, now) }
+    return { ...changes, withdrawn: await withdrawAdvisories(db, tx, parent, left, now) }
   }
-  const databases = await secdbsOf(tx, parent)
+  const databases = await readSecdbDocuments(tx, parent)
   if (databases.length === 0) return { ...(await write()), covered: 0 }
 
   const rows = [
     ...(await readRows(tx, parent, [...new Set([...before, ...merged.map(({ key }) => key)])])).values(),
   ]
-  const tellers = rows.filter((row) => row.deleted_ms === undefined).map(tellerOf)
-  const uncovered = lost(
-    toldBy(tellers),
-    toldBy(merged.filter(({ withdrawnMs }) => withdrawnMs === undefined)),
+  const subjects = rows.filter((row) => row.deleted_ms === undefined).map(subjectOf)
+  const lostCoverage = removedCoverage(
+    coverageBy(subjects),
+    coverageBy(merged.filter(({ withdrawnMs }) => withdrawnMs === undefined)),
   )
-  const entries = uncovered.size === 0 ? [] : recordsOfAll(databases, recordsOf)
+  const entries = lostCoverage.size === 0 ? [] : requireRecords(databases, recordsOf)
   const written = await write()
 
-  const names = [...tellers, ...merged].flatMap(({ artifactName, origin }) => [artifactName, origin])
-  const known = await relatives(db, tx, parent, names)
-  const told = toldBy(known)
-  const isCovered = (entry: Parameters<typeof isTold>[0]) => isTold(entry, told)
-  const covered = known.filter((teller) => isOfSecdb(teller) && isCovered(teller)).map(({ key }) => key)
-  await removeRows(db, tx, parent, covered)
+  const packageNames = [...subjects, ...merged].flatMap(({ artifactName, origin }) => [artifactName, origin])
+  const known = await readRelatedAdvisories(db, tx, parent, packageNames)
+  const coverage = coverageBy(known)
+  const isRecordSuperseded = (entry: Parameters<typeof isSuperseded>[0]) => isSuperseded(entry, coverage)
+  const supersededKeys = known
+    .filter((teller) => isSecdbRecord(teller) && isRecordSuperseded(teller))
+    .map(({ key }) => key)
+  await deleteAdvisories(db, tx, parent, supersededKeys)
   const versions = entries.flatMap(({ document, records }) =>
     records
-      .filter((record) => isTold(record, uncovered) && !isCovered(record))
-      .map((record): Version => ({ record, document })),
+      .filter((record) => isSuperseded(record, lostCoverage) && !isRecordSuperseded(record))
+      .map((record): RecordVersion => ({ record, document })),
   )
-  const back = await writeRecords(store, tx, parent, merge(versions), now)
+  const restored = await writeRecords(store, tx, parent, mergeRecords(versions), now)
   return {
     ...written,
-    created: written.created + back.created,
-    updated: written.updated + back.updated,
-    covered: covered.length,
+    created: written.created + restored.created,
+    updated: written.updated + restored.updated,
+    covered: supersededKeys.length,
   }
 }
 
-async function deleteDocumentRow(tx: Tx, { root, parent, format, id }: Place): Promise<void> {
+async function deleteDocumentRow(tx: Tx, { root, parent, format, id }: DocumentKey): Promise<void> {
   await tx
     .deleteFrom('advisory_documents')
     .where('root', '=', root)
@@ -250,9 +280,9 @@ async function deleteDocumentRow(tx: Tx, { root, parent, format, id }: Place): P
     .execute()
 }
 
-type Place = Pick<AdvisoryDocumentRow, 'root' | 'parent' | 'format' | 'id'>
+type DocumentKey = Pick<AdvisoryDocumentRow, 'root' | 'parent' | 'format' | 'id'>
 
-function readKnown(tx: Tx, { root, parent, format, id }: Place) {
+function readDocumentRow(tx: Tx, { root, parent, format, id }: DocumentKey) {
   return tx
     .selectFrom('advisory_documents')
     .select(['name', 'content_hash', 'revision_ms', 'keys'])
@@ -264,13 +294,18 @@ function readKnown(tx: Tx, { root, parent, format, id }: Place) {
 }
 
 /** The advisories that a document told of before. */
-function keysIn(keys: Uint8Array): string[] {
+function decodeKeys(keys: Uint8Array): string[] {
   return JSON.parse(inflateSync(keys).toString())
 }
 
 /** How many of some advisories are there. */
-async function countMade(db: Db, tx: Tx, { root, parent }: Place, keys: readonly string[]): Promise<number> {
-  const found = await presentKeys(
+async function countPresent(
+  db: Db,
+  tx: Tx,
+  { root, parent }: DocumentKey,
+  keys: readonly string[],
+): Promise<number> {
+  const found = await existingKeys(
     db,
     tx,
     'advisories',
@@ -283,15 +318,15 @@ async function countMade(db: Db, tx: Tx, { root, parent }: Place, keys: readonly
  * The records of a document, and of those that it no longer has, as all documents together tell of them: few advisories have more
  * than one.
  */
-async function withOtherDocuments(
+async function mergeWithOtherDocuments(
   tx: Tx,
-  place: Place,
-  { records, revisionMs }: Contents,
-  gone: readonly string[],
+  documentKey: DocumentKey,
+  { records, revisionMs }: DocumentContents,
+  removedKeys: readonly string[],
   recordsOf: RecordsOf,
 ): Promise<readonly AdvisoryRecord[]> {
-  const { root, parent } = place
-  const links = await inParts([...records.map(({ key }) => key), ...gone], (some) =>
+  const { root, parent } = documentKey
+  const links = await readInBatches([...records.map(({ key }) => key), ...removedKeys], (some) =>
     tx
       .selectFrom('advisory_sources')
       .select(['key', 'format', 'id'])
@@ -300,7 +335,7 @@ async function withOtherDocuments(
       .where('key', 'in', some)
       .execute(),
   )
-  const others = links.filter(({ format, id }) => format !== place.format || id !== place.id)
+  const others = links.filter(({ format, id }) => format !== documentKey.format || id !== documentKey.id)
   if (others.length === 0) return records
   const wanted = new Set(others.map(({ key }) => key))
   const documents = new Map(others.map(({ format, id }) => [`${format} ${id}`, { format, id }]))
@@ -318,21 +353,21 @@ async function withOtherDocuments(
   }
   // Of two without a time of their own, the one that comes now is right.
   const now = { revision_ms: revisionMs, imported_ms: Number.POSITIVE_INFINITY }
-  const versions = [{ document: now, records }, ...recordsOfAll(known, recordsOf)].flatMap(
+  const versions = [{ document: now, records }, ...requireRecords(known, recordsOf)].flatMap(
     ({ document, records: its }) =>
-      its.filter(({ key }) => wanted.has(key)).map((record): Version => ({ record, document })),
+      its.filter(({ key }) => wanted.has(key)).map((record): RecordVersion => ({ record, document })),
   )
-  return [...records.filter(({ key }) => !wanted.has(key)), ...merge(versions)]
+  return [...records.filter(({ key }) => !wanted.has(key)), ...mergeRecords(versions)]
 }
 
 /** Replaces what a document said of severities; returns how many vulnerabilities have other scores now. */
 async function writeScores(
   db: Db,
   tx: Tx,
-  place: Place,
-  scores: AdvisoryDocument['scores'],
+  documentKey: DocumentKey,
+  scores: ParsedDocument['scores'],
 ): Promise<number> {
-  const { root, parent, format, id } = place
+  const { root, parent, format, id } = documentKey
   const before = await tx
     .selectFrom('advisory_scores')
     .selectAll()
@@ -352,10 +387,10 @@ async function writeScores(
   }))
   const textOf = ({ alias, component, severities }: AdvisoryScoreRow) =>
     JSON.stringify([alias, component, severities])
-  const old = new Set(before.map(textOf))
-  const fresh = new Set(rows.map(textOf))
-  const added = rows.filter((row) => !old.has(textOf(row)))
-  const dropped = before.filter((row) => !fresh.has(textOf(row)))
+  const previous = new Set(before.map(textOf))
+  const current = new Set(rows.map(textOf))
+  const added = rows.filter((row) => !previous.has(textOf(row)))
+  const dropped = before.filter((row) => !current.has(textOf(row)))
   await deleteRows(
     db,
     tx,

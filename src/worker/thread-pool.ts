@@ -37,7 +37,7 @@ export type ThreadReply<Reply> = { readonly reply: Reply } | { readonly error: s
 
 interface Job<Request, Reply> {
   readonly request: Request
-  readonly moved: readonly ArrayBuffer[]
+  readonly transferList: readonly ArrayBuffer[]
   readonly waiter: PromiseWithResolvers<Reply>
 }
 
@@ -48,7 +48,7 @@ interface Thread<Request, Reply> {
 }
 
 /** Threads that run a module (which calls `answerThreadRequests`), started with the first requests. */
-export function threadPool<Request, Reply>(
+export function createThreadPool<Request, Reply>(
   module: URL,
   { threadsMax, msMax, heapMib, idleMs }: ThreadBounds,
   /** Tests end threads with it. */
@@ -77,7 +77,7 @@ export function threadPool<Request, Reply>(
       done++
       if ('reply' in reply) job?.waiter.resolve(reply.reply)
       else job?.waiter.reject(new WorkerFailure('failed', reply.error))
-      rest(thread)
+      startIdleTimer(thread)
       startWaiting()
     })
     worker.on('error', (error) => {
@@ -91,7 +91,7 @@ export function threadPool<Request, Reply>(
     return thread
   }
 
-  const rest = (thread: Thread<Request, Reply>) => {
+  const startIdleTimer = (thread: Thread<Request, Reply>) => {
     clearTimeout(thread.timer)
     // A thread without work does not keep the process running.
     thread.worker.unref()
@@ -101,7 +101,7 @@ export function threadPool<Request, Reply>(
     ).unref()
   }
 
-  const work = (thread: Thread<Request, Reply>, job: Job<Request, Reply>) => {
+  const assign = (thread: Thread<Request, Reply>, job: Job<Request, Reply>) => {
     clearTimeout(thread.timer)
     thread.job = job
     thread.worker.ref()
@@ -109,7 +109,7 @@ export function threadPool<Request, Reply>(
       () => end(thread, new WorkerFailure('time', `a worker thread takes longer than ${msMax / 1000} s`)),
       msMax,
     )
-    thread.worker.postMessage(job.request, job.moved)
+    thread.worker.postMessage(job.request, job.transferList)
   }
 
   const startWaiting = () => {
@@ -118,15 +118,15 @@ export function threadPool<Request, Reply>(
       const thread = idle ?? (threads.size < threadsMax ? start() : undefined)
       const job = thread && waiting.shift()
       if (thread === undefined || job === undefined) return
-      work(thread, job)
+      assign(thread, job)
     }
   }
 
   return {
-    run(request, moved = []) {
+    run(request, transferList = []) {
       if (isClosed) return Promise.reject(new WorkerFailure('ended', 'the threads were closed'))
       const waiter = Promise.withResolvers<Reply>()
-      waiting.push({ request, moved, waiter })
+      waiting.push({ request, transferList, waiter })
       startWaiting()
       return waiter.promise
     },

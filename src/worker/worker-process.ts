@@ -6,7 +6,7 @@ import { type ChildProcess, fork, type Serializable } from 'node:child_process'
  */
 export interface WorkerProcess<Request, Reply> {
   /** One request after the other. Rejects with a WorkerFailure; the next request is met by a new process. */
-  ask(request: Request): Promise<Reply>
+  run(request: Request): Promise<Reply>
   /** Ends what is being worked on. */
   close(): Promise<void>
 }
@@ -36,16 +36,16 @@ export type WorkerMessage<Reply> = 'ready' | { readonly reply: Reply } | { reado
 const HEAP_FULL = 'SIGABRT'
 
 /** A process that runs a module (which calls `answerRequests`), started with the first request. */
-export function workerProcess<Request extends Serializable, Reply>(
+export function createWorkerProcess<Request extends Serializable, Reply>(
   module: URL,
   { msMax, memoryMib, idleMs }: WorkerBounds,
 ): WorkerProcess<Request, Reply> {
   let idle: NodeJS.Timeout | undefined
   let running: ReturnType<typeof startProcess<Request, Reply>> | undefined
-  let turn: Promise<unknown> = Promise.resolve()
+  let lastRun: Promise<unknown> = Promise.resolve()
   let isClosed = false
 
-  const askAlone = async (request: Request): Promise<Reply> => {
+  const runExclusively = async (request: Request): Promise<Reply> => {
     if (isClosed) throw new WorkerFailure('ended', 'the worker process was closed')
     clearTimeout(idle)
     if (running === undefined || running.isOver()) running = startProcess<Request, Reply>(module, memoryMib)
@@ -58,9 +58,9 @@ export function workerProcess<Request extends Serializable, Reply>(
   }
 
   return {
-    ask(request) {
-      const reply = turn.then(() => askAlone(request))
-      turn = reply.catch(() => undefined)
+    run(request) {
+      const reply = lastRun.then(() => runExclusively(request))
+      lastRun = reply.catch(() => undefined)
       return reply
     },
     async close() {
@@ -80,7 +80,7 @@ function startProcess<Request extends Serializable, Reply>(module: URL, memoryMi
   })
   keepAlive(child, false)
   const ready = Promise.withResolvers<void>()
-  const gone = Promise.withResolvers<void>()
+  const exited = Promise.withResolvers<void>()
   let current: PromiseWithResolvers<Reply> | undefined
   let isOver = false
 
@@ -92,7 +92,7 @@ function startProcess<Request extends Serializable, Reply>(module: URL, memoryMi
   const end = (why: WorkerFailure) => {
     isOver = true
     ready.resolve()
-    gone.resolve()
+    exited.resolve()
     current?.reject(why)
   }
   child.on('error', (error) => end(new WorkerFailure('ended', error.message)))
@@ -133,7 +133,7 @@ function startProcess<Request extends Serializable, Reply>(module: URL, memoryMi
     },
     async end() {
       kill()
-      await gone.promise
+      await exited.promise
     },
   }
 }

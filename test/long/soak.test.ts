@@ -25,7 +25,7 @@ async function run(t: TestContext, name: string, shape: Shape): Promise<void> {
   results.push(result)
   if (report !== '') writeSoakReport(report, results)
   assert.deepEqual(result.failed, {})
-  assert.deepEqual([result.verified.lost, result.verified.halfDone], [[], []])
+  assert.deepEqual([result.verified.lost, result.verified.inconsistent], [[], []])
   for (const table of ['idempotency_keys', 'audit_events', 'pending', 'sessions', 'uploads'])
     assert.ok(
       (result.left[table] ?? 0) <= LEFT_MAX,

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileBlobs } from '../../src/blobs/file-system.ts'
-import { readDigest } from '../../src/oci/digests.ts'
-import { keepUpload } from '../../src/oci/stored-blobs.ts'
+import { parseDigest } from '../../src/oci/digests.ts'
+import { commitUpload } from '../../src/oci/stored-blobs.ts'
 import { type Db, openSqliteDb } from '../../src/storage/db.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { databaseFailure } from '../../src/storage/postgres-errors.ts'
@@ -31,14 +31,14 @@ for (const [what, failure] of Object.entries(failures))
     }
     const blobs = fileBlobs(join(directory, 'blobs'))
     const bytes = Buffer.from('layer')
-    const digest = readDigest(`sha256:${createHash('sha256').update(bytes).digest('hex')}`)
+    const digest = parseDigest(`sha256:${createHash('sha256').update(bytes).digest('hex')}`)
     const pieces = async function* () {
       yield bytes
     }
     const upload = await blobs.append({ id: 'a1', size: 0, state: '' }, pieces())
-    const store = { db, clock: Date.now } as Parameters<typeof keepUpload>[0]['store']
+    const store = { db, clock: Date.now } as Parameters<typeof commitUpload>[0]['store']
     await assert.rejects(
-      keepUpload({ store, blobs }, upload, digest, async () => undefined),
+      commitUpload({ store, blobs }, upload, digest, async () => undefined),
       { reason: 'OUTCOME_UNKNOWN' },
     )
     const row = await own.kysely.selectFrom('blobs').selectAll().executeTakeFirstOrThrow()

@@ -63,7 +63,7 @@ for (const store of ['files', 's3'] as const)
     }
 
     const sizeOf = async (path: string) => {
-      const reply = await client.ask('GET', path)
+      const reply = await client.request('GET', path)
       assert.equal(reply.status, 204, reply.bytes.toString())
       const end = Number((reply.headers.get('range') ?? '').split('-')[1])
       return end === 0 ? 0 : end + 1
@@ -79,16 +79,16 @@ for (const store of ['files', 's3'] as const)
         body: bytes.subarray(from),
         headers: { 'content-range': `${from}-${bytes.length - 1}` },
       }
-      const resumed = await client.ask('PATCH', path, rest)
+      const resumed = await client.request('PATCH', path, rest)
       assert.equal(resumed.status, 202, resumed.bytes.toString())
-      const finished = await client.ask('PUT', `${path}?digest=${digest(bytes)}`)
+      const finished = await client.request('PUT', `${path}?digest=${digest(bytes)}`)
       assert.equal(finished.status, 201, finished.bytes.toString())
-      const pulled = await client.ask('GET', `${repo}/blobs/${digest(bytes)}`)
+      const pulled = await client.request('GET', `${repo}/blobs/${digest(bytes)}`)
       assert.equal(digest(pulled.bytes), digest(bytes))
     }
 
     const begin = async () => {
-      const { headers } = await client.ask('POST', `${repo}/blobs/uploads/`)
+      const { headers } = await client.request('POST', `${repo}/blobs/uploads/`)
       return (headers.get('location') ?? '').replace('/v2/', '')
     }
 
@@ -112,7 +112,7 @@ for (const store of ['files', 's3'] as const)
       const bytes = randomBytes(2 * SENT_BYTES)
       const path = await begin()
       const first = { body: bytes.subarray(0, 1000) }
-      assert.equal((await client.ask('PATCH', path, first)).status, 202)
+      assert.equal((await client.request('PATCH', path, first)).status, 202)
       await send(path, bytes, 1000, SENT_BYTES)
       const stored = store === 's3' ? limits.s3PartBytes : SENT_BYTES - 2 * 1024 * 1024
       await until('the server stores the bytes', async () => (await sizeOf(path)) >= stored)

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { eventRow, insertEvents } from '../../src/storage/audit-events.ts'
 import { inTransaction } from '../../src/storage/db.ts'
-import { onEveryStorage } from '../support/storage.ts'
+import { onEveryEngine } from '../support/storage.ts'
 
-onEveryStorage('audit events', (db) => {
+onEveryEngine('audit events', (db) => {
   test('an event whose id is taken gets another one, and the transaction goes on', async () => {
     const uid = randomBytes(20).toString('hex')
     const event = { timeMs: 1_800_000_000_000, actor: uid, method: 'm', uid, requestId: '', address: '' }

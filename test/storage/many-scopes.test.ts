@@ -27,7 +27,7 @@ for (const database of databases) {
       const shared = { root: berth.organization, created_ms: 1, updated_ms: 1 }
       await inTransaction(db, async (tx) => {
         for (let n = 0; n < GROUPS; n++) {
-          const uid = uids.below(berth.organization as never)
+          const uid = uids.child(berth.organization as never)
           const group = { name: `m${n}`, description: '', verified: 0, kind: 0, status: 2 }
           await insertResource(db, tx, 'groups', { ...shared, ...group, uid, parent: berth.organization })
           const binding = {
@@ -39,7 +39,7 @@ for (const database of databases) {
           await insertResource(db, tx, 'role_bindings', {
             ...shared,
             ...binding,
-            uid: uids.below(uid),
+            uid: uids.child(uid),
             parent: uid,
           })
         }

@@ -7,11 +7,11 @@ import {
 import type { Uid } from '../../src/core/uid.ts'
 import { inTransaction } from '../../src/storage/db.ts'
 import type { Store } from '../../src/storage/store.ts'
-import { advisoriesChanged, holdAdvisories } from '../../src/vulnerabilities/advisory-groups.ts'
+import { lockAdvisories, markAdvisoriesChanged } from '../../src/vulnerabilities/advisory-groups.ts'
 import type {
-  AdvisoryDocument,
   AdvisoryRecord,
   EventRecord,
+  ParsedDocument,
 } from '../../src/vulnerabilities/advisory-record.ts'
 import type { RecordsOf } from '../../src/vulnerabilities/kept-documents.ts'
 import { type WrittenDocument, writeDocument } from '../../src/vulnerabilities/write-document.ts'
@@ -62,11 +62,11 @@ export const record: fc.Arbitrary<Omit<AdvisoryRecord, 'key'>> = fc.record({
   ),
 })
 
-export function documentOf(
+export function parsedDocument(
   id: string,
   records: readonly Omit<AdvisoryRecord, 'key'>[],
-  more: Partial<AdvisoryDocument> = {},
-): AdvisoryDocument {
+  more: Partial<ParsedDocument> = {},
+): ParsedDocument {
   return {
     format: 'wolfi',
     id,
@@ -78,19 +78,23 @@ export function documentOf(
   }
 }
 
-const written = new Map<string, AdvisoryDocument>()
+const written = new Map<string, ParsedDocument>()
 
 /** Writes a document as an import does, without reading it. */
-export function write(store: Store, parent: string, document: AdvisoryDocument): Promise<WrittenDocument> {
+export function importParsed(
+  store: Store,
+  parent: string,
+  document: ParsedDocument,
+): Promise<WrittenDocument> {
   const content = Buffer.from(JSON.stringify(document))
   written.set(content.toString(), document)
   const recordsOf: RecordsOf = ({ content_hash }) =>
     written.get(Buffer.from(content_hash).toString())?.advisories
   return inTransaction(store.db, async (tx) => {
-    await holdAdvisories(tx, parent as Uid)
-    const incoming = { document, name: document.id, contentHash: content, packed: content }
+    await lockAdvisories(tx, parent as Uid)
+    const incoming = { document, name: document.id, contentHash: content, compressed: content }
     const result = await writeDocument(store, tx, parent as Uid, incoming, recordsOf)
-    await advisoriesChanged(tx, parent as Uid, store.clock())
+    await markAdvisoriesChanged(tx, parent as Uid, store.clock())
     return result
   })
 }

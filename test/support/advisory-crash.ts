@@ -4,7 +4,7 @@ import { inflateSync } from 'node:zlib'
 import { type Kysely, sql } from 'kysely'
 import { pathBelowRoot } from '../../src/core/uid.ts'
 import type { Tables } from '../../src/storage/tables.ts'
-import { countedValuesOf, postingsOf } from '../../src/vulnerabilities/facets.ts'
+import { countedIndexKeysOf, indexKeysOf } from '../../src/vulnerabilities/facets.ts'
 import { toAdvisory } from '../../src/vulnerabilities/stored-advisory.ts'
 import { freePort } from './postgres.ts'
 import { type Cleanup, runBerth, serveBerth } from './process.ts'
@@ -82,8 +82,8 @@ export async function advisoryCrashRounds(
     await sending
     const db = await openDatabase(settings)
     try {
-      await assertWholeDocuments(db.kysely)
-      interrupted += await writtenIn(db.kysely, `version ${round}`)
+      await assertCompleteDocuments(db.kysely)
+      interrupted += await countContaining(db.kysely, `version ${round}`)
     } finally {
       await db.close()
     }
@@ -95,8 +95,8 @@ export async function advisoryCrashRounds(
   await server.finished
   const db = await openDatabase(settings)
   try {
-    await assertWholeDocuments(db.kysely)
-    assert.equal(await writtenIn(db.kysely, `version ${rounds}`), DOCUMENTS)
+    await assertCompleteDocuments(db.kysely)
+    assert.equal(await countContaining(db.kysely, `version ${rounds}`), DOCUMENTS)
     const { n } = await db.kysely
       .selectFrom('advisories')
       .select(sql<number>`count(*)`.as('n'))
@@ -108,21 +108,21 @@ export async function advisoryCrashRounds(
   return interrupted
 }
 
-async function writtenIn(db: Kysely<Tables>, word: string): Promise<number> {
+async function countContaining(db: Kysely<Tables>, word: string): Promise<number> {
   const rows = await db.selectFrom('advisory_documents').select('content').execute()
   return rows.filter(({ content }) => inflateSync(content).toString().includes(word)).length
 }
 
 /** Documents, advisories, what finds them and what counts them tell the same. */
-async function assertWholeDocuments(db: Kysely<Tables>): Promise<void> {
+async function assertCompleteDocuments(db: Kysely<Tables>): Promise<void> {
   const documents = await db.selectFrom('advisory_documents').selectAll().execute()
   const sources = await db.selectFrom('advisory_sources').select(['key', 'format', 'id']).execute()
   const live = await db.selectFrom('advisories').selectAll().execute()
   const withdrawn = await db.selectFrom('withdrawn_advisories').select('key').execute()
-  const told = documents.flatMap(({ format, id, keys }) =>
+  const documentKeys = documents.flatMap(({ format, id, keys }) =>
     (JSON.parse(inflateSync(keys).toString()) as string[]).map((key) => `${format} ${id} ${key}`),
   )
-  assert.deepEqual(sources.map(({ format, id, key }) => `${format} ${id} ${key}`).sort(), told.sort())
+  assert.deepEqual(sources.map(({ format, id, key }) => `${format} ${id} ${key}`).sort(), documentKeys.sort())
   const keys = new Set(sources.map(({ key }) => key))
   assert.deepEqual(live.map(({ key }) => key).sort(), [...keys].sort())
   assert.deepEqual(
@@ -141,14 +141,16 @@ async function assertWholeDocuments(db: Kysely<Tables>): Promise<void> {
     postings.map(({ value, path }) => textOf(value, path)).sort(),
     live
       .flatMap((row) =>
-        postingsOf(toAdvisory(row), row.origin).map((value) => textOf(value, pathBelowRoot(row.uid))),
+        indexKeysOf(toAdvisory(row), row.origin).map((value) => textOf(value, pathBelowRoot(row.uid))),
       )
       .sort(),
   )
   const numbers = await db.selectFrom('advisory_posting_counts').selectAll().where('n', '!=', 0).execute()
   const counted = Map.groupBy(
     live.flatMap((row) =>
-      countedValuesOf(toAdvisory(row), row.origin).map((value) => textOf(value, pathBelowRoot(row.parent))),
+      countedIndexKeysOf(toAdvisory(row), row.origin).map((value) =>
+        textOf(value, pathBelowRoot(row.parent)),
+      ),
     ),
     (text) => text,
   )

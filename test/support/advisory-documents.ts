@@ -1,20 +1,20 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { AdvisoryDocument, AdvisoryRecord, Format } from '../../src/vulnerabilities/advisory-record.ts'
+import type { AdvisoryRecord, Format, ParsedDocument } from '../../src/vulnerabilities/advisory-record.ts'
 import { readDocument } from '../../src/vulnerabilities/formats/read-document.ts'
 
 /** The real advisory documents of test/advisories, and of the whole collection they were chosen from where that is at hand. */
 
-export interface Collection {
+export interface DocumentCorpus {
   readonly root: string
-  readonly isWhole: boolean
+  readonly isComplete: boolean
 }
 
-const WHOLE = '../shared/data/advisories'
+const FULL_CORPUS = '../shared/data/advisories'
 
-export const collections: readonly Collection[] = [
-  { root: 'test/advisories', isWhole: false },
-  ...(existsSync(WHOLE) ? [{ root: WHOLE, isWhole: true }] : []),
+export const corpora: readonly DocumentCorpus[] = [
+  { root: 'test/advisories', isComplete: false },
+  ...(existsSync(FULL_CORPUS) ? [{ root: FULL_CORPUS, isComplete: true }] : []),
 ]
 
 export interface DocumentFile {
@@ -23,18 +23,18 @@ export interface DocumentFile {
 }
 
 /** The documents of a collection below a folder, by path. */
-export function documentsIn({ root }: Collection, folder = '.'): DocumentFile[] {
+export function documentsIn({ root }: DocumentCorpus, folder = '.'): DocumentFile[] {
   return globSync('**/*.{json,yaml}', { cwd: join(root, folder) })
     .sort()
     .map((path) => ({ path: join(folder, path), content: readFileSync(join(root, folder, path)) }))
 }
 
 /** Reads a document that must be fine, in the format that its content tells. */
-export function mustRead(
+export function readOrThrow(
   name: string,
   content: Uint8Array | string,
   format: Format | '' = '',
-): AdvisoryDocument {
+): ParsedDocument {
   const result = readDocument(name, format, typeof content === 'string' ? Buffer.from(content) : content)
   if ('rejection' in result) throw new Error(`${name}:${result.rejection.line}: ${result.rejection.reason}`)
   return result.document

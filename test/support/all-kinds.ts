@@ -129,5 +129,5 @@ const registry = createFileRegistry(file, (name) =>
 )
 
 /** A message with every kind of field that the codecs know. */
-export const allKinds: DescMessage = registry.getMessage('test.AllKinds')!
-export const onlyOptional: DescMessage = registry.getMessage('test.OnlyOptional')!
+export const allFieldKinds: DescMessage = registry.getMessage('test.AllKinds')!
+export const onlyOptionalFields: DescMessage = registry.getMessage('test.OnlyOptional')!

@@ -10,16 +10,16 @@ export interface ZipMember {
   /** Mode of a file on Unix, e.g. 0o120777 for a link. */
   readonly mode?: number
   /** What the archive says of its size, in place of the truth. */
-  readonly saysBytes?: number
+  readonly declaredBytes?: number
   readonly encrypted?: boolean
 }
 
 /** A zip archive (APPNOTE.TXT, sections 4.3 and 4.4) of these files in this order. */
-export function zipOf(members: readonly ZipMember[]): Buffer {
+export function buildZip(members: readonly ZipMember[]): Buffer {
   const files: Buffer[] = []
   const directory: Buffer[] = []
   let at = 0
-  for (const { name, content = '', mode = 0, saysBytes, encrypted = false } of members) {
+  for (const { name, content = '', mode = 0, declaredBytes: saysBytes, encrypted = false } of members) {
     const bytes = Buffer.from(content)
     const packed = deflateRawSync(bytes)
     const path = Buffer.from(name)
@@ -52,13 +52,13 @@ export function zipOf(members: readonly ZipMember[]): Buffer {
 
 export type TarMember = Partial<Header> & { readonly name: string; readonly content?: string }
 
-export async function tarOf(members: readonly TarMember[]): Promise<Buffer> {
+export async function buildTar(members: readonly TarMember[]): Promise<Buffer> {
   const archive = pack()
   for (const { content = '', ...header } of members) archive.entry(header, content)
   archive.finalize()
   return buffer(archive)
 }
 
-export async function tarGzOf(members: readonly TarMember[]): Promise<Buffer> {
-  return gzipSync(await tarOf(members))
+export async function buildTarGz(members: readonly TarMember[]): Promise<Buffer> {
+  return gzipSync(await buildTar(members))
 }

@@ -41,7 +41,7 @@ export const awsKeys = {
 } as const satisfies Record<string, AwsKey>
 
 /** How the service answers: as it should, with a status alone, or in a way that must not let anybody in. */
-export type AwsAnswering =
+export type AwsStsBehavior =
   | 'properly'
   | 'never'
   | 'broken'
@@ -60,7 +60,7 @@ export interface AwsSts {
   readonly url: string
   /** What it was asked, oldest first. */
   readonly requests: readonly AwsStsRequest[]
-  answer(how: AwsAnswering): Promise<void>
+  answer(how: AwsStsBehavior): Promise<void>
 }
 
 export interface AwsStsRequest {

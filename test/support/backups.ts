@@ -18,24 +18,24 @@ export const withPassphrase = { BERTH_BACKUP_PASSPHRASE: PASSPHRASE } as const
 const collectingServer = fileURLToPath(new URL('collecting-server.ts', import.meta.url))
 
 /** Runs `berth admin …`; `json` is what it printed if that is JSON. */
-export async function admin(t: Cleanup, env: Environment, ...args: string[]) {
+export async function runAdmin(t: Cleanup, env: Environment, ...args: string[]) {
   const finished = await runBerth(t, ['admin', ...args], { ...withPassphrase, ...env })
   return { ...finished, json: finished.stdout.startsWith('{') ? JSON.parse(finished.stdout) : undefined }
 }
 
 /** Runs a command that succeeds, with --json; what it printed. */
-export async function adminOk(t: Cleanup, env: Environment, ...args: string[]) {
-  const { code, stderr, json, stdout } = await admin(t, env, ...args, '--json')
+export async function runAdminJson(t: Cleanup, env: Environment, ...args: string[]) {
+  const { code, stderr, json, stdout } = await runAdmin(t, env, ...args, '--json')
   assert.equal(code, 0, `berth admin ${args.join(' ')}: ${stderr}${stdout}`)
   return json
 }
 
 /** A server of an installation, and a client for its owner. */
-export async function serving(t: Cleanup, env: Environment, { collects = false } = {}) {
+export async function startServing(t: Cleanup, env: Environment, { collects: collectsGarbage = false } = {}) {
   const host = `127.0.0.1:${await freePort()}`
   const settings = { BERTH_LOG_LEVEL: 'error', ...env, BERTH_LISTEN: host }
-  const server = await serveBerth(t, settings, [], collects ? { as: collectingServer } : {})
-  const first = await adminOk(t, settings, 'bootstrap')
+  const server = await serveBerth(t, settings, [], collectsGarbage ? { as: collectingServer } : {})
+  const first = await runAdminJson(t, settings, 'bootstrap')
   const token = (await runBerth(t, ['admin', 'token', '--audience', host], settings)).stdout
   return {
     ...server,
@@ -59,7 +59,7 @@ export async function serving(t: Cleanup, env: Environment, { collects = false }
 export type Engine = 'sqlite' | 'postgres'
 
 /** Makes the environments of installations that do not exist yet. */
-export async function installations(t: Cleanup, engines: readonly Engine[]) {
+export async function createInstallations(t: Cleanup, engines: readonly Engine[]) {
   const postgres = engines.includes('postgres') ? await startPostgres(t) : undefined
   let count = 0
   return async (engine: Engine): Promise<Environment & { readonly BERTH_DATA_DIR: string }> => {
@@ -105,7 +105,7 @@ export async function backUpUnderLoad(
     clients = 4,
   }: { readonly destination: string; readonly images: number; readonly clients?: number },
 ): Promise<LoadResult> {
-  const server = await serving(t, from, { collects: true })
+  const server = await startServing(t, from, { collects: true })
   const traffic = newTraffic()
   const groups: string[] = []
   let isOver = false
@@ -115,7 +115,7 @@ export async function backUpUnderLoad(
       client: server.client,
       names,
       deletes: 0.4,
-      isOver: () => isOver,
+      isStopped: () => isOver,
       withoutGrace: true,
     }),
     createGroups(server, groups, () => isOver),
@@ -128,27 +128,27 @@ export async function backUpUnderLoad(
   let [manifestsBefore, groupsBefore]: [string[], string[]] = [[], []]
   try {
     await until(() => traffic.pushed >= images && traffic.deleted > 0 && groups.length > 2)
-    first = await adminOk(t, from, 'backup', destination)
+    first = await runAdminJson(t, from, 'backup', destination)
     const pushed = traffic.pushed + images / 2
     await until(() => traffic.pushed >= pushed)
     manifestsBefore = [...traffic.acknowledged.keys()]
     groupsBefore = [...groups]
-    second = await adminOk(t, from, 'backup', destination)
+    second = await runAdminJson(t, from, 'backup', destination)
   } finally {
     isOver = true
     await Promise.all(work)
   }
   await server.stop()
-  const restored = await adminOk(t, to, 'restore', destination)
+  const restored = await runAdminJson(t, to, 'restore', destination)
   assert.equal(restored.backup, second.id)
   assert.deepEqual([restored.damaged, restored.scrub.wrong], [[], 0])
 
-  const there = await serving(t, to)
+  const there = await startServing(t, to)
   let lost = 0
   const kept = manifestsBefore.flatMap((key) => traffic.acknowledged.get(key) ?? [])
   for (const { name, digest: its, manifest, blobs } of kept) {
-    const found = await there.client.ask('GET', `${name}/manifests/${its}`)
-    const pulled = await Promise.all(blobs.map((blob) => isPulled(there.client, name, blob)))
+    const found = await there.client.request('GET', `${name}/manifests/${its}`)
+    const pulled = await Promise.all(blobs.map((blob) => canPull(there.client, name, blob)))
     if (found.status !== 200 || !found.bytes.equals(manifest) || pulled.includes(false)) lost++
   }
   for (const uid of groupsBefore)
@@ -175,7 +175,7 @@ interface Blobs {
 }
 
 async function createGroups(
-  { api, root }: Awaited<ReturnType<typeof serving>>,
+  { api, root }: Awaited<ReturnType<typeof startServing>>,
   created: string[],
   isOver: () => boolean,
 ): Promise<void> {
@@ -187,8 +187,8 @@ async function createGroups(
   }
 }
 
-async function isPulled(client: OciClient, name: string, blob: Buffer): Promise<boolean> {
-  const { status, bytes } = await client.ask('GET', `${name}/blobs/${digest(blob)}`)
+async function canPull(client: OciClient, name: string, blob: Buffer): Promise<boolean> {
+  const { status, bytes } = await client.request('GET', `${name}/blobs/${digest(blob)}`)
   return status === 200 && bytes.equals(blob)
 }
 
@@ -201,18 +201,18 @@ export function filesIn(directory: string): string[] {
 
 /** A SQLite installation with one image, its server, and a destination without a backup yet. */
 export async function newServedInstallation(t: Cleanup) {
-  const env = emptyInstallation(t)
-  const server = await serving(t, env)
+  const env = createEmptyInstallation(t)
+  const server = await startServing(t, env)
   const image = await pushImage(server.client, `${server.root}/app`, testImage(), '1')
   return { env, server, image, destination: join(temporaryDirectory(t), 'backups') }
 }
 
 /** The environment of a SQLite installation that does not exist yet. */
-export function emptyInstallation(t: Cleanup) {
+export function createEmptyInstallation(t: Cleanup) {
   return { BERTH_DATA_DIR: join(temporaryDirectory(t), 'data') }
 }
 
-export function copyOf(t: Cleanup, directory: string): string {
+export function copyInstallation(t: Cleanup, directory: string): string {
   const copy = temporaryDirectory(t)
   for (const file of filesIn(directory)) {
     mkdirSync(join(copy, file, '..'), { recursive: true })
@@ -222,7 +222,7 @@ export function copyOf(t: Cleanup, directory: string): string {
 }
 
 /** Where a repository has a blob. */
-export function blobFile(bytes: Uint8Array): string {
+export function blobPath(bytes: Uint8Array): string {
   const hex = digest(bytes).slice('sha256:'.length)
   return `sha256/${hex.slice(0, 2)}/${hex}`
 }
@@ -236,7 +236,7 @@ export function damage(path: string): void {
 
 const UNTIL_MS = 30_000
 
-export async function until(what: string, condition: () => boolean): Promise<void> {
+export async function waitUntil(what: string, condition: () => boolean): Promise<void> {
   for (const end = Date.now() + UNTIL_MS; !condition(); await sleep(2)) assert.ok(Date.now() < end, what)
 }
 

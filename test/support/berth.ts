@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Berth, type BerthParts, startBerth } from '../../src/berth.ts'
+import { type Berth, type BerthOverrides, startBerth } from '../../src/berth.ts'
 import { bootstrap } from '../../src/bootstrap.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Log } from '../../src/log.ts'
@@ -38,7 +38,7 @@ export interface TestBerth {
   stop(): Promise<void>
 }
 
-export interface TestBerthOptions extends BerthParts {
+export interface TestBerthOptions extends BerthOverrides {
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -69,7 +69,7 @@ export async function startTestBerth(
     ...openDb,
     // Feeds are read where a test is about that: what else it looks at must not change by itself.
     feeds: { pollMs: NEVER_MS },
-    collection: { pollMs: NEVER_MS },
+    garbageCollection: { pollMs: NEVER_MS },
     retention: { pollMs: NEVER_MS },
     ...parts,
   })

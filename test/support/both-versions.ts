@@ -29,7 +29,7 @@ import { RolesService } from '#gen/chainguard/platform/iam/v2beta1/roles_pb.js'
 import { Registry } from '#gen/chainguard/platform/registry/registry_pb.js'
 import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
 import { TagsService } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
-import { type Cast, managedRole, type Organization } from './cast.ts'
+import { type ApiFixture, managedRole, type Organization } from './cast.ts'
 import type { GrpcFailure } from './grpc.ts'
 import { call } from './rest.ts'
 
@@ -41,28 +41,28 @@ import { call } from './rest.ts'
 
 type Json = Record<string, JsonValue | undefined>
 
-const faces = ['v1 REST', 'v1 gRPC', 'v2 REST', 'v2 gRPC'] as const
-type Face = (typeof faces)[number]
-const isOld = (face: Face) => face.startsWith('v1')
+const protocols = ['v1 REST', 'v1 gRPC', 'v2 REST', 'v2 gRPC'] as const
+type ProtocolVersion = (typeof protocols)[number]
+const isV1 = (face: ProtocolVersion) => face.startsWith('v1')
 
 /** A value of version 1 in the words of version 2, and back. */
-interface Words {
-  readonly toNew: (old: JsonValue) => JsonValue
-  readonly toOld: (next: JsonValue) => JsonValue
+interface ValueMapping {
+  readonly toV2: (old: JsonValue) => JsonValue
+  readonly toV1: (next: JsonValue) => JsonValue
 }
 
 /** Fields by their older and newer names. */
-type Table = readonly (readonly [old: string, next: string, words?: Words])[]
+type FieldMapping = readonly (readonly [old: string, next: string, words?: ValueMapping])[]
 
-interface Kind {
+interface ResourceKind {
   readonly name: string
   /** What its items have in lists. */
-  readonly fields: Table
+  readonly fields: FieldMapping
   /** What only REST shows. */
-  readonly restOnly?: Table
+  readonly restOnly?: FieldMapping
   /** What callers write; without what the server sets. */
-  readonly written: Table
-  readonly old: {
+  readonly written: FieldMapping
+  readonly v1: {
     readonly service: DescService
     readonly path: string
     readonly id: string
@@ -70,44 +70,46 @@ interface Kind {
     /** What its methods are called after, where several resources share a service. */
     readonly resource?: string
   }
-  readonly next: {
+  readonly v2: {
     readonly service: DescService
     readonly path: string
     readonly resource: string
     readonly plural: string
   }
   /** What a new one is to be, in the words of version 2; `undefined`: not possible now. */
-  readonly make: (world: World) => Json | undefined
+  readonly randomResource: (world: World) => Json | undefined
   /** Where it is created. */
-  readonly at: (world: World) => string
+  readonly parentOf: (world: World) => string
   readonly only?: 'v1 updates' | 'v2 updates'
   /** Default: `iam`. */
   readonly domain?: 'registry'
   /** What an update leaves as it is. */
-  readonly kept?: string
+  readonly unchangedField?: string
   /** What lets version 2 list everything. */
   readonly everything?: JsonObject
 }
 
-const renamed = (pairs: Readonly<Record<string, string>>): Words => {
+const renamedKeys = (pairs: Readonly<Record<string, string>>): ValueMapping => {
   const swap = (names: Readonly<Record<string, string>>) => (value: JsonValue) =>
     Object.fromEntries(Object.entries(value as JsonObject).map(([name, one]) => [names[name] ?? name, one]))
   const back = Object.fromEntries(Object.entries(pairs).map(([old, next]) => [next, old]))
-  return { toNew: swap(pairs), toOld: swap(back) }
+  return { toV2: swap(pairs), toV1: swap(back) }
 }
 
-const friendly = new Map(CapabilitySchema.values.map((one) => [one.name, getOption(one, capabilityName)]))
-const unfriendly = new Map([...friendly].map(([wire, name]) => [name, wire]))
-const capabilities: Words = {
-  toNew: (names) => (names as string[]).map((name) => unfriendly.get(name) ?? name),
-  toOld: (wires) => (wires as string[]).map((wire) => friendly.get(wire) ?? wire),
+const capabilityNames = new Map(
+  CapabilitySchema.values.map((one) => [one.name, getOption(one, capabilityName)]),
+)
+const capabilityByName = new Map([...capabilityNames].map(([wire, name]) => [name, wire]))
+const capabilities: ValueMapping = {
+  toV2: (names) => (names as string[]).map((name) => capabilityByName.get(name) ?? name),
+  toV1: (wires) => (wires as string[]).map((wire) => capabilityNames.get(wire) ?? wire),
 }
-const tier: Words = {
-  toNew: (old) => `CATALOG_TIER_${old === 'UNKNOWN' ? 'UNSPECIFIED' : String(old)}`,
-  toOld: (next) => String(next).replace('CATALOG_TIER_', '').replace('UNSPECIFIED', 'UNKNOWN'),
+const tier: ValueMapping = {
+  toV2: (old) => `CATALOG_TIER_${old === 'UNKNOWN' ? 'UNSPECIFIED' : String(old)}`,
+  toV1: (next) => String(next).replace('CATALOG_TIER_', '').replace('UNSPECIFIED', 'UNKNOWN'),
 }
-const same = (...names: string[]): Table => names.map((name) => [name, name])
-const times: Table = [
+const same = (...names: string[]): FieldMapping => names.map((name) => [name, name])
+const times: FieldMapping = [
   ['createdAt', 'createTime'],
   ['updatedAt', 'updateTime'],
 ]
@@ -120,41 +122,41 @@ const jwk = {
 }
 const keySet = JSON.stringify({ keys: [jwk] })
 
-const identityWritten: Table = [
+const identityWritten: FieldMapping = [
   ...same('name', 'description', 'claimMatch', 'awsIdentity'),
-  ['static', 'staticKeys', renamed({ expiration: 'expirationTime' })],
+  ['static', 'staticKeys', renamedKeys({ expiration: 'expirationTime' })],
 ]
 const associationWritten = same('name', 'description', 'amazon', 'google', 'azure', 'github', 'chainguard')
 
-const kinds: readonly Kind[] = [
+const kinds: readonly ResourceKind[] = [
   {
     name: 'groups',
     fields: [['id', 'uid'], ...same('name', 'description', 'resourceLimits', 'verified', 'kind', 'status')],
     restOnly: times,
     written: same('name', 'description'),
-    old: { service: Groups, path: 'groups', id: 'id', body: 'group' },
-    next: { service: GroupsService, path: 'groups', resource: 'group', plural: 'groups' },
-    at: (world) => world.some('groups')?.['uid'] as string,
-    make: (world) => world.named(),
+    v1: { service: Groups, path: 'groups', id: 'id', body: 'group' },
+    v2: { service: GroupsService, path: 'groups', resource: 'group', plural: 'groups' },
+    parentOf: (world) => world.pickExisting('groups')?.['uid'] as string,
+    randomResource: (world) => world.named(),
   },
   {
     name: 'identities',
     fields: [['id', 'uid'], ...identityWritten, ...times, ['lastSeen', 'lastSeenTime']],
     written: identityWritten,
-    old: { service: Identities, path: 'identities', id: 'id', body: 'identity' },
-    next: { service: IdentitiesService, path: 'identities', resource: 'identity', plural: 'identities' },
-    at: (world) => world.some('groups')?.['uid'] as string,
-    make: (world) => ({ ...world.named(), ...world.relationship() }),
+    v1: { service: Identities, path: 'identities', id: 'id', body: 'identity' },
+    v2: { service: IdentitiesService, path: 'identities', resource: 'identity', plural: 'identities' },
+    parentOf: (world) => world.pickExisting('groups')?.['uid'] as string,
+    randomResource: (world) => ({ ...world.named(), ...world.relationship() }),
   },
   {
     name: 'roles',
     fields: [['id', 'uid'], ...same('name', 'description'), ['capabilities', 'capabilities', capabilities]],
     restOnly: times,
     written: [...same('name', 'description'), ['capabilities', 'capabilities', capabilities]],
-    old: { service: Roles, path: 'roles', id: 'id', body: 'role' },
-    next: { service: RolesService, path: 'roles', resource: 'role', plural: 'roles' },
-    at: (world) => world.some('groups')?.['uid'] as string,
-    make: (world) => ({ ...world.named(), capabilities: world.capabilities() }),
+    v1: { service: Roles, path: 'roles', id: 'id', body: 'role' },
+    v2: { service: RolesService, path: 'roles', resource: 'role', plural: 'roles' },
+    parentOf: (world) => world.pickExisting('groups')?.['uid'] as string,
+    randomResource: (world) => ({ ...world.named(), capabilities: world.capabilities() }),
   },
   {
     name: 'role bindings',
@@ -167,17 +169,17 @@ const kinds: readonly Kind[] = [
       ['identity', 'identityUid'],
       ['role', 'roleUid'],
     ],
-    old: { service: RoleBindings, path: 'rolebindings', id: 'id', body: 'roleBinding' },
-    next: {
+    v1: { service: RoleBindings, path: 'rolebindings', id: 'id', body: 'roleBinding' },
+    v2: {
       service: RoleBindingsService,
       path: 'roleBindings',
       resource: 'roleBinding',
       plural: 'roleBindings',
     },
-    at: (world) => world.some('groups')?.['uid'] as string,
-    make: (world) => {
-      const identity = world.some('identities')
-      const role = world.chance(0.5) ? { uid: managedRole('viewer') } : world.some('roles')
+    parentOf: (world) => world.pickExisting('groups')?.['uid'] as string,
+    randomResource: (world) => {
+      const identity = world.pickExisting('identities')
+      const role = world.chance(0.5) ? { uid: managedRole('viewer') } : world.pickExisting('roles')
       if (identity === undefined || role === undefined) return undefined
       return { identityUid: identity['uid'], roleUid: role['uid'] }
     },
@@ -187,19 +189,19 @@ const kinds: readonly Kind[] = [
     fields: [['id', 'uid'], ...same('name', 'description', 'defaultRole', 'oidc', 'scim')],
     restOnly: times,
     written: same('name', 'description', 'defaultRole', 'oidc'),
-    old: { service: IdentityProviders, path: 'identityProviders', id: 'id', body: 'identityProvider' },
-    next: {
+    v1: { service: IdentityProviders, path: 'identityProviders', id: 'id', body: 'identityProvider' },
+    v2: {
       service: IdentityProvidersService,
       path: 'identityProviders',
       resource: 'identityProvider',
       plural: 'identityProviders',
     },
-    at: (world) => world.root,
-    make: (world) => ({
+    parentOf: (world) => world.root,
+    randomResource: (world) => ({
       ...world.named(),
       defaultRole: managedRole('viewer'),
       oidc: {
-        issuer: `https://login${world.below(3)}.example.com`,
+        issuer: `https://login${world.nextInt(3)}.example.com`,
         clientId: 'berth',
         clientSecret: 'as it was given',
         additionalScopes: world.chance(0.5) ? ['email'] : [],
@@ -212,17 +214,17 @@ const kinds: readonly Kind[] = [
     fields: [['group', 'uid'], ...associationWritten],
     restOnly: [['id', 'uid'], ...times],
     written: associationWritten,
-    old: { service: GroupAccountAssociations, path: 'account_associations', id: 'group' },
-    next: {
+    v1: { service: GroupAccountAssociations, path: 'account_associations', id: 'group' },
+    v2: {
       service: AccountAssociationsService,
       path: 'accountAssociations',
       resource: 'accountAssociation',
       plural: 'accountAssociations',
     },
-    at: (world) => world.some('groups')?.['uid'] as string,
-    make: (world) => ({
+    parentOf: (world) => world.pickExisting('groups')?.['uid'] as string,
+    randomResource: (world) => ({
       ...world.named(),
-      ...(world.chance(0.6) && { amazon: { account: `${world.below(9)}`.repeat(12) } }),
+      ...(world.chance(0.6) && { amazon: { account: `${world.nextInt(9)}`.repeat(12) } }),
       ...(world.chance(0.4) && { google: { projectId: 'example-project', projectNumber: '345678901234' } }),
       ...(world.chance(0.4) && {
         github: { appInstallations: { '1024': { installations: [{ installationId: '2048', name: 'x' }] } } },
@@ -244,17 +246,17 @@ const kinds: readonly Kind[] = [
       ['createdAt', 'createTime'],
     ],
     written: [['role', 'roleUid'], ...same('email', 'singleUse', 'ttl')],
-    old: { service: GroupInvites, path: 'group_invites', id: 'id' },
-    next: {
+    v1: { service: GroupInvites, path: 'group_invites', id: 'id' },
+    v2: {
       service: GroupInvitesService,
       path: 'groupInvites',
       resource: 'groupInvite',
       plural: 'groupInvites',
     },
-    at: (world) => world.some('groups')?.['uid'] as string,
-    make: (world) => ({
-      roleUid: (world.some('roles')?.['uid'] as string | undefined) ?? managedRole('viewer'),
-      ttl: `${3600 + world.below(10)}s`,
+    parentOf: (world) => world.pickExisting('groups')?.['uid'] as string,
+    randomResource: (world) => ({
+      roleUid: (world.pickExisting('roles')?.['uid'] as string | undefined) ?? managedRole('viewer'),
+      ttl: `${3600 + world.nextInt(10)}s`,
       ...(world.chance(0.5) && { email: 'ada@example.com' }),
       ...(world.chance(0.5) && { singleUse: true }),
     }),
@@ -270,10 +272,10 @@ const kinds: readonly Kind[] = [
     ],
     restOnly: times,
     written: same('name', 'description'),
-    old: { service: Registry, path: 'repos', id: 'id', body: 'repo', resource: 'Repo' },
-    next: { service: ReposService, path: 'repos', resource: 'repo', plural: 'repos' },
-    at: (world) => world.some('groups')?.['uid'] as string,
-    make: (world) => world.named(),
+    v1: { service: Registry, path: 'repos', id: 'id', body: 'repo', resource: 'Repo' },
+    v2: { service: ReposService, path: 'repos', resource: 'repo', plural: 'repos' },
+    parentOf: (world) => world.pickExisting('groups')?.['uid'] as string,
+    randomResource: (world) => world.named(),
   },
   {
     name: 'tags',
@@ -285,18 +287,18 @@ const kinds: readonly Kind[] = [
     ],
     restOnly: [['updatedAt', 'updateTime']],
     written: same('name', 'digest', 'deprecated', 'bundles'),
-    old: { service: Registry, path: 'tags', id: 'id', body: 'tag', resource: 'Tag' },
-    next: { service: TagsService, path: 'tags', resource: 'tag', plural: 'tags' },
-    at: (world) => world.some('repos')?.['uid'] as string,
-    make: (world) => ({
+    v1: { service: Registry, path: 'tags', id: 'id', body: 'tag', resource: 'Tag' },
+    v2: { service: TagsService, path: 'tags', resource: 'tag', plural: 'tags' },
+    parentOf: (world) => world.pickExisting('repos')?.['uid'] as string,
+    randomResource: (world) => ({
       // Few, so that some are there already; some of the forms that lists of version 2 leave out.
-      name: `tag-${world.below(4)}${world.pick(['', '-20260101', '-r1'])}`,
-      ...(world.chance(0.8) && { digest: `sha256:${`${world.below(3)}`.repeat(64)}` }),
+      name: `tag-${world.nextInt(4)}${world.pick(['', '-20260101', '-r1'])}`,
+      ...(world.chance(0.8) && { digest: `sha256:${`${world.nextInt(3)}`.repeat(64)}` }),
       ...(world.chance(0.3) && { deprecated: true }),
       ...(world.chance(0.3) && { bundles: ['fips'] }),
     }),
     only: 'v1 updates',
-    kept: 'name',
+    unchangedField: 'name',
     everything: { includeReferrers: true, includeDates: true, includeEpochs: true },
   },
 ]
@@ -315,7 +317,7 @@ class World {
   }
 
   /** A whole number from 0 up to, and without, `end` (mulberry32). */
-  below(end: number): number {
+  nextInt(end: number): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0
     let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
@@ -323,14 +325,14 @@ class World {
   }
 
   chance(of: number): boolean {
-    return this.below(1000) < of * 1000
+    return this.nextInt(1000) < of * 1000
   }
 
   pick<T>(items: readonly T[]): T | undefined {
-    return items[this.below(items.length)]
+    return items[this.nextInt(items.length)]
   }
 
-  some(kind: string): Json | undefined {
+  pickExisting(kind: string): Json | undefined {
     return this.pick(this.known.get(kind) ?? [])
   }
 
@@ -342,15 +344,15 @@ class World {
   }
 
   capabilities(): string[] {
-    const some = ['groups.list', 'groups.create', 'identity.list', 'roles.list'].filter(() =>
+    const pickExisting = ['groups.list', 'groups.create', 'identity.list', 'roles.list'].filter(() =>
       this.chance(0.5),
     )
-    return some.map((name) => unfriendly.get(name)!)
+    return pickExisting.map((name) => capabilityByName.get(name)!)
   }
 
   relationship(): Json {
-    const subject = `robot ${this.below(1000)}`
-    switch (this.below(3)) {
+    const subject = `robot ${this.nextInt(1000)}`
+    switch (this.nextInt(3)) {
       case 0:
         return {
           staticKeys: {
@@ -383,23 +385,23 @@ class World {
 }
 
 /** Through which face, and whose token. */
-interface Way {
-  readonly cast: Cast
+interface Session {
+  readonly cast: ApiFixture
   readonly token: string
 }
 
 /** `steps` writes from a seed. Fails with the seed, and with what had been written. */
-export async function differ(cast: Cast, seed: number, steps: number): Promise<void> {
+export async function compareVersions(cast: ApiFixture, seed: number, steps: number): Promise<void> {
   const organization: Organization = await cast.organization()
   const way = { cast, token: organization.owner.api.token }
   const world = new World(organization.uid, seed)
   const done: string[] = []
   try {
-    await agreeing(way, world)
+    await assertAgreement(way, world)
     for (let step = 0; step < steps; step++) {
-      const what = await write(way, world)
+      const what = await writeRandom(way, world)
       done.push(what)
-      await agreeing(way, world)
+      await assertAgreement(way, world)
     }
   } catch (error) {
     const shown = done.slice(-10).join('\n  ')
@@ -412,17 +414,24 @@ export async function differ(cast: Cast, seed: number, steps: number): Promise<v
 }
 
 /** One random write through a random face; what it was, and its code. */
-async function write(way: Way, world: World): Promise<string> {
-  const kind = kinds[world.below(kinds.length)]!
-  const face = faces[world.below(faces.length)]!
-  const action = ['create', 'create', 'update', 'delete'][world.below(4)]!
-  const existing = world.some(kind.name)
+async function writeRandom(way: Session, world: World): Promise<string> {
+  const kind = kinds[world.nextInt(kinds.length)]!
+  const face = protocols[world.nextInt(protocols.length)]!
+  const action = ['create', 'create', 'update', 'delete'][world.nextInt(4)]!
+  const existing = world.pickExisting(kind.name)
   const uid = existing?.['uid'] as string | undefined
   if (action === 'create' || uid === undefined) {
-    const made = kind.make(world)
+    const made = kind.randomResource(world)
     if (made === undefined) return `nothing to make ${kind.name} of`
-    const { code, answer } = await send(way, face, kind, 'create', kind.at(world) ?? world.root, made)
-    if (code === 0) showsWhatWasAsked(face, kind, made, answer)
+    const { code, body: answer } = await send(
+      way,
+      face,
+      kind,
+      'create',
+      kind.parentOf(world) ?? world.root,
+      made,
+    )
+    if (code === 0) assertResponseMatches(face, kind, made, answer)
     return `${face} creates in ${kind.name} ${JSON.stringify(made)}: ${code}`
   }
   // What the caller's own rights come of stays.
@@ -435,21 +444,21 @@ async function write(way: Way, world: World): Promise<string> {
     const { code } = await send(way, face, kind, 'delete', uid, {})
     return `${face} deletes in ${kind.name} ${uid}: ${code}`
   }
-  const made = kind.make(world)
+  const made = kind.randomResource(world)
   if (made === undefined) return `nothing to make ${kind.name} of`
-  if (kind.kept !== undefined) made[kind.kept] = existing?.[kind.kept]
-  const by = kind.only === undefined ? face : (face.replace(/^v./, kind.only.slice(0, 2)) as Face)
-  const { code, answer } = await send(way, by, kind, 'update', uid, made)
-  if (code === 0) showsWhatWasAsked(by, kind, made, answer)
+  if (kind.unchangedField !== undefined) made[kind.unchangedField] = existing?.[kind.unchangedField]
+  const by = kind.only === undefined ? face : (face.replace(/^v./, kind.only.slice(0, 2)) as ProtocolVersion)
+  const { code, body: answer } = await send(way, by, kind, 'update', uid, made)
+  if (code === 0) assertResponseMatches(by, kind, made, answer)
   return `${by} updates in ${kind.name} ${uid} ${JSON.stringify(made)}: ${code}`
 }
 
 /** The answer has what was sent; what was left out is at its zero value. */
-function showsWhatWasAsked(face: Face, kind: Kind, made: Json, answer: Json): void {
+function assertResponseMatches(face: ProtocolVersion, kind: ResourceKind, made: Json, answer: Json): void {
   for (const [old, next, words] of kind.written) {
-    if (next === 'ttl' || next === 'oidc' || next === 'roleUid' || (kind.name === 'invites' && isOld(face)))
+    if (next === 'ttl' || next === 'oidc' || next === 'roleUid' || (kind.name === 'invites' && isV1(face)))
       continue
-    const shown = isOld(face) ? inNewWords(answer[old], words) : answer[next]
+    const shown = isV1(face) ? toV2Value(answer[old], words) : answer[next]
     const asked = made[next]
     if (asked === undefined) {
       const zero = shown === undefined || shown === null || shown === '' || shown === false || isEmpty(shown)
@@ -463,41 +472,39 @@ function showsWhatWasAsked(face: Face, kind: Kind, made: Json, answer: Json): vo
 const isEmpty = (value: unknown) =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0
 
-function inNewWords(value: JsonValue | undefined, words: Words | undefined): JsonValue | undefined {
-  return value === undefined || value === null || words === undefined ? value : words.toNew(value)
+function toV2Value(value: JsonValue | undefined, words: ValueMapping | undefined): JsonValue | undefined {
+  return value === undefined || value === null || words === undefined ? value : words.toV2(value)
 }
 
 interface Outcome {
   readonly code: number
-  readonly answer: Json
+  readonly body: Json
 }
 
 type Action = 'create' | 'update' | 'delete'
 
 async function send(
-  way: Way,
-  face: Face,
-  kind: Kind,
+  way: Session,
+  face: ProtocolVersion,
+  kind: ResourceKind,
   action: Action,
   uid: string,
   made: Json,
 ): Promise<Outcome> {
-  return isOld(face)
-    ? sendOld(way, face, kind, action, uid, made)
-    : sendNew(way, face, kind, action, uid, made)
+  return isV1(face) ? sendV1(way, face, kind, action, uid, made) : sendV2(way, face, kind, action, uid, made)
 }
 
 /** What was left out stays left out: a PUT resets it. */
-async function sendOld(
-  way: Way,
-  face: Face,
-  kind: Kind,
+async function sendV1(
+  way: Session,
+  face: ProtocolVersion,
+  kind: ResourceKind,
   action: Action,
   uid: string,
   made: Json,
 ): Promise<Outcome> {
-  const { service, path, id, body: bodyField, resource = '' } = kind.old
-  const body = inOldWords(kind, made)
+  const { service, path, id, body: bodyField, resource = '' } = kind.v1
+  const body = toV1Body(kind, made)
   if (face === 'v1 REST') {
     const verb = { create: 'POST', update: 'PUT', delete: 'DELETE' }[action]
     return rest(
@@ -514,15 +521,15 @@ async function sendOld(
   return grpc(way, method, request as JsonObject)
 }
 
-async function sendNew(
-  way: Way,
-  face: Face,
-  kind: Kind,
+async function sendV2(
+  way: Session,
+  face: ProtocolVersion,
+  kind: ResourceKind,
   action: Action,
   uid: string,
   made: Json,
 ): Promise<Outcome> {
-  const { service, path, resource } = kind.next
+  const { service, path, resource } = kind.v2
   // A whole resource, as a PUT of version 1 has it.
   const mask = kind.written.map(([, next]) => next)
   if (face === 'v2 REST') {
@@ -544,28 +551,32 @@ async function sendNew(
   return grpc(way, method, request as JsonObject)
 }
 
-function inOldWords(kind: Kind, made: Json): Json {
+function toV1Body(kind: ResourceKind, made: Json): Json {
   const body: Json = {}
   for (const [old, next, words] of kind.written) {
     const value = made[next]
-    if (value !== undefined) body[old] = words === undefined ? value : words.toOld(value)
+    if (value !== undefined) body[old] = words === undefined ? value : words.toV1(value)
   }
   return body
 }
 
-async function rest({ cast, token }: Way, verb: string, path: string, body?: Json): Promise<Outcome> {
+async function rest({ cast, token }: Session, verb: string, path: string, body?: Json): Promise<Outcome> {
   const reply = await call(verb, `${cast.berth.url}${path}`, { token, ...(body && { body }) })
-  return reply.status === 200 ? { code: 0, answer: reply.body ?? {} } : { code: reply.body.code, answer: {} }
+  return reply.status === 200 ? { code: 0, body: reply.body ?? {} } : { code: reply.body.code, body: {} }
 }
 
-async function grpc({ cast, token }: Way, method: DescMethodUnary, request: JsonObject): Promise<Outcome> {
+async function grpc(
+  { cast, token }: Session,
+  method: DescMethodUnary,
+  request: JsonObject,
+): Promise<Outcome> {
   try {
     const reply = await cast.grpc.call(method, fromJson(method.input, request) as never, { token })
-    return { code: 0, answer: jsonOf(method.output, reply) }
+    return { code: 0, body: jsonOf(method.output, reply) }
   } catch (error) {
     const { code } = error as GrpcFailure
     if (typeof code !== 'number') throw error
-    return { code, answer: {} }
+    return { code, body: {} }
   }
 }
 
@@ -580,8 +591,8 @@ function methodOf(service: DescService, localName: string): DescMethodUnary {
 }
 
 /** Every list through every face, and a single read of one of each kind. */
-async function agreeing(way: Way, world: World): Promise<void> {
-  const shown = new Map<string, Record<Face, Json[]>>()
+async function assertAgreement(way: Session, world: World): Promise<void> {
+  const shown = new Map<string, Record<ProtocolVersion, Json[]>>()
   await Promise.all(kinds.map(async (kind) => shown.set(kind.name, await listsOf(way, world, kind))))
   for (const kind of kinds) {
     const lists = shown.get(kind.name)!
@@ -590,8 +601,8 @@ async function agreeing(way: Way, world: World): Promise<void> {
     assert.deepEqual(lists['v2 gRPC'].map(plain), expected.map(plain), `v2 ${kind.name}: gRPC and REST`)
     for (const face of ['v1 REST', 'v1 gRPC'] as const) {
       const table = face === 'v1 REST' ? [...kind.fields, ...(kind.restOnly ?? [])] : kind.fields
-      const translated = lists[face].map((item) => plain(translatedBy(table, item)))
-      const picked = expected.map((item) => plain(pickedBy(table, item)))
+      const translated = lists[face].map((item) => plain(translateToV2(table, item)))
+      const picked = expected.map((item) => plain(pickFields(table, item)))
       assert.deepEqual(translated, picked, `${face} ${kind.name}`)
     }
     // No member that only one of the two knows, but for those of REST alone.
@@ -600,10 +611,10 @@ async function agreeing(way: Way, world: World): Promise<void> {
     const [overRest, overGrpc] = [sameKeys(lists['v1 REST']), sameKeys(lists['v1 gRPC'])]
     assert.deepEqual(overRest.map(deepPlain), overGrpc.map(deepPlain), `v1 ${kind.name}: REST and gRPC`)
   }
-  bindingsAgree(shown)
+  assertBindingsAgree(shown)
   for (const kind of kinds) {
-    const one = world.some(kind.name)
-    if (one !== undefined) await singleReads(way, kind, one)
+    const one = world.pickExisting(kind.name)
+    if (one !== undefined) await assertSingleReads(way, kind, one)
   }
 }
 
@@ -612,7 +623,7 @@ function without(item: Json, names: ReadonlySet<string>): Json {
 }
 
 /** Version 1 shows whole groups and roles in its bindings: those that its other lists show. */
-function bindingsAgree(shown: ReadonlyMap<string, Record<Face, Json[]>>): void {
+function assertBindingsAgree(shown: ReadonlyMap<string, Record<ProtocolVersion, Json[]>>): void {
   const byId = (kind: string) => new Map(shown.get(kind)!['v1 REST'].map((item) => [item['id'], item]))
   const [groups, roles] = [byId('groups'), byId('roles')]
   const newer = new Map(shown.get('role bindings')!['v2 REST'].map((item) => [item['uid'], item]))
@@ -637,12 +648,16 @@ function bindingsAgree(shown: ReadonlyMap<string, Record<Face, Json[]>>): void {
   for (const [at, item] of shown.get('invites')!['v2 REST'].entries()) {
     const [role, old] = [item['role'] as Json | undefined, older[at]!['role'] as Json | null]
     assert.equal(old?.['id'], role?.['uid'])
-    assert.deepEqual(old?.['capabilities'], role && capabilities.toOld(role['capabilities']!))
+    assert.deepEqual(old?.['capabilities'], role && capabilities.toV1(role['capabilities']!))
   }
 }
 
-async function listsOf(way: Way, world: World, kind: Kind): Promise<Record<Face, Json[]>> {
-  const { old, next } = kind
+async function listsOf(
+  way: Session,
+  world: World,
+  kind: ResourceKind,
+): Promise<Record<ProtocolVersion, Json[]>> {
+  const { v1: old, v2: next } = kind
   const filter = { descendantsOf: world.root }
   const oldList = `list${old.resource === undefined ? '' : `${old.resource}s`}`
   const all = Object.keys(kind.everything ?? {}).map((name) => `${name}=true&`)
@@ -667,7 +682,7 @@ async function listsOf(way: Way, world: World, kind: Kind): Promise<Record<Face,
       pageSize: 200,
     }),
   ])
-  const items = ({ code, answer }: Outcome, name: string) => {
+  const items = ({ code, body: answer }: Outcome, name: string) => {
     assert.equal(code, 0, `${kind.name} ${name}`)
     return answer[name] as unknown as Json[]
   }
@@ -680,8 +695,8 @@ async function listsOf(way: Way, world: World, kind: Kind): Promise<Record<Face,
 }
 
 /** A list with the identifier is what version 1 has for a Get. */
-async function singleReads(way: Way, kind: Kind, one: Json): Promise<void> {
-  const { old, next } = kind
+async function assertSingleReads(way: Session, kind: ResourceKind, one: Json): Promise<void> {
+  const { v1: old, v2: next } = kind
   const uid = one['uid'] as string
   const get = `get${next.resource[0]!.toUpperCase()}${next.resource.slice(1)}`
   const [v1Rest, v1Grpc, v2Rest, v2Grpc] = await Promise.all([
@@ -694,20 +709,20 @@ async function singleReads(way: Way, kind: Kind, one: Json): Promise<void> {
   ])
   // Only a Get looks up what has become of a token for provisioning.
   const listed = (item: Json) => plain(without(item, new Set(['scim'])))
-  assert.deepEqual(listed(v2Rest.answer), listed(one), `v2 ${get}`)
-  assert.deepEqual(plain(v2Grpc.answer), plain(v2Rest.answer), `v2 ${get} over gRPC`)
-  for (const { answer } of [v1Rest, v1Grpc]) {
+  assert.deepEqual(listed(v2Rest.body), listed(one), `v2 ${get}`)
+  assert.deepEqual(plain(v2Grpc.body), plain(v2Rest.body), `v2 ${get} over gRPC`)
+  for (const { body: answer } of [v1Rest, v1Grpc]) {
     const items = answer['items'] as unknown as Json[]
     assert.equal(items.length, 1, `v1 ${kind.name} by identifier`)
-    assert.deepEqual(plain(translatedBy(kind.fields, items[0]!)), plain(pickedBy(kind.fields, one)))
+    assert.deepEqual(plain(translateToV2(kind.fields, items[0]!)), plain(pickFields(kind.fields, one)))
   }
 }
 
-function translatedBy(table: Table, item: Json): Json {
-  return Object.fromEntries(table.map(([old, next, words]) => [next, inNewWords(item[old], words)]))
+function translateToV2(table: FieldMapping, item: Json): Json {
+  return Object.fromEntries(table.map(([old, next, words]) => [next, toV2Value(item[old], words)]))
 }
 
-function pickedBy(table: Table, item: Json): Json {
+function pickFields(table: FieldMapping, item: Json): Json {
   return Object.fromEntries(table.map(([, next]) => [next, item[next]]))
 }
 

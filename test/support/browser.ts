@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import type { TestBerth } from './berth.ts'
-import { newSession } from './people.ts'
+import { createSession } from './people.ts'
 
 /** A real browser, where the machine has one: Chromium, by BERTH_TEST_CHROMIUM or by one of its names on the PATH. */
 
@@ -36,7 +36,7 @@ export async function signedInPage(
   options: BrowserContextOptions = {},
 ): Promise<{ readonly page: Page; readonly problems: readonly string[] }> {
   const context = await chromium.newContext(options)
-  const { secret } = await newSession(
+  const { secret } = await createSession(
     berth,
     { identity: berth.owner, method: 'password' },
     { kind: 'browser' },

@@ -5,7 +5,7 @@ import { bearerOf, digest, type OciClient, ociClient } from './registry.ts'
 
 /** A registry whose bytes are in a bucket, and what is done to it. */
 
-export async function berthWith(t: Cleanup, env: Readonly<Record<string, string>>) {
+export async function startBerthWith(t: Cleanup, env: Readonly<Record<string, string>>) {
   const berth = await startTestBerth({ name: 'sqlite', open: undefined }, { env })
   t.after(() => berth.stop())
   return { berth, ...(await clientOf(berth)) }
@@ -17,14 +17,14 @@ export async function clientOf(berth: TestBerth) {
 }
 
 /** The path of an upload that was just begun, below /v2/. */
-export async function beginUpload(client: OciClient, name: string): Promise<string> {
-  const begun = await client.ask('POST', `${name}/blobs/uploads/`)
+export async function startUpload(client: OciClient, name: string): Promise<string> {
+  const begun = await client.request('POST', `${name}/blobs/uploads/`)
   assert.equal(begun.status, 202)
   return (begun.headers.get('location') ?? '').slice('/v2/'.length)
 }
 
 export async function assertPulled(client: OciClient, name: string, bytes: Buffer): Promise<void> {
-  const got = await client.ask('GET', `${name}/blobs/${digest(bytes)}`)
+  const got = await client.request('GET', `${name}/blobs/${digest(bytes)}`)
   assert.equal(got.status, 200, got.bytes.subarray(0, 500).toString())
   assert.ok(got.bytes.equals(bytes))
 }

@@ -7,7 +7,7 @@ import { after, before, describe } from 'node:test'
 import type { Code } from '../../src/core/errors.ts'
 import { managedRoleByName } from '../../src/core/managed-roles.ts'
 import { openSqliteDb, type Sizes } from '../../src/storage/db.ts'
-import { collections } from '../../src/storage/tables.ts'
+import { resourceTables } from '../../src/storage/tables.ts'
 import { startTestBerth, type TestBerth, type TestBerthOptions } from './berth.ts'
 import { databases, type TestDatabase } from './databases.ts'
 import { type GrpcClient, grpcClient } from './grpc.ts'
@@ -24,7 +24,7 @@ export interface Api {
   patch(path: string, body?: unknown, updateMask?: string): Promise<RestReply>
   delete(path: string): Promise<RestReply>
   /** What `post` made; fails when it was refused. */
-  made(path: string, body: unknown): Promise<RestReply['body']>
+  create(path: string, body: unknown): Promise<RestReply['body']>
 }
 
 export function apiOf({ url }: Pick<TestBerth, 'url'>, token: string): Api {
@@ -44,7 +44,7 @@ export function apiOf({ url }: Pick<TestBerth, 'url'>, token: string): Api {
       return call('PATCH', address(path) + query, { token, body })
     },
     delete: (path) => call('DELETE', address(path), { token }),
-    made: async (path, body) => {
+    create: async (path, body) => {
       const reply = await post(path, body)
       assert.equal(reply.status, 200, reply.text)
       return reply.body
@@ -78,7 +78,7 @@ export interface Organization {
 }
 
 /** The parts of a server that the tests of one file share. */
-export interface Cast {
+export interface ApiFixture {
   readonly berth: TestBerth
   /** The platform's administrator. */
   readonly admin: Api
@@ -86,13 +86,13 @@ export interface Cast {
   organization(): Promise<Organization>
   /** Fails unless `work` leaves every resource, counter and audit record as it was. */
   writesNothing<T>(work: () => Promise<T>): Promise<T>
-  auditOf(uid: string): Promise<{ method: string; actor: string }[]>
+  auditEventsOf(uid: string): Promise<{ method: string; actor: string }[]>
 }
 
 /** One suite per database, each with a server of its own. */
 export function onEveryDatabase(
   title: string,
-  suite: (cast: () => Cast) => void,
+  suite: (cast: () => ApiFixture) => void,
   {
     sizes,
     only,
@@ -112,14 +112,14 @@ export function onEveryDatabase(
   for (const { database, inBucket } of rounds) {
     const skip = inBucket && withoutS3
     describe(`${title} (${database.name}${inBucket ? ', s3' : ''})`, { skip }, () => {
-      let cast: Cast | undefined
+      let cast: ApiFixture | undefined
       let s3: S3Server | undefined
       const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
       before(async () => {
         const small = sizes === undefined ? database : withSizes(database, sizes, dataDir)
         s3 = inBucket ? await startS3() : undefined
         const env = { ...options.env, ...(await s3?.bucket())?.env }
-        cast = castOf(await startTestBerth(small, { ...options, env }))
+        cast = createApiFixture(await startTestBerth(small, { ...options, env }))
       })
       after(async () => {
         cast?.grpc.close()
@@ -138,19 +138,19 @@ export function onEveryDatabase(
 /** For what stores bytes of images: besides every database, once with a bucket. */
 export function onEveryStore(
   title: string,
-  suite: (cast: () => Cast) => void,
+  suite: (cast: () => ApiFixture) => void,
   options: TestBerthOptions = {},
 ): void {
   onEveryDatabase(title, suite, { ...options, stores: true })
 }
 
-function castOf(berth: TestBerth): Cast {
+function createApiFixture(berth: TestBerth): ApiFixture {
   const admin = apiOf(berth, berth.token)
   const { db } = berth.berth.installation.store
   const contents = async () => {
     const rows = []
     for (const table of [
-      ...collections,
+      ...resourceTables,
       'organization_names',
       'repo_readmes',
       'tag_digests',
@@ -182,11 +182,14 @@ function castOf(berth: TestBerth): Cast {
     grpc: grpcClient(berth.url),
     async organization() {
       const name = newName('org')
-      const { uid } = await admin.made('iam/groups', { name })
+      const { uid } = await admin.create('iam/groups', { name })
       const member: Organization['member'] = async (role, group = uid) => {
-        const identity = await admin.made(`iam/identities/${uid}`, { name: newName('member'), claimMatch })
+        const identity = await admin.create(`iam/identities/${uid}`, { name: newName('member'), claimMatch })
         const roleUid = role.includes('/') ? role : managedRole(role)
-        const binding = await admin.made(`iam/roleBindings/${group}`, { identityUid: identity.uid, roleUid })
+        const binding = await admin.create(`iam/roleBindings/${group}`, {
+          identityUid: identity.uid,
+          roleUid,
+        })
         return {
           uid: identity.uid,
           api: apiOf(berth, await berth.tokenOf(identity.uid)),
@@ -208,7 +211,7 @@ function castOf(berth: TestBerth): Cast {
       )
       return result
     },
-    auditOf: (uid) =>
+    auditEventsOf: (uid) =>
       db.kysely
         .selectFrom('audit_events')
         .select(['method', 'actor'])
@@ -219,7 +222,7 @@ function castOf(berth: TestBerth): Cast {
 }
 
 /** What an error answers, in the words of its HTTP status, code and details. */
-export interface Refusal {
+export interface ExpectedError {
   readonly status: number
   readonly code: Code
   /** Fields of the BadRequest, in order. */
@@ -245,8 +248,8 @@ const reasons: Readonly<Record<number, string>> = {
 }
 
 /** Fails unless the reply is exactly this error, with an ErrorInfo first and no detail besides those told. */
-export function assertRefused(reply: RestReply, refusal: Refusal): void {
-  const { status, code, fields, violation, quota, resource } = refusal
+export function assertError(reply: RestReply, expected: ExpectedError): void {
+  const { status, code, fields, violation, quota, resource } = expected
   assert.deepEqual([reply.status, reply.body?.code], [status, code], reply.text)
   const [info, ...details] = reply.body.details
   assert.deepEqual(info, {
@@ -283,20 +286,28 @@ export function assertRefused(reply: RestReply, refusal: Refusal): void {
   )
 }
 
-export const badField = (...fields: string[]): Refusal => ({ status: 400, code: 3, fields })
-export const missing = (type: string, uid: string): Refusal => ({
+export const invalidFieldError = (...fields: string[]): ExpectedError => ({ status: 400, code: 3, fields })
+export const notFoundError = (type: string, uid: string): ExpectedError => ({
   status: 404,
   code: 5,
   resource: [type, uid],
 })
-export const taken = (type: string, name: string): Refusal => ({
+export const alreadyExistsError = (type: string, name: string): ExpectedError => ({
   status: 409,
   code: 6,
   resource: [type, name],
 })
-export const denied: Refusal = { status: 403, code: 7 }
-export const beyondQuota = (organization: string): Refusal => ({ status: 429, code: 8, quota: organization })
-export const precondition = (violation: string): Refusal => ({ status: 400, code: 9, violation })
+export const permissionDeniedError: ExpectedError = { status: 403, code: 7 }
+export const quotaExceededError = (organization: string): ExpectedError => ({
+  status: 429,
+  code: 8,
+  quota: organization,
+})
+export const failedPreconditionError = (violation: string): ExpectedError => ({
+  status: 400,
+  code: 9,
+  violation,
+})
 
 /** A database whose limits are so small that a handful of rows already goes the ways of a million. */
 function withSizes(database: TestDatabase, sizes: Sizes, dataDir: string): TestDatabase {

@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { createRemoteJWKSet, errors, jwtVerify } from 'jose'
-import type { Answer } from './issuer.ts'
+import type { Responder } from './issuer.ts'
 
 /**
  * The token services of Amazon, Google and Azure on plain http of loopback. They verify what they are shown as the real ones do,
@@ -17,12 +17,12 @@ export interface TestClouds {
   /** Whom the accounts trust; undefined: nobody. */
   trusts: { readonly issuer: string; readonly subject: string } | undefined
   /** Answers instead of them while it is set. */
-  answer: Answer | undefined
+  answer: Responder | undefined
   stop(): void
 }
 
 /** The accounts that exist. */
-export const accounts = {
+export const cloudAccounts = {
   amazon: { account: '123456789012' },
   google: { projectId: 'acme-prod', projectNumber: '4711' },
   azure: { tenantId: 'acme.example', clientIds: { scanner: 'client-1', builder: 'client-2' } },
@@ -86,7 +86,7 @@ export async function startClouds(): Promise<TestClouds> {
     if (form['Action'] !== 'AssumeRoleWithWebIdentity' || form['Version'] !== '2011-06-15')
       return refuse(400, 'InvalidAction')
     const problem = await problemOf(form['WebIdentityToken'], 'sts.amazonaws.com')
-    const role = `arn:aws:iam::${accounts.amazon.account}:role/berth`
+    const role = `arn:aws:iam::${cloudAccounts.amazon.account}:role/berth`
     if (problem === 'sub' || form['RoleArn'] !== role) return refuse(403, 'AccessDenied')
     if (problem !== undefined) return refuse(400, 'InvalidIdentityToken')
     const credentials = ['AccessKeyId', 'SecretAccessKey', 'SessionToken']
@@ -101,7 +101,7 @@ export async function startClouds(): Promise<TestClouds> {
 
   async function google(form: Readonly<Record<string, string>>, response: ServerResponse) {
     const refuse = (error: string) => json(response, 400, { error, error_description: 'mark' })
-    const resource = `//iam.googleapis.com/projects/${accounts.google.projectNumber}/locations/global/workloadIdentityPools/berth/providers/berth`
+    const resource = `//iam.googleapis.com/projects/${cloudAccounts.google.projectNumber}/locations/global/workloadIdentityPools/berth/providers/berth`
     if (form['grant_type'] !== 'urn:ietf:params:oauth:grant-type:token-exchange')
       return refuse('unsupported_grant_type')
     if (form['audience'] !== resource) return refuse('invalid_target')
@@ -121,9 +121,9 @@ export async function startClouds(): Promise<TestClouds> {
         error_codes: [number],
         error_description: `AADSTS${number}: mark`,
       })
-    if (tenant !== accounts.azure.tenantId) return refuse('invalid_request', 90002)
+    if (tenant !== cloudAccounts.azure.tenantId) return refuse('invalid_request', 90002)
     if (form['grant_type'] !== 'client_credentials') return refuse('unsupported_grant_type', 70003)
-    const known: readonly (string | undefined)[] = Object.values(accounts.azure.clientIds)
+    const known: readonly (string | undefined)[] = Object.values(cloudAccounts.azure.clientIds)
     if (!known.includes(form['client_id'])) return refuse('unauthorized_client', 700016)
     const problem = await problemOf(form['client_assertion'], 'api://AzureADTokenExchange')
     if (problem !== undefined) return refuse('invalid_client', problem === 'sub' ? 700213 : 700211)

@@ -7,8 +7,8 @@ import { createLog } from '../../src/log.ts'
 const read = readConfig(process.env)
 if ('problems' in read) throw new Error(read.problems.join('\n'))
 const { addresses } = await startBerth(
-  { ...read.config, collectionIntervalMs: 1, collectionGraceMs: 0 },
+  { ...read.config, gcIntervalMs: 1, gcGraceMs: 0 },
   createLog('error'),
-  { collection: { pollMs: 10, leaseMs: 300 } },
+  { garbageCollection: { pollMs: 10, leaseMs: 300 } },
 )
 process.stdout.write(`ready ${addresses.baseUrl}\n`)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestBerth } from './berth.ts'
-import { decide } from './oauth.ts'
+import { submitConsent } from './oauth.ts'
 import {
   type Cleanup,
   type Finished,
@@ -10,7 +10,7 @@ import {
   spawnBerth,
   temporaryDirectory,
 } from './process.ts'
-import { signedInBrowser, type WebBrowser } from './web.ts'
+import { createSignedInBrowser, type WebBrowser } from './web.ts'
 
 /** Somebody at a terminal: the command line with a home of its own. */
 export interface CommandLine {
@@ -44,17 +44,17 @@ export function commandLine(t: Cleanup, url: string, more: Record<string, string
 const WAIT_MS = 15_000
 
 /** Waits for something that a running command prints for people. */
-export async function told(running: Running, pattern: RegExp): Promise<string> {
-  let isOver = false
+export async function waitForOutput(running: Running, pattern: RegExp): Promise<string> {
+  let isFinished = false
   running.finished.then(() => {
-    isOver = true
+    isFinished = true
   }, assert.ifError)
   const untilMs = Date.now() + WAIT_MS
   for (;;) {
     const { stderr } = running.output()
     const [found] = pattern.exec(stderr) ?? []
     if (found !== undefined) return found
-    assert.ok(!isOver && Date.now() < untilMs, `it said: ${stderr}`)
+    assert.ok(!isFinished && Date.now() < untilMs, `it said: ${stderr}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
@@ -66,13 +66,14 @@ export async function signIn(
   args: readonly string[] = [],
 ): Promise<Finished> {
   const running = cli.start(['auth', 'login', ...args])
-  const address = await told(running, /http\S+\/oauth\/authorize\?\S+/)
-  let { left } = await browser.open(address)
+  const address = await waitForOutput(running, /http\S+\/oauth\/authorize\?\S+/)
+  let { redirectedTo: left } = await browser.open(address)
   if (left !== undefined) {
     // The client changed its mind about what to ask for.
     const moved = await fetch(left, { redirect: 'manual' })
-    left = (await decide(browser, await browser.open(moved.headers.get('location') ?? ''))).left
-  } else left = (await decide(browser, await browser.open(address))).left
+    left = (await submitConsent(browser, await browser.open(moved.headers.get('location') ?? '')))
+      .redirectedTo
+  } else left = (await submitConsent(browser, await browser.open(address))).redirectedTo
   assert.ok(left)
   const page = await fetch(left)
   assert.equal(page.status, 200)
@@ -88,6 +89,6 @@ export async function signedInCommandLine(
   berth: Pick<TestBerth, 'url' | 'berth' | 'owner'>,
 ): Promise<CommandLine> {
   const cli = commandLine(t, berth.url)
-  await signIn(cli, await signedInBrowser(berth, berth.owner))
+  await signIn(cli, await createSignedInBrowser(berth, berth.owner))
   return cli
 }

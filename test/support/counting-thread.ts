@@ -1,8 +1,8 @@
-import { answerThreadRequests } from '../../src/worker/answer-thread-requests.ts'
+import { serveThreadRequests } from '../../src/worker/answer-thread-requests.ts'
 
 /** A worker thread for tests: echoes text, throws, dies, or never ends. */
 
-answerThreadRequests((request: string) => {
+serveThreadRequests((request: string) => {
   if (request === 'throw') throw new Error('as asked')
   if (request === 'exit') process.exit(3)
   if (request === 'hang') for (;;);

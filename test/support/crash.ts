@@ -44,7 +44,7 @@ export async function crashRounds(
     // Opened while nothing runs: the journal is recovered here, as by the next start.
     const db = await openDatabase(settings)
     try {
-      await assertWhole(db.kysely, acknowledged)
+      await assertConsistent(db.kysely, acknowledged)
     } finally {
       await db.close()
     }
@@ -92,10 +92,10 @@ async function write(url: string, token: string, name: string, acknowledged: Ack
   }
 }
 
-async function assertWhole(db: Kysely<Tables>, acknowledged: readonly Acknowledged[]): Promise<void> {
+async function assertConsistent(db: Kysely<Tables>, acknowledged: readonly Acknowledged[]): Promise<void> {
   const uids = new Map<string, Set<string>>()
   for (const table of collections) {
-    uids.set(table, await assertCounted(db, table))
+    uids.set(table, await assertCounts(db, table))
   }
   for (const { table, uid } of acknowledged)
     assert.ok(uids.get(table)?.has(uid), `${table} ${uid} was acknowledged and is lost`)
@@ -143,7 +143,7 @@ async function assertWhole(db: Kysely<Tables>, acknowledged: readonly Acknowledg
 }
 
 /** The counters of a table are right; its uids. */
-export async function assertCounted(
+export async function assertCounts(
   db: Kysely<Tables>,
   table: (typeof collections)[number] | 'tags',
 ): Promise<Set<string>> {

@@ -2,10 +2,10 @@ import { call, type RestReply } from './rest.ts'
 
 /** The exchange of the token service, as its tests call it. */
 
-export type Asked = Readonly<Record<string, string | readonly string[]>>
+export type ExchangeParameters = Readonly<Record<string, string | readonly string[]>>
 
 /** A query or form; a parameter with several values is repeated. */
-export function parameters(asked: Asked): URLSearchParams {
+export function toSearchParams(asked: ExchangeParameters): URLSearchParams {
   return new URLSearchParams(
     Object.entries(asked).flatMap(([name, value]) =>
       [value].flat().map((one): [string, string] => [name, one]),
@@ -13,10 +13,10 @@ export function parameters(asked: Asked): URLSearchParams {
   )
 }
 
-export function exchange(url: string, token: string, asked: Asked): Promise<RestReply> {
+export function exchange(url: string, token: string, asked: ExchangeParameters): Promise<RestReply> {
   return call('POST', `${url}/sts/exchange`, {
     token,
-    body: parameters(asked).toString(),
+    body: toSearchParams(asked).toString(),
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
   })
 }

@@ -40,7 +40,7 @@ export interface FaultProxy {
   accepted(): number
 }
 
-interface Link {
+interface ProxiedConnection {
   readonly client: Socket
   /** Undefined as long as nothing is forwarded. */
   server: Socket | undefined
@@ -49,14 +49,19 @@ interface Link {
 }
 
 /** Starts a proxy before `target`, an address such as `postgres://user@127.0.0.1:5432/db`, or a port of loopback. */
-export async function faultProxy(t: Cleanup, target: string | number): Promise<FaultProxy> {
+export async function startFaultProxy(t: Cleanup, target: string | number): Promise<FaultProxy> {
   const to = typeof target === 'number' ? { host: '127.0.0.1', port: target } : addressOf(new URL(target))
-  const links = new Set<Link>()
+  const links = new Set<ProxiedConnection>()
   let fault: Fault = { kind: 'pass' }
   let accepted = 0
 
-  const isStalled = (link: Link) => fault.kind === 'stall' && link.lost === undefined
-  const forward = (link: Link, from: Socket, dataTo: () => Socket | undefined, isReply: boolean) => {
+  const isStalled = (link: ProxiedConnection) => fault.kind === 'stall' && link.lost === undefined
+  const forward = (
+    link: ProxiedConnection,
+    from: Socket,
+    dataTo: () => Socket | undefined,
+    isReply: boolean,
+  ) => {
     from.on('data', (bytes: Buffer) => {
       if (link.lost === 'both' || (isReply && link.lost === 'replies')) return
       const deliver = () => {
@@ -89,7 +94,7 @@ export async function faultProxy(t: Cleanup, target: string | number): Promise<F
     })
   }
 
-  const attach = (link: Link) => {
+  const attach = (link: ProxiedConnection) => {
     const upstream = connect(to.port, to.host)
     link.server = upstream
     forward(link, upstream, () => link.client, true)
@@ -97,7 +102,7 @@ export async function faultProxy(t: Cleanup, target: string | number): Promise<F
 
   const server = createServer({ allowHalfOpen: true }, (client) => {
     accepted++
-    const link: Link = {
+    const link: ProxiedConnection = {
       client,
       server: undefined,
       lost: undefined,
@@ -108,7 +113,7 @@ export async function faultProxy(t: Cleanup, target: string | number): Promise<F
     impose(link)
   })
 
-  const impose = (link: Link) => {
+  const impose = (link: ProxiedConnection) => {
     if (fault.kind === 'drop') link.lost = 'both'
     if (fault.kind === 'drop replies' && link.lost === undefined) link.lost = 'replies'
     if (fault.kind === 'cut') link.replyBytesLeft = fault.replyBytes
@@ -122,7 +127,7 @@ export async function faultProxy(t: Cleanup, target: string | number): Promise<F
     link.server?.resume()
   }
 
-  const ofAll = (work: (link: Link) => void) => () => {
+  const ofAll = (work: (link: ProxiedConnection) => void) => () => {
     const all = [...links]
     for (const link of all) work(link)
     return all.length
@@ -169,7 +174,7 @@ export async function faultProxy(t: Cleanup, target: string | number): Promise<F
   }
 }
 
-function reset({ client, server }: Link): void {
+function reset({ client, server }: ProxiedConnection): void {
   client.resetAndDestroy()
   server?.resetAndDestroy()
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { Cleanup } from './process.ts'
 
 /** A way to an S3 server on which answers get lost, come late or are others. */
-export interface FaultyWay {
+export interface FaultyS3Proxy {
   readonly url: string
   /** Asked for each request; nothing goes wrong where it answers undefined. */
   fault: (asked: { readonly method: string; readonly url: string }) => Fault | undefined
@@ -22,39 +22,41 @@ type Fault = 'SlowDown' | 'XMinioStorageFull' | 'cut' | 'cut answer' | 'damage'
 
 const CUT_AFTER_BYTES = 300_000
 
-export async function faultyWay(t: Cleanup, target: string): Promise<FaultyWay> {
+export async function startFaultyS3Proxy(t: Cleanup, target: string): Promise<FaultyS3Proxy> {
   const requests: string[] = []
   const traceparents: string[] = []
-  const server = createServer((asked, answer) => {
-    const { method = '', url = '' } = asked
+  const server = createServer((incoming, response) => {
+    const { method = '', url = '' } = incoming
     requests.push(`${method} ${url}`)
-    traceparents.push(String(asked.headers['traceparent']))
-    const fault = way.fault({ method, url })
+    traceparents.push(String(incoming.headers['traceparent']))
+    const fault = proxy.fault({ method, url })
     if (fault === 'cut') {
-      asked.socket.destroy()
+      incoming.socket.destroy()
       return
     }
     if (fault === 'SlowDown' || fault === 'XMinioStorageFull') {
-      asked.resume()
-      asked.on('end', () => {
-        answer.writeHead(fault === 'SlowDown' ? 503 : 507, { 'content-type': 'application/xml' })
-        answer.end(`<Error><Code>${fault}</Code><Message>Please reduce your request rate.</Message></Error>`)
+      incoming.resume()
+      incoming.on('end', () => {
+        response.writeHead(fault === 'SlowDown' ? 503 : 507, { 'content-type': 'application/xml' })
+        response.end(
+          `<Error><Code>${fault}</Code><Message>Please reduce your request rate.</Message></Error>`,
+        )
       })
       return
     }
     const { hostname, port } = new URL(target)
-    const passed = request({ hostname, port, method, path: url, headers: asked.headers }, (got) => {
-      answer.writeHead(got.statusCode ?? 500, got.headers)
-      if (fault === 'cut answer') cutLate(got, asked)
-      got.pipe(answer)
+    const passed = request({ hostname, port, method, path: url, headers: incoming.headers }, (got) => {
+      response.writeHead(got.statusCode ?? 500, got.headers)
+      if (fault === 'cut answer') cutResponse(got, incoming)
+      got.pipe(response)
     })
-    passed.on('error', () => asked.socket.destroy())
+    passed.on('error', () => incoming.socket.destroy())
     if (fault === 'damage') {
-      asked.once('data', (piece: Buffer) => {
+      incoming.once('data', (piece: Buffer) => {
         piece[0] = 255 - (piece[0] ?? 0)
       })
     }
-    asked.pipe(passed)
+    incoming.pipe(passed)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -63,11 +65,11 @@ export async function faultyWay(t: Cleanup, target: string): Promise<FaultyWay> 
     server.closeAllConnections()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const way: FaultyWay = { url, fault: () => undefined, requests, traceparents }
-  return way
+  const proxy: FaultyS3Proxy = { url, fault: () => undefined, requests, traceparents }
+  return proxy
 }
 
-function cutLate(answer: IncomingMessage, { socket }: IncomingMessage): void {
+function cutResponse(answer: IncomingMessage, { socket }: IncomingMessage): void {
   let bytes = 0
   answer.on('data', (piece: Uint8Array) => {
     bytes += piece.length

@@ -26,17 +26,21 @@ type Json = any
 const PATIENCE_MS = 60_000
 
 /** A feed as soon as it is as it should be. */
-export async function feedOnce(api: Api, uid: string, isSo: (feed: Json) => boolean): Promise<Json> {
+export async function waitForFeed(api: Api, uid: string, matches: (feed: Json) => boolean): Promise<Json> {
   const untilMs = Date.now() + PATIENCE_MS
   for (;;) {
     const { body, status } = await api.get(`${FEEDS}/${uid}`)
-    if (status === 200 && isSo(body)) return body
+    if (status === 200 && matches(body)) return body
     assert.ok(Date.now() < untilMs, JSON.stringify(body).slice(0, 1000))
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
 
-export async function countOf(api: Api, group: string, filter: Readonly<Record<string, string>> = {}) {
+export async function countAdvisories(
+  api: Api,
+  group: string,
+  filter: Readonly<Record<string, string>> = {},
+) {
   const query = { 'uidp.descendantsOf': group, pageSize: '1', ...filter }
   const { body } = await api.get('vulnerabilities/advisories', query)
   return Number(body.totalCount)

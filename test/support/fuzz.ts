@@ -13,7 +13,7 @@ import { methods, restRequestOf, services, shortName } from './methods.ts'
 import { http2Request } from './port.ts'
 import { type Cleanup, runBerth, serveBerth, temporaryDirectory } from './process.ts'
 import { randomMessage } from './random-message.ts'
-import { bind, makeGroup, makeIdentity, makeOrganization, makeRole } from './tenant.ts'
+import { bindRole, createGroup, createIdentity, createOrganization, createRole } from './tenant.ts'
 
 /** No request takes longer, however it is made. */
 const DEADLINE_MS = 10_000
@@ -88,16 +88,16 @@ export async function fuzz(t: Cleanup, ms: number): Promise<number> {
   const server = await serveBerth(t, env)
   const { stdout: token } = await runBerth(t, ['admin', 'token'], env)
   const admin = { url: server.url, token }
-  const organization = await makeOrganization(admin, 'fuzzed')
-  const group = await makeGroup(admin, organization, 'group')
-  const identity = await makeIdentity(admin, group)
-  const role = await makeRole(admin, organization, ['groups.list'])
+  const organization = await createOrganization(admin, 'fuzzed')
+  const group = await createGroup(admin, organization, 'group')
+  const identity = await createIdentity(admin, group)
+  const role = await createRole(admin, organization, ['groups.list'])
   const uids = [
     organization,
     group,
     identity,
     role,
-    await bind(admin, group, identity, role),
+    await bindRole(admin, group, identity, role),
     `${group}/${'0'.repeat(16)}`,
     'f'.repeat(40),
   ]

@@ -25,7 +25,7 @@ export function newClient() {
 }
 
 /** What the client fetches: undefined while nobody has signed in, or when it was fetched already. */
-export async function fetchHeadless(
+export async function fetchHeadlessToken(
   url: string,
   code: string,
 ): Promise<{ readonly ecdhPublicKey: string; readonly encryptedIdToken: string } | undefined> {

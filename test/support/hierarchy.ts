@@ -5,22 +5,25 @@ import { countAllInserted } from '../../src/storage/counts.ts'
 import { type Db, inTransaction } from '../../src/storage/db.ts'
 import { deleteResource, insertResource } from '../../src/storage/rows.ts'
 import { insertRows } from '../../src/storage/rows-at-once.ts'
-import { type Collection, collections, type Tables } from '../../src/storage/tables.ts'
+import { type ResourceTable, resourceTables, type Tables } from '../../src/storage/tables.ts'
 
 /** Random trees of groups with resources in them, written straight into the database: thousands of rows in a second. */
 
 /** A group: where it hangs (the how-manieth of those before it; undefined: an organization) and how many rows it gets. */
-export interface Node {
-  readonly under: number | undefined
+export interface GroupNode {
+  readonly parentIndex: number | undefined
   readonly rows: readonly { readonly created: number; readonly updated: number }[]
 }
 
 const row = fc.record({ created: fc.nat(3), updated: fc.nat(3) })
 
 /** Several organizations, uneven in depth and width. */
-export function hierarchies(size: { readonly groups: number; readonly rows: number }): fc.Arbitrary<Node[]> {
+export function hierarchies(size: {
+  readonly groups: number
+  readonly rows: number
+}): fc.Arbitrary<GroupNode[]> {
   const node = fc.record({
-    under: fc.option(fc.nat(100), { nil: undefined, freq: 5 }),
+    parentIndex: fc.option(fc.nat(100), { nil: undefined, freq: 5 }),
     rows: fc.array(row, { maxLength: size.rows }),
   })
   return fc.array(node, { minLength: 1, maxLength: size.groups })
@@ -30,10 +33,10 @@ const below = (parent: string) => `${parent}/${randomBytes(8).toString('hex')}`
 
 /** Any row of a collection; times are in one second, so that many are equal. */
 export function rowOf(
-  collection: Collection,
+  collection: ResourceTable,
   uid: string,
   { created = 0, updated = 0, name }: { created?: number; updated?: number; name: string },
-): Tables[Collection] & { uid: string; root: string } {
+): Tables[ResourceTable] & { uid: string; root: string } {
   const base = 1_700_000_000_000
   const resource = {
     root: rootOf(uid),
@@ -132,10 +135,14 @@ export function rowOf(
 }
 
 /** Writes a tree; the uids of its groups come back. Names repeat between groups and never within one. */
-export async function plant(db: Db, collection: Collection, nodes: readonly Node[]): Promise<string[]> {
+export async function insertHierarchy(
+  db: Db,
+  collection: ResourceTable,
+  nodes: readonly GroupNode[],
+): Promise<string[]> {
   const groups: string[] = []
   await inTransaction(db, async (tx) => {
-    for (const [at, { under, rows }] of nodes.entries()) {
+    for (const [at, { parentIndex: under, rows }] of nodes.entries()) {
       const parent = under === undefined || at === 0 ? undefined : groups[under % at]
       const uid = parent === undefined ? randomBytes(20).toString('hex') : below(parent)
       groups.push(uid)
@@ -161,7 +168,7 @@ export async function plant(db: Db, collection: Collection, nodes: readonly Node
 }
 
 /** One more row of a collection somewhere in a group. */
-export async function plantOne(db: Db, collection: Collection, group: string): Promise<string> {
+export async function insertOne(db: Db, collection: ResourceTable, group: string): Promise<string> {
   const uid = below(group)
   const added = rowOf(collection, uid, { created: 1, updated: 2, name: randomBytes(3).toString('hex') })
   await inTransaction(db, (tx) => insertResource(db, tx, collection, added))
@@ -169,9 +176,9 @@ export async function plantOne(db: Db, collection: Collection, group: string): P
 }
 
 /** Many more rows of a collection, written together, spread over some groups of one organization. */
-export async function plantMany(
+export async function insertMany(
   db: Db,
-  collection: Collection,
+  collection: ResourceTable,
   groups: readonly string[],
   count: number,
   name: string,
@@ -190,14 +197,14 @@ export async function plantMany(
   })
 }
 
-export async function uproot(db: Db, collection: Collection, uid: string): Promise<void> {
+export async function deleteRow(db: Db, collection: ResourceTable, uid: string): Promise<void> {
   await inTransaction(db, (tx) => deleteResource(db, tx, collection, uid))
 }
 
 /** Takes everything away that lies in these organizations, as if it had never been. */
-export async function clear(db: Db, groups: readonly string[]): Promise<void> {
+export async function deleteAll(db: Db, groups: readonly string[]): Promise<void> {
   const roots = [...new Set(groups.map(rootOf))]
-  for (const table of [...collections, 'counts', 'tombstones'] as const) {
+  for (const table of [...resourceTables, 'counts', 'tombstones'] as const) {
     await db.kysely.deleteFrom(table).where('root', 'in', roots).execute()
   }
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { CompactSign } from 'jose'
 import type { Cleanup } from './process.ts'
 
-export type Answer = (request: IncomingMessage, response: ServerResponse) => void
+export type Responder = (request: IncomingMessage, response: ServerResponse) => void
 
 /** Signs any payload, also one that no library would: the token is what it is told to be. */
 export function signJws(
@@ -18,7 +18,7 @@ export function signJws(
 }
 
 /** A compact JWS of these parts, with a signature that means nothing. */
-export function unsigned(header: unknown, payload: unknown, signature = 'AA'): string {
+export function unsignedJws(header: unknown, payload: unknown, signature = 'AA'): string {
   const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
   return `${part(header)}.${part(payload)}.${signature}`
 }
@@ -34,7 +34,7 @@ export interface TestIssuer {
   /** Paths that it was asked for. */
   readonly requests: string[]
   /** Answers instead of the issuer's own documents while it is set. */
-  answer: Answer | undefined
+  answer: Responder | undefined
   /** Replaces the one key that it publishes and signs with. */
   rotate(kid: string): void
   readonly signer: ReturnType<typeof newSigner>

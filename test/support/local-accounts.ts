@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createAccount } from '../../src/signin/accounts.ts'
-import { newPasswordLink, newSetupLink } from '../../src/signin/one-time-links.ts'
+import { createPasswordLink, createSetupLink } from '../../src/signin/one-time-links.ts'
 import { inTransaction } from '../../src/storage/db.ts'
 import type { AccountRow } from '../../src/storage/tables.ts'
 import type { TestBerth } from './berth.ts'
@@ -14,7 +14,7 @@ type Server = Pick<TestBerth, 'url' | 'berth'>
 
 /** The link that the first start prints, as a path. */
 export async function setupPath({ berth }: Pick<Server, 'berth'>): Promise<string> {
-  const link = await newSetupLink(berth.installation.store, berth.addresses.authUrl)
+  const link = await createSetupLink(berth.installation.store, berth.addresses.authUrl)
   assert.ok(link, 'there is an account already')
   return link.slice(berth.addresses.authUrl.length)
 }
@@ -30,7 +30,7 @@ export async function newLocalAccount({ berth }: Pick<Server, 'berth'>, email: s
 /** The link that the operator gives an owner to choose a password with, as a path. */
 export async function passwordPath({ berth }: Pick<Server, 'berth'>, account: AccountRow): Promise<string> {
   const { authUrl } = berth.addresses
-  return (await newPasswordLink(berth.installation.store, authUrl, account)).slice(authUrl.length)
+  return (await createPasswordLink(berth.installation.store, authUrl, account)).slice(authUrl.length)
 }
 
 /** An account whose owner has just chosen a password, in the browser that is returned. */
@@ -47,7 +47,7 @@ export async function localAccount(
 }
 
 /** Gives a password on the sign-in page. */
-export async function givePassword(
+export async function setPassword(
   browser: WebBrowser,
   email: string,
   password: string = PASSWORD,

@@ -1,7 +1,7 @@
 import { type DescMethod, type DescMethodUnary, getOption, hasOption } from '@bufbuild/protobuf'
 import { http } from '#gen/google/api/annotations_pb.js'
-import { type AccessRule, accessRule } from '../../src/auth/authorize.ts'
-import { contractFiles, isVersionOne } from '../../src/gateway/contract.ts'
+import { type AccessRule, accessRuleOf } from '../../src/auth/authorize.ts'
+import { contractFiles, isV1 } from '../../src/gateway/contract.ts'
 
 /** Every method of the contract, for tests that call them all. */
 
@@ -12,7 +12,7 @@ export const methods: readonly DescMethodUnary[] = services.flatMap((service) =>
 
 /** `Groups.GetGroup`, `v1.Groups.List`. */
 export function shortName(method: DescMethod): string {
-  const version = isVersionOne(method.parent) ? 'v1.' : ''
+  const version = isV1(method.parent) ? 'v1.' : ''
   return `${version}${method.parent.name.replace(/Service$/, '')}.${method.name}`
 }
 
@@ -41,7 +41,7 @@ export function restRequestOf(
 
 /** The least request that is judged at `uid`, as an initializer of the method's input. */
 export function requestAt(method: DescMethod, uid: string): object {
-  const rule: AccessRule = accessRule(method)
+  const rule: AccessRule = accessRuleOf(method)
   if (rule.kind !== 'scoped') return {}
   return rule.path.reduceRight<unknown>((value, name) => ({ [name]: value }), uid) as object
 }

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import type { TestBerth } from './berth.ts'
 import { codeFlow, withQuery } from './oauth.ts'
 import { type MaliciousProvider, type ProviderUser, signInAt } from './real-providers.ts'
-import { confirmed, type WebBrowser, webBrowser } from './web.ts'
+import { confirm, type WebBrowser, webBrowser } from './web.ts'
 
 /**
  * The mix-up attack: the attacker starts a sign-in through an honest provider, their own provider sends the victim on to that one with
  * state of the victim and with nonce and proof key of the attacker, and the code is to arrive at their token endpoint.
  */
-export interface MixUp {
+export interface MixUpAttack {
   /** `with` of the honest provider: the name of an operator's, the uid of an organization's. */
   readonly honest: string
   /** The attacker's. */
@@ -18,7 +18,7 @@ export interface MixUp {
   readonly redirectUri?: string | undefined
 }
 
-export interface MixedUp {
+export interface MixUpResult {
   /** Requests at the attacker's token endpoint. */
   readonly stolen: readonly string[]
   /** Status of the page on which the victim ends. */
@@ -31,10 +31,14 @@ export interface MixedUp {
 export const crossSite = { headers: { 'sec-fetch-site': 'cross-site' } } as const
 
 /** Runs the attack on a victim who opens `link` and agrees to everything. */
-export async function mixUp(berth: TestBerth, attack: MixUp, link: string): Promise<MixedUp> {
+export async function runMixUpAttack(
+  berth: TestBerth,
+  attack: MixUpAttack,
+  link: string,
+): Promise<MixUpResult> {
   const { honest, provider, victim: user, redirectUri } = attack
   const attacker = webBrowser(berth.url)
-  const own = await leave(attacker, withQuery('/sign-in/provider', { with: honest }))
+  const own = await followToProvider(attacker, withQuery('/sign-in/provider', { with: honest }))
   const target = new URL(own)
   if (redirectUri !== undefined) target.searchParams.set('redirect_uri', redirectUri)
   await provider.forward(target)
@@ -45,10 +49,10 @@ export async function mixUp(berth: TestBerth, attack: MixUp, link: string): Prom
   // What the victim clicks is on a page of Berth.
   const victim = webBrowser(berth.url, { headers: { 'sec-fetch-site': 'same-origin' } })
   for (const [name, value] of arrived.cookies) victim.cookies.set(name, value)
-  const departed = (await confirmed(victim, arrival)).left ?? assert.fail(arrival.text)
+  const departed = (await confirm(victim, arrival)).redirectedTo ?? assert.fail(arrival.text)
   assert.equal(departed.origin, provider.issuer)
   const sentOn = await webBrowser(departed.origin).open(departed.href)
-  const back = await signInAt(sentOn.left ?? assert.fail('the attacker keeps the victim'), user)
+  const back = await signInAt(sentOn.redirectedTo ?? assert.fail('the attacker keeps the victim'), user)
   assert.ok(back.searchParams.has('code'), `the honest provider gives no code: ${back}`)
   const page = await victim.open(back.href)
 
@@ -63,7 +67,7 @@ export async function mixUp(berth: TestBerth, attack: MixUp, link: string): Prom
 }
 
 /** Links by which a victim leaves for a provider: with a click on a page of Berth, and what needed none. */
-export function linksTo(provider: string): Readonly<Record<string, string>> {
+export function providerLinks(provider: string): Readonly<Record<string, string>> {
   return {
     'by the sign-in page': withQuery('/sign-in/provider', { with: provider }),
     'by /oauth/authorize': withQuery('/oauth/authorize', { ...codeFlow().parameters, idp_id: provider }),
@@ -75,7 +79,7 @@ export async function isSignedIn(browser: WebBrowser): Promise<boolean> {
   return (await browser.open('/account')).path === '/account'
 }
 
-async function leave(browser: WebBrowser, link: string): Promise<URL> {
-  const page = await confirmed(browser, await browser.open(link))
-  return page.left ?? assert.fail(`${link} leads nowhere: ${page.status} ${page.text}`)
+async function followToProvider(browser: WebBrowser, link: string): Promise<URL> {
+  const page = await confirm(browser, await browser.open(link))
+  return page.redirectedTo ?? assert.fail(`${link} leads nowhere: ${page.status} ${page.text}`)
 }

@@ -42,7 +42,7 @@ export function withQuery(path: string, parameters: Fields): string {
 }
 
 /** Agrees on the page of the consent; returns where that leads. */
-export function decide(browser: WebBrowser, page: WebPage, decision = 'allow'): Promise<WebPage> {
+export function submitConsent(browser: WebBrowser, page: WebPage, decision = 'allow'): Promise<WebPage> {
   assert.match(page.path, /^\/oauth\/continue\?/, `no consent is asked for: ${page.status} ${page.text}`)
   return browser.submit(
     page,
@@ -52,8 +52,8 @@ export function decide(browser: WebBrowser, page: WebPage, decision = 'allow'): 
 }
 
 /** Goes through the code flow up to the code. */
-export async function codeOf(browser: WebBrowser, flow: CodeFlow): Promise<string> {
-  const { left, text } = await decide(
+export async function authorizationCodeOf(browser: WebBrowser, flow: CodeFlow): Promise<string> {
+  const { redirectedTo: left, text } = await submitConsent(
     browser,
     await browser.open(withQuery('/oauth/authorize', flow.parameters)),
   )
@@ -96,7 +96,7 @@ export async function postForm(
 }
 
 /** What the token endpoint is told about a code. */
-export function redemption({ verifier }: CodeFlow, code: string): Fields {
+export function tokenRequest({ verifier }: CodeFlow, code: string): Fields {
   return {
     grant_type: 'authorization_code',
     client_id: CLIENT,

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { contractFiles } from '../../src/gateway/contract.ts'
-import { type Lookup, type Route, routeLookup } from '../../src/gateway/routes.ts'
+import { createRouteLookup, type Route, type RouteLookup } from '../../src/gateway/routes.ts'
 import { readComments } from '../../src/reference/comments.ts'
 import { describeApi, type OpenApi, type Reference } from '../../src/reference/openapi.ts'
 
 /** The description of the API, and the answers of servers held against it. */
 
 /** The description that a server at `baseUrl` gives of itself. */
-export function describedApi(baseUrl: string, version: string): Reference {
+export function describeServedApi(baseUrl: string, version: string): Reference {
   const errorDomain = new URL(baseUrl).hostname
   return describeApi({ files: contractFiles, comments: readComments(), baseUrl, errorDomain, version })
 }
@@ -46,28 +46,28 @@ export function pointerTo(...names: readonly (string | number)[]): Pointer {
 
 interface Described extends Reference {
   readonly checks: SchemaChecks
-  readonly find: Lookup
+  readonly find: RouteLookup
   readonly pathOf: ReadonlyMap<Route, string>
 }
 
 let described: Described | undefined
 
 /** Made when the first answer is checked. */
-function theDescription(): Described {
+function loadDescription(): Described {
   if (described === undefined) {
-    const reference = describedApi('http://127.0.0.1', '0')
+    const reference = describeServedApi('http://127.0.0.1', '0')
     const routes = [...new Set(reference.operations.map(({ route }) => route))]
     described = {
       ...reference,
       checks: schemaChecks(reference.document),
-      find: routeLookup(routes, { v2beta1: 'v2' }),
+      find: createRouteLookup(routes, { v2beta1: 'v2' }),
       pathOf: new Map(reference.operations.map(({ route, path }) => [route, path])),
     }
   }
   return described
 }
 
-export interface Answered {
+export interface ObservedResponse {
   readonly method: string
   readonly url: string
   readonly status: number
@@ -83,9 +83,9 @@ const anywhere: Readonly<Record<number, string>> = {
 }
 
 /** Fails unless the description has this answer: its status, its headers, its type of content and its body. */
-export function assertDescribed(answered: Answered): void {
+export function assertDescribed(answered: ObservedResponse): void {
   const { method, url, status } = answered
-  const { document } = theDescription()
+  const { document } = loadDescription()
   // A preflight of CORS is no call.
   if (method === 'OPTIONS') return
   const problems = problemsOf(answered, document)
@@ -96,27 +96,30 @@ export function assertDescribed(answered: Answered): void {
   )
 }
 
-function problemsOf(answered: Answered, document: OpenApi): string {
-  const place = placeOf(answered)
+function problemsOf(answered: ObservedResponse, document: OpenApi): string {
+  const place = findOperation(answered)
   const { status } = answered
   if (place === undefined) {
     const name = anywhere[status]
     return name === undefined
       ? 'no operation is there'
-      : answerProblems(answered, ['components', 'responses', name])
+      : responseProblems(answered, ['components', 'responses', name])
   }
   const [path, method] = place
   const answer = document.paths[path]?.[method]?.responses[status]
   if (answer === undefined) return `${method} ${path} has no answer ${status}`
-  return answerProblems(
+  return responseProblems(
     answered,
     '$ref' in answer ? answer.$ref.slice(2).split('/') : ['paths', path, method, 'responses', status],
   )
 }
 
 /** Path and method of the operation in the document. */
-function placeOf({ method, url }: Answered): readonly [path: string, method: string] | undefined {
-  const { document, find, pathOf } = theDescription()
+function findOperation({
+  method,
+  url,
+}: ObservedResponse): readonly [path: string, method: string] | undefined {
+  const { document, find, pathOf } = loadDescription()
   const { pathname } = new URL(url)
   const known = method === 'HEAD' ? 'get' : method.toLowerCase()
   if (document.paths[pathname]?.[known] !== undefined) return [pathname, known]
@@ -124,24 +127,27 @@ function placeOf({ method, url }: Answered): readonly [path: string, method: str
   return found.kind === 'route' ? [pathOf.get(found.route)!, known] : undefined
 }
 
-interface AnswerParts {
+interface ResponseDescription {
   readonly headers?: Readonly<Record<string, { readonly $ref: string }>>
   readonly content?: Readonly<Record<string, object>>
 }
 
-function answerProblems(answered: Answered, at: readonly (string | number)[]): string {
-  const { document } = theDescription()
+function responseProblems(answered: ObservedResponse, at: readonly (string | number)[]): string {
+  const { document } = loadDescription()
   const { headers, content } = at.reduce<unknown>(
     (node, name) => (node as Record<string, unknown>)[String(name)],
     document,
-  ) as AnswerParts
+  ) as ResponseDescription
   return [headerProblems(answered, headers ?? {}), contentProblems(answered, content, at)]
     .filter((text) => text !== '')
     .join('\n')
 }
 
-function headerProblems({ headers }: Answered, expected: AnswerParts['headers'] & {}): string {
-  const { document, checks } = theDescription()
+function headerProblems(
+  { headers }: ObservedResponse,
+  expected: ResponseDescription['headers'] & {},
+): string {
+  const { document, checks } = loadDescription()
   const problems = Object.keys(expected).map((name) => {
     const { required, schema } = document.components.headers[name]!
     const sent = headers.get(name)
@@ -154,13 +160,13 @@ function headerProblems({ headers }: Answered, expected: AnswerParts['headers'] 
 }
 
 function contentProblems(
-  { method, headers, text }: Answered,
-  content: AnswerParts['content'],
+  { method, headers, text }: ObservedResponse,
+  content: ResponseDescription['content'],
   at: readonly (string | number)[],
 ): string {
   if (content === undefined) return text === '' ? '' : 'there should be no body'
   const type = headers.get('content-type')?.replace(/;.*$/, '') ?? ''
   if (content[type] === undefined) return `the content type is ${type}`
   if (method === 'HEAD' || type !== 'application/json') return ''
-  return theDescription().checks.problems(pointerTo(...at, 'content', type, 'schema'), JSON.parse(text))
+  return loadDescription().checks.problems(pointerTo(...at, 'content', type, 'schema'), JSON.parse(text))
 }

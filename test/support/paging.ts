@@ -4,9 +4,17 @@ import fc from 'fast-check'
 import { managedRoleByUid } from '../../src/core/managed-roles.ts'
 import { inTransaction } from '../../src/storage/db.ts'
 import { insertResource } from '../../src/storage/rows.ts'
-import { type Collection, collections, type Tables } from '../../src/storage/tables.ts'
-import { type Api, apiOf, type Cast, managedRole } from './cast.ts'
-import { clear, hierarchies, type Node, plant, plantOne, rowOf, uproot } from './hierarchy.ts'
+import { type ResourceTable, resourceTables, type Tables } from '../../src/storage/tables.ts'
+import { type Api, type ApiFixture, apiOf, managedRole } from './cast.ts'
+import {
+  deleteAll,
+  deleteRow,
+  type GroupNode,
+  hierarchies,
+  insertHierarchy,
+  insertOne,
+  rowOf,
+} from './hierarchy.ts'
 
 /** What lists promise, against lists that are computed here the simple way. */
 
@@ -20,7 +28,7 @@ interface Listing {
 
 const named = ['uid', 'name', 'created_at', 'update_time'] as const
 
-const listings: Readonly<Record<Collection, Listing>> = {
+const listings: Readonly<Record<ResourceTable, Listing>> = {
   groups: { path: 'iam/groups', fields: named },
   identities: { path: 'iam/identities', fields: named },
   roles: { path: 'iam/roles', fields: named },
@@ -65,9 +73,9 @@ interface Key {
 }
 
 /** A question about a random tree; numbers stand for groups and rows, modulo how many there are. */
-export interface Question {
-  readonly collection: Collection
-  readonly nodes: readonly Node[]
+export interface ListQuestion {
+  readonly collection: ResourceTable
+  readonly nodes: readonly GroupNode[]
   /** Groups that the caller may read; undefined: the platform's administrator asks. */
   readonly bound: readonly number[] | undefined
   readonly filter: {
@@ -88,14 +96,17 @@ const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: und
 const rarely = <T>(arbitrary: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary })
 
-export function questions(size: { readonly groups: number; readonly rows: number }): fc.Arbitrary<Question> {
+export function listQuestions(size: {
+  readonly groups: number
+  readonly rows: number
+}): fc.Arbitrary<ListQuestion> {
   const index = fc.nat(1000)
   const key = fc.record({
     field: fc.constantFrom(...Object.keys(columns)),
     direction: fc.constantFrom('' as const, ' asc' as const, ' desc' as const),
   })
   return fc.record({
-    collection: fc.constantFrom<Collection>(...collections),
+    collection: fc.constantFrom<ResourceTable>(...resourceTables),
     nodes: hierarchies(size),
     bound: fc.oneof(
       { weight: 3, arbitrary: fc.array(index, { maxLength: 5 }) },
@@ -119,7 +130,7 @@ export function questions(size: { readonly groups: number; readonly rows: number
   })
 }
 
-interface Asked {
+interface ListRun {
   readonly api: Api
   readonly query: Query
   readonly groups: readonly string[]
@@ -132,20 +143,24 @@ interface Asked {
 }
 
 /** Plants the tree of a question for as long as it is looked at. */
-async function asking(cast: Cast, question: Question, look: (asked: Asked) => Promise<void>): Promise<void> {
-  const asked = await ask(cast, question)
+async function withListRun(
+  cast: ApiFixture,
+  question: ListQuestion,
+  look: (asked: ListRun) => Promise<void>,
+): Promise<void> {
+  const asked = await startListRun(cast, question)
   try {
     await look(asked)
   } finally {
-    await clear(cast.berth.berth.installation.store.db, asked.roots)
+    await deleteAll(cast.berth.berth.installation.store.db, asked.roots)
   }
 }
 
 /** Plants the tree, makes the caller, and spells the question out. */
-async function ask({ berth, admin }: Cast, question: Question): Promise<Asked> {
+async function startListRun({ berth, admin }: ApiFixture, question: ListQuestion): Promise<ListRun> {
   const { db } = berth.berth.installation.store
   const { collection, nodes, filter } = question
-  const groups = await plant(db, collection, nodes)
+  const groups = await insertHierarchy(db, collection, nodes)
   const pick = <T>(all: readonly T[], at: number) => all[at % all.length] as T
   const scopes = question.bound?.map((at) => pick(groups, at))
 
@@ -250,7 +265,7 @@ interface Page {
   readonly skipped: number
 }
 
-async function fetchPage(api: Api, collection: Collection, query: Query): Promise<Page> {
+async function fetchPage(api: Api, collection: ResourceTable, query: Query): Promise<Page> {
   const { status, body, text } = await api.get(listings[collection].path, query)
   assert.equal(status, 200, text)
   const { nextPageToken, totalCount, skipped, ...rest } = body
@@ -259,8 +274,8 @@ async function fetchPage(api: Api, collection: Collection, query: Query): Promis
 }
 
 /** All pages after another, each checked for what every page must tell. */
-export async function pagesAreTheList(cast: Cast, question: Question): Promise<void> {
-  await asking(cast, question, async ({ api, query, expected }) => {
+export async function assertPagesMatchList(cast: ApiFixture, question: ListQuestion): Promise<void> {
+  await withListRun(cast, question, async ({ api, query, expected }) => {
     const { collection, pageSize, skip } = question
     const wanted = (await expected()).map((row) => String(row['uid']))
     const first = skip === 0 ? query : { ...query, skip: String(skip) }
@@ -284,8 +299,12 @@ export async function pagesAreTheList(cast: Cast, question: Question): Promise<v
 }
 
 /** A further `skip` with a token passes over rows after the cursor, and adds up (decision 4). */
-export async function skipsAddUp(cast: Cast, question: Question, further: number): Promise<void> {
-  await asking(cast, question, async ({ api, query, expected }) => {
+export async function assertSkipsAddUp(
+  cast: ApiFixture,
+  question: ListQuestion,
+  further: number,
+): Promise<void> {
+  await withListRun(cast, question, async ({ api, query, expected }) => {
     const { collection, pageSize, skip } = question
     const wanted = (await expected()).map((row) => String(row['uid']))
     const first = await fetchPage(api, collection, { ...query, skip: String(skip) })
@@ -302,13 +321,13 @@ export async function skipsAddUp(cast: Cast, question: Question, further: number
 }
 
 /** Rows that come and go between pages never make another row come twice or not at all. */
-export async function changesDisturbNothing(
-  cast: Cast,
-  question: Question,
+export async function assertStableUnderChanges(
+  cast: ApiFixture,
+  question: ListQuestion,
   changes: readonly number[],
 ): Promise<void> {
   const { db } = cast.berth.berth.installation.store
-  await asking(cast, question, async ({ api, query, groups, planted, expected }) => {
+  await withListRun(cast, question, async ({ api, query, groups, planted, expected }) => {
     const { collection } = question
     const before = (await expected()).map((row) => String(row['uid']))
     const seen: string[] = []
@@ -328,9 +347,9 @@ export async function changesDisturbNothing(
       const victim = own[change % Math.max(1, own.length)]
       if (change % 2 === 0 && victim !== undefined) {
         gone.add(victim)
-        await uproot(db, collection, victim)
+        await deleteRow(db, collection, victim)
       } else {
-        await plantOne(db, collection, groups[change % groups.length] as string)
+        await insertOne(db, collection, groups[change % groups.length] as string)
       }
     } while (token !== '')
     assert.equal(new Set(seen).size, seen.length, 'no row comes twice')
@@ -345,7 +364,7 @@ export async function changesDisturbNothing(
 }
 
 /** R24: what a caller lists is what it gets one by one, of everything that is planted. */
-export async function getsAgreeWithTheList(cast: Cast, question: Question): Promise<void> {
+export async function assertGetsMatchList(cast: ApiFixture, question: ListQuestion): Promise<void> {
   const all = {
     descendantsOf: undefined,
     childrenOf: undefined,
@@ -354,7 +373,7 @@ export async function getsAgreeWithTheList(cast: Cast, question: Question): Prom
     ancestorsOf: undefined,
     name: undefined,
   }
-  await asking(cast, { ...question, filter: all }, async ({ api, planted }) => {
+  await withListRun(cast, { ...question, filter: all }, async ({ api, planted }) => {
     const { collection } = question
     const listed = new Set<string>()
     let token = ''
@@ -374,7 +393,7 @@ export async function getsAgreeWithTheList(cast: Cast, question: Question): Prom
 }
 
 /** Runs a property on as many cases; the seed stands in the failure's message. */
-export async function property<T>(
+export async function runProperty<T>(
   arbitrary: fc.Arbitrary<T>,
   check: (value: T) => Promise<void>,
   numRuns: number,

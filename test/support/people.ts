@@ -1,6 +1,6 @@
 import type { Uid } from '../../src/core/uid.ts'
 import type { SessionVoucher } from '../../src/core/vouching.ts'
-import { registerPerson } from '../../src/iam/people.ts'
+import { registerUser } from '../../src/iam/people.ts'
 import { inTransaction } from '../../src/storage/db.ts'
 import {
   type ClientSessions,
@@ -8,14 +8,14 @@ import {
   type ClientTokensRequest,
   issueClientTokens,
 } from '../../src/sts/client-session.ts'
-import { beginSession, endSessions, type SignedIn } from '../../src/sts/sessions.ts'
+import { endSessions, type SignedIn, startSession } from '../../src/sts/sessions.ts'
 import type { TestBerth } from './berth.ts'
 import { newName } from './cast.ts'
 
 /** People who signed in, as the sign-in leaves them behind. */
 
 /** Somebody who was never here before; returns the uid of their identity. */
-export function newPerson(
+export function createPerson(
   { berth }: Pick<TestBerth, 'berth'>,
   {
     issuer = 'https://login.example',
@@ -28,12 +28,12 @@ export function newPerson(
   return inTransaction(
     store.db,
     async (tx) =>
-      (await registerPerson(store, tx, { issuer, subject, email, emailVerified: email !== '' }, voucher)).uid,
+      (await registerUser(store, tx, { issuer, subject, email, emailVerified: email !== '' }, voucher)).uid,
   )
 }
 
 /** The account of a person who signs in here, with a passkey; returns its id. */
-export async function newAccount(
+export async function createAccount(
   { berth }: Pick<TestBerth, 'berth'>,
   identity: string,
   { disabled = 0 } = {},
@@ -71,7 +71,7 @@ export async function newAccount(
 }
 
 /** Begins a session; returns its id and secret. */
-export function newSession(
+export function createSession(
   { berth }: Pick<TestBerth, 'berth'>,
   who: Pick<SignedIn, 'identity'> & Partial<SignedIn>,
   {
@@ -81,7 +81,7 @@ export function newSession(
 ) {
   const { store } = berth.installation
   return inTransaction(store.db, (tx) =>
-    beginSession(store, tx, {
+    startSession(store, tx, {
       method: 'provider',
       voucher: { kind: 'operator' },
       groups: [],
@@ -101,7 +101,7 @@ export function endSession({ berth }: Pick<TestBerth, 'berth'>, id: string): Pro
 }
 
 /** What the flows of a client come to: its tokens, for somebody who signed in. */
-export function newClientTokens(
+export function createClientTokens(
   { berth }: Pick<TestBerth, 'berth'>,
   who: Pick<SignedIn, 'identity'> & Partial<SignedIn>,
   request: Partial<ClientTokensRequest> = {},
@@ -112,7 +112,7 @@ export function newClientTokens(
     {
       client: 'berth-cli',
       audiences: [berth.addresses.baseUrl],
-      place: { address: '192.0.2.7', userAgent: 'test' },
+      clientInfo: { address: '192.0.2.7', userAgent: 'test' },
       ...request,
     },
   )
@@ -124,6 +124,6 @@ export function clientSessionsOf({ berth }: Pick<TestBerth, 'berth'>): ClientSes
 }
 
 /** A sign-in through an organization's identity provider, which states this verified address. */
-export function through(provider: string, email = ''): SessionVoucher {
+export function voucherOf(provider: string, email = ''): SessionVoucher {
   return { kind: 'organization', provider: provider as Uid, email }
 }

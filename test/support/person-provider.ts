@@ -53,8 +53,8 @@ export async function startPersonProvider(t: Cleanup): Promise<PersonProvider> {
     async pass(left) {
       assert.equal(left?.origin, issuer, `the browser is not sent to the provider: ${left}`)
       const page = await webBrowser(issuer).open(left?.href ?? '')
-      assert.ok(page.left, `the provider does not redirect back: ${page.status} ${page.text}`)
-      return page.left
+      assert.ok(page.redirectedTo, `the provider does not redirect back: ${page.status} ${page.text}`)
+      return page.redirectedTo
     },
     async idToken(client, redirect) {
       const verifier = randomBytes(32).toString('base64url')

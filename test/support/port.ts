@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, connect as connectHttp2, type OutgoingHttpHeaders } from 'node:http2'
 import { connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
-import { type Listening, type ListenOptions, listen } from '../../src/listen.ts'
+import { type Listener, type ListenOptions, listen } from '../../src/listen.ts'
 import type { GrpcHandler } from '../../src/port.ts'
 
 /** Log lines that a server wrote, for the tests that look at them. */
@@ -9,13 +9,13 @@ export interface LogLines {
   readonly errors: { readonly fields: object; readonly message: string }[]
 }
 
-const noGrpc: GrpcHandler = { handle: (stream) => stream.close(), stop() {}, cut() {} }
+const noGrpc: GrpcHandler = { handle: (stream) => stream.close(), stop() {}, abort() {} }
 
 /** A server on a free port of 127.0.0.1 that stops when the test ends. */
 export async function startPort(
   t: TestContext,
   options: Partial<ListenOptions> = {},
-): Promise<Listening & { readonly log: LogLines }> {
+): Promise<Listener & { readonly log: LogLines }> {
   const log: LogLines = { errors: [] }
   const server = await listen({
     host: '127.0.0.1',

@@ -6,9 +6,9 @@ import { limits } from '../../src/core/limits.ts'
 import { managedRoleByName } from '../../src/core/managed-roles.ts'
 import { startTestBerth, type TestBerth } from './berth.ts'
 import type { TestDatabase } from './databases.ts'
-import { fetchHeadless, newClient } from './headless.ts'
-import { isSignedIn, linksTo, mixUp } from './mix-up.ts'
-import { CLIENT, claimsOf, codeFlow, decide, postForm, redemption, withQuery } from './oauth.ts'
+import { fetchHeadlessToken, newClient } from './headless.ts'
+import { isSignedIn, providerLinks, runMixUpAttack } from './mix-up.ts'
+import { CLIENT, claimsOf, codeFlow, postForm, submitConsent, tokenRequest, withQuery } from './oauth.ts'
 import { cleanups, temporaryDirectory } from './process.ts'
 import {
   type MaliciousProvider,
@@ -20,8 +20,8 @@ import {
   startMaliciousProvider,
 } from './real-providers.ts'
 import { call } from './rest.ts'
-import { make, makeOrganization, verifyOrganization } from './tenant.ts'
-import { confirmed, type WebBrowser, type WebPage, webBrowser } from './web.ts'
+import { createOrganization, createResource, verifyOrganization } from './tenant.ts'
+import { confirm, type WebBrowser, type WebPage, webBrowser } from './web.ts'
 
 /** Every flow that ends at an identity provider, against one that runs in a process of its own. */
 export function providerFlows(kind: ProviderKind, database: Pick<TestDatabase, 'name' | 'open'>): void {
@@ -49,7 +49,7 @@ export function providerFlows(kind: ProviderKind, database: Pick<TestDatabase, '
 
       const redirects = new Map([['operator', `${berth.url}/oauth/callback/operator`]])
       const add = async (organization: string, name: string, of: string, groupsClaim = '') => {
-        const made = await make(berth, `/iam/v2beta1/identityProviders/${organization}`, {
+        const made = await createResource(berth, `/iam/v2beta1/identityProviders/${organization}`, {
           name,
           defaultRole: managedRoleByName.get('viewer')?.uid,
           oidc: {
@@ -65,8 +65,8 @@ export function providerFlows(kind: ProviderKind, database: Pick<TestDatabase, '
       }
       for (const name of ['plain', 'old', 'doomed']) await add(berth.organization, name, issuer)
       await add(berth.organization, 'groups', issuer, 'groups')
-      await add(await makeOrganization(berth, 'attackers'), 'evil', evil.issuer)
-      await make(berth, `/iam/v2beta1/externalGroupRoleMappings/${uid('groups')}`, {
+      await add(await createOrganization(berth, 'attackers'), 'evil', evil.issuer)
+      await createResource(berth, `/iam/v2beta1/externalGroupRoleMappings/${uid('groups')}`, {
         externalGroupId: process.users[0].groups[0],
         roleUid: managedRoleByName.get('owner')?.uid,
         scope: berth.organization,
@@ -93,7 +93,7 @@ export function providerFlows(kind: ProviderKind, database: Pick<TestDatabase, '
       test(name, async (t) => (unavailable === undefined ? run() : t.skip(unavailable)))
     const person = (): ProviderUser => process.users[1]
     const leave = async (browser: WebBrowser, page: WebPage) => {
-      const { left, status, text } = await confirmed(browser, page)
+      const { redirectedTo: left, status, text } = await confirm(browser, page)
       return left ?? assert.fail(`nothing leads to the provider: ${status} ${text}`)
     }
     const start = async (browser: WebBrowser, id: string) =>
@@ -105,9 +105,12 @@ export function providerFlows(kind: ProviderKind, database: Pick<TestDatabase, '
       const browser = webBrowser(berth.url)
       const request = codeFlow()
       const path = withQuery('/oauth/authorize', { ...request.parameters, idp_id: provider })
-      const { left, text } = await decide(browser, await signIn(browser, await browser.open(path), user))
+      const { redirectedTo: left, text } = await submitConsent(
+        browser,
+        await signIn(browser, await browser.open(path), user),
+      )
       const code = left?.searchParams.get('code') ?? assert.fail(text)
-      const { body } = await postForm(berth.url, '/oauth/token', redemption(request, code))
+      const { body } = await postForm(berth.url, '/oauth/token', tokenRequest(request, code))
       return { browser, body, token: body.access_token ?? assert.fail(JSON.stringify(body)) }
     }
     const mayRead = async (token: string) =>
@@ -146,7 +149,10 @@ export function providerFlows(kind: ProviderKind, database: Pick<TestDatabase, '
         redirect: 'http://localhost:49152/callback?token=true',
         idp_id: uid('plain'),
       })
-      const { left, text } = await decide(browser, await signIn(browser, await browser.open(path)))
+      const { redirectedTo: left, text } = await submitConsent(
+        browser,
+        await signIn(browser, await browser.open(path)),
+      )
       assert.ok(left?.searchParams.get('token'), text)
     })
 
@@ -154,8 +160,8 @@ export function providerFlows(kind: ProviderKind, database: Pick<TestDatabase, '
       const browser = webBrowser(berth.url)
       const client = newClient()
       const path = withQuery('/oauth', { headless_code: client.code, idp_id: uid('plain') })
-      await decide(browser, await signIn(browser, await browser.open(path)))
-      const result = (await fetchHeadless(berth.url, client.code)) ?? assert.fail('there is no result')
+      await submitConsent(browser, await signIn(browser, await browser.open(path)))
+      const result = (await fetchHeadlessToken(berth.url, client.code)) ?? assert.fail('there is no result')
       assert.equal(claimsOf(client.open(result))['iss'], berth.url)
     })
 
@@ -168,7 +174,7 @@ export function providerFlows(kind: ProviderKind, database: Pick<TestDatabase, '
       const page = await browser.submit(await browser.open('/device'), typed, -1)
       const request = new URL(page.path, berth.url).searchParams.get('request') ?? ''
       const asked = await browser.open(withQuery('/sign-in/provider', { with: uid('plain'), request }))
-      await decide(browser, await signIn(browser, asked))
+      await submitConsent(browser, await signIn(browser, asked))
       berth.advance(limits.deviceIntervalMs)
       const { body } = await postForm(berth.url, '/oauth/token', {
         grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
@@ -264,9 +270,9 @@ export function providerFlows(kind: ProviderKind, database: Pick<TestDatabase, '
 
     flow('R40: mix-up: no code of it reaches the provider of an attacker', async () => {
       for (const honest of ['operator', uid('plain')])
-        for (const [how, link] of Object.entries(linksTo(uid('evil')))) {
+        for (const [how, link] of Object.entries(providerLinks(uid('evil')))) {
           const attack = { honest, provider: evil, victim: person() }
-          const { stolen, victim, attacker } = await mixUp(berth, attack, link)
+          const { stolen, victim, attacker } = await runMixUpAttack(berth, attack, link)
           assert.deepEqual(stolen, [], how)
           assert.deepEqual([await isSignedIn(victim), await isSignedIn(attacker)], [false, false], how)
         }
@@ -283,11 +289,11 @@ export function providerFlows(kind: ProviderKind, database: Pick<TestDatabase, '
         const enter = async () => {
           const browser = webBrowser(berth.url)
           const asked = await browser.open(withQuery('/sign-in/provider', { with: uid('old') }))
-          const page = await confirmed(browser, asked)
-          if (page.left === undefined) return { page, uri: '' }
-          await browser.open((await signInAt(page.left, person())).href)
+          const page = await confirm(browser, asked)
+          if (page.redirectedTo === undefined) return { page, uri: '' }
+          await browser.open((await signInAt(page.redirectedTo, person())).href)
           assert.equal(await isSignedIn(browser), true)
-          return { page, uri: page.left.searchParams.get('redirect_uri') }
+          return { page, uri: page.redirectedTo.searchParams.get('redirect_uri') }
         }
         const { callback, redirectUri, signInProblem } = await described()
         assert.equal(callback, 'CALLBACK_SHARED')

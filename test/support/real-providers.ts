@@ -265,11 +265,11 @@ export async function signInAt(start: URL, { login, password }: ProviderUser): P
     return link === undefined ? browser.submit(page) : browser.open(link)
   }
   let page = await browser.open(start.href)
-  for (let steps = 0; page.left === undefined; steps++) {
+  for (let steps = 0; page.redirectedTo === undefined; steps++) {
     assert.ok(page.status < 400 && steps < 8, `${start.origin} does not sign in: ${page.status} ${page.text}`)
     page = await answer(page)
   }
-  return page.left
+  return page.redirectedTo
 }
 
 /** The provider of an attacker (malicious-provider-server.ts). */

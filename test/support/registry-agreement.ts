@@ -5,7 +5,7 @@ import { scrub } from '../../src/oci/scrub/scrub.ts'
 import type { Store } from '../../src/storage/store.ts'
 
 /** The database and the blob store of a registry, compared as `berth admin scrub` does; orphans of any age are told of. */
-export async function scrubbed(
+export async function runScrub(
   {
     berth,
   }: {
@@ -23,7 +23,7 @@ export async function scrubbed(
     blobs,
     repair: false,
     position: '',
-    reach: async () => {},
+    savePosition: async () => {},
     onFinding: (finding) => findings.push(finding),
     orphanAgeMs: Number.NEGATIVE_INFINITY,
     ...options,

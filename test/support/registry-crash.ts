@@ -4,20 +4,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { fileBlobs } from '../../src/blobs/file-system.ts'
 import type { BlobStore } from '../../src/blobs/store.ts'
-import { collect } from '../../src/oci/collection/collect.ts'
-import { readWork } from '../../src/oci/run-rows.ts'
-import { isWrong } from '../../src/oci/scrub/findings.ts'
+import { collectGarbage } from '../../src/oci/collection/collect.ts'
+import { readJob } from '../../src/oci/run-rows.ts'
+import { isFailure } from '../../src/oci/scrub/findings.ts'
 import type { Db } from '../../src/storage/db.ts'
-import { assertCounted } from './crash.ts'
+import { assertCounts } from './crash.ts'
 import { freePort } from './postgres.ts'
 import { type Cleanup, runBerth, serveBerth } from './process.ts'
 import { ociClient } from './registry.ts'
-import { scrubbed } from './registry-agreement.ts'
+import { runScrub } from './registry-agreement.ts'
 import { newTraffic, runClients, type Traffic } from './registry-traffic.ts'
 import { openDatabase } from './stored.ts'
 
 /** What goes on when the server is killed. */
-export type Interrupted = 'pushes' | 'deletes' | 'collections'
+export type InterruptedWork = 'pushes' | 'deletes' | 'collections'
 
 const CLIENTS = 8
 const REPOS = 4
@@ -26,11 +26,11 @@ const collectingServer = fileURLToPath(new URL('collecting-server.ts', import.me
 const LATER_MS = 3 * 24 * 60 * 60 * 1000
 
 export interface CrashResult extends Omit<Traffic, 'acknowledged'> {
-  readonly kept: number
+  readonly survived: number
   /** Stored files that a kill left without a row, over all rounds. */
   readonly orphans: number
   /** Kills that hit a collection. */
-  readonly cutShort: number
+  readonly interruptedCount: number
   /** Blobs that were collected after kills. */
   readonly collected: number
 }
@@ -43,7 +43,7 @@ export async function registryCrashRounds(
   t: Cleanup,
   env: Readonly<Record<string, string>> & { readonly BERTH_DATA_DIR: string },
   rounds: number,
-  interrupted: Interrupted,
+  interrupted: InterruptedWork,
 ): Promise<CrashResult> {
   const host = `127.0.0.1:${await freePort()}`
   const settings = {
@@ -69,7 +69,7 @@ export async function registryCrashRounds(
       client: ociClient({ url: `http://${host}` }, `Bearer ${token}`),
       names,
       deletes: { pushes: 0.1, deletes: 0.7, collections: 0.4 }[interrupted],
-      isOver: () => killed,
+      isStopped: () => killed,
       withoutGrace: interrupted === 'collections',
     })
     const done = () => (interrupted === 'pushes' ? traffic.pushed : traffic.deleted)
@@ -87,9 +87,9 @@ export async function registryCrashRounds(
     // Opened while nothing runs: the journal is recovered here, as by the next start.
     const db = await openDatabase(settings)
     try {
-      const run = await readWork(db, 'collection')
+      const run = await readJob(db, 'collection')
       if (run !== undefined && run.runner !== '') cutShort++
-      const found = await assertAgreed(db, blobs, traffic)
+      const found = await assertConsistent(db, blobs, traffic)
       orphans += found.orphans
       collected += found.collected
     } finally {
@@ -97,10 +97,10 @@ export async function registryCrashRounds(
     }
   }
   const { acknowledged, ...numbers } = traffic
-  return { ...numbers, kept: acknowledged.size, orphans, cutShort, collected }
+  return { ...numbers, survived: acknowledged.size, orphans, interruptedCount: cutShort, collected }
 }
 
-async function assertAgreed(db: Db, blobs: BlobStore, { acknowledged }: Traffic) {
+async function assertConsistent(db: Db, blobs: BlobStore, { acknowledged }: Traffic) {
   const { kysely } = db
   const there = { berth: { installation: { store: { db, clock: Date.now } }, blobs } }
   const rows = await kysely.selectFrom('manifests').select(['repo', 'digest', 'content']).execute()
@@ -115,19 +115,20 @@ async function assertAgreed(db: Db, blobs: BlobStore, { acknowledged }: Traffic)
   }
   assertAcknowledged('by the kill')
   // What manifests need is proved by this, for those that nobody knows of as well.
-  const { findings } = await scrubbed(there)
+  const { findings } = await runScrub(there)
   assert.deepEqual(
-    findings.filter((finding) => isWrong(finding) || finding.kind === 'incomplete'),
+    findings.filter((finding) => isFailure(finding) || finding.kind === 'incomplete'),
     [],
   )
-  for (const table of ['repos', 'tags'] as const) await assertCounted(kysely, table)
+  for (const table of ['repos', 'tags'] as const) await assertCounts(kysely, table)
 
   let collected = 0
   for (let n = 0; n < 2; n++) {
     const store = { db, clock: () => Date.now() + LATER_MS }
-    collected += (await collect({ store, blobs, graceMs: 0, dryRun: false, mistrust: true })).blobs.count
+    collected += (await collectGarbage({ store, blobs, graceMs: 0, dryRun: false, requireKnownStore: true }))
+      .blobs.count
   }
-  assert.deepEqual((await scrubbed(there)).findings, [])
+  assert.deepEqual((await runScrub(there)).findings, [])
   const needed = await kysely
     .selectFrom('manifest_references')
     .select('digest')
@@ -138,9 +139,9 @@ async function assertAgreed(db: Db, blobs: BlobStore, { acknowledged }: Traffic)
   const stored = await kysely.selectFrom('blobs').select('digest').orderBy('digest').execute()
   assert.deepEqual(stored, needed)
   let files = 0
-  for await (const _ of blobs.blobs()) files++
+  for await (const _ of blobs.listBlobs()) files++
   assert.equal(files, stored.length)
-  for await (const { id } of blobs.uploads()) assert.fail(`the upload ${id} is left`)
+  for await (const { id } of blobs.listUploads()) assert.fail(`the upload ${id} is left`)
   assert.deepEqual(await kysely.selectFrom('uploads').select('id').execute(), [])
   return { orphans: findings.length, collected }
 }

@@ -5,7 +5,7 @@ import type { Cleanup } from './process.ts'
 
 /** Stands before a real registry and does to its answers what networks and other registries do. */
 
-export interface Passing {
+export interface ProxiedRequest {
   readonly request: IncomingMessage
   readonly reply: ServerResponse
   /** Lets the request through. Bytes of both bodies may be changed or broken off. */
@@ -28,10 +28,10 @@ export interface RegistryProxy {
   }[]
 }
 
-export async function registryProxy(
+export async function startRegistryProxy(
   t: Cleanup,
   target: string,
-  handle: (passing: Passing) => void = ({ pass }) => pass(),
+  handle: (passing: ProxiedRequest) => void = ({ pass }) => pass(),
 ): Promise<RegistryProxy> {
   const seen: RegistryProxy['seen'] = []
   const server = createServer((incoming, reply) => {
@@ -42,7 +42,7 @@ export async function registryProxy(
       contentRange: headers['content-range'],
       isKnown: headers.authorization !== undefined,
     })
-    const pass: Passing['pass'] = ({ sent, answered, headers: change } = {}) => {
+    const pass: ProxiedRequest['pass'] = ({ sent, answered, headers: change } = {}) => {
       const breakOff = () => {
         incoming.socket.destroy()
         outgoing.destroy()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomInt } from 'node:crypto'
-import { digest, type OciClient, type OciReply, pushable, types } from './registry.ts'
+import { digest, imageFromManifest, type OciClient, type OciReply, types } from './registry.ts'
 
 /** Clients that push, mount and delete at once, with layers that their images share. */
 
@@ -26,7 +26,7 @@ export interface TrafficOptions {
   readonly names: readonly string[]
   /** Of all that a client does, how much is deleting: 0 to 1. */
   readonly deletes: number
-  readonly isOver: () => boolean
+  readonly isStopped: () => boolean
   /** Whether collection may take what is about to be needed. */
   readonly withoutGrace: boolean
 }
@@ -44,7 +44,7 @@ export async function runClients(traffic: Traffic, clients: number, options: Tra
   const layers = Array.from({ length: SHARED_LAYERS }, (_, n) => randomBytes(500 + 20_000 * n))
   await Promise.all(
     Array.from({ length: clients }, async () => {
-      while (!options.isOver()) {
+      while (!options.isStopped()) {
         try {
           if (traffic.acknowledged.size > KEPT_MIN && Math.random() < options.deletes)
             await deleteSome(traffic, options)
@@ -61,12 +61,12 @@ export async function runClients(traffic: Traffic, clients: number, options: Tra
 
 async function pushSome(traffic: Traffic, options: TrafficOptions, layers: readonly Buffer[]): Promise<void> {
   const { client, names } = options
-  const name = oneOf(names)
+  const name = pickRandom(names)
   const config = Buffer.from(JSON.stringify({ architecture: 'amd64', nonce: randomBytes(8).toString('hex') }))
   const shared = layers.filter(() => Math.random() < 0.4)
   const blobs = [config, ...shared, ...(Math.random() < 0.3 ? [randomBytes(randomInt(1, 50_000))] : [])]
-  for (const blob of blobs) await pushAnyWay(options, name, blob)
-  const image = pushable({
+  for (const blob of blobs) await pushByRandomMethod(options, name, blob)
+  const image = imageFromManifest({
     schemaVersion: 2,
     mediaType: types.image,
     config: { mediaType: types.config, digest: digest(config), size: config.length },
@@ -75,9 +75,9 @@ async function pushSome(traffic: Traffic, options: TrafficOptions, layers: reado
       .map((blob) => ({ mediaType: types.layer, digest: digest(blob), size: blob.length })),
   })
   // A blob that no manifest will need, as a push leaves it that is given up.
-  if (Math.random() < 0.2) await pushAnyWay(options, name, randomBytes(1000))
+  if (Math.random() < 0.2) await pushByRandomMethod(options, name, randomBytes(1000))
   const reference = Math.random() < 0.5 ? image.digest : `tag-${randomInt(20)}`
-  const reply = await client.ask('PUT', `${name}/manifests/${reference}`, {
+  const reply = await client.request('PUT', `${name}/manifests/${reference}`, {
     body: image.manifest,
     headers: { 'content-type': image.mediaType },
   })
@@ -91,33 +91,40 @@ async function pushSome(traffic: Traffic, options: TrafficOptions, layers: reado
 }
 
 /** Looks first, or mounts, or sends it in one request or several. */
-async function pushAnyWay({ client, names }: TrafficOptions, name: string, blob: Buffer): Promise<void> {
+async function pushByRandomMethod(
+  { client, names }: TrafficOptions,
+  name: string,
+  blob: Buffer,
+): Promise<void> {
   const way = Math.random()
   const its = digest(blob)
-  if (way < 0.3 && (await client.ask('HEAD', `${name}/blobs/${its}`)).status === 200) return
+  if (way < 0.3 && (await client.request('HEAD', `${name}/blobs/${its}`)).status === 200) return
   if (way < 0.5) {
-    const reply = await client.ask('POST', `${name}/blobs/uploads/?mount=${its}&from=${oneOf(names)}`)
+    const reply = await client.request(
+      'POST',
+      `${name}/blobs/uploads/?mount=${its}&from=${pickRandom(names)}`,
+    )
     if (reply.status === 201) return
     assertStatus(reply, 202, 'mount')
-    return sendRest(client, reply, blob)
+    return sendRemaining(client, reply, blob)
   }
   // Some uploads are begun and left.
-  if (way > 0.97) assertStatus(await client.ask('POST', `${name}/blobs/uploads/`), 202, 'begin')
+  if (way > 0.97) assertStatus(await client.request('POST', `${name}/blobs/uploads/`), 202, 'begin')
   if (way < 0.75 || way > 0.97) {
-    const reply = await client.ask('POST', `${name}/blobs/uploads/?digest=${its}`, { body: blob })
+    const reply = await client.request('POST', `${name}/blobs/uploads/?digest=${its}`, { body: blob })
     return assertStatus(reply, 201, 'push at once')
   }
-  const begun = await client.ask('POST', `${name}/blobs/uploads/`)
+  const begun = await client.request('POST', `${name}/blobs/uploads/`)
   assertStatus(begun, 202, 'begin')
   const half = Math.floor(blob.length / 2)
-  const reply = await client.ask('PATCH', pathOf(begun), { body: blob.subarray(0, half) })
+  const reply = await client.request('PATCH', pathOf(begun), { body: blob.subarray(0, half) })
   assertStatus(reply, 202, 'chunk')
-  await sendRest(client, reply, blob, half)
+  await sendRemaining(client, reply, blob, half)
 }
 
-async function sendRest(client: OciClient, begun: OciReply, blob: Buffer, from = 0): Promise<void> {
+async function sendRemaining(client: OciClient, begun: OciReply, blob: Buffer, from = 0): Promise<void> {
   const path = `${pathOf(begun)}?digest=${digest(blob)}`
-  assertStatus(await client.ask('PUT', path, { body: blob.subarray(from) }), 201, 'finish')
+  assertStatus(await client.request('PUT', path, { body: blob.subarray(from) }), 201, 'finish')
 }
 
 function pathOf({ headers }: OciReply): string {
@@ -125,21 +132,21 @@ function pathOf({ headers }: OciReply): string {
 }
 
 async function deleteSome(traffic: Traffic, { client }: TrafficOptions): Promise<void> {
-  const [key, chosen] = oneOf([...traffic.acknowledged].slice(0, 50)) ?? []
+  const [key, chosen] = pickRandom([...traffic.acknowledged].slice(0, 50)) ?? []
   if (key === undefined || chosen === undefined) return
   // From now on nobody knows whether it is there, until the answer.
   traffic.acknowledged.delete(key)
-  const reply = await client.ask('DELETE', `${chosen.name}/manifests/${chosen.digest}`)
+  const reply = await client.request('DELETE', `${chosen.name}/manifests/${chosen.digest}`)
   assertStatus(reply, 202, `DELETE ${key}`)
   traffic.deleted++
   // Another manifest may need it.
   const [blob] = chosen.blobs
   if (blob === undefined || Math.random() < 0.5) return
-  const { status } = await client.ask('DELETE', `${chosen.name}/blobs/${digest(blob)}`)
+  const { status } = await client.request('DELETE', `${chosen.name}/blobs/${digest(blob)}`)
   assert.ok([202, 404].includes(status), `DELETE of a blob: ${status}`)
 }
 
-function oneOf<T>(all: readonly T[]): T {
+function pickRandom<T>(all: readonly T[]): T {
   return all[randomInt(Math.max(all.length, 1))] as T
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import type { TestBerth } from './berth.ts'
-import type { Cast } from './cast.ts'
+import type { ApiFixture } from './cast.ts'
 import { newName } from './cast.ts'
 
 /** The registry as a client of the distribution protocol sees it. */
@@ -23,15 +23,17 @@ export interface OciRequest {
 
 export interface OciClient {
   /** Paths are those below /v2/. */
-  ask(method: string, path: string, request?: OciRequest): Promise<OciReply>
+  request(method: string, path: string, request?: OciRequest): Promise<OciReply>
 }
 
 /** `authorization`: undefined sends none. */
 export function ociClient({ url }: Pick<TestBerth, 'url'>, authorization?: string): OciClient {
-  return { ask: (method, path, request) => askAt(`${url}/v2/${path}`, method, request, authorization) }
+  return {
+    request: (method, path, request) => requestAt(`${url}/v2/${path}`, method, request, authorization),
+  }
 }
 
-export async function askAt(
+export async function requestAt(
   url: string,
   method = 'GET',
   { body, headers }: OciRequest = {},
@@ -63,7 +65,7 @@ export async function bearerOf(
   return `Bearer ${await berth.tokenOf(identity, { ...options, audiences: [hostOf(berth)] })}`
 }
 
-export function basic(user: string, password: string): string {
+export function basicAuth(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 }
 
@@ -111,18 +113,22 @@ export function testImage(
     layers: [descriptor(types.layer, layer)],
     ...more,
   }
-  return { blobs: [config, layer], ...pushable(content) }
+  return { blobs: [config, layer], ...imageFromManifest(content) }
 }
 
 /** A manifest as it is pushed, whatever is in it. */
-export function pushable(content: Readonly<Record<string, unknown>> & { readonly mediaType?: string }) {
+export function imageFromManifest(
+  content: Readonly<Record<string, unknown>> & { readonly mediaType?: string },
+) {
   const manifest = Buffer.from(JSON.stringify(content))
   const { mediaType = types.image } = content
   return { manifest, mediaType, digest: digest(manifest), descriptor: descriptor(mediaType, manifest) }
 }
 
 export async function pushBlob(client: OciClient, name: string, bytes: Uint8Array): Promise<string> {
-  const reply = await client.ask('POST', `${name}/blobs/uploads/?digest=${digest(bytes)}`, { body: bytes })
+  const reply = await client.request('POST', `${name}/blobs/uploads/?digest=${digest(bytes)}`, {
+    body: bytes,
+  })
   assert.equal(reply.status, 201, reply.bytes.toString())
   return digest(bytes)
 }
@@ -133,7 +139,7 @@ export function putManifest(
   reference: string,
   { manifest, mediaType }: Pick<TestImage, 'manifest' | 'mediaType'>,
 ): Promise<OciReply> {
-  return client.ask('PUT', `${name}/manifests/${reference}`, {
+  return client.request('PUT', `${name}/manifests/${reference}`, {
     body: manifest,
     headers: { 'content-type': mediaType },
   })
@@ -153,7 +159,7 @@ export async function pushImage(
 }
 
 /** An organization for one test, with a client for its owner and the name of a repo that nobody has. */
-export async function registryOf(cast: Cast) {
+export async function createRegistryFixture(cast: ApiFixture) {
   const organization = await cast.organization()
   const { berth } = cast
   const clientOf = async (identity: string) => ociClient(berth, await bearerOf(berth, identity))
@@ -171,6 +177,6 @@ export async function registryOf(cast: Cast) {
   }
 }
 
-export function assertRefusedAs(reply: OciReply, status: number, code: string, why = ''): void {
+export function assertOciError(reply: OciReply, status: number, code: string, why = ''): void {
   assert.deepEqual([reply.status, reply.codes], [status, [code]], `${why} ${reply.bytes}`)
 }

@@ -5,7 +5,7 @@ import { managedRoleByName } from '../../src/core/managed-roles.ts'
 import type { TestBerth } from './berth.ts'
 import { shortName } from './methods.ts'
 import { call } from './rest.ts'
-import { bind, make, makeGroup, makeIdentity, makeRole } from './tenant.ts'
+import { bindRole, createGroup, createIdentity, createResource, createRole } from './tenant.ts'
 
 /** An organization that has one of everything, and for each method a request that its owner may make there. */
 
@@ -31,37 +31,45 @@ const osvRecord = (name: string, mark: string) =>
 const digest = `sha256:${'0'.repeat(64)}`
 
 /** `mark` is in the name or description of everything it makes. */
-export async function makeTenant(
+export async function createTenant(
   berth: Pick<TestBerth, 'url' | 'token'>,
   organization: string,
   mark = 'shared',
 ): Promise<Tenant> {
   const iam = (path: string, body: object) =>
-    make(berth, `/iam/v2beta1/${path}`, { description: mark, ...body })
+    createResource(berth, `/iam/v2beta1/${path}`, { description: mark, ...body })
   const viewer = managedRoleByName.get('viewer')?.uid ?? ''
   const oidc = { issuer: 'https://login.example.com', clientId: 'berth', clientSecret: `${mark} secret` }
   const newProvider = async () =>
     (await iam(`identityProviders/${organization}`, { name: newName(), defaultRole: viewer, oidc })).uid
-  const group = await makeGroup(berth, organization, newName())
-  const identity = await makeIdentity(berth, organization)
-  const role = await makeRole(berth, organization, ['groups.list'], newName())
+  const group = await createGroup(berth, organization, newName())
+  const identity = await createIdentity(berth, organization)
+  const role = await createRole(berth, organization, ['groups.list'], newName())
   const repo = (
-    await make(berth, `/registry/v2beta1/repos/${organization}`, { name: newName(), description: mark })
+    await createResource(berth, `/registry/v2beta1/repos/${organization}`, {
+      name: newName(),
+      description: mark,
+    })
   ).uid
   const provider = await newProvider()
   const newRepo = async () =>
-    (await make(berth, `/registry/v2beta1/repos/${organization}`, { name: newName(), description: mark }))
-      .uid as string
+    (
+      await createResource(berth, `/registry/v2beta1/repos/${organization}`, {
+        name: newName(),
+        description: mark,
+      })
+    ).uid as string
   const newTag = async () =>
-    (await make(berth, `/registry/v2beta1/tags/${repo}`, { name: newName(), digest })).uid as string
+    (await createResource(berth, `/registry/v2beta1/tags/${repo}`, { name: newName(), digest })).uid as string
   const newMapping = async () => {
     const mapping = { externalGroupId: newName(), roleUid: role, scope: organization }
-    return (await make(berth, `/iam/v2beta1/externalGroupRoleMappings/${provider}`, mapping)).uid as string
+    return (await createResource(berth, `/iam/v2beta1/externalGroupRoleMappings/${provider}`, mapping))
+      .uid as string
   }
   const newAdvisory = async () => {
     const content = Buffer.from(osvRecord(newName(), mark)).toString('base64')
     const path = `/vulnerabilities/v2beta1/advisories/${organization}:importDocuments`
-    await make(berth, path, { documents: [{ name: 'a.json', content }] })
+    await createResource(berth, path, { documents: [{ name: 'a.json', content }] })
     const query = `uidp.children_of=${organization}&page_size=1`
     const { body } = await call('GET', `${berth.url}/vulnerabilities/v2beta1/advisories?${query}`, {
       token: berth.token,
@@ -71,11 +79,12 @@ export async function makeTenant(
   /** Nothing reads one that is paused. */
   const newFeed = async (paused = true) => {
     const advisoryFeed = { paused, url: `${NOBODY}/${mark.replaceAll(' ', '-')}-${newName()}` }
-    return (await make(berth, `/vulnerabilities/v2beta1/advisoryFeeds/${organization}`, advisoryFeed))
-      .uid as string
+    return (
+      await createResource(berth, `/vulnerabilities/v2beta1/advisoryFeeds/${organization}`, advisoryFeed)
+    ).uid as string
   }
   const newInvite = async (roleUid = role) =>
-    make(berth, `/iam/v2beta1/groupInvites/${organization}`, { roleUid, ttl: '3600s' })
+    createResource(berth, `/iam/v2beta1/groupInvites/${organization}`, { roleUid, ttl: '3600s' })
   const newAssociation = async (of: string) =>
     (await iam(`accountAssociations/${of}`, { name: newName(), amazon: { account: '123456789012' } }))
       .uid as string
@@ -84,7 +93,7 @@ export async function makeTenant(
     group,
     identity,
     role,
-    binding: await bind(berth, organization, identity, role),
+    binding: await bindRole(berth, organization, identity, role),
     provider,
     mapping: await newMapping(),
     association: await newAssociation(group),
@@ -105,12 +114,12 @@ export async function makeTenant(
     value: { iss: { case: 'issuer', value: 'https://ci.example.com' }, sub: { case: 'subject', value: 'x' } },
   }
   const configuration = { case: 'oidc', value: oidc }
-  const newIdentity = () => makeIdentity(berth, organization)
+  const newIdentity = () => createIdentity(berth, organization)
   const requests: Readonly<Record<string, () => Promise<object> | object>> = {
     'Groups.GetGroup': () => ({ uid: group }),
     'Groups.CreateGroup': () => ({ parent: organization, group: named() }),
     'Groups.UpdateGroup': () => masked('group', group),
-    'Groups.DeleteGroup': async () => ({ uid: await makeGroup(berth, organization, newName()) }),
+    'Groups.DeleteGroup': async () => ({ uid: await createGroup(berth, organization, newName()) }),
     'Groups.RequestGroupAccess': () => ({ groupUid: organization }),
     'Identities.GetIdentity': () => ({ uid: identity }),
     'Identities.CreateIdentity': () => ({
@@ -149,7 +158,7 @@ export async function makeTenant(
     }),
     'Roles.UpdateRole': () => masked('role', role),
     'Roles.DeleteRole': async () => ({
-      uid: await makeRole(berth, organization, ['groups.list'], newName()),
+      uid: await createRole(berth, organization, ['groups.list'], newName()),
     }),
     'RoleBindings.GetRoleBinding': () => ({ uid: uids.binding }),
     'RoleBindings.CreateRoleBinding': async () => ({
@@ -165,7 +174,7 @@ export async function makeTenant(
       updateMask: { paths: ['role_uid'] },
     }),
     'RoleBindings.DeleteRoleBinding': async () => ({
-      uid: await bind(berth, organization, await newIdentity(), role),
+      uid: await bindRole(berth, organization, await newIdentity(), role),
     }),
     'IdentityProviders.GetIdentityProvider': () => ({ uid: provider }),
     'IdentityProviders.CreateIdentityProvider': () => ({
@@ -186,12 +195,12 @@ export async function makeTenant(
     }),
     'AccountAssociations.GetAccountAssociation': () => ({ uid: uids.association }),
     'AccountAssociations.CreateAccountAssociation': async () => ({
-      parent: await makeGroup(berth, organization, newName()),
+      parent: await createGroup(berth, organization, newName()),
       accountAssociation: named({ amazon: { account: '123456789012' } }),
     }),
     'AccountAssociations.UpdateAccountAssociation': () => masked('accountAssociation', uids.association),
     'AccountAssociations.DeleteAccountAssociation': async () => ({
-      uid: await newAssociation(await makeGroup(berth, organization, newName())),
+      uid: await newAssociation(await createGroup(berth, organization, newName())),
     }),
     // Not linked, so nothing outside is asked.
     'AccountAssociations.CheckAccountAssociation': () => ({ uid: uids.association, providerType: 3 }),
@@ -207,7 +216,7 @@ export async function makeTenant(
     'GroupInvites.DeleteGroupInvite': async () => ({ uid: (await newInvite()).uid }),
     // A role that nobody has yet.
     'Invitations.AcceptGroupInvite': async () => ({
-      code: (await newInvite(await makeRole(berth, organization, ['groups.list'], newName()))).code,
+      code: (await newInvite(await createRole(berth, organization, ['groups.list'], newName()))).code,
     }),
     'Repos.GetRepo': () => ({ uid: repo }),
     'Repos.CreateRepo': () => ({ parent: organization, repo: named() }),
@@ -248,7 +257,7 @@ export async function makeTenant(
   const older: typeof requests = {
     'v1.Groups.Create': () => ({ parent: organization, group: named() }),
     'v1.Groups.Update': () => replaced(group),
-    'v1.Groups.Delete': async () => ({ id: await makeGroup(berth, organization, newName()) }),
+    'v1.Groups.Delete': async () => ({ id: await createGroup(berth, organization, newName()) }),
     'v1.Groups.RequestGroupAccess': () => ({ groupId: organization }),
     'v1.Identities.Create': () => ({ parentId: organization, identity: named({ relationship: claimMatch }) }),
     'v1.Identities.Update': () => replaced(identity, { relationship: claimMatch }),
@@ -257,7 +266,7 @@ export async function makeTenant(
     'v1.Roles.Create': () => ({ parentId: organization, role: named({ capabilities: ['groups.list'] }) }),
     'v1.Roles.Update': () => replaced(role, { capabilities: ['groups.list'] }),
     'v1.Roles.Delete': async () => ({
-      id: await makeRole(berth, organization, ['groups.list'], newName()),
+      id: await createRole(berth, organization, ['groups.list'], newName()),
     }),
     'v1.RoleBindings.Create': async () => ({
       parent: organization,
@@ -269,7 +278,7 @@ export async function makeTenant(
     }),
     'v1.RoleBindings.Update': () => ({ id: uids.binding, identity, role }),
     'v1.RoleBindings.Delete': async () => ({
-      id: await bind(berth, organization, await newIdentity(), role),
+      id: await bindRole(berth, organization, await newIdentity(), role),
     }),
     'v1.IdentityProviders.Create': () => ({
       parentId: organization,
@@ -278,12 +287,12 @@ export async function makeTenant(
     'v1.IdentityProviders.Update': () => replaced(provider, { defaultRole: role, configuration }),
     'v1.IdentityProviders.Delete': async () => ({ id: await newProvider() }),
     'v1.GroupAccountAssociations.Create': async () => ({
-      group: await makeGroup(berth, organization, newName()),
+      group: await createGroup(berth, organization, newName()),
       ...named({ amazon }),
     }),
     'v1.GroupAccountAssociations.Update': () => ({ group: uids.association, ...named({ amazon }) }),
     'v1.GroupAccountAssociations.Delete': async () => ({
-      group: await newAssociation(await makeGroup(berth, organization, newName())),
+      group: await newAssociation(await createGroup(berth, organization, newName())),
     }),
     'v1.GroupAccountAssociations.Check': () => ({ group: uids.association, accountType: 3 }),
     'v1.GroupInvites.Create': () => ({ group: organization, role, ttl: { seconds: 3600n } }),
@@ -294,7 +303,7 @@ export async function makeTenant(
     'v1.Registry.DeleteRepo': async () => ({ id: await newRepo() }),
     'v1.Registry.CreateTag': () => ({ repoId: repo, tag: named() }),
     'v1.Registry.UpdateTag': async () => {
-      const { uid, name } = await make(berth, `/registry/v2beta1/tags/${repo}`, named({ digest }))
+      const { uid, name } = await createResource(berth, `/registry/v2beta1/tags/${repo}`, named({ digest }))
       return { id: uid, name }
     },
     'v1.Registry.DeleteTag': async () => ({ id: await newTag() }),

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import { fileBlobs } from '../../src/blobs/file-system.ts'
 import { databaseFile } from '../../src/installation.ts'
-import { collect } from '../../src/oci/collection/collect.ts'
-import { expiry } from '../../src/storage/expiry.ts'
+import { collectGarbage } from '../../src/oci/collection/collect.ts'
+import { startExpiryJob } from '../../src/storage/expiry.ts'
 import type { Tables } from '../../src/storage/tables.ts'
 import { startLoad } from './faults/load.ts'
 import { type Shape, type Site, startSite } from './faults/site.ts'
@@ -91,7 +91,7 @@ export async function soak(
   const t = cleanups()
   try {
     const site = await startSite(t, { ...shape, lasting: true })
-    const load = startLoad(site.target, { pauseMs: PAUSE_MS, keptMax: KEPT_MAX })
+    const load = startLoad(site.target, { pauseMs: PAUSE_MS, trackedMax: KEPT_MAX })
     const startMs = performance.now()
     const db = await openDatabase(databaseOf(site))
     const samples: Sample[] = []
@@ -135,7 +135,7 @@ export async function soak(
       samples,
       verified: {
         ...verified,
-        halfDone: [...verified.halfDone, ...load.contradictions, ...load.forgotten, ...unfinished],
+        inconsistent: [...verified.inconsistent, ...load.contradictions, ...load.lostWrites, ...unfinished],
       },
       left: await leftLater(site),
     }
@@ -202,7 +202,7 @@ async function leftLater(site: Site): Promise<Readonly<Record<string, number>>> 
   try {
     const clock = () => Date.now() + LATER_MS
     let problem: unknown
-    const expiring = expiry({
+    const expiring = startExpiryJob({
       db,
       clock,
       auditRetentionMs: DAY_MS,
@@ -211,7 +211,13 @@ async function leftLater(site: Site): Promise<Readonly<Record<string, number>>> 
     })
     const blobs = fileBlobs(join(site.env['BERTH_DATA_DIR'] ?? '', 'blobs'))
     for (let n = 0; n < 2; n++)
-      await collect({ store: { db, clock }, blobs, graceMs: 0, dryRun: false, mistrust: true })
+      await collectGarbage({
+        store: { db, clock },
+        blobs,
+        graceMs: 0,
+        dryRun: false,
+        requireKnownStore: true,
+      })
     let rows: Readonly<Record<string, number>> = {}
     for (let tries = 0; tries < 100; tries++) {
       await sleep(200)
@@ -253,7 +259,7 @@ export function writeSoakReport(path: string, results: readonly SoakResult[]): v
     lines.push(
       `## ${name}: ${minutes} min`,
       '',
-      `${requests} requests, failed: ${JSON.stringify(failed)}, writes ${verified.acknowledged}, lost ${verified.lost.length}, half-done ${verified.halfDone.length}.`,
+      `${requests} requests, failed: ${JSON.stringify(failed)}, writes ${verified.acknowledged}, lost ${verified.lost.length}, half-done ${verified.inconsistent.length}.`,
       '',
       '| node | memory after warm-up | at the end | growth | per hour | handles |',
       '| --- | --- | --- | --- | --- | --- |',

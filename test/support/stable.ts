@@ -7,7 +7,7 @@ const uid = /^[0-9a-f]{40}(?:\/[0-9a-f]{16})*$/
  * An answer as golden text: uids are counted in the order in which they appear, times become `<time>` once they are seen to be
  * UTC with three digits. What is in `known` keeps a name of its own.
  */
-export function stable(value: unknown, known: Readonly<Record<string, string>> = {}): string {
+export function stableText(value: unknown, known: Readonly<Record<string, string>> = {}): string {
   const segments = new Map(Object.entries(known))
   const nameOf = (segment: string) => {
     const name = segments.get(segment) ?? `<${segment.length === 40 ? 'root' : 'child'} ${segments.size + 1}>`

@@ -7,7 +7,7 @@ import { migrate } from '../../src/storage/migrate.ts'
 import { databases } from './databases.ts'
 
 /** One suite per database, on the bare tables: no server in front of them. */
-export function onEveryStorage(title: string, suite: (db: () => Db) => void, sizes?: Sizes): void {
+export function onEveryEngine(title: string, suite: (db: () => Db) => void, sizes?: Sizes): void {
   for (const database of databases) {
     describe(`${title} (${database.name})`, () => {
       const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))

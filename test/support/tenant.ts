@@ -7,7 +7,7 @@ import { call, type RestReply } from './rest.ts'
 
 /** What tests set up through the API, as its owner unless they say otherwise. */
 
-export async function make(
+export async function createResource(
   berth: Pick<TestBerth, 'url' | 'token'>,
   path: string,
   body: unknown,
@@ -18,11 +18,11 @@ export async function make(
   return reply.body
 }
 
-export async function makeOrganization(
+export async function createOrganization(
   berth: Pick<TestBerth, 'url' | 'token'>,
   name: string,
 ): Promise<string> {
-  return (await make(berth, '/iam/v2beta1/groups', { name })).uid
+  return (await createResource(berth, '/iam/v2beta1/groups', { name })).uid
 }
 
 /** As the operator does, so that its name stands for it. */
@@ -37,22 +37,22 @@ export async function verifyOrganization(
   assert.equal(reply.status, 200, reply.text)
 }
 
-export async function makeGroup(
+export async function createGroup(
   berth: Pick<TestBerth, 'url' | 'token'>,
   parent: string,
   name: string,
 ): Promise<string> {
-  return (await make(berth, `/iam/v2beta1/groups/${parent}`, { name })).uid
+  return (await createResource(berth, `/iam/v2beta1/groups/${parent}`, { name })).uid
 }
 
 /** An identity that trusts nobody who exists, or what `relationship` says. */
-export async function makeIdentity(
+export async function createIdentity(
   berth: Pick<TestBerth, 'url' | 'token'>,
   group: string,
   relationship: object = { claimMatch: { issuer: 'https://ci.example.com', subject: 'somebody' } },
   name = 'workload',
 ): Promise<string> {
-  return (await make(berth, `/iam/v2beta1/identities/${group}`, { name, ...relationship })).uid
+  return (await createResource(berth, `/iam/v2beta1/identities/${group}`, { name, ...relationship })).uid
 }
 
 /** Capabilities by their short names, as JSON has them. */
@@ -60,14 +60,14 @@ export function capabilitiesJson(...names: readonly string[]): (string | undefin
   return names.map((name) => Capability[capabilityByName(name) ?? 0])
 }
 
-export async function makeRole(
+export async function createRole(
   berth: Pick<TestBerth, 'url' | 'token'>,
   group: string,
   capabilities: readonly string[],
   name = 'custom',
 ): Promise<string> {
   return (
-    await make(berth, `/iam/v2beta1/roles/${group}`, {
+    await createResource(berth, `/iam/v2beta1/roles/${group}`, {
       name,
       capabilities: capabilitiesJson(...capabilities),
     })
@@ -75,12 +75,12 @@ export async function makeRole(
 }
 
 /** Binds an identity; `role` is a uid or the name of a managed role. */
-export async function bind(
+export async function bindRole(
   berth: Pick<TestBerth, 'url' | 'token'>,
   group: string,
   identityUid: string,
   role: string,
 ): Promise<string> {
   const roleUid = managedRoleByName.get(role)?.uid ?? role
-  return (await make(berth, `/iam/v2beta1/roleBindings/${group}`, { identityUid, roleUid })).uid
+  return (await createResource(berth, `/iam/v2beta1/roleBindings/${group}`, { identityUid, roleUid })).uid
 }

@@ -12,7 +12,7 @@ export const withoutTerminal =
 
 export const keys = { enter: '\r', down: '\u001b[B', stop: '\u0003' } as const
 
-export interface Typed {
+export interface TerminalResult {
   readonly code: number | null
   /** All that was shown, without what moves the cursor and colours it. */
   readonly text: string
@@ -23,11 +23,11 @@ export interface Typed {
 const WAIT_MS = 15_000
 
 /** Runs a command at a terminal of 100 columns; each time that it shows what is waited for, the keys that go with it are typed. */
-export async function typed(
+export async function runInTerminal(
   { env }: Pick<CommandLine, 'env'>,
   args: readonly string[],
   steps: readonly (readonly [see: RegExp, keys: string])[] = [],
-): Promise<Typed> {
+): Promise<TerminalResult> {
   const words = [process.execPath, program, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`)
   const child = spawn('script', ['-qec', `stty cols 100 rows 40; exec ${words.join(' ')}`, '/dev/null'], {
     env: { PATH: process.env['PATH'], SHELL: '/bin/sh', TERM: 'xterm-256color', ...env },
@@ -40,10 +40,10 @@ export async function typed(
   const closed = once(child, 'close')
   let from = 0
   try {
-    for (const [see, strokes] of steps) {
+    for (const [waitFor, strokes] of steps) {
       const untilMs = Date.now() + WAIT_MS
-      while (!see.test(stripVTControlCharacters(raw.slice(from)))) {
-        assert.ok(child.exitCode === null && Date.now() < untilMs, `waits for ${see}: ${raw.slice(from)}`)
+      while (!waitFor.test(stripVTControlCharacters(raw.slice(from)))) {
+        assert.ok(child.exitCode === null && Date.now() < untilMs, `waits for ${waitFor}: ${raw.slice(from)}`)
         await new Promise((resolve) => setTimeout(resolve, 10))
       }
       from = raw.length

@@ -41,26 +41,26 @@ export function withText(request: object, { path, isKey }: TextField, text: stri
   if (field === undefined) return request
   const copy: Holder = { ...request }
   const name = (field.oneof ?? field).localName
-  const held = heldIn(copy, field)
-  const value = rest.length === 0 ? text : withText(oneOf(held, field), { path: rest, isKey }, text)
-  const filled = inPlace(field, value, rest.length === 0 && isKey)
+  const held = valueIn(copy, field)
+  const value = rest.length === 0 ? text : withText(firstEntry(held, field), { path: rest, isKey }, text)
+  const filled = wrapValue(field, value, rest.length === 0 && isKey)
   copy[name] = field.oneof === undefined ? filled : { case: field.localName, value: filled }
   return copy
 }
 
-function heldIn(message: Holder, field: DescField): unknown {
+function valueIn(message: Holder, field: DescField): unknown {
   if (field.oneof === undefined) return message[field.localName]
   const held = message[field.oneof.localName] as Holder | undefined
   return held?.['case'] === field.localName ? held['value'] : undefined
 }
 
 /** What the field holds, or the first of what it holds. */
-function oneOf(held: unknown, { fieldKind }: DescField): object {
+function firstEntry(held: unknown, { fieldKind }: DescField): object {
   const one = fieldKind === 'message' ? held : Object.values(held ?? {})[0]
   return (one ?? {}) as object
 }
 
-function inPlace(field: DescField, value: unknown, isKey: boolean): unknown {
+function wrapValue(field: DescField, value: unknown, isKey: boolean): unknown {
   if (field.fieldKind === 'list') return [value]
   if (field.fieldKind !== 'map') return value
   if (isKey) return { [value as string]: field.scalar === ScalarType.STRING ? 'x' : 1 }

@@ -6,7 +6,7 @@ import { call, type RestReply } from './rest.ts'
 
 /** A server process whose database fails, and a caller who watches. */
 
-export interface Watched {
+export interface ObservedServer {
   readonly serving: Serving
   readonly organization: string
   readonly token: string
@@ -19,7 +19,11 @@ export interface Watched {
 }
 
 /** Starts a server. `direct`: the address of its database without the faults, for the command that creates an organization. */
-export async function watchServer(t: Cleanup, env: Environment, direct: string): Promise<Watched> {
+export async function startObservedServer(
+  t: Cleanup,
+  env: Environment,
+  direct: string,
+): Promise<ObservedServer> {
   const serving = await serveBerth(t, env)
   const admin = { ...env, BERTH_DATABASE_URL: direct }
   const { stdout, stderr } = await runBerth(t, ['admin', 'bootstrap', '--json'], admin)
@@ -28,11 +32,11 @@ export async function watchServer(t: Cleanup, env: Environment, direct: string):
     token,
     organization: { uid: organization },
   } = JSON.parse(stdout)
-  return watched({ serving, organization, token })
+  return observe({ serving, organization, token })
 }
 
 /** Another node of the same installation, for the same caller. */
-export function watched(given: Pick<Watched, 'serving' | 'organization' | 'token'>): Watched {
+export function observe(given: Pick<ObservedServer, 'serving' | 'organization' | 'token'>): ObservedServer {
   const { serving, organization, token } = given
   return {
     ...given,
@@ -49,7 +53,7 @@ export function watched(given: Pick<Watched, 'serving' | 'organization' | 'token
 const RECOVERY_MS_MAX = 20_000
 
 /** Milliseconds until `work` responds with 200. Every other response must be the database's 503 with Retry-After. */
-export async function recovered(work: () => Promise<RestReply>): Promise<number> {
+export async function waitForRecovery(work: () => Promise<RestReply>): Promise<number> {
   const startMs = performance.now()
   for (;;) {
     const reply = await work()
@@ -68,7 +72,7 @@ export function assertUnavailable({ status, body, headers, text }: RestReply): v
 }
 
 /** What callers see who read and write until the test ends; each response as `status/code`. */
-export function load(t: Cleanup, { read, write }: Watched, callers: number) {
+export function runLoad(t: Cleanup, { read, write }: ObservedServer, callers: number) {
   const seen = new Map<string, number>()
   let running = true
   const all = Array.from({ length: callers }, async (_, caller) => {

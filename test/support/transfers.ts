@@ -111,7 +111,7 @@ export type Send = (
   body?: { readonly size: number; readonly pieces: Iterable<Uint8Array> },
 ) => Promise<Sent>
 
-export function overHttp1(t: Cleanup, { url, authorization }: Repo): Send {
+export function http1Sender(t: Cleanup, { url, authorization }: Repo): Send {
   const agent = new Agent({ keepAlive: true })
   t.after(() => agent.destroy())
   return async (method, path, body) => {
@@ -126,7 +126,7 @@ export function overHttp1(t: Cleanup, { url, authorization }: Repo): Send {
 
 const WINDOW_BYTES = 4 * 1024 * 1024
 
-export function overHttp2(t: Cleanup, { url, authorization }: Repo): Send {
+export function http2Sender(t: Cleanup, { url, authorization }: Repo): Send {
   const session = connectHttp2(url, { settings: { initialWindowSize: WINDOW_BYTES } })
   session.on('connect', () => session.setLocalWindowSize(WINDOW_BYTES))
   t.after(() => session.destroy())
@@ -168,7 +168,11 @@ export async function pushLarge(send: Send, { name }: Repo, { digest, size, piec
 }
 
 /** Pulls a blob and looks whether it is what was pushed. */
-export async function pullWhole(send: Send, { name }: Repo, { digest, size }: Pick<Blob, 'digest' | 'size'>) {
+export async function pullAndVerify(
+  send: Send,
+  { name }: Repo,
+  { digest, size }: Pick<Blob, 'digest' | 'size'>,
+) {
   const { status, body } = await send('GET', `/v2/${name}/blobs/${digest}`)
   assert.equal(status, 200)
   const hash = createHash('sha256')
@@ -185,7 +189,7 @@ export async function pullWhole(send: Send, { name }: Repo, { digest, size }: Pi
  * Pulls a blob and compares it, byte for byte, on a connection of its own: a client that costs little, for a thousand at once beside the
  * server on one machine.
  */
-export function pullCompared(
+export function comparePulls(
   { url, name, authorization }: Repo,
   digest: string,
   expected: Buffer,
@@ -261,13 +265,13 @@ async function slowClient(
 }
 
 /** Reads a blob, one byte a second. */
-export function slowReader(t: Cleanup, repo: Repo, digest: string): Promise<SlowClient> {
+export function startSlowReader(t: Cleanup, repo: Repo, digest: string): Promise<SlowClient> {
   const path = `/v2/${repo.name}/blobs/${digest}`
   return slowClient(t, repo, `GET ${path}`, [], (socket) => socket.read(1))
 }
 
 /** Sends a blob, one byte a second. */
-export async function slowSender(t: Cleanup, repo: Repo): Promise<SlowClient> {
+export async function startSlowSender(t: Cleanup, repo: Repo): Promise<SlowClient> {
   const path = `/v2/${repo.name}/blobs/uploads/?digest=sha256:${'0'.repeat(64)}`
   const client = await slowClient(t, repo, `POST ${path}`, ['content-length: 1000000'], (socket) => {
     if (socket.writable) socket.write('x')

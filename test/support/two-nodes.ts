@@ -5,7 +5,7 @@ import { digest, type OciClient, ociClient, type TestImage, testImage, types } f
 
 /** Work that two nodes of one installation share: what one starts the other continues, and reads, and deletes. */
 
-export interface Tokens {
+export interface NodeTokens {
   readonly api: string
   readonly registry: string
 }
@@ -17,11 +17,11 @@ export interface NodeClient {
 }
 
 /** @param url address of the node itself */
-export function nodeClient(url: string, tokens: Tokens): NodeClient {
+export function nodeClient(url: string, tokens: NodeTokens): NodeClient {
   return { api: apiOf({ url }, tokens.api), oci: ociClient({ url }, `Bearer ${tokens.registry}`) }
 }
 
-export interface SharedWork {
+export interface CrossNodeWork {
   /** uids that were deleted, with everything below. */
   readonly deleted: readonly string[]
   /** Writes and deletes resources of each kind; each step is the next node's. */
@@ -32,7 +32,7 @@ export interface SharedWork {
   verify(node: NodeClient): Promise<void>
 }
 
-export function newSharedWork(organization: string): SharedWork {
+export function createCrossNodeWork(organization: string): CrossNodeWork {
   const groups: string[] = []
   const images: { readonly repo: string; readonly image: TestImage; readonly tag: string }[] = []
   const deleted: string[] = []
@@ -49,17 +49,17 @@ export function newSharedWork(organization: string): SharedWork {
   }
 
   const inTree = async (one: NodeClient, other: NodeClient) => {
-    const kept = await one.api.made(`iam/groups/${organization}`, { name: newName('kept') })
+    const kept = await one.api.create(`iam/groups/${organization}`, { name: newName('kept') })
     groups.push(kept.uid)
     assert.equal((await seen(other, 'iam/groups', kept.uid)).name, kept.name)
-    const group = (await other.api.made(`iam/groups/${organization}`, { name: newName('gone') })).uid
-    const below = (await one.api.made(`iam/groups/${group}`, { name: newName('below') })).uid
-    const identity = await other.api.made(`iam/identities/${below}`, { name: newName('robot'), claimMatch })
+    const group = (await other.api.create(`iam/groups/${organization}`, { name: newName('gone') })).uid
+    const below = (await one.api.create(`iam/groups/${group}`, { name: newName('below') })).uid
+    const identity = await other.api.create(`iam/identities/${below}`, { name: newName('robot'), claimMatch })
     const binding = { identityUid: identity.uid, roleUid: managedRole('viewer') }
-    const { uid } = await one.api.made(`iam/roleBindings/${below}`, binding)
+    const { uid } = await one.api.create(`iam/roleBindings/${below}`, binding)
     assert.equal((await seen(other, 'iam/roleBindings', uid)).identityUid, identity.uid)
     const invite = { roleUid: managedRole('viewer'), ttl: '600s' }
-    const invited = (await other.api.made(`iam/groupInvites/${below}`, invite)).uid
+    const invited = (await other.api.create(`iam/groupInvites/${below}`, invite)).uid
     await seen(one, 'iam/identities', identity.uid)
     await remove(one, 'iam/groupInvites', invited)
     await remove(other, 'iam/roleBindings', uid)
@@ -72,8 +72,8 @@ export function newSharedWork(organization: string): SharedWork {
   const push = async (nodes: readonly [NodeClient, NodeClient], repo: string, tag: string) => {
     let turn = 0
     const image = testImage({}, { layerBytes: randomInt(1000, 200_000) })
-    const ask = async (...[method, path, request]: Parameters<OciClient['ask']>) => {
-      const reply = await (nodes[turn++ % 2] as NodeClient).oci.ask(method, path, request)
+    const ask = async (...[method, path, request]: Parameters<OciClient['request']>) => {
+      const reply = await (nodes[turn++ % 2] as NodeClient).oci.request(method, path, request)
       assert.ok(reply.status < 300, `${method} ${path}: ${reply.status} ${reply.bytes}`)
       return reply
     }
@@ -93,10 +93,10 @@ export function newSharedWork(organization: string): SharedWork {
   }
 
   const readImage = async ({ oci }: NodeClient, { repo, image, tag }: (typeof images)[number]) => {
-    const manifest = await oci.ask('GET', `${repo}/manifests/${tag}`)
+    const manifest = await oci.request('GET', `${repo}/manifests/${tag}`)
     assert.deepEqual([manifest.status, digest(manifest.bytes)], [200, image.digest], `${repo}:${tag}`)
     for (const blob of image.blobs) {
-      const reply = await oci.ask('GET', `${repo}/blobs/${digest(blob)}`)
+      const reply = await oci.request('GET', `${repo}/blobs/${digest(blob)}`)
       assert.deepEqual([reply.status, digest(reply.bytes)], [200, digest(blob)])
     }
   }
@@ -120,15 +120,15 @@ export function newSharedWork(organization: string): SharedWork {
       assert.equal(set.status, 200, set.text)
       const readme = await other.api.patch(`registry/repos/${uid}/readme`, { content: '# Tools' })
       assert.equal(readme.status, 200, readme.text)
-      const tagged = await one.api.made(`registry/tags/${uid}`, { name: 'latest', digest: second.digest })
+      const tagged = await one.api.create(`registry/tags/${uid}`, { name: 'latest', digest: second.digest })
       await remove(other, 'registry/tags', tagged.uid)
-      assert.equal((await one.oci.ask('DELETE', `${repo}/manifests/${second.digest}`)).status, 202)
-      assert.equal((await other.oci.ask('GET', `${repo}/manifests/v2`)).status, 404)
+      assert.equal((await one.oci.request('DELETE', `${repo}/manifests/${second.digest}`)).status, 202)
+      assert.equal((await other.oci.request('GET', `${repo}/manifests/v2`)).status, 404)
       if (name === kept) images.push(first)
     }
-    assert.equal((await other.oci.ask('DELETE', `${organization}/${gone}/manifests/v1`)).status, 202)
+    assert.equal((await other.oci.request('DELETE', `${organization}/${gone}/manifests/v1`)).status, 202)
     // An upload that ends with its repo.
-    assert.equal((await one.oci.ask('POST', `${organization}/${gone}/blobs/uploads/`)).status, 202)
+    assert.equal((await one.oci.request('POST', `${organization}/${gone}/blobs/uploads/`)).status, 202)
     await remove(other, 'registry/repos', await repoCalled(one, gone))
   }
 
@@ -147,10 +147,10 @@ export function newSharedWork(organization: string): SharedWork {
           const image = testImage()
           for (const blob of image.blobs) {
             const path = `${repo}/blobs/uploads/?digest=${digest(blob)}`
-            reached.push((await node.oci.ask('POST', path, { body: blob })).status)
+            reached.push((await node.oci.request('POST', path, { body: blob })).status)
           }
           const body = { body: image.manifest, headers: { 'content-type': types.image } }
-          reached.push((await node.oci.ask('PUT', `${repo}/manifests/${image.digest}`, body)).status)
+          reached.push((await node.oci.request('PUT', `${repo}/manifests/${image.digest}`, body)).status)
         }
       }
       const removals = async (node: NodeClient) => {

@@ -1,15 +1,15 @@
-import type { Api, Cast } from './cast.ts'
+import type { Api, ApiFixture } from './cast.ts'
 import type { RestReply } from './rest.ts'
 
 /** Calls by REST of version 1, which openapi.json does not describe, as one caller; paths such as `registry/repos/<id>`. */
-export interface VersionOne {
+export interface V1Client {
   get(path: string): Promise<RestReply>
   post(path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<RestReply>
   put(path: string, body?: unknown): Promise<RestReply>
   delete(path: string): Promise<RestReply>
 }
 
-export function versionOneOf({ berth }: Pick<Cast, 'berth'>, { token }: Pick<Api, 'token'>): VersionOne {
+export function v1ClientOf({ berth }: Pick<ApiFixture, 'berth'>, { token }: Pick<Api, 'token'>): V1Client {
   const send =
     (method: string) =>
     async (path: string, body?: unknown, more: Readonly<Record<string, string>> = {}): Promise<RestReply> => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { SignedIn } from '../../src/sts/sessions.ts'
 import type { TestBerth } from './berth.ts'
-import { newSession } from './people.ts'
+import { createSession } from './people.ts'
 
 /**
  * A browser as far as the pages of the sign-in need one: it keeps cookies, follows redirects on the server's own address, and fills
@@ -29,7 +29,7 @@ export interface WebPage {
   readonly text: string
   readonly forms: readonly WebForm[]
   /** The address at which the browser left the server; undefined when it did not. */
-  readonly left: URL | undefined
+  readonly redirectedTo: URL | undefined
 }
 
 export interface WebForm {
@@ -88,7 +88,7 @@ export function webBrowser(origin: string, options: WebBrowserOptions = {}): Web
 }
 
 /** Follows the button of a page that asks whether to continue; other pages stay as they are. */
-export function confirmed(browser: WebBrowser, page: WebPage): Promise<WebPage> | WebPage {
+export function confirm(browser: WebBrowser, page: WebPage): Promise<WebPage> | WebPage {
   const href = linkOf(page, /<a class="button" href="([^"]*)">Continue</)
   return href === undefined ? page : browser.open(href)
 }
@@ -100,12 +100,12 @@ export function linkOf({ html }: Pick<WebPage, 'html'>, pattern: RegExp): string
 }
 
 /** A browser in which this identity is signed in already. */
-export async function signedInBrowser(
+export async function createSignedInBrowser(
   berth: Pick<TestBerth, 'url' | 'berth'>,
   identity: string,
   how: Partial<Omit<SignedIn, 'identity'>> = {},
 ): Promise<WebBrowser> {
-  const { secret } = await newSession(berth, { identity, method: 'password', ...how }, { kind: 'browser' })
+  const { secret } = await createSession(berth, { identity, method: 'password', ...how }, { kind: 'browser' })
   const browser = webBrowser(berth.url)
   browser.cookies.set('berth', secret)
   return browser
@@ -145,7 +145,7 @@ function pageOf(response: Response, url: URL, html: string, left: URL | undefine
         }),
       ),
     })),
-    left,
+    redirectedTo: left,
   }
 }
 

@@ -5,9 +5,9 @@ import { exportCommand } from './export.ts'
 import { feedsGroup } from './feeds.ts'
 import { importCommand } from './import.ts'
 import { listCommand } from './list.ts'
-import { publication } from './publication.ts'
+import { publicationGroup } from './publication.ts'
 
-export const advisories: CommandGroup = {
+export const advisoriesGroup: CommandGroup = {
   name: 'advisories',
   aliases: ['advisory'],
   summary: 'advisories: which vulnerabilities packages have, and since when they have not',
@@ -18,6 +18,6 @@ export const advisories: CommandGroup = {
     documentsGroup,
     exportCommand,
     feedsGroup,
-    publication,
+    publicationGroup,
   ],
 }

@@ -1,12 +1,12 @@
 import type { Advisory, BerthClient } from '../../../client/berth.ts'
-import { collect } from '../client/collect.ts'
+import { toArray } from '../client/collect.ts'
 import type { CommandDeclaration } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
-import { isUid, scopeOf } from '../client/locate.ts'
-import { within } from '../client/options.ts'
-import { cut, printable } from '../client/text-width.ts'
-import { showSource, sourcesOf } from './documents.ts'
-import { newestFirst, standOf } from './states.ts'
+import { isUid, readScope } from '../client/locate.ts'
+import { scopeOptions } from '../client/options.ts'
+import { sanitizeText, truncate } from '../client/text-width.ts'
+import { listSources, printSource } from './documents.ts'
+import { currentState, newestFirst } from './states.ts'
 import { detailView, eventView } from './views.ts'
 
 export const describeCommand: CommandDeclaration = {
@@ -16,36 +16,36 @@ export const describeCommand: CommandDeclaration = {
   parameters: [
     { name: 'ADVISORY', summary: 'its id or uid, or a vulnerability that one has', required: true },
   ],
-  options: within,
+  options: scopeOptions,
   examples: [
     'berth advisories describe CGA-2222-3333-4444',
     'berth advisories describe CVE-2024-6119 -o yaml',
   ],
   async run(invocation) {
-    const advisory = await found(invocation)
+    const advisory = await findAdvisory(invocation)
     const { output } = invocation
     output.item(advisory, detailView)
     if (!['table', 'wide', 'tree'].includes(output.format)) return
-    output.text('')
+    output.line('')
     await output.list(newestFirst(advisory).toReversed(), eventView)
-    for await (const source of sourcesOf(await invocation.client(), advisory.uid)) {
-      output.text('')
-      await showSource(invocation, source)
+    for await (const source of listSources(await invocation.client(), advisory.uid)) {
+      output.line('')
+      await printSource(invocation, source)
     }
   },
 }
 
-async function found(invocation: Invocation): Promise<Advisory> {
-  const word = invocation.word(0)
+async function findAdvisory(invocation: Invocation): Promise<Advisory> {
+  const word = invocation.argument(0)
   const client = await invocation.client()
   if (isUid(word)) return client.advisories.get(word)
-  const scope = await scopeOf(invocation)
-  for (const look of looks) {
-    const found = await collect(look(client, word, scope))
+  const scope = await readScope(invocation)
+  for (const look of lookups) {
+    const found = await toArray(look(client, word, scope))
     const [one, ...more] = found
     if (one !== undefined && more.length === 0) return one
     if (one !== undefined) {
-      const shown = found.slice(0, CANDIDATES_MAX).map(candidate)
+      const shown = found.slice(0, CANDIDATES_MAX).map(candidateLine)
       const left = found.length - shown.length
       const lines = [...shown, ...(left > 0 ? [`and ${left} more: berth advisories list`] : [])]
       throw new UsageError(
@@ -57,18 +57,20 @@ async function found(invocation: Invocation): Promise<Advisory> {
 }
 
 const CANDIDATES_MAX = 20
-const WORDS_MAX = 60
+const FIELD_CHARS_MAX = 60
 
 /** In a line: what to give instead, and what it is about. */
-function candidate(advisory: Advisory): string {
-  const words = [advisory.artifactName, advisory.artifactArchitecture, standOf(advisory) ?? '']
-  const about = words.filter((word) => word !== '').map((word) => cut(printable(word), WORDS_MAX))
+function candidateLine(advisory: Advisory): string {
+  const words = [advisory.artifactName, advisory.artifactArchitecture, currentState(advisory) ?? '']
+  const about = words
+    .filter((word) => word !== '')
+    .map((word) => truncate(sanitizeText(word), FIELD_CHARS_MAX))
   return `${advisory.advisoryId}  ${advisory.uid}  ${about.join(', ')}`
 }
 
-type Scope = Awaited<ReturnType<typeof scopeOf>>
+type Scope = Awaited<ReturnType<typeof readScope>>
 
-const looks: readonly ((client: BerthClient, word: string, scope: Scope) => AsyncIterable<Advisory>)[] = [
+const lookups: readonly ((client: BerthClient, word: string, scope: Scope) => AsyncIterable<Advisory>)[] = [
   (client, word, scope) => client.advisories.all({ ...scope, advisoryIds: [word] }),
   (client, word, scope) => client.advisories.all({ ...scope, legacyAdvisoryIds: [word] }),
   (client, word, scope) => client.advisories.all({ ...scope, aliases: [word] }),

@@ -1,10 +1,10 @@
 import type { AdvisorySource, BerthClient } from '../../../client/berth.ts'
 import { formats } from '../../vulnerabilities/advisory-record.ts'
-import { collect } from '../client/collect.ts'
+import { toArray } from '../client/collect.ts'
 import type { CommandDeclaration, CommandGroup, OptionDeclaration } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
-import { groupUid } from '../client/locate.ts'
-import { yes } from '../client/options.ts'
+import { resolveGroupUid } from '../client/locate.ts'
+import { yesOption } from '../client/options.ts'
 import type { View } from '../client/output.ts'
 
 /** The documents that the advisories of a group come from: with one its advisories go. */
@@ -31,10 +31,10 @@ const unmappedView: View<AdvisorySource['unmapped'][number]> = {
 }
 
 /** A document as people see it: a table of its own for what has no field. */
-export async function showSource({ output }: Invocation, source: AdvisorySource): Promise<void> {
+export async function printSource({ output }: Invocation, source: AdvisorySource): Promise<void> {
   output.item(source, view)
   if (!['table', 'wide', 'tree'].includes(output.format)) return
-  output.text('')
+  output.line('')
   await output.list(source.unmapped, unmappedView)
 }
 
@@ -51,23 +51,23 @@ async function* allPages(page: Page): AsyncGenerator<AdvisorySource> {
   }
 }
 
-const PAGE = 200
+const PAGE_SIZE = 200
 
-function documentsOf(
+function listDocuments(
   client: BerthClient,
   query: { readonly parent: string; readonly format?: string; readonly id?: string },
 ): AsyncGenerator<AdvisorySource> {
   return allPages(async (pageToken) => {
-    const page = { ...query, pageSize: PAGE, pageToken }
+    const page = { ...query, pageSize: PAGE_SIZE, pageToken }
     const { documents: items, nextPageToken } = await client.advisoryDocuments.getAdvisoryDocuments(page)
     return { items, nextPageToken }
   })
 }
 
 /** The documents that an advisory comes from. */
-export function sourcesOf(client: BerthClient, uid: string): AsyncGenerator<AdvisorySource> {
+export function listSources(client: BerthClient, uid: string): AsyncGenerator<AdvisorySource> {
   return allPages(async (pageToken) => {
-    const page = { uid, pageSize: PAGE, pageToken }
+    const page = { uid, pageSize: PAGE_SIZE, pageToken }
     const { sources: items, nextPageToken } = await client.advisoryDocuments.getAdvisorySources(page)
     return { items, nextPageToken }
   })
@@ -84,14 +84,14 @@ const format: OptionDeclaration = {
 }
 const json: OptionDeclaration = { flags: '--json', summary: 'the same as -o json' }
 
-const formatIn = (invocation: Invocation) => {
-  const given = invocation.given('format')
+const readFormat = (invocation: Invocation) => {
+  const given = invocation.optionIfSet('format')
   return given === undefined ? {} : { format: given }
 }
 
 /** The one document that a word means. */
-async function picked(client: BerthClient, invocation: Invocation, parent: string, id: string) {
-  const found = await collect(documentsOf(client, { parent, id, ...formatIn(invocation) }))
+async function findDocument(client: BerthClient, invocation: Invocation, parent: string, id: string) {
+  const found = await toArray(listDocuments(client, { parent, id, ...readFormat(invocation) }))
   const [one, ...more] = found
   if (one === undefined) throw new UsageError(`there is no document ${JSON.stringify(id)} in ${parent}`)
   if (more.length > 0)
@@ -112,10 +112,10 @@ const commands: readonly CommandDeclaration[] = [
       'berth advisories documents list --parent my-org --format osv --json',
     ],
     async run(invocation) {
-      const group = await groupUid(invocation, invocation.text('parent'), '--parent')
+      const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
       const client = await invocation.client()
-      const found = documentsOf(client, { parent: group, ...formatIn(invocation) })
-      if (invocation.flag('json')) invocation.output.text(JSON.stringify(await collect(found), undefined, 2))
+      const found = listDocuments(client, { parent: group, ...readFormat(invocation) })
+      if (invocation.flag('json')) invocation.output.line(JSON.stringify(await toArray(found), undefined, 2))
       else await invocation.output.list(found, view)
     },
   },
@@ -135,18 +135,18 @@ const commands: readonly CommandDeclaration[] = [
       'berth advisories documents describe openssl --parent my-org --format wolfi --content',
     ],
     async run(invocation) {
-      const group = await groupUid(invocation, invocation.text('parent'), '--parent')
+      const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
       const client = await invocation.client()
-      const { content: _, ...source } = await picked(client, invocation, group, invocation.word(0))
+      const { content: _, ...source } = await findDocument(client, invocation, group, invocation.argument(0))
       if (invocation.flag('content')) {
         const { format, id } = source
         const one = { parent: group, format, id, content: true }
         const { documents } = await client.advisoryDocuments.getAdvisoryDocuments(one)
         process.stdout.write(Buffer.from(documents[0]?.content ?? '', 'base64'))
       } else if (invocation.flag('json')) {
-        invocation.output.text(JSON.stringify(source, undefined, 2))
+        invocation.output.line(JSON.stringify(source, undefined, 2))
       } else {
-        await showSource(invocation, { ...source, content: '' })
+        await printSource(invocation, { ...source, content: '' })
       }
     },
   },
@@ -155,7 +155,13 @@ const commands: readonly CommandDeclaration[] = [
     aliases: ['rm', 'remove'],
     summary: 'take documents away: advisories that no other document tells of are withdrawn',
     parameters: [{ name: 'DOCUMENT', summary: 'what they call themselves', variadic: true }],
-    options: [parent, format, { flags: '--all', summary: 'all of the group, or of --format' }, yes, json],
+    options: [
+      parent,
+      format,
+      { flags: '--all', summary: 'all of the group, or of --format' },
+      yesOption,
+      json,
+    ],
     examples: [
       'berth advisories documents delete GHSA-xxxx-yyyy-zzzz --parent my-org',
       'berth advisories documents delete --all --parent my-org/old --yes',
@@ -165,21 +171,21 @@ const commands: readonly CommandDeclaration[] = [
   },
 ]
 
-interface Removed {
+interface DeleteResult {
   documents: number
   withdrawn: number
 }
 
 async function runDelete(invocation: Invocation): Promise<void> {
-  const ids = invocation.words(0)
+  const ids = invocation.variadicArgument(0)
   const all = invocation.flag('all')
   if (all === ids.length > 0) throw new UsageError('name the documents, or say --all')
   // What is taken away has no default.
-  const group = await groupUid(invocation, invocation.text('parent'), '--parent GROUP')
+  const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent GROUP')
   const client = await invocation.client()
-  const where = invocation.text('parent') || group
-  const of = invocation.given('format')
-  const removed: Removed = { documents: 0, withdrawn: 0 }
+  const where = invocation.option('parent') || group
+  const of = invocation.optionIfSet('format')
+  const removed: DeleteResult = { documents: 0, withdrawn: 0 }
   const remove = async (format: string, some: readonly string[]) => {
     for (;;) {
       const request = { parent: group, format, ids: [...some] }
@@ -192,19 +198,19 @@ async function runDelete(invocation: Invocation): Promise<void> {
   }
   if (all) {
     const kind = of === undefined ? '' : ` of the format ${of}`
-    await invocation.ask.confirm(`Take all documents${kind} of ${where} away, with their advisories?`)
+    await invocation.prompt.confirm(`Take all documents${kind} of ${where} away, with their advisories?`)
     for (const format of of === undefined ? formats : [of]) await remove(format, [])
   } else {
     const found = []
-    for (const id of new Set(ids)) found.push(await picked(client, invocation, group, id))
+    for (const id of new Set(ids)) found.push(await findDocument(client, invocation, group, id))
     const names = found.map(({ format, id }) => `${format} ${id}`).join(', ')
-    await invocation.ask.confirm(`Take ${names} of ${where} away, with their advisories?`)
+    await invocation.prompt.confirm(`Take ${names} of ${where} away, with their advisories?`)
     for (const { format, id } of found) await remove(format, [id])
   }
   invocation.output.progress('')
-  if (invocation.flag('json')) invocation.output.text(JSON.stringify(removed, undefined, 2))
+  if (invocation.flag('json')) invocation.output.line(JSON.stringify(removed, undefined, 2))
   else
-    invocation.output.done(
+    invocation.output.notice(
       `took ${removed.documents} documents away: ${removed.withdrawn} advisories withdrawn`,
     )
 }

@@ -3,27 +3,27 @@ import { rename, rm } from 'node:fs/promises'
 import { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { CommandDeclaration } from '../client/command.ts'
-import { reasonOf, request } from '../client/http.ts'
+import { failureReason, request } from '../client/http.ts'
 import { UsageError } from '../client/invocation.ts'
-import { groupUid } from '../client/locate.ts'
+import { resolveGroupUid } from '../client/locate.ts'
 import type { AuthInvocation } from '../client/run.ts'
 import {
-  messageOf,
+  CommandFailed,
+  errorMessage,
+  getAccessToken,
   NotSignedIn,
-  Refused,
-  readJson,
-  tokenFor,
+  parseJsonOrMessage,
+  toUnreachable,
   Unreachable,
-  unreachable,
 } from '../client/session.ts'
 
 /** Takes the advisories of a group elsewhere: what it publishes, as one file. */
 
 /** Where each format is below the feeds of a group. */
-const feeds = { osv: 'osv/all.zip', secdb: 'secdb/security.json', openvex: 'openvex/all.zip' } as const
-type Format = keyof typeof feeds
+const feedPaths = { osv: 'osv/all.zip', secdb: 'secdb/security.json', openvex: 'openvex/all.zip' } as const
+type Format = keyof typeof feedPaths
 
-export function feedAddress(api: string, group: string, feed: string): string {
+export function feedUrl(api: string, group: string, feed: string): string {
   return `${api}/vulnerabilities/feeds/${group}/${feed}`
 }
 
@@ -35,7 +35,7 @@ export const exportCommand: CommandDeclaration = {
     {
       flags: '--as <format>',
       summary: 'osv and openvex are zip files, secdb is JSON',
-      choices: Object.keys(feeds),
+      choices: Object.keys(feedPaths),
     },
     { flags: '--artifact <name>', summary: 'with openvex: the document of this artifact alone' },
     { flags: '-o, --output <file>', summary: 'where to write it; - or nothing: standard output' },
@@ -47,51 +47,51 @@ export const exportCommand: CommandDeclaration = {
     'berth advisories export --parent my-org --as openvex --artifact git --output git.vex.json',
   ],
   async run(invocation) {
-    const format = invocation.text('as') as Format | ''
-    if (format === '') throw new UsageError(`--as must be given: one of ${Object.keys(feeds).join(', ')}`)
-    const artifact = invocation.text('artifact')
+    const format = invocation.option('as') as Format | ''
+    if (format === '') throw new UsageError(`--as must be given: one of ${Object.keys(feedPaths).join(', ')}`)
+    const artifact = invocation.option('artifact')
     if (artifact !== '' && format !== 'openvex') throw new UsageError('--artifact goes with --as openvex')
-    const target = invocation.text('output') || '-'
+    const target = invocation.option('output') || '-'
     const isPacked = artifact === '' && format !== 'secdb'
     if (target === '-' && isPacked && process.stdout.isTTY === true)
       throw new UsageError('a zip file is nothing for a terminal: give --output FILE')
-    const group = await groupUid(invocation, invocation.text('parent'), '--parent')
-    const feed = artifact === '' ? feeds[format] : `openvex/${locationOf(artifact)}`
+    const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
+    const feed = artifact === '' ? feedPaths[format] : `openvex/${vexFileName(artifact)}`
     const response = await fetchFeed(invocation as AuthInvocation, group, feed)
-    await save(response, target)
-    if (target !== '-') invocation.output.done(`wrote ${target}`)
+    await saveResponse(response, target)
+    if (target !== '-') invocation.output.notice(`wrote ${target}`)
   },
 }
 
 /** As the index has it. */
-function locationOf(artifact: string): string {
+function vexFileName(artifact: string): string {
   return `${artifact === 'index' || artifact.startsWith('~') ? '~' : ''}${encodeURIComponent(artifact)}.json`
 }
 
 /** With a token where there is one: a public feed needs none. */
 async function fetchFeed(invocation: AuthInvocation, group: string, feed: string): Promise<Response> {
-  const url = feedAddress(invocation.settings.api, group, feed)
-  const token = await tokenFor(invocation).catch((error: unknown) => {
+  const url = feedUrl(invocation.settings.api, group, feed)
+  const token = await getAccessToken(invocation).catch((error: unknown) => {
     if (error instanceof NotSignedIn) return error
     throw error
   })
   const headers = typeof token === 'string' ? { authorization: `Bearer ${token}` } : {}
   const response = await request(url, { headers }, WHOLE_FEED_MS).catch((error: unknown) => {
-    throw unreachable(url, error)
+    throw toUnreachable(url, error)
   })
   if (response.status === 200) return response
   if (response.status === 401 && typeof token !== 'string') throw token
-  const why = messageOf(readJson(await response.text()))
+  const why = errorMessage(parseJsonOrMessage(await response.text()))
   if (response.status === 401) throw new NotSignedIn(why)
   if (response.status === 503) throw new Unreachable(why)
-  throw new Refused(response.status === 404 ? `there is nothing to export under ${feed}` : why)
+  throw new CommandFailed(response.status === 404 ? `there is nothing to export under ${feed}` : why)
 }
 
 /** Making and sending the feed of a large organization takes minutes. */
 const WHOLE_FEED_MS = 30 * 60 * 1000
 
 /** A file is there whole or not at all. */
-async function save(response: Response, target: string): Promise<void> {
+async function saveResponse(response: Response, target: string): Promise<void> {
   const body = response.body ?? new Blob([]).stream()
   try {
     if (target === '-') {
@@ -110,6 +110,6 @@ async function save(response: Response, target: string): Promise<void> {
     }
   } catch (error) {
     const isOfFile = (error as NodeJS.ErrnoException).syscall !== undefined
-    throw isOfFile ? error : new Unreachable(`the answer was cut off: ${reasonOf(error)}`)
+    throw isOfFile ? error : new Unreachable(`the answer was cut off: ${failureReason(error)}`)
   }
 }

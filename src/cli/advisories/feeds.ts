@@ -1,24 +1,24 @@
 import type { AdvisoryFeed } from '../../../client/berth.ts'
 import { formats } from '../../vulnerabilities/advisory-record.ts'
-import { collect } from '../client/collect.ts'
+import { toArray } from '../client/collect.ts'
 import { createdColumn, idColumn } from '../client/columns.ts'
 import type { CommandDeclaration, CommandGroup, OptionDeclaration } from '../client/command.ts'
-import { seconds, spoken } from '../client/durations.ts'
+import { formatDuration, parseDurationOption } from '../client/durations.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
-import { groupUid, isUid, scopeOf, uidOf } from '../client/locate.ts'
-import { change, parent, within, yes } from '../client/options.ts'
+import { isUid, readScope, resolveGroupUid, resolveUid } from '../client/locate.ts'
+import { parentOption, requireChange, scopeOptions, yesOption } from '../client/options.ts'
 import type { View } from '../client/output.ts'
-import { Refused } from '../client/session.ts'
+import { CommandFailed } from '../client/session.ts'
 
 /** Feeds: addresses that the server reads advisories from by itself. */
 
-const stateOf = ({ state }: AdvisoryFeed) => state.replace('STATE_', '').toLowerCase()
+const feedState = ({ state }: AdvisoryFeed) => state.replace('STATE_', '').toLowerCase()
 
 const view: View<AdvisoryFeed> = {
   columns: [
     idColumn,
     { title: 'ADDRESS', value: ({ url }) => url },
-    { title: 'STATE', kind: 'name', value: stateOf },
+    { title: 'STATE', kind: 'name', value: feedState },
     { title: 'LAST SUCCESS', kind: 'time', value: ({ lastSuccessTime = '' }) => lastSuccessTime },
     { title: 'NEXT', kind: 'time', value: ({ nextAttemptTime = '' }) => nextAttemptTime },
     { title: 'DOCUMENTS', value: ({ lastRun }) => (lastRun === undefined ? '' : String(lastRun.documents)) },
@@ -26,16 +26,16 @@ const view: View<AdvisoryFeed> = {
     { title: 'ERROR', kind: 'long', value: ({ lastError }) => lastError },
     { title: 'FAILURES', value: ({ failures }) => (failures > 0 ? String(failures) : ''), wide: true },
     { title: 'FORMAT', value: ({ format }) => format, wide: true },
-    { title: 'INTERVAL', value: ({ interval = '' }) => spoken(interval), wide: true },
+    { title: 'INTERVAL', value: ({ interval = '' }) => formatDuration(interval), wide: true },
     { title: 'LAST RUN', kind: 'time', value: ({ lastAttemptTime = '' }) => lastAttemptTime, wide: true },
-    { title: 'RESULT', kind: 'long', value: resultOf, wide: true },
+    { title: 'RESULT', kind: 'long', value: runResult, wide: true },
     createdColumn,
   ],
-  tree: { label: (feed) => `${feed.url} ${stateOf(feed)}`, uid: ({ uid }) => uid },
+  tree: { label: (feed) => `${feed.url} ${feedState(feed)}`, uid: ({ uid }) => uid },
   empty: 'no feeds that you may see',
 }
 
-function resultOf({ lastRun }: AdvisoryFeed): string {
+function runResult({ lastRun }: AdvisoryFeed): string {
   if (lastRun === undefined) return ''
   const { created, updated, unchanged, withdrawn, covered, skipped } = lastRun
   const parts = { created, updated, unchanged, withdrawn, covered, skipped }
@@ -45,18 +45,18 @@ function resultOf({ lastRun }: AdvisoryFeed): string {
     .join(', ')
 }
 
-const feed = [{ name: 'FEED', summary: 'its uid or address' }] as const
-const pickedFeed = async (invocation: Invocation) => {
-  const word = invocation.word(0)
+const feedParameters = [{ name: 'FEED', summary: 'its uid or address' }] as const
+const resolveFeedUid = async (invocation: Invocation) => {
+  const word = invocation.argument(0)
   if (!word.includes('://')) {
     if (word !== '' && !isUid(word)) throw new UsageError('FEED must be a uid or an address')
-    return uidOf(invocation, word, {
-      what: 'feed',
+    return resolveUid(invocation, word, {
+      noun: 'feed',
       list: (client) => client.advisoryFeeds.all(),
       label: ({ url }) => url,
     })
   }
-  const found = await collect((await invocation.client()).advisoryFeeds.all({ url: word }))
+  const found = await toArray((await invocation.client()).advisoryFeeds.all({ url: word }))
   const [one, ...more] = found
   if (one === undefined) throw new UsageError(`there is no feed of ${word} that you may see`)
   if (more.length > 0)
@@ -66,7 +66,7 @@ const pickedFeed = async (invocation: Invocation) => {
   return one.uid
 }
 
-const settings: readonly OptionDeclaration[] = [
+const feedOptions: readonly OptionDeclaration[] = [
   {
     flags: '--format <format>',
     summary: 'of its documents (default: each by its content)',
@@ -75,12 +75,12 @@ const settings: readonly OptionDeclaration[] = [
   { flags: '--every <duration>', summary: 'from 5m to 30d (default 1h)' },
 ]
 
-function settingsOf(invocation: Invocation): { readonly format?: string; readonly interval?: string } {
-  const every = invocation.text('every')
-  const format = invocation.given('format')
+function readFeedSettings(invocation: Invocation): { readonly format?: string; readonly interval?: string } {
+  const every = invocation.option('every')
+  const format = invocation.optionIfSet('format')
   return {
     ...(format !== undefined && { format }),
-    ...(every !== '' && { interval: `${seconds('--every', every)}s` }),
+    ...(every !== '' && { interval: `${parseDurationOption('--every', every)}s` }),
   }
 }
 
@@ -89,7 +89,7 @@ const wait: OptionDeclaration = { flags: '--wait', summary: 'until it was read; 
 const POLL_MS = 1000
 
 /** The feed after the run that was asked for; `before`: when the one before began. */
-async function awaited(
+async function waitForRun(
   invocation: Invocation,
   uid: string,
   before: string | undefined,
@@ -97,20 +97,21 @@ async function awaited(
   const client = await invocation.client()
   for (;;) {
     const now = await client.advisoryFeeds.get(uid)
-    const isOver = ['failed', 'succeeded', 'paused'].includes(stateOf(now)) && now.lastAttemptTime !== before
+    const isOver =
+      ['failed', 'succeeded', 'paused'].includes(feedState(now)) && now.lastAttemptTime !== before
     if (isOver) {
       invocation.output.progress('')
       return now
     }
-    invocation.output.progress(`${stateOf(now)}: ${now.lastRun?.documents ?? 0} documents`)
+    invocation.output.progress(`${feedState(now)}: ${now.lastRun?.documents ?? 0} documents`)
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
 }
 
-async function show(invocation: Invocation, shown: AdvisoryFeed, before?: string): Promise<void> {
-  const ended = invocation.flag('wait') ? await awaited(invocation, shown.uid, before) : shown
+async function printFeed(invocation: Invocation, shown: AdvisoryFeed, before?: string): Promise<void> {
+  const ended = invocation.flag('wait') ? await waitForRun(invocation, shown.uid, before) : shown
   invocation.output.item(ended, view)
-  if (invocation.flag('wait') && stateOf(ended) === 'failed') throw new Refused(ended.lastError)
+  if (invocation.flag('wait') && feedState(ended) === 'failed') throw new CommandFailed(ended.lastError)
 }
 
 const commands: readonly CommandDeclaration[] = [
@@ -122,8 +123,8 @@ const commands: readonly CommandDeclaration[] = [
       { name: 'URL', summary: 'a document or an archive of documents, over https', required: true },
     ],
     options: [
-      { ...parent, summary: 'the organization or folder that its advisories go to' },
-      ...settings,
+      { ...parentOption, summary: 'the organization or folder that its advisories go to' },
+      ...feedOptions,
       { flags: '--paused', summary: 'do not read it yet' },
       wait,
     ],
@@ -131,45 +132,49 @@ const commands: readonly CommandDeclaration[] = [
       'berth advisories feeds add https://osv.example.com/npm/all.zip --parent my-org/security --format osv --every 6h',
     ],
     async run(invocation) {
-      const group = await groupUid(invocation, invocation.text('parent'), '--parent')
+      const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
       const client = await invocation.client()
-      const body = { url: invocation.word(0), paused: invocation.flag('paused'), ...settingsOf(invocation) }
-      await show(invocation, await client.advisoryFeeds.create(group, body))
+      const body = {
+        url: invocation.argument(0),
+        paused: invocation.flag('paused'),
+        ...readFeedSettings(invocation),
+      }
+      await printFeed(invocation, await client.advisoryFeeds.create(group, body))
     },
   },
   {
     name: 'list',
     aliases: ['ls'],
     summary: 'list feeds and how they are',
-    options: within,
+    options: scopeOptions,
     examples: ['berth advisories feeds list', 'berth advisories feeds list --parent my-org -o wide'],
     async run(invocation) {
       const client = await invocation.client()
-      await invocation.output.list(client.advisoryFeeds.all(await scopeOf(invocation)), view)
+      await invocation.output.list(client.advisoryFeeds.all(await readScope(invocation)), view)
     },
   },
   {
     name: 'describe',
     aliases: ['get'],
     summary: 'show a feed, and what became of its last run',
-    parameters: feed,
+    parameters: feedParameters,
     examples: ['berth advisories feeds describe https://osv.example.com/npm/all.zip'],
     async run(invocation) {
-      const found = await (await invocation.client()).advisoryFeeds.get(await pickedFeed(invocation))
+      const found = await (await invocation.client()).advisoryFeeds.get(await resolveFeedUid(invocation))
       invocation.output.item(found, view)
       for (const { name, line, reason } of found.lastRun?.rejections ?? [])
-        invocation.output.done(`rejected ${name}${line > 0 ? `:${line}` : ''}: ${reason}`)
+        invocation.output.notice(`rejected ${name}${line > 0 ? `:${line}` : ''}: ${reason}`)
     },
   },
   {
     name: 'update',
     summary: 'change how often a feed is read, or as what',
-    parameters: feed,
-    options: settings,
+    parameters: feedParameters,
+    options: feedOptions,
     examples: ['berth advisories feeds update https://osv.example.com/npm/all.zip --every 30m'],
     async run(invocation) {
-      const patch = change(settingsOf(invocation))
-      const uid = await pickedFeed(invocation)
+      const patch = requireChange(readFeedSettings(invocation))
+      const uid = await resolveFeedUid(invocation)
       const client = await invocation.client()
       invocation.output.item(await client.advisoryFeeds.update(uid, patch), view)
     },
@@ -177,28 +182,28 @@ const commands: readonly CommandDeclaration[] = [
   {
     name: 'sync',
     summary: 'read a feed now',
-    parameters: feed,
+    parameters: feedParameters,
     options: [{ flags: '--full', summary: 'everything again, also what did not change' }, wait],
     examples: ['berth advisories feeds sync https://osv.example.com/npm/all.zip --wait'],
     async run(invocation) {
-      const uid = await pickedFeed(invocation)
+      const uid = await resolveFeedUid(invocation)
       const client = await invocation.client()
       const { lastAttemptTime } = await client.advisoryFeeds.get(uid)
       const full = invocation.flag('full')
-      await show(invocation, await client.advisoryFeeds.syncAdvisoryFeed({ uid, full }), lastAttemptTime)
+      await printFeed(invocation, await client.advisoryFeeds.syncAdvisoryFeed({ uid, full }), lastAttemptTime)
     },
   },
   {
     name: 'pause',
     summary: 'read a feed no more for now; a run ends at once',
-    parameters: feed,
+    parameters: feedParameters,
     examples: ['berth advisories feeds pause https://osv.example.com/npm/all.zip'],
     run: (invocation) => setPaused(invocation, true),
   },
   {
     name: 'resume',
     summary: 'read a feed again that is paused',
-    parameters: feed,
+    parameters: feedParameters,
     examples: ['berth advisories feeds resume https://osv.example.com/npm/all.zip'],
     run: (invocation) => setPaused(invocation, false),
   },
@@ -206,22 +211,22 @@ const commands: readonly CommandDeclaration[] = [
     name: 'remove',
     aliases: ['rm', 'delete'],
     summary: 'remove a feed; the advisories that it brought stay',
-    parameters: feed,
-    options: [yes],
+    parameters: feedParameters,
+    options: [yesOption],
     examples: ['berth advisories feeds remove https://osv.example.com/npm/all.zip --yes'],
     async run(invocation) {
-      const uid = await pickedFeed(invocation)
+      const uid = await resolveFeedUid(invocation)
       const client = await invocation.client()
       const { url } = await client.advisoryFeeds.get(uid)
-      await invocation.ask.confirm(`Remove the feed ${url} (${uid})?`)
+      await invocation.prompt.confirm(`Remove the feed ${url} (${uid})?`)
       await client.advisoryFeeds.delete(uid)
-      invocation.output.done(`removed ${url} (${uid})`)
+      invocation.output.notice(`removed ${url} (${uid})`)
     },
   },
 ]
 
 async function setPaused(invocation: Invocation, paused: boolean): Promise<void> {
-  const uid = await pickedFeed(invocation)
+  const uid = await resolveFeedUid(invocation)
   const client = await invocation.client()
   invocation.output.item(await client.advisoryFeeds.update(uid, { paused }, { updateMask: ['paused'] }), view)
 }

@@ -1,14 +1,14 @@
 import type { ListAdvisoriesRequest, ReviewState } from '../../../client/berth.ts'
 import type { OptionDeclaration } from '../client/command.ts'
 import type { Invocation } from '../client/invocation.ts'
-import { filterOf, states } from './states.ts'
+import { eventTypeFilter, states } from './states.ts'
 
 /** What a list of advisories is narrowed to: a flag for each filter of the API. */
 
 const reviewStates = ['pending', 'approved', 'request-changes', 'rejected'] as const
 
 /** Filters whose values are texts: the field of the request, with the option and what it means. */
-const texts = [
+const textFilters = [
   ['advisoryIds', 'id', '--id <ids>', 'these ids'],
   ['legacyAdvisoryIds', 'legacyId', '--legacy-id <ids>', 'these ids of their sources'],
   ['artifactNames', 'package', '--package <names>', 'of these packages or images'],
@@ -35,7 +35,7 @@ export const stateOption: OptionDeclaration = {
 }
 
 export const filterOptions: readonly OptionDeclaration[] = [
-  ...texts.map(([, , flags, summary]) => ({ flags, summary, repeatable: true })),
+  ...textFilters.map(([, , flags, summary]) => ({ flags, summary, repeatable: true })),
   { flags: '--origin <package>', summary: 'of this package and of all that is built from it' },
   stateOption,
   {
@@ -53,24 +53,24 @@ export const filterOptions: readonly OptionDeclaration[] = [
   { flags: '-q, --query <text>', summary: 'with this in the name of package or component, or in an alias' },
 ]
 
-export function filtersOf(invocation: Invocation): ListAdvisoriesRequest {
-  const lists = texts.flatMap(([field, option]) => {
-    const values = invocation.list(option)
+export function readFilters(invocation: Invocation): ListAdvisoriesRequest {
+  const lists = textFilters.flatMap(([field, option]) => {
+    const values = invocation.optionValues(option)
     return values.length === 0 ? [] : [[field, values] as const]
   })
   const [state, origin, query] = [
-    invocation.text('state'),
-    invocation.text('origin'),
-    invocation.text('query'),
+    invocation.option('state'),
+    invocation.option('origin'),
+    invocation.option('query'),
   ]
-  const events = invocation.list('event')
-  const reviews = invocation.list('reviewState')
+  const events = invocation.optionValues('event')
+  const reviews = invocation.optionValues('reviewState')
   return {
     ...Object.fromEntries(lists),
     ...(origin !== '' && { origin }),
     ...(query !== '' && { query }),
-    ...(state !== '' && { latestEventType: filterOf(state) }),
-    ...(events.length > 0 && { eventTypes: events.map(filterOf) }),
+    ...(state !== '' && { latestEventType: eventTypeFilter(state) }),
+    ...(events.length > 0 && { eventTypes: events.map(eventTypeFilter) }),
     ...(reviews.length > 0 && {
       eventReviewStates: reviews.map(
         (text) => `REVIEW_STATE_${text.toUpperCase().replaceAll('-', '_')}` as ReviewState,

@@ -2,28 +2,28 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { AdvisoryDocument } from '../../../client/berth.ts'
 import { limits } from '../../core/limits.ts'
-import type { Found } from '../../vulnerabilities/feeds/found.ts'
+import type { FoundFile } from '../../vulnerabilities/feeds/found.ts'
 
 /** Documents in requests of about a megabyte each; a large one goes alone, compressed. */
 
 const BATCH_BYTES = 1024 * 1024
 /** Few seconds of work, so that progress is seen, and Ctrl-C does not wait. */
-const DOCUMENTS_AT_ONCE = 200
+const BATCH_DOCUMENTS_MAX = 200
 
-const compressed = promisify(gzip)
+const gzipAsync = promisify(gzip)
 
 export type Batch = readonly AdvisoryDocument[]
 
-export interface Batching {
+export interface BatchOptions {
   /** Given with every document. */
   readonly format: string
   readonly onSkipped: (name: string) => void
-  readonly onRefused: (name: string, reason: string) => void
+  readonly onRejected: (name: string, reason: string) => void
 }
 
-export async function* batchesOf(
-  found: AsyncIterable<Found>,
-  { format, onSkipped, onRefused }: Batching,
+export async function* batchDocuments(
+  found: AsyncIterable<FoundFile>,
+  { format, onSkipped, onRejected: onRefused }: BatchOptions,
 ): AsyncGenerator<Batch> {
   let batch: AdvisoryDocument[] = []
   let bytes = 0
@@ -31,12 +31,12 @@ export async function* batchesOf(
     if (one.kind === 'skipped') onSkipped(one.name)
     else if (one.kind === 'refused') onRefused(one.name, one.reason)
     else {
-      const content = await contentOf(one.content)
+      const content = await encodeContent(one.content)
       if (content === '') onRefused(one.name, 'is empty')
       else if (content.length > SENT_CHARS_MAX)
         onRefused(one.name, 'is too large to be sent, compressed as well')
       else {
-        if (bytes + content.length > BATCH_BYTES || batch.length === DOCUMENTS_AT_ONCE) {
+        if (bytes + content.length > BATCH_BYTES || batch.length === BATCH_DOCUMENTS_MAX) {
           if (batch.length > 0) yield batch
           batch = []
           bytes = 0
@@ -53,7 +53,7 @@ export async function* batchesOf(
 const REQUEST_BYTES = 64 * 1024
 const SENT_CHARS_MAX = limits.documentsRequestBytesMax - REQUEST_BYTES
 
-async function contentOf(content: Uint8Array): Promise<string> {
-  const bytes = content.byteLength > BATCH_BYTES / 2 ? await compressed(content) : content
+async function encodeContent(content: Uint8Array): Promise<string> {
+  const bytes = content.byteLength > BATCH_BYTES / 2 ? await gzipAsync(content) : content
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
 }

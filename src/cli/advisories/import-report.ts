@@ -3,7 +3,7 @@ import type { Output, View } from '../client/output.ts'
 
 /** What an import says of itself at its end: for people in tables, for programs as one object. */
 
-export interface Ending {
+export interface ImportOutcome {
   readonly dryRun: boolean
   /** Somebody ended it before it was done. */
   readonly stopped: boolean
@@ -12,7 +12,7 @@ export interface Ending {
 /** Of documents whose format could not be told. */
 const UNKNOWN = 'unknown'
 
-export interface ImportReport extends Ending {
+export interface ImportReport extends ImportOutcome {
   readonly formats: Readonly<Record<string, FormatSummary>>
   readonly total: ReturnType<ImportSummary['total']>
   readonly skipped: number
@@ -24,7 +24,7 @@ export interface ImportReport extends Ending {
   }[]
 }
 
-export function reportOf(summary: ImportSummary, ending: Ending): ImportReport {
+export function toImportReport(summary: ImportSummary, ending: ImportOutcome): ImportReport {
   return {
     ...ending,
     formats: Object.fromEntries(
@@ -72,13 +72,13 @@ const formatView: View<FormatRow> = {
   empty: 'no documents were found',
 }
 
-interface Tallied {
+interface CountRow {
   readonly format: string
   readonly what: string
   readonly count: number
 }
 
-const talliedView = (title: string): View<Tallied> => ({
+const countView = (title: string): View<CountRow> => ({
   columns: [
     { title: 'FORMAT', kind: 'name', value: ({ format }) => format },
     { title, kind: 'name', value: ({ what }) => what },
@@ -88,7 +88,7 @@ const talliedView = (title: string): View<Tallied> => ({
 
 const UNMAPPED_SHOWN = 15
 
-export async function showReport(output: Output, report: ImportReport): Promise<void> {
+export async function printReport(output: Output, report: ImportReport): Promise<void> {
   const { formats, total, skipped, rejected, dryRun, stopped } = report
   if (output.format === 'json' || output.format === 'yaml') return output.item(report, formatView as never)
   const rows = Object.entries(formats).map(([format, summary]) => ({ ...summary, format }))
@@ -104,20 +104,20 @@ export async function showReport(output: Output, report: ImportReport): Promise<
     )
   const events = tallied('events')
   const unmapped = tallied('unmapped').sort((a, b) => b.count - a.count)
-  output.text('')
-  if (events.length > 0) await output.list(events, talliedView('EVENT'))
+  output.line('')
+  if (events.length > 0) await output.list(events, countView('EVENT'))
   if (unmapped.length > 0) {
-    output.text('')
+    output.line('')
     const isLong = output.format !== 'wide' && unmapped.length > UNMAPPED_SHOWN
     await output.list(
       isLong ? unmapped.slice(0, UNMAPPED_SHOWN) : unmapped,
-      talliedView('KEPT WITHOUT A FIELD'),
+      countView('KEPT WITHOUT A FIELD'),
     )
-    if (isLong) output.text(`and ${unmapped.length - UNMAPPED_SHOWN} more: -o wide shows them all`)
+    if (isLong) output.line(`and ${unmapped.length - UNMAPPED_SHOWN} more: -o wide shows them all`)
   }
   for (const { file, line, reason } of rejected)
-    output.done(`rejected ${file}${line > 0 ? `:${line}` : ''}: ${reason}`)
-  if (skipped > 0) output.done(`${skipped} other files say nothing about advisories`)
-  if (dryRun) output.done('nothing was changed: a dry run')
-  if (stopped) output.done('stopped before the end: run it again to go on')
+    output.notice(`rejected ${file}${line > 0 ? `:${line}` : ''}: ${reason}`)
+  if (skipped > 0) output.notice(`${skipped} other files say nothing about advisories`)
+  if (dryRun) output.notice('nothing was changed: a dry run')
+  if (stopped) output.notice('stopped before the end: run it again to go on')
 }

@@ -4,22 +4,22 @@ import type { BerthClient, ImportedDocument } from '../../../client/berth.ts'
 import { limits } from '../../core/limits.ts'
 import { formats } from '../../vulnerabilities/advisory-record.ts'
 import { documentsInFile } from '../../vulnerabilities/feeds/archive.ts'
-import { bytesAt, documentsAt } from '../../vulnerabilities/feeds/documents-in.ts'
-import { type Download, DownloadError, shownAddress } from '../../vulnerabilities/feeds/download.ts'
-import { type Fetcher, fetcher } from '../../vulnerabilities/feeds/fetcher.ts'
-import { type Found, readUpTo, refused, tooLarge } from '../../vulnerabilities/feeds/found.ts'
-import { type ImportSummary, importSummary } from '../../vulnerabilities/feeds/import-summary.ts'
-import { unpacking } from '../../vulnerabilities/feeds/unpacking.ts'
+import { findDocuments, totalBytes } from '../../vulnerabilities/feeds/documents-in.ts'
+import { type Download, DownloadError, displayUrl } from '../../vulnerabilities/feeds/download.ts'
+import { createFileFetcher, type Fetcher } from '../../vulnerabilities/feeds/fetcher.ts'
+import { type FoundFile, readUpTo, refusedFile, tooLargeReason } from '../../vulnerabilities/feeds/found.ts'
+import { createImportSummary, type ImportSummary } from '../../vulnerabilities/feeds/import-summary.ts'
+import { createUnpackBudget } from '../../vulnerabilities/feeds/unpacking.ts'
 import type { CommandDeclaration } from '../client/command.ts'
 import { UsageError } from '../client/invocation.ts'
-import { groupUid } from '../client/locate.ts'
-import { parent } from '../client/options.ts'
+import { resolveGroupUid } from '../client/locate.ts'
+import { parentOption } from '../client/options.ts'
 import { type AuthInvocation, exitCodes } from '../client/run.ts'
-import { Refused } from '../client/session.ts'
+import { CommandFailed } from '../client/session.ts'
 import { cacheDirectory } from '../client/user-directories.ts'
-import { type Batch, batchesOf } from './import-batches.ts'
-import { reportOf, showReport } from './import-report.ts'
-import { type Progress, progressIn } from './progress.ts'
+import { type Batch, batchDocuments } from './import-batches.ts'
+import { printReport, toImportReport } from './import-report.ts'
+import { createProgress, type Progress } from './progress.ts'
 
 /** `berth advisories import`: whatever is at some paths and addresses goes to the server, document by document. */
 
@@ -35,7 +35,7 @@ export const importCommand: CommandDeclaration = {
     },
   ],
   options: [
-    { ...parent, summary: 'the organization or folder that the advisories go to' },
+    { ...parentOption, summary: 'the organization or folder that the advisories go to' },
     {
       flags: '--format <format>',
       summary: 'of all documents (default: each by its content)',
@@ -62,31 +62,31 @@ export const importCommand: CommandDeclaration = {
 async function runImport(invocation: AuthInvocation): Promise<void> {
   const { output } = invocation
   const dryRun = invocation.flag('dryRun')
-  const fetching = fetcherFor(invocation)
+  const fetching = createFetcher(invocation)
   const stop = new AbortController()
   const interrupt = () => {
     if (stop.signal.aborted) process.exit(exitCodes.interrupted)
     output.progress('')
-    output.done('stopping after what is under way; once more ends it at once')
+    output.notice('stopping after what is under way; once more ends it at once')
     stop.abort(new Interrupted())
   }
   try {
-    const sources = invocation.words(0)
+    const sources = invocation.variadicArgument(0)
     if (sources.filter((source) => source === STDIN).length > 1)
       throw new UsageError(`${STDIN} can be given once`)
     for (const source of sources) checkSource(source, fetching)
-    const parent = await groupUid(invocation, invocation.text('parent'), '--parent')
+    const parent = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
     const client = await invocation.client()
-    const summary = importSummary()
+    const summary = createImportSummary()
     process.on('SIGINT', interrupt)
     const failure = await importAll(sources, {
       client,
       parent,
       dryRun,
-      format: invocation.text('format'),
-      fetching,
+      format: invocation.option('format'),
+      fetcher: fetching,
       summary,
-      progress: progressIn(output, summary),
+      progress: createProgress(output, summary),
       signal: stop.signal,
     }).then(
       () => undefined,
@@ -94,14 +94,14 @@ async function runImport(invocation: AuthInvocation): Promise<void> {
     )
     output.progress('')
     // What was done is told, whatever ended it.
-    const report = reportOf(summary, { dryRun, stopped: failure !== undefined })
-    if (invocation.flag('json')) output.text(JSON.stringify(report, undefined, 2))
-    else await showReport(output, report)
+    const report = toImportReport(summary, { dryRun, stopped: failure !== undefined })
+    if (invocation.flag('json')) output.line(JSON.stringify(report, undefined, 2))
+    else await printReport(output, report)
     if (failure instanceof Interrupted) process.exitCode = exitCodes.interrupted
     else if (failure !== undefined) throw failure
     const { rejected, documents } = summary.total()
     if (failure === undefined && rejected > 0)
-      throw new Refused(
+      throw new CommandFailed(
         documents === 0
           ? 'no document was taken'
           : `${rejected} of ${rejected + documents} documents were not taken, all others were`,
@@ -114,13 +114,13 @@ async function runImport(invocation: AuthInvocation): Promise<void> {
 
 class Interrupted extends Error {}
 
-function fetcherFor(invocation: AuthInvocation): Fetcher {
+function createFetcher(invocation: AuthInvocation): Fetcher {
   const { BERTH_ISSUER_PRIVATE_NETWORKS: known = '' } = invocation.env
-  const given = invocation.list('privateNetworks')
+  const given = invocation.optionValues('privateNetworks')
   const networks = given.length > 0 ? given : known.split(',').map((network) => network.trim())
   try {
     const directory = join(cacheDirectory(invocation.env), 'berth', 'downloads')
-    return fetcher(
+    return createFileFetcher(
       directory,
       networks.filter((network) => network !== ''),
     )
@@ -129,7 +129,7 @@ function fetcherFor(invocation: AuthInvocation): Fetcher {
   }
 }
 
-function isAddress(source: string): boolean {
+function isUrl(source: string): boolean {
   return /^https?:\/\//i.test(source)
 }
 
@@ -138,57 +138,58 @@ const STDIN = '-'
 
 function checkSource(source: string, fetching: Fetcher): void {
   if (source === STDIN) return
-  if (!isAddress(source)) {
+  if (!isUrl(source)) {
     if (!existsSync(source)) throw new UsageError(`there is no file or folder ${source}`)
     return
   }
-  const problem = fetching.problemOf(source)
+  const problem = fetching.urlProblem(source)
   if (problem !== undefined) throw new UsageError(`${source} ${problem}`)
 }
 
-interface Importing {
+interface ImportContext {
   readonly client: BerthClient
   readonly parent: string
   readonly dryRun: boolean
   readonly format: string
-  readonly fetching: Fetcher
+  readonly fetcher: Fetcher
   readonly summary: ImportSummary
   readonly progress: Progress
   readonly signal: AbortSignal
 }
 
-async function importAll(sources: readonly string[], importing: Importing): Promise<void> {
+async function importAll(sources: readonly string[], importing: ImportContext): Promise<void> {
   const { progress } = importing
   for (const source of sources)
-    if (!isAddress(source) && source !== STDIN) progress.expect(await bytesAt(source))
+    if (!isUrl(source) && source !== STDIN) progress.addExpected(await totalBytes(source))
   for (const source of sources) {
-    if (source === STDIN) await importFound(documentsInInput(importing), importing)
-    else if (isAddress(source)) await importAddress(source, importing)
-    else await importFound(documentsAt(source, source, searching(importing)), importing)
+    if (source === STDIN) await importDocuments(readStdinDocuments(importing), importing)
+    else if (isUrl(source)) await importUrl(source, importing)
+    else await importDocuments(findDocuments(source, source, searchOptions(importing)), importing)
   }
 }
 
-const searching = ({ progress, signal }: Importing) => ({ signal, onRead: progress.read })
+const searchOptions = ({ progress, signal }: ImportContext) => ({ signal, onRead: progress.addRead })
 
 /** It is read whole: what is in an archive is found from its end. */
-async function* documentsInInput({ signal }: Importing): AsyncGenerator<Found> {
+async function* readStdinDocuments({ signal }: ImportContext): AsyncGenerator<FoundFile> {
   const bytes = await readUpTo(process.stdin, limits.advisoryDocumentBytesMax)
-  if (bytes === undefined) yield refused(STDIN, tooLarge(limits.advisoryDocumentBytesMax))
-  else yield* documentsInFile({ name: STDIN, source: bytes }, unpacking(bytes.length, limits, signal))
+  if (bytes === undefined) yield refusedFile(STDIN, tooLargeReason(limits.advisoryDocumentBytesMax))
+  else
+    yield* documentsInFile({ name: STDIN, source: bytes }, createUnpackBudget(bytes.length, limits, signal))
 }
 
-async function importAddress(url: string, importing: Importing): Promise<void> {
-  const { fetching, summary, progress, signal } = importing
-  const name = shownAddress(url)
+async function importUrl(url: string, importing: ImportContext): Promise<void> {
+  const { fetcher: fetching, summary, progress, signal } = importing
+  const name = displayUrl(url)
   let file: Download
   try {
     file = await fetching.fetch(url, {
       signal,
-      onProgress: (bytes, total) => progress.fetched(name, bytes, total),
+      onProgress: (bytes, total) => progress.showDownload(name, bytes, total),
     })
   } catch (error) {
     if (!(error instanceof DownloadError)) throw error
-    const why = causeOf(error)
+    const why = rootCause(error)
     summary.reject({
       name,
       format: '',
@@ -198,8 +199,8 @@ async function importAddress(url: string, importing: Importing): Promise<void> {
     return
   }
   try {
-    progress.expect(await bytesAt(file.path))
-    await importFound(documentsAt(file.path, name, searching(importing)), importing)
+    progress.addExpected(await totalBytes(file.path))
+    await importDocuments(findDocuments(file.path, name, searchOptions(importing)), importing)
   } catch (error) {
     await file.abandon()
     throw error
@@ -208,23 +209,23 @@ async function importAddress(url: string, importing: Importing): Promise<void> {
 }
 
 /** What the system says, for whoever asked and may know: `self-signed certificate`. */
-function causeOf(error: Error): string {
+function rootCause(error: Error): string {
   const { cause } = error
   if (!(cause instanceof Error)) return ''
-  return causeOf(cause) || (cause.message === error.message ? '' : cause.message)
+  return rootCause(cause) || (cause.message === error.message ? '' : cause.message)
 }
 
-async function importFound(found: AsyncIterable<Found>, importing: Importing): Promise<void> {
+async function importDocuments(found: AsyncIterable<FoundFile>, importing: ImportContext): Promise<void> {
   const { format, summary, signal, progress } = importing
-  const batches = batchesOf(found, {
+  const batches = batchDocuments(found, {
     format,
     onSkipped: () => summary.skip(),
-    onRefused: (name, reason) => summary.reject({ name, format: '', line: 0, reason }),
+    onRejected: (name, reason) => summary.reject({ name, format: '', line: 0, reason }),
   })
   for await (const batch of batches) {
     signal.throwIfAborted()
     progress.show()
-    await send(batch, importing)
+    await sendBatch(batch, importing)
     progress.show()
   }
 }
@@ -232,7 +233,7 @@ async function importFound(found: AsyncIterable<Found>, importing: Importing): P
 const DEADLINE_EXCEEDED = 4
 
 /** What the server cannot do in the time of one request it is asked for in smaller parts. */
-async function send(batch: Batch, importing: Importing): Promise<void> {
+async function sendBatch(batch: Batch, importing: ImportContext): Promise<void> {
   const { client, parent, dryRun, summary } = importing
   let documents: readonly ImportedDocument[]
   try {
@@ -243,8 +244,8 @@ async function send(batch: Batch, importing: Importing): Promise<void> {
     const [only] = batch
     if (batch.length > 1) {
       const middle = Math.ceil(batch.length / 2)
-      await send(batch.slice(0, middle), importing)
-      await send(batch.slice(middle), importing)
+      await sendBatch(batch.slice(0, middle), importing)
+      await sendBatch(batch.slice(middle), importing)
     } else if (only !== undefined)
       summary.reject({
         name: only.name ?? '',
@@ -255,7 +256,7 @@ async function send(batch: Batch, importing: Importing): Promise<void> {
     return
   }
   for (const document of documents) {
-    if (document.accepted) summary.take(document)
+    if (document.accepted) summary.accept(document)
     else summary.reject(document)
   }
 }

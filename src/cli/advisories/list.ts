@@ -1,9 +1,9 @@
 import type { Advisory } from '../../../client/berth.ts'
 import type { CommandDeclaration } from '../client/command.ts'
 import { UsageError } from '../client/invocation.ts'
-import { scopeOf } from '../client/locate.ts'
-import { within } from '../client/options.ts'
-import { filterOptions, filtersOf } from './filters.ts'
+import { readScope } from '../client/locate.ts'
+import { scopeOptions } from '../client/options.ts'
+import { filterOptions, readFilters } from './filters.ts'
 import { advisoryView } from './views.ts'
 
 export const listCommand: CommandDeclaration = {
@@ -11,7 +11,7 @@ export const listCommand: CommandDeclaration = {
   aliases: ['ls'],
   summary: 'list advisories; all filters that are given must hold',
   options: [
-    ...within,
+    ...scopeOptions,
     ...filterOptions,
     { flags: '--sort <order>', summary: 'as updated_at desc or artifact_name (default: uid)' },
     { flags: '--limit <n>', summary: 'no more than so many' },
@@ -24,17 +24,17 @@ export const listCommand: CommandDeclaration = {
   ],
   async run(invocation) {
     const client = await invocation.client()
-    const orderBy = invocation.text('sort')
+    const orderBy = invocation.option('sort')
     const found = client.advisories.all({
-      ...(await scopeOf(invocation)),
-      ...filtersOf(invocation),
+      ...(await readScope(invocation)),
+      ...readFilters(invocation),
       ...(orderBy !== '' && { orderBy }),
     })
-    await invocation.output.list(limited(found, invocation.text('limit')), advisoryView)
+    await invocation.output.list(takeLimit(found, invocation.option('limit')), advisoryView)
   },
 }
 
-async function* limited(found: AsyncIterable<Advisory>, text: string): AsyncGenerator<Advisory> {
+async function* takeLimit(found: AsyncIterable<Advisory>, text: string): AsyncGenerator<Advisory> {
   if (text !== '' && !/^[1-9][0-9]{0,8}$/.test(text))
     throw new UsageError(`--limit: ${JSON.stringify(text)} must be a number from 1`)
   let left = text === '' ? Number.POSITIVE_INFINITY : Number(text)

@@ -1,42 +1,45 @@
 import type { ImportSummary } from '../../vulnerabilities/feeds/import-summary.ts'
 import type { Output } from '../client/output.ts'
-import { bar } from '../client/progress-bar.ts'
+import { formatProgressBar } from '../client/progress-bar.ts'
 
 /** How far an import is: by the bytes of what it reads, which are known before their documents are. */
 export interface Progress {
   /** So many more bytes are to be gone through. */
-  expect(bytes: number): void
+  addExpected(bytes: number): void
   /** So many more were. */
-  read(bytes: number): void
-  fetched(name: string, bytes: number, total: number): void
+  addRead(bytes: number): void
+  showDownload(name: string, bytes: number, total: number): void
   show(): void
 }
 
 const MIB = 1024 * 1024
 /** As often as somebody can read it. */
-const SHOWN_EVERY_MS = 100
+const DISPLAY_INTERVAL_MS = 100
 
-export function progressIn(output: Output, summary: ImportSummary): Progress {
+export function createProgress(output: Output, summary: ImportSummary): Progress {
   let [expected, done, shownMs] = [0, 0, 0]
-  const say = (share: number, what: string) => {
-    if (performance.now() - shownMs < SHOWN_EVERY_MS) return
+  const showThrottled = (share: number, what: string) => {
+    if (performance.now() - shownMs < DISPLAY_INTERVAL_MS) return
     shownMs = performance.now()
-    output.progress(`${bar(share)} ${what}`)
+    output.progress(`${formatProgressBar(share)} ${what}`)
   }
   return {
-    expect(bytes) {
+    addExpected(bytes) {
       expected += bytes
     },
-    read(bytes) {
+    addRead(bytes) {
       done += bytes
     },
-    fetched(name, bytes, total) {
+    showDownload(name, bytes, total) {
       const size = total === 0 ? '' : ` of ${(total / MIB).toFixed(1)}`
-      say(total === 0 ? 0 : bytes / total, `fetching ${name}: ${(bytes / MIB).toFixed(1)}${size} MiB`)
+      showThrottled(
+        total === 0 ? 0 : bytes / total,
+        `fetching ${name}: ${(bytes / MIB).toFixed(1)}${size} MiB`,
+      )
     },
     show() {
       const { documents, rejected } = summary.total()
-      say(done / expected, `${documents} documents${rejected > 0 ? `, ${rejected} rejected` : ''}`)
+      showThrottled(done / expected, `${documents} documents${rejected > 0 ? `, ${rejected} rejected` : ''}`)
     },
   }
 }

@@ -1,18 +1,18 @@
 import type { AdvisoryPublication, AdvisoryPublicationInput } from '../../../client/berth.ts'
 import type { CommandGroup, OptionDeclaration } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
-import { groupUid } from '../client/locate.ts'
-import { yes } from '../client/options.ts'
+import { resolveGroupUid } from '../client/locate.ts'
+import { yesOption } from '../client/options.ts'
 import type { View } from '../client/output.ts'
 import type { AuthInvocation } from '../client/run.ts'
-import { feedAddress } from './export.ts'
+import { feedUrl } from './export.ts'
 
 /** How a group publishes its advisories: to whom, and what it says of itself. */
 
 const view = (api: string): View<AdvisoryPublication> => ({
   columns: [
     { title: 'GROUP', value: ({ uid }) => uid },
-    { title: 'PUBLIC', value: publicness },
+    { title: 'PUBLIC', value: publicText },
     { title: 'CHANGED', value: ({ changeTime = '' }) => changeTime },
     {
       title: 'REPOSITORY',
@@ -21,34 +21,34 @@ const view = (api: string): View<AdvisoryPublication> => ({
     { title: 'ECOSYSTEM', value: ({ distribution }) => distribution?.ecosystem ?? '' },
     { title: 'ARCHITECTURES', value: ({ securityDatabase: of }) => of?.archs.join(', ') ?? '', wide: true },
     { title: 'NAMESPACE', value: ({ distribution }) => distribution?.namespace ?? '', wide: true },
-    { title: 'FEEDS', value: ({ uid }) => feedAddress(api, uid, ''), wide: true },
+    { title: 'FEEDS', value: ({ uid }) => feedUrl(api, uid, ''), wide: true },
   ],
 })
 
-const viewFor = (invocation: Invocation) => view((invocation as AuthInvocation).settings.api)
+const publicationView = (invocation: Invocation) => view((invocation as AuthInvocation).settings.api)
 
-function publicness({ uid, publicThrough }: AdvisoryPublication): string {
+function publicText({ uid, publicThrough }: AdvisoryPublication): string {
   if (publicThrough === '') return 'no'
   return publicThrough === uid ? 'yes' : `yes, through ${publicThrough}`
 }
 
 const parent: OptionDeclaration = { flags: '--parent <group>', summary: 'the organization or folder' }
 
-const repository = ['apkurl', 'reponame', 'urlprefix', 'distroversion'] as const
-const distribution = ['ecosystem', 'namespace'] as const
+const repositoryOptionNames = ['apkurl', 'reponame', 'urlprefix', 'distroversion'] as const
+const distributionOptionNames = ['ecosystem', 'namespace'] as const
 
 /** What is given, on top of what is there: parts of it are not for the server to guess. */
-function patchOf(invocation: Invocation, current: AdvisoryPublication): Partial<AdvisoryPublicationInput> {
+function readPatch(invocation: Invocation, current: AdvisoryPublication): Partial<AdvisoryPublicationInput> {
   const given = (names: readonly string[]) =>
     Object.fromEntries(
       names.flatMap((name) => {
-        const value = invocation.given(name)
+        const value = invocation.optionIfSet(name)
         return value === undefined ? [] : [[name, value]]
       }),
     )
-  const archs = invocation.list('arch')
-  const database = { ...given(repository), ...(archs.length > 0 && { archs }) }
-  const named = given(distribution)
+  const archs = invocation.optionValues('arch')
+  const database = { ...given(repositoryOptionNames), ...(archs.length > 0 && { archs }) }
+  const named = given(distributionOptionNames)
   return {
     ...(invocation.flag('public') && { public: true }),
     ...(invocation.flag('private') && { public: false }),
@@ -59,7 +59,7 @@ function patchOf(invocation: Invocation, current: AdvisoryPublication): Partial<
   }
 }
 
-export const publication: CommandGroup = {
+export const publicationGroup: CommandGroup = {
   name: 'publication',
   summary: 'how a group publishes its advisories for scanners',
   commands: [
@@ -70,11 +70,11 @@ export const publication: CommandGroup = {
       options: [parent],
       examples: ['berth advisories publication describe --parent my-org -o yaml'],
       async run(invocation) {
-        const group = await groupUid(invocation, invocation.text('parent'), '--parent')
+        const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
         const client = await invocation.client()
         invocation.output.item(
           await client.advisoryPublications.getAdvisoryPublication(group),
-          viewFor(invocation),
+          publicationView(invocation),
         )
       },
     },
@@ -92,7 +92,7 @@ export const publication: CommandGroup = {
         { flags: '--distroversion <version>', summary: 'security database: version of the distribution' },
         { flags: '--ecosystem <name>', summary: 'ecosystem of OSV that apk packages belong to' },
         { flags: '--namespace <name>', summary: 'namespace in the package URLs of apk packages' },
-        yes,
+        yesOption,
       ],
       examples: [
         'berth advisories publication update --parent my-org --public',
@@ -100,17 +100,17 @@ export const publication: CommandGroup = {
       ],
       async run(invocation) {
         // Not the default group: whom it is about must be said.
-        const group = await groupUid(invocation, invocation.text('parent'), '--parent GROUP')
+        const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent GROUP')
         const client = await invocation.client()
         const current = await client.advisoryPublications.getAdvisoryPublication(group)
-        const patch = patchOf(invocation, current)
+        const patch = readPatch(invocation, current)
         if (Object.keys(patch).length === 0) throw new UsageError('say what is to change; see --help')
-        const question = `Let everybody read the advisories of ${invocation.text('parent') || group} and of everything below it, now and later?`
-        if (patch.public === true && !current.public) await invocation.ask.confirm(question)
+        const question = `Let everybody read the advisories of ${invocation.option('parent') || group} and of everything below it, now and later?`
+        if (patch.public === true && !current.public) await invocation.prompt.confirm(question)
         const changed = await client.advisoryPublications.updateAdvisoryPublication(group, patch)
-        invocation.output.item(changed, viewFor(invocation))
+        invocation.output.item(changed, publicationView(invocation))
         if (patch.public === false && changed.publicThrough !== '')
-          invocation.output.done(`it is still public through ${changed.publicThrough}, which lies above it`)
+          invocation.output.notice(`it is still public through ${changed.publicThrough}, which lies above it`)
       },
     },
   ],

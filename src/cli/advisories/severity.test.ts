@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ratingOf, worstOf } from './severity.ts'
+import { rateVector, worstRating } from './severity.ts'
 
 /** Vectors with the scores that FIRST gives them in the examples of each version. */
 const known: readonly (readonly [vector: string, score: number, label: string])[] = [
@@ -18,9 +18,9 @@ const known: readonly (readonly [vector: string, score: number, label: string])[
 
 test('a vector has the score and the word of its version', () => {
   for (const [vector, score, label] of known)
-    assert.deepEqual(ratingOf(vector), { score, label, vector }, vector)
+    assert.deepEqual(rateVector(vector), { score, label, vector }, vector)
   for (const vector of ['', 'junk', 'CVSS:3.1/', 'CVSS:3.1/AV:N', 'CVSS:9.9/AV:N', '7.5', 'x'.repeat(10_000)])
-    assert.equal(ratingOf(vector), undefined, vector.slice(0, 50))
+    assert.equal(rateVector(vector), undefined, vector.slice(0, 50))
 })
 
 test('of several vectors the worst of the newest version counts, and one that cannot be read does not', () => {
@@ -29,8 +29,8 @@ test('of several vectors the worst of the newest version counts, and one that ca
     { type: 'TYPE_CVSS_V3', score: 'CVSS:3.0/AV:N/AC:L/PR:N/UI:R/S:C/C:L/I:L/A:N' },
     { type: 'TYPE_CVSS_V3', score: 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H' },
   ] as const
-  assert.equal(worstOf([v2, v3, worse3])?.score, 9.8)
-  assert.equal(worstOf([v2, v3])?.score, 6.1)
-  assert.equal(worstOf([v2, { type: 'TYPE_CVSS_V4', score: 'CVSS:4.0/none' }])?.score, 10)
-  assert.equal(worstOf([]), undefined)
+  assert.equal(worstRating([v2, v3, worse3])?.score, 9.8)
+  assert.equal(worstRating([v2, v3])?.score, 6.1)
+  assert.equal(worstRating([v2, { type: 'TYPE_CVSS_V4', score: 'CVSS:4.0/none' }])?.score, 10)
+  assert.equal(worstRating([]), undefined)
 })

@@ -7,13 +7,13 @@ type EventName = Exclude<
   'uid' | 'createTime' | 'findings' | 'author' | 'reviewer' | 'reviewState' | 'issue'
 >
 
-interface Word {
+interface EventType {
   readonly name: EventName
   readonly filter: EventTypeFilter
 }
 
 /** By the word that stands for each, in the order in which they usually come. */
-const words = {
+const eventTypes = {
   detected: { name: 'detection', filter: 'EVENT_TYPE_FILTER_DETECTION' },
   affected: { name: 'truePositiveDetermination', filter: 'EVENT_TYPE_FILTER_TRUE_POSITIVE_DETERMINATION' },
   'not-affected': {
@@ -25,17 +25,17 @@ const words = {
   'waits-for-upstream': { name: 'pendingUpstreamFix', filter: 'EVENT_TYPE_FILTER_PENDING_UPSTREAM_FIX' },
   'wont-fix': { name: 'fixNotPlanned', filter: 'EVENT_TYPE_FILTER_FIX_NOT_PLANNED' },
   'wont-analyse': { name: 'analysisNotPlanned', filter: 'EVENT_TYPE_FILTER_ANALYSIS_NOT_PLANNED' },
-} as const satisfies Readonly<Record<string, Word>>
+} as const satisfies Readonly<Record<string, EventType>>
 
-type State = keyof typeof words
-export const states = Object.keys(words) as State[]
+type State = keyof typeof eventTypes
+export const states = Object.keys(eventTypes) as State[]
 
-export function filterOf(state: string): EventTypeFilter {
-  return words[state as State].filter
+export function eventTypeFilter(state: string): EventTypeFilter {
+  return eventTypes[state as State].filter
 }
 
-export function stateOf(event: AdvisoryEvent): State | undefined {
-  return states.find((state) => event[words[state].name] !== undefined)
+export function eventState(event: AdvisoryEvent): State | undefined {
+  return states.find((state) => event[eventTypes[state].name] !== undefined)
 }
 
 /** The newest first; of several at one time the last of the list is the newest. */
@@ -48,25 +48,25 @@ export function newestFirst({ events }: Pick<Advisory, 'events'>): readonly Advi
 }
 
 /** Where it stands: what the newest approved event says. */
-export function standOf(advisory: Pick<Advisory, 'events'>): State | undefined {
+export function currentState(advisory: Pick<Advisory, 'events'>): State | undefined {
   const latest = newestFirst(advisory).find(({ reviewState }) => reviewState === 'REVIEW_STATE_APPROVED')
-  return latest && stateOf(latest)
+  return latest && eventState(latest)
 }
 
 /** The version that was fixed last. */
-export function fixedIn(advisory: Pick<Advisory, 'events'>): string {
+export function lastFixedVersion(advisory: Pick<Advisory, 'events'>): string {
   return newestFirst(advisory).find(({ fixed }) => fixed !== undefined)?.fixed?.fixedVersion ?? ''
 }
 
 /** What else an event says, in one line. */
-export function wordsOf(event: AdvisoryEvent): string {
+export function eventSummary(event: AdvisoryEvent): string {
   const { detection, falsePositiveDetermination: no } = event
   const scan = detection?.scanv1
   const parts = [
     event.fixed && `in ${event.fixed.fixedVersion}`,
     scan && `by ${scan.scanner}: ${scan.component} ${scan.componentVersion} at ${scan.componentLocation}`,
     detection?.nvdapi && `by the NVD: ${detection.nvdapi.cpeFound}`,
-    no && reasonOf(no.type),
+    no && formatReason(no.type),
     no?.note,
     event.truePositiveDetermination?.note,
     event.analysisNotPlanned?.note,
@@ -78,6 +78,6 @@ export function wordsOf(event: AdvisoryEvent): string {
 }
 
 /** `TYPE_COMPONENT_VULNERABILITY_MISMATCH` is `component vulnerability mismatch`. */
-function reasonOf(type: string): string {
+function formatReason(type: string): string {
   return type.replace('TYPE_', '').replace('UNSPECIFIED', '').replaceAll('_', ' ').toLowerCase()
 }

@@ -1,8 +1,8 @@
 import type { Advisory, AdvisoryEvent } from '../../../client/berth.ts'
 import { idColumn } from '../client/columns.ts'
 import type { View } from '../client/output.ts'
-import { worstOf } from './severity.ts'
-import { fixedIn, standOf, stateOf, wordsOf } from './states.ts'
+import { worstRating } from './severity.ts'
+import { currentState, eventState, eventSummary, lastFixedVersion } from './states.ts'
 
 /** Advisories as tables. */
 
@@ -15,13 +15,13 @@ export const advisoryView: View<Advisory> = {
       // Mostly the package itself.
       value: ({ componentName, artifactName }) => (componentName === artifactName ? '' : componentName),
     },
-    { title: 'CVE', kind: 'name', value: cveOf },
-    { title: 'SEVERITY', kind: 'name', value: severityOf },
-    { title: 'STATE', kind: 'name', value: (advisory) => standOf(advisory) ?? '' },
-    { title: 'FIXED IN', value: fixedIn },
-    { title: 'AGE', kind: 'name', value: ({ createTime = '' }) => ageOf(createTime) },
+    { title: 'CVE', kind: 'name', value: primaryAlias },
+    { title: 'SEVERITY', kind: 'name', value: formatSeverity },
+    { title: 'STATE', kind: 'name', value: (advisory) => currentState(advisory) ?? '' },
+    { title: 'FIXED IN', value: lastFixedVersion },
+    { title: 'AGE', kind: 'name', value: ({ createTime = '' }) => formatAge(createTime) },
     { title: 'ALIASES', kind: 'long', value: ({ aliases }) => aliases.join(', '), wide: true },
-    { title: 'VECTOR', value: ({ severities }) => worstOf(severities)?.vector ?? '', wide: true },
+    { title: 'VECTOR', value: ({ severities }) => worstRating(severities)?.vector ?? '', wide: true },
     { title: 'TYPE', value: ({ artifactType }) => artifactType, wide: true },
     { title: 'ARCHITECTURE', value: ({ artifactArchitecture }) => artifactArchitecture, wide: true },
     { title: 'COMPONENT TYPE', value: ({ componentType }) => componentType, wide: true },
@@ -32,7 +32,7 @@ export const advisoryView: View<Advisory> = {
     { ...idColumn, title: 'UID', wide: true },
   ],
   tree: {
-    label: (advisory) => [advisory.advisoryId, advisory.artifactName, standOf(advisory)].join(' '),
+    label: (advisory) => [advisory.advisoryId, advisory.artifactName, currentState(advisory)].join(' '),
     uid: ({ uid }) => uid,
   },
   empty: 'no advisories that you may see',
@@ -52,8 +52,8 @@ export const detailView: View<Advisory> = {
 export const eventView: View<AdvisoryEvent> = {
   columns: [
     { title: 'TIME', kind: 'time', value: ({ createTime = '' }) => createTime },
-    { title: 'EVENT', kind: 'name', value: (event) => stateOf(event) ?? '' },
-    { title: 'WHAT', kind: 'long', value: wordsOf },
+    { title: 'EVENT', kind: 'name', value: (event) => eventState(event) ?? '' },
+    { title: 'WHAT', kind: 'long', value: eventSummary },
     { title: 'BY', value: ({ author, reviewer }) => [author, reviewer].filter(Boolean).join(', ') },
     {
       title: 'REVIEW',
@@ -65,13 +65,13 @@ export const eventView: View<AdvisoryEvent> = {
 }
 
 /** The name by which most people know it. */
-function cveOf({ aliases }: Advisory): string {
+function primaryAlias({ aliases }: Advisory): string {
   return aliases.find((alias) => alias.startsWith('CVE-')) ?? aliases[0] ?? ''
 }
 
 /** `9.8 critical`. */
-function severityOf({ severities }: Advisory): string {
-  const worst = worstOf(severities)
+function formatSeverity({ severities }: Advisory): string {
+  const worst = worstRating(severities)
   return worst === undefined ? '' : `${worst.score.toFixed(1)} ${worst.label}`
 }
 
@@ -85,7 +85,7 @@ const ages = [
 ] as const
 
 /** `3d`, `5mo`: how long ago, in the greatest unit. */
-function ageOf(iso: string, now = Date.now()): string {
+function formatAge(iso: string, now = Date.now()): string {
   const ms = now - Date.parse(iso)
   if (Number.isNaN(ms)) return ''
   const [unit, length] = ages.find(([, length]) => ms >= length) ?? ['s', 1000]

@@ -1,18 +1,18 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { request } from '../client/http.ts'
-import { messageOf, Refused, readJson, unreachable } from '../client/session.ts'
+import { CommandFailed, errorMessage, parseJsonOrMessage, toUnreachable } from '../client/session.ts'
 import type { Environment } from '../client/settings.ts'
 import type { AwsService } from './aws-identity.ts'
 
 /** Tokens that a CI system, a cluster or a cloud gives to what runs there. */
 
 /** For the token service as audience, from the first source that is found; undefined where there is none. Rejects when that one fails. */
-export async function ambientToken(
+export async function findAmbientToken(
   env: Environment,
   issuer: string,
   identity: string,
 ): Promise<string | undefined> {
-  for (const source of [gitHubActions, gitLab, buildkite, kubernetes, amazon]) {
+  for (const source of [gitHubActions, gitLab, buildkite, kubernetes, aws]) {
     const token = await source(env, issuer, identity)
     if (token !== undefined) return token
   }
@@ -34,13 +34,13 @@ const gitHubActions: Source = async (env, issuer) => {
   asked.searchParams.set('audience', issuer)
   const response = await request(asked, { headers: { authorization: `Bearer ${bearer}` } }).catch(
     (error: unknown) => {
-      throw unreachable(url, error)
+      throw toUnreachable(url, error)
     },
   )
-  const body = readJson(await response.text())
+  const body = parseJsonOrMessage(await response.text())
   const { value } = body as { readonly value?: string }
   if (!response.ok || !value)
-    throw new Refused(`GitHub gave no token (HTTP status ${response.status}): ${messageOf(body)}`)
+    throw new CommandFailed(`GitHub gave no token (HTTP status ${response.status}): ${errorMessage(body)}`)
   return value
 }
 
@@ -59,7 +59,7 @@ const buildkite: Source = async (env, issuer) => {
       (error, stdout, stderr) =>
         error === null
           ? resolve(stdout.trim())
-          : reject(new Refused(`buildkite-agent gave no token: ${stderr.trim() || error.message}`)),
+          : reject(new CommandFailed(`buildkite-agent gave no token: ${stderr.trim() || error.message}`)),
     )
   })
 }
@@ -71,17 +71,17 @@ const kubernetes: Source = async () =>
   existsSync(KUBERNETES_FILE) ? readFileSync(KUBERNETES_FILE, 'utf8').trim() : undefined
 
 /** Amazon's own variables for partitions and regions that have a token service of their own. */
-function serviceOf(env: Environment): AwsService | undefined {
+function awsServiceOf(env: Environment): AwsService | undefined {
   const endpoint = env['AWS_ENDPOINT_URL_STS'] ?? ''
   if (!URL.canParse(endpoint)) return undefined
   return { host: new URL(endpoint).hostname, region: env['AWS_REGION'] || 'us-east-1' }
 }
 
-const amazon: Source = async (env, issuer, identity) => {
+const aws: Source = async (env, issuer, identity) => {
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env
   if (!accessKeyId || !secretAccessKey) return undefined
-  const { signedCallerIdentity } = await import('./aws-identity.ts')
+  const { signCallerIdentity: signedCallerIdentity } = await import('./aws-identity.ts')
   const sessionToken = env['AWS_SESSION_TOKEN']
   const credentials = { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) }
-  return signedCallerIdentity(credentials, issuer, identity, serviceOf(env))
+  return signedCallerIdentity(credentials, issuer, identity, awsServiceOf(env))
 }

@@ -21,7 +21,7 @@ export interface AwsService {
 const GLOBAL_SERVICE: AwsService = { host: 'sts.amazonaws.com', region: 'us-east-1' }
 const PATH = '/?Action=GetCallerIdentity&Version=2011-06-15'
 
-export function signedCallerIdentity(
+export function signCallerIdentity(
   credentials: AwsCredentials,
   issuer: string,
   identity: string,

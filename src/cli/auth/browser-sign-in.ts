@@ -2,14 +2,14 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { postForm, Refused } from '../client/session.ts'
+import { CommandFailed, postForm } from '../client/session.ts'
 import {
+  allAudiences,
   CLIENT_ID,
-  everyAudience,
   INVALID_TARGET,
+  parseTokens,
   type SignedInTokens,
   type SignInRequest,
-  tokensOf,
 } from './sign-in-request.ts'
 
 /**
@@ -29,15 +29,15 @@ export async function signInWithBrowser(request: SignInRequest): Promise<SignedI
     const redirect = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`
     const challenge = createHash('sha256').update(verifier).digest('base64url')
     const addressFor = (audiences: readonly string[]) =>
-      authorizeAddress(request, { redirect, state, challenge, audiences })
-    const code = codeFrom(server, {
+      authorizeUrl(request, { redirect, state, challenge, audiences })
+    const code = waitForCode(server, {
       state,
       issuer: request.issuer,
       // The server knows no such registry: then without it, in the same window.
-      other: request.alsoFor === undefined ? undefined : addressFor(request.audiences),
+      fallbackUrl: request.optionalAudience === undefined ? undefined : addressFor(request.audiences),
     })
-    await openBrowser(addressFor(everyAudience(request)), request.tell)
-    return tokensOf(
+    await openBrowser(addressFor(allAudiences(request)), request.print)
+    return parseTokens(
       await postForm(`${request.issuer}/oauth/token`, {
         grant_type: 'authorization_code',
         client_id: CLIENT_ID,
@@ -53,14 +53,17 @@ export async function signInWithBrowser(request: SignInRequest): Promise<SignedI
   }
 }
 
-interface Asked {
+interface AuthorizeParameters {
   readonly redirect: string
   readonly state: string
   readonly challenge: string
   readonly audiences: readonly string[]
 }
 
-function authorizeAddress(request: SignInRequest, { redirect, state, challenge, audiences }: Asked): string {
+function authorizeUrl(
+  request: SignInRequest,
+  { redirect, state, challenge, audiences }: AuthorizeParameters,
+): string {
   const url = new URL('/oauth/authorize', request.issuer)
   const parameters: Record<string, string> = {
     response_type: 'code',
@@ -77,7 +80,7 @@ function authorizeAddress(request: SignInRequest, { redirect, state, challenge, 
   return url.href
 }
 
-async function openBrowser(url: string, tell: SignInRequest['tell']): Promise<void> {
+async function openBrowser(url: string, tell: SignInRequest['print']): Promise<void> {
   if (!hasDisplay()) {
     tell(`Please open a browser on this machine to\n\n  ${url}\n`)
     return tell('Without one here: berth auth login --headless')
@@ -96,59 +99,64 @@ function hasDisplay(): boolean {
   return names.some((name) => process.env[name])
 }
 
-interface Expected {
+interface ExpectedCallback {
   readonly state: string
   readonly issuer: string
   /** Where to go on when what was asked for is not known there. */
-  readonly other: string | undefined
+  readonly fallbackUrl: string | undefined
 }
 
 /** The code that the browser brings. Rejects when somebody refused, or nobody came. */
-function codeFrom(
+function waitForCode(
   server: ReturnType<typeof createServer>,
-  { state, issuer, other }: Expected,
+  { state, issuer, fallbackUrl: other }: ExpectedCallback,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
-      () => reject(new Refused('nobody signed in within five minutes')),
+      () => reject(new CommandFailed('nobody signed in within five minutes')),
       WAIT_MS,
     ).unref()
     let next = other
     server.on('request', (request, response) => {
       const url = new URL(request.url ?? '/', 'http://127.0.0.1')
-      const answer = url.searchParams
+      const parameters = url.searchParams
       // Any page can send a browser here: only what carries our state is about this sign-in.
-      if (url.pathname !== '/callback' || answer.get('state') !== state) return page(response, 404, nothing)
-      if (answer.get('error') === INVALID_TARGET && next !== undefined) {
+      if (url.pathname !== '/callback' || parameters.get('state') !== state)
+        return sendPage(response, 404, notFoundPage)
+      if (parameters.get('error') === INVALID_TARGET && next !== undefined) {
         response.writeHead(302, { location: next, 'cache-control': 'no-store' }).end()
         next = undefined
         return
       }
       clearTimeout(timer)
-      const code = answer.get('code')
+      const code = parameters.get('code')
       // RFC 9207: an answer of somebody else's does not count.
-      const isOurs = (answer.get('iss') ?? issuer) === issuer
+      const isOurs = (parameters.get('iss') ?? issuer) === issuer
       if (code !== null && isOurs) {
         // Before the command ends, since its server ends with it.
-        page(response, 200, signedIn)
+        sendPage(response, 200, signedInPage)
         response.once('close', () => resolve(code))
         return
       }
-      page(response, 400, notSignedIn)
+      sendPage(response, 400, failedPage)
       const reason = isOurs
-        ? (answer.get('error_description') ?? answer.get('error') ?? 'there is no code in the answer')
-        : `the answer is of ${answer.get('iss')}, not of ${issuer}`
-      response.once('close', () => reject(new Refused(`the sign-in was refused: ${reason}`)))
+        ? (parameters.get('error_description') ?? parameters.get('error') ?? 'there is no code in the answer')
+        : `the answer is of ${parameters.get('iss')}, not of ${issuer}`
+      response.once('close', () => reject(new CommandFailed(`the sign-in was refused: ${reason}`)))
     })
   })
 }
 
-const nothing = ['Nothing here', 'This address belongs to a sign-in of the berth command line.'] as const
-const signedIn = ['You are signed in', 'You can close this window and go on in your terminal.'] as const
-const notSignedIn = ['You are not signed in', 'Your terminal says why. You can close this window.'] as const
+const notFoundPage = ['Nothing here', 'This address belongs to a sign-in of the berth command line.'] as const
+const signedInPage = ['You are signed in', 'You can close this window and go on in your terminal.'] as const
+const failedPage = ['You are not signed in', 'Your terminal says why. You can close this window.'] as const
 
 /** Fixed text alone: nothing of the request is in it. */
-function page(response: ServerResponse, status: number, [title, sentence]: readonly [string, string]): void {
+function sendPage(
+  response: ServerResponse,
+  status: number,
+  [title, sentence]: readonly [string, string],
+): void {
   response
     .writeHead(status, {
       'content-type': 'text/html; charset=utf-8',

@@ -1,5 +1,5 @@
 import type { CommandDeclaration, CommandGroup, OptionDeclaration } from '../client/command.ts'
-import { needed, yes } from '../client/options.ts'
+import { requireOption, yesOption } from '../client/options.ts'
 import type { AuthInvocation } from '../client/run.ts'
 import { configureDockerCommand } from './docker-commands.ts'
 import { pullTokenCommand } from './pull-token.ts'
@@ -51,7 +51,7 @@ const loginCommand: CommandDeclaration = {
   ],
   async run(invocation) {
     const { login } = await import('./login.ts')
-    const { claimsOf } = await import('../client/token-cache.ts')
+    const { decodeClaims: claimsOf } = await import('../client/token-cache.ts')
     const token = await login(invocation as AuthInvocation)
     const { sub, exp } = claimsOf(token)
     const shown = { id: String(sub), expiry: new Date(Number(exp) * 1000).toISOString() }
@@ -70,7 +70,7 @@ const loginCommand: CommandDeclaration = {
       (invocation as AuthInvocation).settings.registry,
     )
     const renewed = invocation.flag('refresh') || invocation.flag('refreshOnly')
-    if (process.stderr.isTTY === true && !renewed && hint !== undefined) invocation.output.done(hint)
+    if (process.stderr.isTTY === true && !renewed && hint !== undefined) invocation.output.notice(hint)
   },
 }
 
@@ -127,8 +127,8 @@ const explainCommand: CommandDeclaration = {
   ],
   examples: ['berth auth explain --identity $IDENTITY --identity-token token.jwt'],
   async run(invocation) {
-    const identity = needed(invocation, 'identity', '--identity')
-    const token = needed(invocation, 'identityToken', '--identity-token')
+    const identity = requireOption(invocation, 'identity', '--identity')
+    const token = requireOption(invocation, 'identityToken', '--identity-token')
     const { explainToken } = await import('./explain.ts')
     await explainToken(invocation, identity, token)
   },
@@ -137,22 +137,22 @@ const explainCommand: CommandDeclaration = {
 const deleteAccountCommand: CommandDeclaration = {
   name: 'delete-account',
   summary: 'delete your own identity with all that is bound to it',
-  options: [yes],
+  options: [yesOption],
   examples: ['berth auth delete-account --yes'],
   async run(invocation) {
     const { cache, settings } = invocation as AuthInvocation
     const client = await invocation.client()
     const { subject } = await client.auth.validate()
-    await invocation.ask.confirm(`Delete your identity ${subject} with all that is bound to it?`)
+    await invocation.prompt.confirm(`Delete your identity ${subject} with all that is bound to it?`)
     await client.auth.delete({ id: subject })
-    const { refreshKey } = await import('../client/session.ts')
+    const { refreshTokenKey: refreshKey } = await import('../client/session.ts')
     cache.remove('refresh-token', refreshKey(settings))
     cache.removeWhere(({ sub }) => sub === subject)
-    invocation.output.done(`deleted ${subject}`)
+    invocation.output.notice(`deleted ${subject}`)
   },
 }
 
-export const auth: CommandGroup = {
+export const authGroup: CommandGroup = {
   name: 'auth',
   summary: 'sign in and out, tokens, registry credentials',
   commands: [

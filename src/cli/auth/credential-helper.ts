@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { NotSignedIn, tokenFor } from '../client/session.ts'
+import { getAccessToken, NotSignedIn } from '../client/session.ts'
 import { type Environment, resolveSettings, type Settings } from '../client/settings.ts'
-import { claimsOf, remainingMs, tokenCache } from '../client/token-cache.ts'
+import { decodeClaims, openTokenCache, remainingMs } from '../client/token-cache.ts'
 
 /**
  * `docker-credential-berth`: Docker's protocol for credential helpers (docker/docker-credential-helpers). It answers for the host of
@@ -13,16 +13,16 @@ const TOKEN_USER = '_token'
 /** What Docker takes for "there is nothing for this host": it then asks without credentials. */
 const NOT_FOUND = 'credentials not found in native keychain'
 
-export async function credentialHelper(action: string | undefined, env: Environment): Promise<number> {
+export async function runCredentialHelper(action: string | undefined, env: Environment): Promise<number> {
   try {
-    return await answer(action, env)
+    return await handleAction(action, env)
   } catch (error) {
     process.stderr.write(`berth: ${(error as Error).message}\n`)
     return 1
   }
 }
 
-async function answer(action: string | undefined, env: Environment): Promise<number> {
+async function handleAction(action: string | undefined, env: Environment): Promise<number> {
   switch (action) {
     case 'get':
       return get(readFileSync(0, 'utf8').trim(), env)
@@ -53,7 +53,7 @@ function print(text: string): number {
 /** Forgets the token that was given out; the next one comes of the sign-in, which berth auth logout ends. */
 function erase(server: string, env: Environment): number {
   const { registry } = resolveSettings(env, {})
-  if (hostOf(server) === registry) tokenCache(env).remove('oidc-token', registry)
+  if (hostOf(server) === registry) openTokenCache(env).remove('oidc-token', registry)
   return 0
 }
 
@@ -61,7 +61,7 @@ async function get(server: string, env: Environment): Promise<number> {
   const settings = resolveSettings(env, {})
   if (hostOf(server) !== settings.registry) return print(NOT_FOUND) + 1
   try {
-    const secret = await registryToken(settings, env)
+    const secret = await getRegistryToken(settings, env)
     return print(JSON.stringify({ ServerURL: server, Username: TOKEN_USER, Secret: secret }))
   } catch (error) {
     if (!(error instanceof NotSignedIn)) throw error
@@ -71,8 +71,8 @@ async function get(server: string, env: Environment): Promise<number> {
 }
 
 /** A token for the registry. One for the API was signed in for; the registry's comes of the same session. */
-export async function registryToken(settings: Settings, env: Environment): Promise<string> {
-  return tokenFor({ settings, cache: tokenCache(env) }, settings.registry)
+export async function getRegistryToken(settings: Settings, env: Environment): Promise<string> {
+  return getAccessToken({ settings, cache: openTokenCache(env) }, settings.registry)
 }
 
 function hostOf(server: string): string {
@@ -82,8 +82,8 @@ function hostOf(server: string): string {
 
 function signedInHosts(env: Environment): Record<string, string> {
   const { registry } = resolveSettings(env, {})
-  const isOurs = tokenCache(env)
+  const isOurs = openTokenCache(env)
     .all('oidc-token')
-    .some((token) => remainingMs(token) > 0 && [claimsOf(token)['aud']].flat().includes(registry))
+    .some((token) => remainingMs(token) > 0 && [decodeClaims(token)['aud']].flat().includes(registry))
   return isOurs ? { [registry]: TOKEN_USER } : {}
 }

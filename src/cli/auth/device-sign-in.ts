@@ -1,16 +1,16 @@
-import { messageOf, postForm, Refused, Unreachable } from '../client/session.ts'
+import { CommandFailed, errorMessage, postForm, Unreachable } from '../client/session.ts'
 import {
+  allAudiences,
   CLIENT_ID,
-  everyAudience,
   INVALID_TARGET,
+  parseTokens,
   type SignedInTokens,
   type SignInRequest,
-  tokensOf,
 } from './sign-in-request.ts'
 
 /** Signing in where there is no browser: a code that somebody confirms on another device (RFC 8628). */
 
-interface Begun {
+interface DeviceAuthorization {
   readonly device_code: string
   readonly user_code: string
   readonly verification_uri: string
@@ -19,17 +19,17 @@ interface Begun {
   readonly interval?: number
 }
 
-const SLOWER_MS = 5000
+const SLOW_DOWN_MS = 5000
 
 export async function signInWithDevice(request: SignInRequest): Promise<SignedInTokens> {
-  const { issuer, audiences, tell } = request
+  const { issuer, audiences, print: tell } = request
   const begin = (audience: readonly string[]) =>
     postForm(`${issuer}/oauth/device_authorization`, { client_id: CLIENT_ID, audience })
-  let reply = await begin(everyAudience(request))
+  let reply = await begin(allAudiences(request))
   const { error } = reply.body as { readonly error?: string }
-  if (error === INVALID_TARGET && request.alsoFor !== undefined) reply = await begin(audiences)
-  if (reply.status !== 200) throw new Refused(`the sign-in failed: ${messageOf(reply.body)}`)
-  const begun = reply.body as Begun
+  if (error === INVALID_TARGET && request.optionalAudience !== undefined) reply = await begin(audiences)
+  if (reply.status !== 200) throw new CommandFailed(`the sign-in failed: ${errorMessage(reply.body)}`)
+  const begun = reply.body as DeviceAuthorization
   tell(`Open ${begun.verification_uri} on any device and enter the code\n\n  ${begun.user_code}\n`)
   if (begun.verification_uri_complete !== undefined) tell(`or open ${begun.verification_uri_complete}`)
   let intervalMs = (begun.interval ?? 5) * 1000
@@ -41,16 +41,16 @@ export async function signInWithDevice(request: SignInRequest): Promise<SignedIn
       client_id: CLIENT_ID,
       device_code: begun.device_code,
       audience: audiences[0],
-    }).catch(notNow)
+    }).catch(ignoreUnreachable)
     const { error } = (answer?.body ?? {}) as { readonly error?: string }
-    if (answer?.status === 200) return tokensOf(answer)
-    if (answer === undefined || error === 'slow_down' || answer.status >= 500) intervalMs += SLOWER_MS
-    else if (error !== 'authorization_pending') return tokensOf(answer)
+    if (answer?.status === 200) return parseTokens(answer)
+    if (answer === undefined || error === 'slow_down' || answer.status >= 500) intervalMs += SLOW_DOWN_MS
+    else if (error !== 'authorization_pending') return parseTokens(answer)
   }
-  throw new Refused('nobody confirmed the code in time')
+  throw new CommandFailed('nobody confirmed the code in time')
 }
 
 /** A server that cannot be reached for a moment is asked again, less often (RFC 8628 section 3.5). */
-function notNow(error: unknown): undefined {
+function ignoreUnreachable(error: unknown): undefined {
   if (!(error instanceof Unreachable)) throw error
 }

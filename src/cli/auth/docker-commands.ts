@@ -19,7 +19,7 @@ export const configureDockerCommand: CommandDeclaration = {
   async run(invocation) {
     const { env, settings, output } = invocation as AuthInvocation
     if (env['SUDO_USER'])
-      output.done(
+      output.notice(
         `this configures Docker for ${env['USER'] || 'root'}, not for ${env['SUDO_USER']}; run it without sudo for the latter`,
       )
     if (invocation.flag('pullToken')) {
@@ -28,12 +28,12 @@ export const configureDockerCommand: CommandDeclaration = {
       const made = await createPullToken(invocation as AuthInvocation)
       savePullToken(env, settings.registry, made.identity, made.token)
     } else {
-      const { useHelper } = await import('./docker-config.ts')
+      const { configureHelper: useHelper } = await import('./docker-config.ts')
       const { linkHelper } = await import('./link-helper.ts')
       useHelper(env, settings.registry)
       const problem = linkHelper(env)
-      if (problem !== undefined) output.done(problem)
+      if (problem !== undefined) output.notice(problem)
     }
-    output.done(`Updated auth config for ${settings.registry}`)
+    output.notice(`Updated auth config for ${settings.registry}`)
   },
 }

@@ -34,26 +34,26 @@ function readDockerConfig(path: string): DockerConfig {
 }
 
 /** Changes the file, which is replaced whole, or left alone when it cannot be read. */
-function changeDockerConfig(env: Environment, change: (config: DockerConfig) => void): void {
+function updateDockerConfig(env: Environment, change: (config: DockerConfig) => void): void {
   const path = dockerConfigPath(env)
   const config = readDockerConfig(path)
   change(config)
   replaceFile(path, `${JSON.stringify(config, undefined, '\t')}\n`)
 }
 
-export const HELPER = 'berth'
+export const HELPER_NAME = 'berth'
 
 /** Docker asks `docker-credential-berth` about this host from now on. */
-export function useHelper(env: Environment, registry: string): void {
-  changeDockerConfig(env, (config) => {
-    config.credHelpers = { ...config.credHelpers, [registry]: HELPER }
+export function configureHelper(env: Environment, registry: string): void {
+  updateDockerConfig(env, (config) => {
+    config.credHelpers = { ...config.credHelpers, [registry]: HELPER_NAME }
     delete config.auths?.[registry]
   })
 }
 
 /** A pull token for this host, in place of an older one. */
 export function savePullToken(env: Environment, registry: string, user: string, password: string): void {
-  changeDockerConfig(env, (config) => {
+  updateDockerConfig(env, (config) => {
     config.auths = {
       ...config.auths,
       [registry]: { auth: Buffer.from(`${user}:${password}`).toString('base64') },
@@ -75,21 +75,21 @@ export function dockerHint(env: Environment, registry: string): string | undefin
 }
 
 /** What Docker would show to a registry, known by one of these names: of its helper, of its store, or of the file itself. */
-export async function dockerCredentials(
+export async function findDockerCredentials(
   env: Environment,
   names: readonly string[],
 ): Promise<Credentials | undefined> {
   const { credHelpers = {}, credsStore, auths = {} } = readDockerConfig(dockerConfigPath(env))
   for (const name of names) {
     const helper = credHelpers[name] ?? credsStore
-    const held = helper === undefined ? undefined : await askHelper(env, helper, name)
-    const known = held ?? credentialsIn(auths[name])
+    const held = helper === undefined ? undefined : await runHelper(env, helper, name)
+    const known = held ?? parseAuthEntry(auths[name])
     if (known !== undefined) return known
   }
   return undefined
 }
 
-function credentialsIn(
+function parseAuthEntry(
   entry: NonNullable<DockerConfig['auths']>[string] | undefined,
 ): Credentials | undefined {
   if (entry === undefined) return undefined
@@ -106,7 +106,7 @@ function credentialsIn(
 const IDENTITY_TOKEN_USER = '<token>'
 
 /** Asks `docker-credential-<name>`; undefined where it has nothing, or is not there. */
-async function askHelper(env: Environment, helper: string, server: string): Promise<Credentials | undefined> {
+async function runHelper(env: Environment, helper: string, server: string): Promise<Credentials | undefined> {
   if (!/^[\w.-]+$/.test(helper))
     throw new UsageError(`${JSON.stringify(helper)} is no name of a credential helper`)
   const child = spawn(`docker-credential-${helper}`, ['get'], {

@@ -1,9 +1,9 @@
 import type { ExchangeCondition } from '../../../client/berth.ts'
 import type { Invocation } from '../client/invocation.ts'
-import { identityUid } from '../client/locate.ts'
-import { tokenOrFile } from './identity-token.ts'
+import { resolveIdentityUid } from '../client/locate.ts'
+import { readIdentityToken } from './identity-token.ts'
 
-const signs = {
+const outcomeSymbols = {
   OUTCOME_OK: '✔',
   OUTCOME_FAILED: '✘',
   OUTCOME_UNKNOWN: '?',
@@ -13,10 +13,10 @@ const signs = {
 /** Shows each condition of an exchange, and what to do about the one that does not hold; exit code 1 when there is one. */
 export async function explainToken(invocation: Invocation, identity: string, token: string): Promise<void> {
   const client = await invocation.client()
-  const identityProvider = invocation.given('identityProvider')
+  const identityProvider = invocation.optionIfSet('identityProvider')
   const answer = await client.explain.explainExchange({
-    identity: await identityUid(invocation, identity),
-    token: tokenOrFile(token),
+    identity: await resolveIdentityUid(invocation, identity),
+    token: readIdentityToken(token),
     ...(identityProvider === undefined ? {} : { identityProvider }),
   })
   const { format } = invocation.output
@@ -24,7 +24,7 @@ export async function explainToken(invocation: Invocation, identity: string, tok
   else {
     await invocation.output.list<ExchangeCondition>(answer.conditions, {
       columns: [
-        { title: '', value: ({ outcome }) => signs[outcome] },
+        { title: '', value: ({ outcome }) => outcomeSymbols[outcome] },
         { title: 'CONDITION', kind: 'name', value: ({ name }) => name },
         { title: 'EXPECTED', kind: 'long', value: ({ expected }) => expected },
         { title: 'TOKEN HAS', kind: 'long', value: ({ actual }) => actual },
@@ -32,8 +32,8 @@ export async function explainToken(invocation: Invocation, identity: string, tok
       id: ({ name }) => name,
     })
     for (const { name, hint } of answer.conditions)
-      if (hint !== '') invocation.output.done(`${name}: ${hint}`)
-    invocation.output.done(answer.accepted ? 'the token is accepted' : 'the token is not accepted')
+      if (hint !== '') invocation.output.notice(`${name}: ${hint}`)
+    invocation.output.notice(answer.accepted ? 'the token is accepted' : 'the token is not accepted')
   }
   if (!answer.accepted) process.exitCode = 1
 }

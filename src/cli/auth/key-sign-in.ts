@@ -1,6 +1,12 @@
 import { createDecipheriv, createPublicKey, diffieHellman, generateKeyPairSync } from 'node:crypto'
 import { request } from '../client/http.ts'
-import { messageOf, postForm, Refused, readJson, unreachable } from '../client/session.ts'
+import {
+  CommandFailed,
+  errorMessage,
+  parseJsonOrMessage,
+  postForm,
+  toUnreachable,
+} from '../client/session.ts'
 import type { SignedInTokens, SignInRequest } from './sign-in-request.ts'
 
 /**
@@ -14,8 +20,8 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const FINGERPRINT_CHARS = 8
 
-export async function signInWithKey(asked: SignInRequest): Promise<SignedInTokens> {
-  const { issuer, audiences, tell } = asked
+export async function signInWithPlatformFlow(asked: SignInRequest): Promise<SignedInTokens> {
+  const { issuer, audiences, print: tell } = asked
   const { publicKey, privateKey } = generateKeyPairSync('x25519')
   const code = publicKey.export({ format: 'jwk' }).x ?? ''
   const url = new URL('/oauth', issuer)
@@ -27,43 +33,44 @@ export async function signInWithKey(asked: SignInRequest): Promise<SignedInToken
   const untilMs = Date.now() + WAIT_MS
   while (Date.now() < untilMs) {
     await new Promise((resolve) => setTimeout(resolve, INTERVAL_MS))
-    const answer = await ask(issuer, code)
+    const answer = await fetchHeadlessSession(issuer, code)
     if (answer === undefined) continue
     const idToken = decrypt(privateKey, answer)
     const tokenFor = async (aud: string | undefined) => {
       const reply = await postForm(`${issuer}/sts/exchange`, { aud }, idToken)
       const { token } = reply.body as { readonly token?: string }
-      if (reply.status !== 200 || !token) throw new Refused(`the sign-in failed: ${messageOf(reply.body)}`)
+      if (reply.status !== 200 || !token)
+        throw new CommandFailed(`the sign-in failed: ${errorMessage(reply.body)}`)
       return token
     }
-    return { accessToken: await tokenFor(audiences[0]), refreshToken: undefined, tokenFor }
+    return { accessToken: await tokenFor(audiences[0]), refreshToken: undefined, exchangeFor: tokenFor }
   }
-  throw new Refused('nobody signed in in time')
+  throw new CommandFailed('nobody signed in in time')
 }
 
-interface Encrypted {
+interface EncryptedIdToken {
   readonly ecdhPublicKey: string
   readonly encryptedIdtoken: string
 }
 
 /** Undefined until somebody has signed in. */
-async function ask(issuer: string, code: string): Promise<Encrypted | undefined> {
+async function fetchHeadlessSession(issuer: string, code: string): Promise<EncryptedIdToken | undefined> {
   const url = `${issuer}/sts/headless_sessions?code=${encodeURIComponent(code)}`
   let response: Response
   try {
     response = await request(url)
   } catch (error) {
-    throw unreachable(url, error)
+    throw toUnreachable(url, error)
   }
   if (response.status === 404) return undefined
-  const body = readJson(await response.text())
-  if (!response.ok) throw new Refused(`the sign-in failed: ${messageOf(body)}`)
-  return body as Encrypted
+  const body = parseJsonOrMessage(await response.text())
+  if (!response.ok) throw new CommandFailed(`the sign-in failed: ${errorMessage(body)}`)
+  return body as EncryptedIdToken
 }
 
 function decrypt(
   privateKey: Parameters<typeof diffieHellman>[0]['privateKey'],
-  { ecdhPublicKey, encryptedIdtoken }: Encrypted,
+  { ecdhPublicKey, encryptedIdtoken }: EncryptedIdToken,
 ): string {
   // The key comes as base64url text, once more in base64 as JSON has bytes.
   const x = Buffer.from(ecdhPublicKey, 'base64').toString()
@@ -76,6 +83,6 @@ function decrypt(
   try {
     return cipher.update(text, undefined, 'utf8') + cipher.final('utf8')
   } catch {
-    throw new Refused('the sign-in failed: the answer was not encrypted for it')
+    throw new CommandFailed('the sign-in failed: the answer was not encrypted for it')
   }
 }

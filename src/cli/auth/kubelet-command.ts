@@ -8,7 +8,7 @@ export const kubeletCommand: CommandDeclaration = {
   options: [{ flags: '--identity <uid>', summary: 'what the service account of the pod assumes' }],
   examples: ['berth kubelet-credential-provider --identity $IDENTITY < request.json'],
   async run(invocation) {
-    const { answerKubelet } = await import('./kubelet.ts')
+    const { provideCredentials: answerKubelet } = await import('./kubelet.ts')
     await answerKubelet(invocation as AuthInvocation)
   },
 }

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { UsageError } from '../client/invocation.ts'
 import type { AuthInvocation } from '../client/run.ts'
-import { messageOf, postForm, Refused } from '../client/session.ts'
-import { claimsOf, remainingMs } from '../client/token-cache.ts'
-import { registryToken } from './credential-helper.ts'
+import { CommandFailed, errorMessage, postForm } from '../client/session.ts'
+import { decodeClaims, remainingMs } from '../client/token-cache.ts'
+import { getRegistryToken } from './credential-helper.ts'
 
 /**
  * The kubelet's protocol for image credentials (credentialprovider.kubelet.k8s.io/v1): the token of a pod's service account is
@@ -22,16 +22,16 @@ interface CredentialRequest {
 const ANNOTATION = 'berth.dev/identity'
 const MARGIN_SECONDS = 60
 
-export async function answerKubelet(invocation: AuthInvocation): Promise<void> {
+export async function provideCredentials(invocation: AuthInvocation): Promise<void> {
   const { settings, env } = invocation
-  const request = readRequest(readFileSync(0, 'utf8'))
+  const request = parseRequest(readFileSync(0, 'utf8'))
   const host = (request.image ?? '').split('/')[0] ?? ''
   const isOurs = host === settings.registry
   const secret = !isOurs
     ? undefined
     : request.serviceAccountToken === undefined
-      ? await registryToken(settings, env)
-      : await exchanged(invocation, request)
+      ? await getRegistryToken(settings, env)
+      : await exchangeToken(invocation, request)
   const seconds = Math.max(0, Math.floor(remainingMs(secret) / 1000) - MARGIN_SECONDS)
   const response = {
     apiVersion: request.apiVersion ?? 'credentialprovider.kubelet.k8s.io/v1',
@@ -44,7 +44,7 @@ export async function answerKubelet(invocation: AuthInvocation): Promise<void> {
   process.stdout.write(`${JSON.stringify(response)}\n`)
 }
 
-function readRequest(text: string): CredentialRequest {
+function parseRequest(text: string): CredentialRequest {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -59,12 +59,12 @@ function readRequest(text: string): CredentialRequest {
   return request
 }
 
-async function exchanged(
+async function exchangeToken(
   invocation: AuthInvocation,
   { serviceAccountToken = '', serviceAccountAnnotations = {} }: CredentialRequest,
 ): Promise<string> {
   const { settings } = invocation
-  const identity = serviceAccountAnnotations[ANNOTATION] || invocation.text('identity')
+  const identity = serviceAccountAnnotations[ANNOTATION] || invocation.option('identity')
   if (identity === '')
     throw new UsageError(`--identity must be given, or the annotation ${ANNOTATION} on the service account`)
   const { status, body } = await postForm(
@@ -74,6 +74,8 @@ async function exchanged(
   )
   const { token } = body as { readonly token?: string }
   if (status !== 200 || !token)
-    throw new Refused(`${messageOf(body)} (the token is of ${String(claimsOf(serviceAccountToken)['sub'])})`)
+    throw new CommandFailed(
+      `${errorMessage(body)} (the token is of ${String(decodeClaims(serviceAccountToken)['sub'])})`,
+    )
   return token
 }

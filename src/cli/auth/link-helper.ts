@@ -3,13 +3,13 @@ import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Environment } from '../client/settings.ts'
-import { HELPER } from './docker-config.ts'
+import { HELPER_NAME } from './docker-config.ts'
 
 const program = fileURLToPath(new URL('../../../bin/berth.js', import.meta.url))
 
 /** Puts the credential helper where Docker finds it. Returns what is left to do, in words, or undefined. */
 export function linkHelper(env: Environment): string | undefined {
-  const name = `docker-credential-${HELPER}`
+  const name = `docker-credential-${HELPER_NAME}`
   const path = (env['PATH'] ?? '').split(delimiter)
   if (path.some((directory) => directory !== '' && existsSync(join(directory, name)))) return undefined
   const directory = join(env['HOME'] || homedir(), '.local', 'bin')

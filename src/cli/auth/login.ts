@@ -1,8 +1,14 @@
 import { UsageError } from '../client/invocation.ts'
 import type { AuthInvocation } from '../client/run.ts'
-import { messageOf, postForm, Refused, refreshKey, renew } from '../client/session.ts'
-import { claimsOf } from '../client/token-cache.ts'
-import { tokenOrFile } from './identity-token.ts'
+import {
+  CommandFailed,
+  errorMessage,
+  postForm,
+  refreshAccessToken,
+  refreshTokenKey,
+} from '../client/session.ts'
+import { decodeClaims } from '../client/token-cache.ts'
+import { readIdentityToken } from './identity-token.ts'
 import type { SignedInTokens, SignInRequest } from './sign-in-request.ts'
 
 /** Signing in: a person with a browser or without one, a workload with its own token. */
@@ -10,40 +16,41 @@ import type { SignedInTokens, SignInRequest } from './sign-in-request.ts'
 /** The whole of `berth auth login`; leaves its tokens in the cache and returns the first audience's. */
 export async function login(invocation: AuthInvocation): Promise<string> {
   const { settings, cache } = invocation
-  const audiences = invocation.list('audience').length > 0 ? invocation.list('audience') : [settings.audience]
+  const audiences =
+    invocation.optionValues('audience').length > 0 ? invocation.optionValues('audience') : [settings.audience]
   const [first = settings.audience] = audiences
   if (invocation.flag('refreshOnly') || invocation.flag('refresh')) {
     let renewed: string | undefined
     for (const audience of audiences.toReversed())
-      renewed = await renew({ settings, cache }, audience, { force: true })
+      renewed = await refreshAccessToken({ settings, cache }, audience, { force: true })
     if (renewed !== undefined) return renewed
     if (invocation.flag('refreshOnly'))
-      throw new Refused('there is no refresh token that still counts: run berth auth login')
+      throw new CommandFailed('there is no refresh token that still counts: run berth auth login')
   }
-  const identity = invocation.text('identity')
+  const identity = invocation.option('identity')
   if (identity !== '') return loginAsIdentity(invocation, identity, audiences)
-  if (invocation.text('identityToken') !== '') throw new UsageError('--identity-token needs --identity')
+  if (invocation.option('identityToken') !== '') throw new UsageError('--identity-token needs --identity')
 
   const tell = (line: string) => void process.stderr.write(`${line}\n`)
   const tokens = await signIn(invocation, {
     issuer: settings.issuer,
     audiences,
     // Docker's tokens come of the same sign-in.
-    alsoFor: audiences.includes(settings.registry) ? undefined : settings.registry,
-    identityProvider: providerOf(invocation),
-    connection: invocation.text('connection') || settings.properties['default.connection'] || '',
-    tell,
+    optionalAudience: audiences.includes(settings.registry) ? undefined : settings.registry,
+    identityProvider: readIdentityProvider(invocation),
+    connection: invocation.option('connection') || settings.properties['default.connection'] || '',
+    print: tell,
   })
-  keep(invocation, first, tokens)
+  storeTokens(invocation, first, tokens)
   for (const audience of audiences.slice(1)) {
-    const more = await tokens.tokenFor?.(audience)
+    const more = await tokens.exchangeFor?.(audience)
     if (more !== undefined) cache.write('oidc-token', more, audience)
-    else if ((await renew({ settings, cache }, audience)) === undefined)
-      throw new Refused(
+    else if ((await refreshAccessToken({ settings, cache }, audience)) === undefined)
+      throw new CommandFailed(
         `this sign-in gives one token, for ${first}; for ${audience} run berth auth login --audience ${audience}`,
       )
   }
-  const invite = invocation.text('inviteCode')
+  const invite = invocation.option('inviteCode')
   if (invite !== '') {
     const client = await invocation.client()
     const { roleBinding } = await client.invitations.acceptGroupInvite({ code: invite })
@@ -59,30 +66,30 @@ async function signIn(invocation: AuthInvocation, request: SignInRequest): Promi
   if (!invocation.flag('headless') && properties['auth.mode'] !== 'headless')
     return (await import('./browser-sign-in.ts')).signInWithBrowser(request)
   return properties['auth.device-flow'] === 'platform'
-    ? (await import('./key-sign-in.ts')).signInWithKey(request)
+    ? (await import('./key-sign-in.ts')).signInWithPlatformFlow(request)
     : (await import('./device-sign-in.ts')).signInWithDevice(request)
 }
 
 /** Keeps the tokens of a sign-in, and none of whoever was signed in to this server before. */
-function keep(
+function storeTokens(
   { cache, settings }: AuthInvocation,
   audience: string,
   { accessToken, refreshToken }: Pick<SignedInTokens, 'accessToken' | 'refreshToken'>,
 ): void {
-  const { iss, sub } = claimsOf(accessToken)
+  const { iss, sub } = decodeClaims(accessToken)
   cache.removeWhere((claims) => claims['iss'] === iss && claims['sub'] !== sub)
   cache.write('oidc-token', accessToken, audience)
-  const key = refreshKey(settings)
+  const key = refreshTokenKey(settings)
   if (refreshToken === undefined) cache.remove('refresh-token', key)
   else cache.write('refresh-token', refreshToken, key)
 }
 
 /** The identity provider to sign in with, by its uid or its organization's name, of which the server takes either; '' for any. */
-function providerOf(invocation: AuthInvocation): string {
+function readIdentityProvider(invocation: AuthInvocation): string {
   const { properties } = invocation.settings
   return (
-    invocation.text('identityProvider') ||
-    invocation.text('orgName') ||
+    invocation.option('identityProvider') ||
+    invocation.option('orgName') ||
     properties['default.identity-provider'] ||
     properties['default.org-name'] ||
     ''
@@ -95,12 +102,12 @@ async function loginAsIdentity(
   audiences: readonly string[],
 ): Promise<string> {
   const { settings, cache, env } = invocation
-  const given = invocation.text('identityToken') || env['BERTH_IDENTITY_TOKEN'] || ''
+  const given = invocation.option('identityToken') || env['BERTH_IDENTITY_TOKEN'] || ''
   const prefersAmbient = invocation.flag('preferAmbientCredentials')
-  const { ambientToken } = await import('./ambient.ts')
+  const { findAmbientToken: ambientToken } = await import('./ambient.ts')
   const ambient =
     given === '' || prefersAmbient ? await ambientToken(env, settings.issuer, identity) : undefined
-  const subject = ambient ?? (given === '' ? undefined : tokenOrFile(given))
+  const subject = ambient ?? (given === '' ? undefined : readIdentityToken(given))
   if (subject === undefined)
     throw new UsageError(
       '--identity-token must be given: no credentials of a CI system or cloud were found here',
@@ -109,15 +116,15 @@ async function loginAsIdentity(
   for (const audience of audiences) {
     const reply = await postForm(
       `${settings.issuer}/sts/exchange`,
-      { aud: audience, identity, identity_provider: invocation.given('identityProvider') },
+      { aud: audience, identity, identity_provider: invocation.optionIfSet('identityProvider') },
       subject,
     )
     const { token } = reply.body as { readonly token?: string }
     if (reply.status !== 200 || !token)
-      throw new Refused(
-        `${messageOf(reply.body)}\nberth auth explain --identity ${identity} --identity-token FILE`,
+      throw new CommandFailed(
+        `${errorMessage(reply.body)}\nberth auth explain --identity ${identity} --identity-token FILE`,
       )
-    if (first === '') keep(invocation, audience, { accessToken: token, refreshToken: undefined })
+    if (first === '') storeTokens(invocation, audience, { accessToken: token, refreshToken: undefined })
     else cache.write('oidc-token', token, audience)
     first ||= token
   }

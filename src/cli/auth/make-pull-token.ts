@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import type { IdentityInput } from '../../../client/berth.ts'
-import { seconds } from '../client/durations.ts'
+import { parseDurationOption } from '../client/durations.ts'
 import { UsageError } from '../client/invocation.ts'
-import { groupUid, roleUid } from '../client/locate.ts'
+import { resolveGroupUid, resolveRoleUid } from '../client/locate.ts'
 import type { AuthInvocation } from '../client/run.ts'
 import { PULL_TOKEN_ISSUER } from './pull-token-issuer.ts'
 
@@ -27,18 +27,18 @@ const MAX_SECONDS = 8760 * 3600
 const pullRoles: Readonly<Record<string, string>> = { oci: 'registry.pull', apk: 'apk.pull' }
 
 export async function createPullToken(invocation: AuthInvocation): Promise<PullToken> {
-  const lifetime = seconds('--ttl', invocation.text('ttl'))
+  const lifetime = parseDurationOption('--ttl', invocation.option('ttl'))
   if (lifetime <= 0 || lifetime > MAX_SECONDS)
     throw new UsageError('--ttl must be at most 8760h, and more than nothing')
-  const role = pullRoles[invocation.text('repository') || 'oci'] ?? ''
-  const group = await groupUid(invocation, invocation.text('parent'), '--parent')
-  const roleToGive = await roleUid(invocation, role, { group })
+  const role = pullRoles[invocation.option('repository') || 'oci'] ?? ''
+  const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
+  const roleToGive = await resolveRoleUid(invocation, role, { group })
   const { publicKey, privateKey } = await generateKeyPair('RS256', { modulusLength: 4096 })
   const subject = SUBJECT_PREFIX + randomBytes(20).toString('hex')
   const issuedAt = Math.floor(Date.now() / 1000)
   const expires = new Date((issuedAt + lifetime) * 1000).toISOString()
-  const name = invocation.text('name')
-  const description = invocation.text('description')
+  const name = invocation.option('name')
+  const description = invocation.option('description')
   const kid = subject.slice(SUBJECT_PREFIX.length, SUBJECT_PREFIX.length + 16)
   const client = await invocation.client()
   const body: Partial<IdentityInput> = {

@@ -1,7 +1,7 @@
 import type { CommandDeclaration } from '../client/command.ts'
-import { description, within } from '../client/options.ts'
+import { descriptionOption, scopeOptions } from '../client/options.ts'
 import type { AuthInvocation } from '../client/run.ts'
-import { shortTime } from '../client/times.ts'
+import { formatTime } from '../client/times.ts'
 
 /** Pull tokens: made, shown once, listed. */
 
@@ -11,7 +11,7 @@ const create: CommandDeclaration = {
   formats: ['env'],
   options: [
     { flags: '--name <name>', summary: 'what to call it', default: 'pull-token' },
-    description,
+    descriptionOption,
     { flags: '--parent <group>', summary: 'what it may pull from' },
     { flags: '--repository <kind>', summary: 'what it pulls', choices: ['oci', 'apk'], default: 'oci' },
     { flags: '--save', summary: "write it into Docker's configuration instead of showing it" },
@@ -28,9 +28,9 @@ const create: CommandDeclaration = {
     if (invocation.flag('save')) {
       const { savePullToken } = await import('./docker-config.ts')
       savePullToken(env, settings.registry, made.identity, made.token)
-      return output.done(`Updated auth config for ${settings.registry}`)
+      return output.notice(`Updated auth config for ${settings.registry}`)
     }
-    if (invocation.text('output') === 'env') {
+    if (invocation.option('output') === 'env') {
       process.stdout.write(
         `export BERTH_IDENTITY_ID=${made.identity}\nexport BERTH_IDENTITY_TOKEN=${made.token}\n`,
       )
@@ -47,7 +47,7 @@ const create: CommandDeclaration = {
     process.stdout.write(
       `docker login "${settings.registry}" --username "${made.identity}" --password "${made.token}"\n`,
     )
-    output.done(`It lasts until ${shortTime(made.expires)} and is not shown again.`)
+    output.notice(`It lasts until ${formatTime(made.expires)} and is not shown again.`)
   },
 }
 
@@ -63,10 +63,10 @@ export const pullTokenCommand: CommandDeclaration = {
       name: 'list',
       aliases: ['ls'],
       summary: 'list pull tokens',
-      options: [...within, { flags: '--expired', summary: 'only those that have expired' }],
+      options: [...scopeOptions, { flags: '--expired', summary: 'only those that have expired' }],
       examples: ['berth auth pull-token list --parent my-org'],
       async run(invocation) {
-        const { listed, viewWithRoles } = await import('../iam/identity-list.ts')
+        const { listIdentities: listed, viewWithRoles } = await import('../iam/identity-list.ts')
         const only = { type: 'pull_token', expired: invocation.flag('expired'), name: '' }
         const view = await viewWithRoles(invocation, {
           titles: ['ID', 'NAME', 'DESCRIPTION', 'EXPIRES'],

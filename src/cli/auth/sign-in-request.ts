@@ -1,4 +1,4 @@
-import { messageOf, Refused } from '../client/session.ts'
+import { CommandFailed, errorMessage } from '../client/session.ts'
 
 /** What a person's sign-in asks the token service for, and what it brings. */
 
@@ -13,29 +13,29 @@ export interface SignInRequest {
   /** What tokens are to be for; the first one is asked for at once. */
   readonly audiences: readonly string[]
   /** What further ones may be for, if the server knows it: it is only a guess. */
-  readonly alsoFor: string | undefined
+  readonly optionalAudience: string | undefined
   /** Where to sign in, when that is not for the person to choose: uid or organization, or the name of an operator's provider. */
   readonly identityProvider: string
   readonly connection: string
-  readonly tell: (line: string) => void
+  readonly print: (line: string) => void
 }
 
 export interface SignedInTokens {
   readonly accessToken: string
   readonly refreshToken: string | undefined
   /** A token for another audience, for a sign-in that has no refresh token to get it by. */
-  readonly tokenFor?: (audience: string) => Promise<string>
+  readonly exchangeFor?: (audience: string) => Promise<string>
 }
 
 /** What the session is to be good for. */
-export function everyAudience({ audiences, alsoFor }: SignInRequest): readonly string[] {
+export function allAudiences({ audiences, optionalAudience: alsoFor }: SignInRequest): readonly string[] {
   return alsoFor === undefined ? audiences : [...audiences, alsoFor]
 }
 
 /** The tokens of an answer of the token endpoint (RFC 6749 section 5). Throws a Refused. */
-export function tokensOf({ status, body }: { status: number; body: unknown }): SignedInTokens {
+export function parseTokens({ status, body }: { status: number; body: unknown }): SignedInTokens {
   const answer = body as { readonly access_token?: string; readonly refresh_token?: string }
   if (status !== 200 || answer.access_token === undefined)
-    throw new Refused(`the sign-in failed: ${messageOf(body)}`)
+    throw new CommandFailed(`the sign-in failed: ${errorMessage(body)}`)
   return { accessToken: answer.access_token, refreshToken: answer.refresh_token }
 }

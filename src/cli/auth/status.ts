@@ -22,8 +22,8 @@ export const statusCommand: CommandDeclaration = {
   examples: ['berth auth status', 'berth auth status --quick -o json'],
   async run(invocation) {
     const { settings, cache } = invocation as AuthInvocation
-    const { tokenFor } = await import('../client/session.ts')
-    const { claimsOf, remainingMs } = await import('../client/token-cache.ts')
+    const { getAccessToken: tokenFor } = await import('../client/session.ts')
+    const { decodeClaims: claimsOf, remainingMs } = await import('../client/token-cache.ts')
     const quick = invocation.flag('quick')
     const token = quick
       ? settings.token || cache.read('oidc-token', settings.audience)
@@ -38,7 +38,7 @@ export const statusCommand: CommandDeclaration = {
       expiry: typeof claims['exp'] === 'number' ? new Date(claims['exp'] * 1000).toISOString() : '',
       capabilities: [],
     }
-    const status = quick ? local : { ...local, ...(await asked(invocation as AuthInvocation)) }
+    const status = quick ? local : { ...local, ...(await fetchStatus(invocation as AuthInvocation)) }
     invocation.output.item(status, {
       id: ({ identity }) => identity,
       columns: [
@@ -57,20 +57,20 @@ export const statusCommand: CommandDeclaration = {
   },
 }
 
-async function asked(invocation: AuthInvocation): Promise<Partial<Status>> {
+async function fetchStatus(invocation: AuthInvocation): Promise<Partial<Status>> {
   const client = await invocation.client()
   const who = await client.auth.validate()
   return {
     email: who.email,
     capabilities: who.capabilities.map(({ group, role, capabilities }) => ({
       group: group?.name || group?.id || 'everywhere',
-      role: role?.name ?? summary(capabilities),
+      role: role?.name ?? summarizeNames(capabilities),
     })),
   }
 }
 
 const SHOWN = 3
 
-function summary(names: readonly string[]): string {
+function summarizeNames(names: readonly string[]): string {
   return names.length > SHOWN ? `${names.length} capabilities` : names.join(' ')
 }

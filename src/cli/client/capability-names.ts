@@ -4,12 +4,12 @@ import { UsageError } from './invocation.ts'
 
 /** Capabilities as people write them, `groups.list`, and as the API does, `CAP_IAM_GROUPS_LIST`. */
 
-export function shortName(capability: Capability): string {
+export function capabilityName(capability: Capability): string {
   return capabilityNames.find(({ wire }) => wire === capability)?.name ?? capability
 }
 
 /** Throws a UsageError for what is no capability. */
-export function wireNames(option: string, names: readonly string[]): Capability[] {
+export function parseCapabilities(option: string, names: readonly string[]): Capability[] {
   return names.map((name) => {
     const known = capabilityNames.find((one) => one.name === name || one.wire === name)
     if (known === undefined)

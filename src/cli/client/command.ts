@@ -47,7 +47,7 @@ export interface CommandGroup {
 }
 
 /** Makes what a command works with out of its words. */
-export type Invoke = (
+export type CreateInvocation = (
   parameters: readonly (string | readonly string[])[],
   command: Command,
   formats: readonly string[] | 'any',
@@ -55,41 +55,41 @@ export type Invoke = (
 
 export function addCommand(
   parent: Command,
-  declared: CommandDeclaration | CommandGroup,
-  invoke: Invoke,
+  declaration: CommandDeclaration | CommandGroup,
+  createInvocation: CreateInvocation,
 ): Command {
-  const { name, aliases = [], summary } = declared
+  const { name, aliases = [], summary } = declaration
   const command = parent
     .command(name)
     .description(summary)
     .aliases([...aliases])
-  for (const inner of declared.commands ?? []) addCommand(command, inner, invoke)
-  if (!('run' in declared)) return command
-  for (const { name: word, summary, required = false, variadic = false } of declared.parameters ?? []) {
+  for (const inner of declaration.commands ?? []) addCommand(command, inner, createInvocation)
+  if (!('run' in declaration)) return command
+  for (const { name: word, summary, required = false, variadic = false } of declaration.parameters ?? []) {
     const dots = variadic ? '...' : ''
     command.argument(required ? `<${word}${dots}>` : `[${word}${dots}]`, summary)
   }
-  for (const option of declared.options ?? []) command.addOption(optionOf(option))
+  for (const option of declaration.options ?? []) command.addOption(toOption(option))
   // Not of the program itself: commands about signing in, and the operator's, have one with a meaning of its own.
   if (!command.options.some(({ long }) => long === '--audience'))
     command.addOption(
       new Option('--audience <audience>', 'what the token is for (BERTH_AUDIENCE; default: the API)'),
     )
-  command.addHelpText('after', `\nExamples:\n${declared.examples.map((line) => `  ${line}\n`).join('')}`)
+  command.addHelpText('after', `\nExamples:\n${declaration.examples.map((line) => `  ${line}\n`).join('')}`)
   command.action(async (...given: unknown[]) => {
     const words = given.slice(0, -2) as (string | readonly string[] | undefined)[]
-    await declared.run(
-      invoke(
+    await declaration.run(
+      createInvocation(
         words.map((word) => word ?? ''),
         command,
-        declared.formats ?? [],
+        declaration.formats ?? [],
       ),
     )
   })
   return command
 }
 
-function optionOf({
+function toOption({
   flags,
   summary,
   choices,

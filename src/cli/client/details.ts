@@ -1,25 +1,25 @@
 import type { Column } from './output.ts'
-import type { Look } from './table.ts'
-import { padded, printable, widest, wrapped } from './text-width.ts'
-import { longTime } from './times.ts'
+import type { TextStyle } from './table.ts'
+import { maxWidth, padText, sanitizeText, wrapText } from './text-width.ts'
+import { formatTimeWithDistance } from './times.ts'
 
 const GAP = 2
-const NARROWEST = 24
+const TEXT_WIDTH_MIN = 24
 
 /** One thing with all that is known of it, a line each: nothing is cut, and what is empty is left out. */
-export function detailsOf<T>(item: T, columns: readonly Column<T>[], { bold, width }: Look): string {
+export function formatDetails<T>(item: T, columns: readonly Column<T>[], { bold, width }: TextStyle): string {
   const rows = columns
     .map(({ title, kind, value }) => {
-      const text = printable(value(item))
-      return [title, kind === 'time' && text !== '' ? longTime(text) : text] as const
+      const text = sanitizeText(value(item))
+      return [title, kind === 'time' && text !== '' ? formatTimeWithDistance(text) : text] as const
     })
     .filter(([, text]) => text !== '')
-  const indent = widest(rows.map(([title]) => title)) + GAP
-  const room = width === undefined ? Number.POSITIVE_INFINITY : Math.max(NARROWEST, width - indent)
+  const indent = maxWidth(rows.map(([title]) => title)) + GAP
+  const textWidth = width === undefined ? Number.POSITIVE_INFINITY : Math.max(TEXT_WIDTH_MIN, width - indent)
   return rows
     .flatMap(([title, text]) =>
-      wrapped(text, room).map((line, at) => {
-        const label = padded(at === 0 ? title : '', indent)
+      wrapText(text, textWidth).map((line, at) => {
+        const label = padText(at === 0 ? title : '', indent)
         return `${at === 0 ? bold(label) : label}${line}\n`
       }),
     )
@@ -27,6 +27,10 @@ export function detailsOf<T>(item: T, columns: readonly Column<T>[], { bold, wid
 }
 
 /** A list that is too wide for a table. */
-export function oneByOne<T>(items: readonly T[], columns: readonly Column<T>[], look: Look): string {
-  return items.map((item) => detailsOf(item, columns, look)).join('\n')
+export function formatDetailsList<T>(
+  items: readonly T[],
+  columns: readonly Column<T>[],
+  look: TextStyle,
+): string {
+  return items.map((item) => formatDetails(item, columns, look)).join('\n')
 }

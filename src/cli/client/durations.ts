@@ -1,16 +1,16 @@
-import { secondsIn } from '../../core/durations.ts'
+import { parseDurationSeconds } from '../../core/durations.ts'
 import { UsageError } from './invocation.ts'
 
 /** A duration as `--ttl` takes it, in seconds. */
-export function seconds(option: string, text: string): number {
-  const found = secondsIn(text)
+export function parseDurationOption(option: string, text: string): number {
+  const found = parseDurationSeconds(text)
   if (found === undefined)
     throw new UsageError(`${option}: ${JSON.stringify(text)} must be a duration such as 30m, 168h or 7d`)
   return found
 }
 
 /** As people write what proto JSON says: `3600s` is `1h`. */
-export function spoken(duration: string): string {
+export function formatDuration(duration: string): string {
   let left = Math.round(Number.parseFloat(duration))
   const parts = []
   for (const [unit, length] of [

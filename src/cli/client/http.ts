@@ -4,16 +4,16 @@ import { version } from '../../version.ts'
 
 const TIMEOUT_MS = 60_000
 
-let watch: ((line: string) => void) | undefined
+let requestLogger: ((line: string) => void) | undefined
 
 /** Shows every request from now on: method, address without its query, status and time. Never a token. */
-export function watchRequests(tell: (line: string) => void): void {
-  watch = tell
+export function setRequestLogger(tell: (line: string) => void): void {
+  requestLogger = tell
 }
 
 /** Who watches; undefined when nobody does. For clients that do not ask by `request`. */
-export function watchedBy(): typeof watch {
-  return watch
+export function getRequestLogger(): typeof requestLogger {
+  return requestLogger
 }
 
 /** As `fetch`, with a time for the whole answer. Redirects are errors: whoever is elsewhere must get no token (R34). */
@@ -27,32 +27,32 @@ export async function request(
   const timeout = AbortSignal.timeout(timeoutMs)
   const signal = init.signal ? AbortSignal.any([init.signal, timeout]) : timeout
   const startedMs = performance.now()
-  const say = (outcome: string) => {
+  const logOutcome = (outcome: string) => {
     const { origin, pathname } = new URL(url)
-    watch?.(
+    requestLogger?.(
       `${init.method ?? 'GET'} ${origin}${pathname} ${outcome} ${Math.round(performance.now() - startedMs)} ms`,
     )
   }
   try {
     const response = await fetch(url, { ...init, headers, signal, redirect: 'error' })
-    say(String(response.status))
+    logOutcome(String(response.status))
     return response
   } catch (error) {
-    say(reasonOf(error))
+    logOutcome(failureReason(error))
     throw error
   }
 }
 
 /** Why there was no answer. */
-export function reasonOf(error: unknown): string {
+export function failureReason(error: unknown): string {
   const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error
   if (!(inner instanceof Error)) return String(inner)
   return inner.message || String((inner as NodeJS.ErrnoException).code)
 }
 
-let name: string | undefined
+let cachedUserAgent: string | undefined
 
 export function userAgent(): string {
-  name ??= `berth/${version()} ${process.platform}/${process.arch}`
-  return name
+  cachedUserAgent ??= `berth/${version()} ${process.platform}/${process.arch}`
+  return cachedUserAgent
 }

@@ -5,14 +5,14 @@ import type { Property } from './settings.ts'
 /** What a command works with: its words, the server, and where its answer goes. */
 export interface Invocation {
   /** The word of a parameter by its place, '' when it was not given. */
-  word(at: number): string
+  argument(at: number): string
   /** All words of a variadic parameter. */
-  words(at: number): readonly string[]
+  variadicArgument(at: number): readonly string[]
   /** The value of an option, '' when it was not given. */
-  text(option: string): string
+  option(option: string): string
   /** The value of an option; undefined when it was not given, for what may be emptied. */
-  given(option: string): string | undefined
-  list(option: string): readonly string[]
+  optionIfSet(option: string): string | undefined
+  optionValues(option: string): readonly string[]
   flag(option: string): boolean
   /** A property of the configuration, '' when nothing sets it. */
   property(name: Property): string
@@ -20,7 +20,7 @@ export interface Invocation {
   client(): Promise<BerthClient>
   readonly output: Output
   /** Asks on a terminal, ends with exit code 2 naming `missing` elsewhere. */
-  readonly ask: Asking
+  readonly prompt: Prompts
 }
 
 export interface Choice<T> {
@@ -29,10 +29,10 @@ export interface Choice<T> {
   readonly value: T
 }
 
-export interface Asking {
+export interface Prompts {
   /** One of what there is. `missing` names the word that would have said it: `ORGANIZATION` or `--role`. */
-  choose<T>(question: string, missing: string, choices: () => Promise<readonly Choice<T>[]>): Promise<T>
-  text(question: string, missing: string): Promise<string>
+  select<T>(question: string, missing: string, choices: () => Promise<readonly Choice<T>[]>): Promise<T>
+  input(question: string, missing: string): Promise<string>
   /**
    * Returns with `--yes`, or when somebody agrees on a terminal. Elsewhere, and when they do not, the command ends with exit code 2:
    * what comes after it, as in `berth … && …`, must not take for done what was not.

@@ -1,5 +1,5 @@
 import type { BerthClient, Group, UIDPFilter } from '../../../client/berth.ts'
-import { collect } from './collect.ts'
+import { toArray } from './collect.ts'
 import { type Choice, type Invocation, UsageError } from './invocation.ts'
 
 /** What the words of a command mean: uids as they are, names and paths of names looked up, and a picker where nothing was said. */
@@ -11,23 +11,24 @@ export function isUid(text: string): boolean {
 }
 
 /** uid of the group that something lies in. */
-export function parentOf(uid: string): string {
+export function parentUid(uid: string): string {
   return uid.slice(0, uid.lastIndexOf('/'))
 }
 
-class Missing extends UsageError {}
+class NotFoundError extends UsageError {}
 
 const NOT_FOUND = 5
 
 /** Whether something that was named is not there, by name or by uid. */
-export function isMissing(error: unknown): boolean {
-  return error instanceof Missing || (error as { readonly code?: unknown }).code === NOT_FOUND
+export function isNotFound(error: unknown): boolean {
+  return error instanceof NotFoundError || (error as { readonly code?: unknown }).code === NOT_FOUND
 }
 
 /** The one that was meant, or a mistake that says what there is. */
-function only<T extends { readonly uid: string }>(found: readonly T[], what: string, word: string): T {
+function requireOne<T extends { readonly uid: string }>(found: readonly T[], what: string, word: string): T {
   const [one, ...more] = found
-  if (one === undefined) throw new Missing(`there is no ${what} ${JSON.stringify(word)} that you may see`)
+  if (one === undefined)
+    throw new NotFoundError(`there is no ${what} ${JSON.stringify(word)} that you may see`)
   if (more.length > 0)
     throw new UsageError(
       `${JSON.stringify(word)} is the name of several: ${found.map(({ uid }) => uid).join(', ')}; give the uid`,
@@ -35,12 +36,12 @@ function only<T extends { readonly uid: string }>(found: readonly T[], what: str
   return one
 }
 
-export function organizations(client: BerthClient): AsyncIterable<Group> {
+export function listOrganizations(client: BerthClient): AsyncIterable<Group> {
   return client.groups.all({ uidp: { inRoot: true }, orderBy: 'name' })
 }
 
 /** uid of an organization from its uid or name. */
-export async function organizationUid(
+export async function resolveOrganizationUid(
   invocation: Invocation,
   word: string,
   missing: string,
@@ -51,26 +52,30 @@ export async function organizationUid(
   }
   const client = await invocation.client()
   if (word !== '') {
-    const named = await collect(client.groups.all({ name: word, uidp: { inRoot: true } }))
-    return only(named, 'organization', word).uid
+    const named = await toArray(client.groups.all({ name: word, uidp: { inRoot: true } }))
+    return requireOne(named, 'organization', word).uid
   }
-  return invocation.ask.choose('Which organization?', missing, async () =>
-    (await collect(organizations(client))).map((group) => choice(group, group.name)),
+  return invocation.prompt.select('Which organization?', missing, async () =>
+    (await toArray(listOrganizations(client))).map((group) => toChoice(group, group.name)),
   )
 }
 
 /** uid of an organization or folder: a uid, or names from the organization down, as in `my-org/team/images`. */
-export async function groupUid(invocation: Invocation, said: string, missing: string): Promise<string> {
+export async function resolveGroupUid(
+  invocation: Invocation,
+  given: string,
+  missing: string,
+): Promise<string> {
   // Where something is put or looked for has a default; what is changed or deleted has none.
-  const word = said === '' && missing === '--parent' ? invocation.property('default.group') : said
+  const word = given === '' && missing === '--parent' ? invocation.property('default.group') : given
   if (isUid(word)) return word
-  if (word === '') return pickedGroup(invocation, 'Which organization or folder?', missing, () => true)
+  if (word === '') return promptForGroupUid(invocation, 'Which organization or folder?', missing, () => true)
   const client = await invocation.client()
   const [first = '', ...rest] = word.split('/')
-  let uid = isUid(first) ? first : await organizationUid(invocation, first, missing)
+  let uid = isUid(first) ? first : await resolveOrganizationUid(invocation, first, missing)
   for (const name of rest) {
-    const below = await collect(client.groups.all({ name, uidp: { childrenOf: uid } }))
-    uid = only(below, 'folder', word).uid
+    const below = await toArray(client.groups.all({ name, uidp: { childrenOf: uid } }))
+    uid = requireOne(below, 'folder', word).uid
   }
   return uid
 }
@@ -78,31 +83,31 @@ export async function groupUid(invocation: Invocation, said: string, missing: st
 const isFolder = ({ uid }: { readonly uid: string }) => uid.includes('/')
 
 /** uid of a folder, and never of a whole organization. */
-export async function folderUid(invocation: Invocation, word: string): Promise<string> {
-  if (word === '') return pickedGroup(invocation, 'Which folder?', 'FOLDER', isFolder)
-  const uid = await groupUid(invocation, word, 'FOLDER')
+export async function resolveFolderUid(invocation: Invocation, word: string): Promise<string> {
+  if (word === '') return promptForGroupUid(invocation, 'Which folder?', 'FOLDER', isFolder)
+  const uid = await resolveGroupUid(invocation, word, 'FOLDER')
   if (!isFolder({ uid })) throw new UsageError(`${word} is an organization, not a folder`)
   return uid
 }
 
-async function pickedGroup(
+async function promptForGroupUid(
   invocation: Invocation,
   question: string,
   missing: string,
   keep: (group: Group) => boolean,
 ): Promise<string> {
-  return invocation.ask.choose(question, missing, async () => {
-    const groups = await collect((await invocation.client()).groups.all())
-    const paths = pathsOf(groups)
+  return invocation.prompt.select(question, missing, async () => {
+    const groups = await toArray((await invocation.client()).groups.all())
+    const paths = groupPaths(groups)
     return groups
       .filter(keep)
-      .map((group) => choice(group, paths.get(group.uid) ?? group.name))
+      .map((group) => toChoice(group, paths.get(group.uid) ?? group.name))
       .sort((one, other) => (one.name < other.name ? -1 : 1))
   })
 }
 
 /** The names from the organization down to each group, as far as they may be seen. */
-function pathsOf(groups: readonly Group[]): ReadonlyMap<string, string> {
+function groupPaths(groups: readonly Group[]): ReadonlyMap<string, string> {
   const names = new Map(groups.map(({ uid, name }) => [uid, name]))
   return new Map(
     groups.map(({ uid }) => {
@@ -114,14 +119,14 @@ function pathsOf(groups: readonly Group[]): ReadonlyMap<string, string> {
 }
 
 /** How one of many is found by its name. */
-export interface Named<T> {
+export interface ResourceLookup<T> {
   /** `role`: how a person calls it. */
-  readonly what: string
+  readonly noun: string
   /** The word of the command that would have said it; default: `what` in capitals. */
-  readonly missing?: string
+  readonly argumentName?: string
   readonly list: (client: BerthClient, filter: NameFilter) => AsyncIterable<T>
   /** Only one of these can be meant. */
-  readonly keep?: (item: T) => boolean
+  readonly filter?: (item: T) => boolean
   /** Default: its name. */
   readonly label?: (item: T) => string
 }
@@ -138,71 +143,83 @@ interface Item {
 }
 
 /** uid of something by its uid, its name, or names from the organization down to it; or picked from a list. */
-export async function uidOf<T extends Item>(
+export async function resolveUid<T extends Item>(
   invocation: Invocation,
   word: string,
-  { what, missing = what.toUpperCase().replaceAll(' ', '-'), list, keep = () => true, label }: Named<T>,
+  {
+    noun: what,
+    argumentName: missing = what.toUpperCase().replaceAll(' ', '-'),
+    list,
+    filter: keep = () => true,
+    label,
+  }: ResourceLookup<T>,
 ): Promise<string> {
   if (isUid(word)) return word
   const client = await invocation.client()
   if (word !== '') {
     const mark = word.lastIndexOf('/')
     const below =
-      mark < 0 ? {} : { uidp: { childrenOf: await groupUid(invocation, word.slice(0, mark), missing) } }
-    const found = await collect(list(client, { ...below, name: word.slice(mark + 1) }))
-    return only(found.filter(keep), what, word).uid
+      mark < 0
+        ? {}
+        : { uidp: { childrenOf: await resolveGroupUid(invocation, word.slice(0, mark), missing) } }
+    const found = await toArray(list(client, { ...below, name: word.slice(mark + 1) }))
+    return requireOne(found.filter(keep), what, word).uid
   }
   const labelOf = label ?? ((item) => item.name ?? item.uid)
-  return invocation.ask.choose(`Which ${what}?`, missing, async () =>
-    (await collect(list(client, {})))
+  return invocation.prompt.select(`Which ${what}?`, missing, async () =>
+    (await toArray(list(client, {})))
       .filter(keep)
-      .map((item) => choice(item, labelOf(item)))
+      .map((item) => toChoice(item, labelOf(item)))
       .sort((one, other) => (one.name < other.name ? -1 : 1)),
   )
 }
 
 /** A role, by uid or name. `group`: one that can be given there: its own, one of above, or one that every installation has. */
-export function roleUid(
+export function resolveRoleUid(
   invocation: Invocation,
   word: string,
   { group, missing = '--role' }: { readonly group?: string; readonly missing?: string } = {},
 ): Promise<string> {
-  return uidOf(invocation, word, {
-    what: 'role',
-    missing,
+  return resolveUid(invocation, word, {
+    noun: 'role',
+    argumentName: missing,
     list: (client, filter) => client.roles.all(filter),
-    keep: ({ uid }) =>
-      group === undefined || !uid.includes('/') || `${group}/`.startsWith(`${parentOf(uid)}/`),
+    filter: ({ uid }) =>
+      group === undefined || !uid.includes('/') || `${group}/`.startsWith(`${parentUid(uid)}/`),
   })
 }
 
-export function identityUid(invocation: Invocation, word: string, missing = 'IDENTITY'): Promise<string> {
-  return uidOf(invocation, word, {
-    what: 'identity',
-    missing,
+export function resolveIdentityUid(
+  invocation: Invocation,
+  word: string,
+  missing = 'IDENTITY',
+): Promise<string> {
+  return resolveUid(invocation, word, {
+    noun: 'identity',
+    argumentName: missing,
     list: (client, filter) => client.identities.all(filter),
   })
 }
 
-export function repoUid(invocation: Invocation, word: string, missing = 'REPO'): Promise<string> {
-  return uidOf(invocation, word, {
-    what: 'repo',
-    missing,
+export function resolveRepoUid(invocation: Invocation, word: string, missing = 'REPO'): Promise<string> {
+  return resolveUid(invocation, word, {
+    noun: 'repo',
+    argumentName: missing,
     list: (client, filter) => client.repos.all(filter),
   })
 }
 
 /** The uid is shown for the one that the cursor is on. */
-export function choice({ uid, description }: Item, name: string): Choice<string> {
+export function toChoice({ uid, description }: Item, name: string): Choice<string> {
   return { name, value: uid, description: description ? `${uid}\n${description}` : uid }
 }
 
 /** The part of the tree that a list is about: all of it, or what lies below a group, or directly in it. */
-export async function scopeOf(
+export async function readScope(
   invocation: Invocation,
 ): Promise<{ readonly uidp?: { readonly childrenOf: string } | { readonly descendantsOf: string } }> {
-  const word = invocation.text('parent') || invocation.property('default.group')
+  const word = invocation.option('parent') || invocation.property('default.group')
   if (word === '') return {}
-  const group = await groupUid(invocation, word, '--parent')
+  const group = await resolveGroupUid(invocation, word, '--parent')
   return { uidp: invocation.flag('recursive') ? { descendantsOf: group } : { childrenOf: group } }
 }

@@ -1,9 +1,9 @@
-import { detailsOf, oneByOne } from './details.ts'
+import { formatDetails, formatDetailsList } from './details.ts'
 import type { Format } from './settings.ts'
-import { type Look, tableOf } from './table.ts'
-import { printableLines } from './text-width.ts'
-import { treeOf } from './tree.ts'
-import { yaml } from './yaml.ts'
+import { formatTable, type TextStyle } from './table.ts'
+import { sanitizeLines } from './text-width.ts'
+import { formatTree } from './tree.ts'
+import { loadYaml } from './yaml.ts'
 
 /** How answers are shown: for people as tables, trees and details, for programs as JSON, YAML, CSV or bare uids. */
 
@@ -36,9 +36,9 @@ export interface Output {
   /** One item that was read, made or changed. */
   item<T extends object>(item: T, view: View<T>): void
   /** A line between the tables of an answer that has several. */
-  text(line: string): void
+  line(line: string): void
   /** What was done, where there is nothing to show: on standard error, so that pipes stay clean. */
-  done(sentence: string): void
+  notice(sentence: string): void
   /**
    * How far something is that takes long, '' when it is done: one line on a terminal that changes, elsewhere a line now and then.
    * On standard error as well.
@@ -54,7 +54,7 @@ export interface OutputOptions {
   /** Columns of the terminal; undefined where there is none. */
   readonly width: number | undefined
   readonly write: (text: string) => void
-  readonly tell: (text: string) => void
+  readonly writeError: (text: string) => void
   /** Shows how far a long list is, '' when it is done; undefined where nobody looks. */
   readonly progress: ((text: string) => void) | undefined
 }
@@ -65,15 +65,15 @@ export function terminalWidth(): number | undefined {
 }
 
 /** Between two lines about progress where nobody sees them change. */
-const TOLD_EVERY_MS = 10_000
+const PROGRESS_LINE_INTERVAL_MS = 10_000
 
 /** Items of a list between two words about its progress: a page. */
-const SHOWN_EVERY = 200
+const PROGRESS_INTERVAL_ITEMS = 200
 
 export function createOutput(options: OutputOptions): Output {
-  const { format, color, isTerminal, width, write, tell, progress } = options
-  const raw = isTerminal ? (text: string) => write(printableLines(text)) : write
-  const look: Look = { bold: (text) => (color ? `\u001b[1m${text}\u001b[22m` : text), width }
+  const { format, color, isTerminal, width, write, writeError: tell, progress } = options
+  const writeSanitized = isTerminal ? (text: string) => write(sanitizeLines(text)) : write
+  const style: TextStyle = { bold: (text) => (color ? `\u001b[1m${text}\u001b[22m` : text), width }
   const idOf = <T extends object>(item: T, { id }: View<T>) =>
     id === undefined ? String((item as { readonly uid?: unknown }).uid ?? '') : id(item)
 
@@ -81,53 +81,54 @@ export function createOutput(options: OutputOptions): Output {
     const whole = format === 'wide'
     const columns = view.columns.filter(({ wide }) => whole || wide !== true)
     if (items.length === 0 && view.empty !== undefined) tell(`${view.empty}\n`)
-    else if (format === 'tree' && view.tree !== undefined) write(treeOf(items, view.tree))
-    else write(tableOf(items, columns, { ...look, whole }) ?? oneByOne(items, columns, look))
+    else if (format === 'tree' && view.tree !== undefined) write(formatTree(items, view.tree))
+    else write(formatTable(items, columns, { ...style, whole }) ?? formatDetailsList(items, columns, style))
   }
-  let toldMs = performance.now()
+  let lastProgressMs = performance.now()
   return {
     format,
     progress(sentence) {
       if (progress !== undefined) return progress(sentence)
-      if (sentence === '' || performance.now() - toldMs < TOLD_EVERY_MS) return
-      toldMs = performance.now()
+      if (sentence === '' || performance.now() - lastProgressMs < PROGRESS_LINE_INTERVAL_MS) return
+      lastProgressMs = performance.now()
       tell(`${sentence}\n`)
     },
     async list(items, view) {
       if (format === 'none') return void (await drain(items))
       if (format === 'id') {
-        for await (const item of items) raw(`${idOf(item, view)}\n`)
+        for await (const item of items) writeSanitized(`${idOf(item, view)}\n`)
         return
       }
       if (format === 'csv') {
-        raw(csvLine(view.columns.map(({ title }) => title)))
-        for await (const item of items) raw(csvLine(view.columns.map(({ value }) => value(item))))
+        writeSanitized(formatCsvLine(view.columns.map(({ title }) => title)))
+        for await (const item of items)
+          writeSanitized(formatCsvLine(view.columns.map(({ value }) => value(item))))
         return
       }
       const all: object[] = []
       for await (const item of items) {
         all.push(item)
-        if (all.length % SHOWN_EVERY === 0) progress?.(`${all.length} so far …`)
+        if (all.length % PROGRESS_INTERVAL_ITEMS === 0) progress?.(`${all.length} so far …`)
       }
-      if (all.length >= SHOWN_EVERY) progress?.('')
-      if (format === 'json') raw(`${JSON.stringify({ items: all }, undefined, 2)}\n`)
-      else if (format === 'yaml') raw(yaml().stringify({ items: all }))
+      if (all.length >= PROGRESS_INTERVAL_ITEMS) progress?.('')
+      if (format === 'json') writeSanitized(`${JSON.stringify({ items: all }, undefined, 2)}\n`)
+      else if (format === 'yaml') writeSanitized(loadYaml().stringify({ items: all }))
       else show(all as never[], view as never)
     },
     item(item, view) {
       if (format === 'none') return
-      if (format === 'json') raw(`${JSON.stringify(item, undefined, 2)}\n`)
-      else if (format === 'yaml') raw(yaml().stringify(item))
-      else if (format === 'id') raw(`${idOf(item, view)}\n`)
+      if (format === 'json') writeSanitized(`${JSON.stringify(item, undefined, 2)}\n`)
+      else if (format === 'yaml') writeSanitized(loadYaml().stringify(item))
+      else if (format === 'id') writeSanitized(`${idOf(item, view)}\n`)
       else if (format === 'csv')
-        raw(
-          csvLine(view.columns.map(({ title }) => title)) +
-            csvLine(view.columns.map(({ value }) => value(item))),
+        writeSanitized(
+          formatCsvLine(view.columns.map(({ title }) => title)) +
+            formatCsvLine(view.columns.map(({ value }) => value(item))),
         )
-      else write(detailsOf(item, view.columns, look))
+      else write(formatDetails(item, view.columns, style))
     },
-    text: (line) => write(`${line}\n`),
-    done: (sentence) => tell(`${sentence}\n`),
+    line: (line) => write(`${line}\n`),
+    notice: (sentence) => tell(`${sentence}\n`),
   }
 }
 
@@ -136,7 +137,7 @@ async function drain(items: AsyncIterable<unknown> | Iterable<unknown>): Promise
 }
 
 /** RFC 4180, with the line ends of the machine. */
-function csvLine(values: readonly string[]): string {
+function formatCsvLine(values: readonly string[]): string {
   const quoted = values.map((value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value))
   return `${quoted.join(',')}\n`
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parse } from 'yaml'
-import { readPlainConfig } from './plain-config.ts'
+import { parsePlainConfig } from './plain-config.ts'
 
 const UID = '346953793abc8d1e6029f4bb90b5a13b16cd9096'
 
@@ -13,8 +13,8 @@ test('what the command line writes is read as the library reads it', () => {
     `profile: work\nprofiles:\n  work:\n    api: http://127.0.0.1:8080\n    default.group: ${UID}/633f6cac4ee96dd0\n  other:\n    output: json\n`,
   ]
   for (const text of files) {
-    assert.deepEqual(readPlainConfig(text), parse(text))
-    assert.ok(readPlainConfig(text))
+    assert.deepEqual(parsePlainConfig(text), parse(text))
+    assert.ok(parsePlainConfig(text))
   }
 })
 
@@ -37,7 +37,7 @@ test('whatever else there is, is left to the library', () => {
     'profile: a\nprofiles:\n  null:\n    output: json\n',
     'profile: a\r\n',
   ]
-  for (const text of files) assert.equal(readPlainConfig(text), undefined, JSON.stringify(text))
+  for (const text of files) assert.equal(parsePlainConfig(text), undefined, JSON.stringify(text))
 })
 
 test('it never reads anything otherwise than the library', () => {
@@ -83,7 +83,7 @@ test('it never reads anything otherwise than the library', () => {
     )
   fc.assert(
     fc.property(file, (text) => {
-      const read = readPlainConfig(text)
+      const read = parsePlainConfig(text)
       if (read !== undefined) assert.deepEqual(read, parse(text))
     }),
     { numRuns: 5000 },

@@ -5,18 +5,18 @@
 
 type Profiles = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-const NO_TEXT = '(?:null|Null|NULL|true|True|TRUE|false|False|FALSE)'
+const NON_STRING_SCALAR = '(?:null|Null|NULL|true|True|TRUE|false|False|FALSE)'
 /** Words that YAML takes for text, and nothing else. */
-const WORD = `(?!${NO_TEXT}$)[A-Za-z][\\w./@-]*(?::[\\w./@-]+)*`
+const PLAIN_SCALAR = `(?!${NON_STRING_SCALAR}$)[A-Za-z][\\w./@-]*(?::[\\w./@-]+)*`
 const HEX_UID = '(?=.*[a-df/])[0-9a-f]{40}(?:/[0-9a-f]{16})*'
-const NAME = `((?!${NO_TEXT}:)[A-Za-z][\\w.-]*)`
+const NAME = `((?!${NON_STRING_SCALAR}:)[A-Za-z][\\w.-]*)`
 const line = {
-  profile: new RegExp(`^profile: (${WORD})$`),
+  profile: new RegExp(`^profile: (${PLAIN_SCALAR})$`),
   name: new RegExp(`^ {2}${NAME}:( \\{\\})?$`),
-  property: new RegExp(`^ {4}${NAME}: (${WORD}|${HEX_UID})$`),
+  property: new RegExp(`^ {4}${NAME}: (${PLAIN_SCALAR}|${HEX_UID})$`),
 }
 
-export function readPlainConfig(
+export function parsePlainConfig(
   text: string,
 ): { readonly profile?: string; readonly profiles?: Profiles } | undefined {
   const lines = text.split('\n')

@@ -6,7 +6,7 @@ import { dirname } from 'node:path'
  * link to it, as with configuration that is kept in a repository. A new one, and a directory that is made for it, are for their owner alone.
  */
 export function replaceFile(name: string, text: string, forcedMode?: number): void {
-  const path = targetOf(name)
+  const path = resolveLink(name)
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const mode = forcedMode ?? statSync(path, { throwIfNoEntry: false })?.mode ?? 0o600
   const draft = `${path}.${process.pid}`
@@ -20,7 +20,7 @@ export function replaceFile(name: string, text: string, forcedMode?: number): vo
   }
 }
 
-function targetOf(name: string): string {
+function resolveLink(name: string): string {
   try {
     return realpathSync(name)
   } catch {

@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander'
 import type { BerthClient } from '../../../client/berth.ts'
-import type { Invoke } from './command.ts'
-import { reasonOf, request, watchRequests } from './http.ts'
-import type { Asking, Choice, Invocation } from './invocation.ts'
+import type { CreateInvocation } from './command.ts'
+import { failureReason, request, setRequestLogger } from './http.ts'
+import type { Choice, Invocation, Prompts } from './invocation.ts'
 import { UsageError } from './invocation.ts'
 import { createOutput, terminalWidth } from './output.ts'
-import { NotSignedIn, Refused, tokenFor, Unreachable, withoutCode } from './session.ts'
+import { CommandFailed, getAccessToken, NotSignedIn, stripStatusPrefix, Unreachable } from './session.ts'
 import {
   type Environment,
   type Flags,
@@ -14,12 +14,12 @@ import {
   resolveSettings,
   type Settings,
 } from './settings.ts'
-import { type TokenCache, tokenCache } from './token-cache.ts'
+import { openTokenCache, type TokenCache } from './token-cache.ts'
 
 /** Joins the words of a command with the terminal, the configuration and the server; and tells what went wrong. */
 
 /** Exit codes, as they are documented. */
-export const exitCodes = { refused: 1, usage: 2, unreachable: 3, notSignedIn: 4, interrupted: 130 } as const
+export const exitCodes = { failed: 1, usage: 2, unreachable: 3, notSignedIn: 4, interrupted: 130 } as const
 
 /** What commands about signing in need besides. */
 export interface AuthInvocation extends Invocation {
@@ -29,7 +29,7 @@ export interface AuthInvocation extends Invocation {
   readonly flags: Flags
 }
 
-export function invoker(env: Environment): Invoke {
+export function createInvoker(env: Environment): CreateInvocation {
   return (parameters, command, ownFormats): AuthInvocation => {
     const options = command.optsWithGlobals() as Readonly<Record<string, unknown>>
     const flags: Flags = options
@@ -38,7 +38,7 @@ export function invoker(env: Environment): Invoke {
       settings ??= resolveSettings(env, flags)
       return settings
     }
-    const cache = tokenCache(env)
+    const cache = openTokenCache(env)
     const given = (option: string) => {
       const value = options[option]
       return value === undefined ? undefined : String(value)
@@ -52,17 +52,17 @@ export function invoker(env: Environment): Invoke {
         return undefined
       }
     }
-    if (options['logLevel'] === 'debug') watchRequests((line) => process.stderr.write(`${line}\n`))
+    if (options['logLevel'] === 'debug') setRequestLogger((line) => process.stderr.write(`${line}\n`))
     const isOwn = (format: string) => ownFormats === 'any' || ownFormats.includes(format)
     const output = createOutput({
       format: isOwn(given('output') ?? '')
         ? 'none'
-        : formatOf(options['json'] === true ? 'json' : given('output'), configured),
-      color: options['forceColor'] === true || (options['color'] !== false && isColorful(env)),
+        : resolveFormat(options['json'] === true ? 'json' : given('output'), configured),
+      color: options['forceColor'] === true || (options['color'] !== false && supportsColor(env)),
       isTerminal: process.stdout.isTTY === true,
       width: terminalWidth(),
       write: (text) => void process.stdout.write(text),
-      tell: (text) => void process.stderr.write(text),
+      writeError: (text) => void process.stderr.write(text),
       progress:
         process.stderr.isTTY === true ? (text) => process.stderr.write(`\r\u001b[K${text}`) : undefined,
     })
@@ -74,23 +74,23 @@ export function invoker(env: Environment): Invoke {
       get settings() {
         return resolved()
       },
-      word: (at) => [parameters[at] ?? ''].flat().join(' '),
-      words: (at) => [parameters[at] ?? []].flat().filter((word) => word !== ''),
-      text: (option) => given(option) ?? '',
-      given,
-      list: (option) => [options[option] ?? []].flat().map(String),
+      argument: (at) => [parameters[at] ?? ''].flat().join(' '),
+      variadicArgument: (at) => [parameters[at] ?? []].flat().filter((word) => word !== ''),
+      option: (option) => given(option) ?? '',
+      optionIfSet: given,
+      optionValues: (option) => [options[option] ?? []].flat().map(String),
       flag: (option) => options[option] === true,
       property: (name) => resolved().properties[name] ?? '',
       client() {
         client ??= connect({ settings: resolved(), cache })
         return client
       },
-      ask: asking(options['yes'] === true),
+      prompt: createPrompts(options['yes'] === true),
     }
   }
 }
 
-function formatOf(asked: string | undefined, configured: () => string | undefined): Format {
+function resolveFormat(asked: string | undefined, configured: () => string | undefined): Format {
   const text = asked ?? configured() ?? 'table'
   const format = formats.find((one) => one === text)
   if (format === undefined) throw new UsageError(`--output must be one of ${formats.join(', ')}`)
@@ -98,32 +98,36 @@ function formatOf(asked: string | undefined, configured: () => string | undefine
 }
 
 /** https://no-color.org: any value that is not empty. */
-function isColorful(env: Environment): boolean {
+function supportsColor(env: Environment): boolean {
   return process.stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
 }
 
 async function connect(source: { settings: Settings; cache: TokenCache }): Promise<BerthClient> {
   // Asked for once now, so that who is not signed in hears that, whatever the command then does.
-  await tokenFor(source)
+  await getAccessToken(source)
   const { createBerthClient } = await import('../../../client/berth.ts')
-  return createBerthClient({ baseUrl: source.settings.api, token: () => tokenFor(source), fetch: request })
+  return createBerthClient({
+    baseUrl: source.settings.api,
+    token: () => getAccessToken(source),
+    fetch: request,
+  })
 }
 
 const logLevels = ['error', 'info', 'debug'] as const
 
 const isInteractive = () => process.stdin.isTTY === true && process.stderr.isTTY === true
 
-function asking(yes: boolean): Asking {
+function createPrompts(yes: boolean): Prompts {
   const context = { output: process.stderr }
   return {
-    async choose<T>(question: string, missing: string, choices: () => Promise<readonly Choice<T>[]>) {
+    async select<T>(question: string, missing: string, choices: () => Promise<readonly Choice<T>[]>) {
       if (!isInteractive()) throw new UsageError(`${missing} must be given`)
       const all = await choices()
       if (all.length === 0) throw new UsageError(`${missing} must be given: there is none to choose from`)
       const { search } = await import('@inquirer/prompts')
-      return search<T>({ message: question, source: (term = '') => matching(all, term) }, context)
+      return search<T>({ message: question, source: (term = '') => matchChoices(all, term) }, context)
     },
-    async text(question, missing) {
+    async input(question, missing) {
       if (!isInteractive()) throw new UsageError(`${missing} must be given`)
       const { input } = await import('@inquirer/prompts')
       return input({ message: question, required: true }, context)
@@ -132,15 +136,15 @@ function asking(yes: boolean): Asking {
       if (yes) return
       if (!isInteractive()) throw new UsageError(`${question} Give --yes to say so`)
       const { confirm } = await import('@inquirer/prompts')
-      if (!(await confirm({ message: question, default: false }, context))) throw new UsageError(NOTHING)
+      if (!(await confirm({ message: question, default: false }, context))) throw new UsageError(CANCELLED)
     },
   }
 }
 
-const NOTHING = 'nothing was done'
+const CANCELLED = 'nothing was done'
 
 /** Those that begin with what was typed, then those that have it elsewhere in what is shown of them. */
-function matching<T>(all: readonly Choice<T>[], term: string): Choice<T>[] {
+function matchChoices<T>(all: readonly Choice<T>[], term: string): Choice<T>[] {
   const typed = term.toLowerCase()
   const at = ({ name, description = '' }: Choice<T>) => `${name}  ${description}`.toLowerCase().indexOf(typed)
   const found = all.filter((choice) => at(choice) >= 0)
@@ -165,48 +169,48 @@ const PERMISSION_DENIED = 7
 const INTERNAL = 13
 
 /** What went wrong, in lines for a person, and the exit code. Undefined for what is a mistake of the program. */
-export function explain(
+export function describeFailure(
   error: unknown,
 ): { readonly lines: readonly string[]; readonly code: number } | undefined {
   if (error instanceof UsageError) return { lines: [error.message], code: exitCodes.usage }
   if (error instanceof NotSignedIn) return { lines: [error.message], code: exitCodes.notSignedIn }
   if (error instanceof Unreachable) return { lines: [error.message], code: exitCodes.unreachable }
-  if (error instanceof Refused) return { lines: [error.message], code: exitCodes.refused }
+  if (error instanceof CommandFailed) return { lines: [error.message], code: exitCodes.failed }
   if (!(error instanceof Error)) return undefined
   // The prompt was left with Ctrl-C.
-  if (error.name === 'ExitPromptError') return { lines: [NOTHING], code: exitCodes.usage }
+  if (error.name === 'ExitPromptError') return { lines: [CANCELLED], code: exitCodes.usage }
   if (error.name === 'TypeError' && error.message.includes('must be a uid'))
     return { lines: [error.message], code: exitCodes.usage }
-  if (error.name !== 'BerthError') return ofTheSystem(error)
+  if (error.name !== 'BerthError') return describeSystemError(error)
   const failure = error as unknown as ApiFailure
   if (failure.status === 0)
     return {
-      lines: [`${failure.message} (${reasonOf(error.cause)})`, 'is it running, and is --api right?'],
+      lines: [`${failure.message} (${failureReason(error.cause)})`, 'is it running, and is --api right?'],
       code: exitCodes.unreachable,
     }
   if (failure.code === UNAUTHENTICATED)
     return {
-      lines: [withoutCode(failure.message), 'sign in again: berth auth login'],
+      lines: [stripStatusPrefix(failure.message), 'sign in again: berth auth login'],
       code: exitCodes.notSignedIn,
     }
   const violations = failure.fieldViolations.map(({ field, description }) => `${field}: ${description}`)
   const several = violations.length > 1 ? violations.map((line) => `  ${line}`) : []
   return {
     lines: [
-      several.length > 0 ? 'the server refuses this:' : withoutCode(failure.message),
+      several.length > 0 ? 'the server refuses this:' : stripStatusPrefix(failure.message),
       ...several,
       ...(failure.code === PERMISSION_DENIED ? ['see what you may do: berth auth status'] : []),
       ...(failure.code === INTERNAL && failure.requestId ? [`request id: ${failure.requestId}`] : []),
     ],
-    code: exitCodes.refused,
+    code: exitCodes.failed,
   }
 }
 
 /** A file that cannot be read or written: its owner can mend that, so there is no stack. */
-function ofTheSystem(error: Error) {
+function describeSystemError(error: Error) {
   const { syscall, code } = error as NodeJS.ErrnoException
   if (syscall === undefined || code === undefined) return undefined
-  return { lines: [error.message], code: exitCodes.refused }
+  return { lines: [error.message], code: exitCodes.failed }
 }
 
 /** Declares the flags that every command has. */

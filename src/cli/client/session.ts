@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { reasonOf, request } from './http.ts'
+import { failureReason, request } from './http.ts'
 import type { Settings } from './settings.ts'
-import { printable } from './text-width.ts'
-import { goodToken, remainingMs, type TokenCache } from './token-cache.ts'
+import { sanitizeText } from './text-width.ts'
+import { findValidToken, remainingMs, type TokenCache } from './token-cache.ts'
 
 /** A token for an audience: the one that was given, the one that was kept, or a new one from the refresh token. */
 
@@ -18,7 +18,7 @@ export class Unreachable extends Error {
 }
 
 /** The server said no: exit code 1. */
-export class Refused extends Error {
+export class CommandFailed extends Error {
   override readonly name = 'Refused'
 }
 
@@ -28,30 +28,33 @@ export interface TokenSource {
 }
 
 /** Rejects with NotSignedIn when there is no token and none can be got without asking anybody. */
-export async function tokenFor(source: TokenSource, audience = source.settings.audience): Promise<string> {
+export async function getAccessToken(
+  source: TokenSource,
+  audience = source.settings.audience,
+): Promise<string> {
   const { settings, cache } = source
   if (settings.token !== '') return settings.token
-  const known = goodToken(cache, audience)
+  const known = findValidToken(cache, audience)
   if (known !== undefined) return known
-  const renewed = await renew(source, audience).catch((error: unknown) => {
+  const renewed = await refreshAccessToken(source, audience).catch((error: unknown) => {
     // What is left of the old one may be enough.
     const old = cache.read('oidc-token', audience)
     if (error instanceof Unreachable && old !== undefined && remainingMs(old) > 0) return old
     throw error
   })
   if (renewed !== undefined) return renewed
-  throw new NotSignedIn(notSignedIn(source, audience))
+  throw new NotSignedIn(notSignedInMessage(source, audience))
 }
 
-function notSignedIn({ settings, cache }: TokenSource, audience: string): string {
-  const isOther = audience !== settings.audience && goodToken(cache, settings.audience) !== undefined
+function notSignedInMessage({ settings, cache }: TokenSource, audience: string): string {
+  const isOther = audience !== settings.audience && findValidToken(cache, settings.audience) !== undefined
   return isOther
     ? `you are not signed in for ${audience}: run berth auth login --audience ${settings.audience} --audience ${audience}`
     : `you are not signed in to ${settings.issuer}: run berth auth login`
 }
 
 /** Where in the cache the refresh token of a server is: one, whatever the access tokens are for. */
-export function refreshKey({ api }: Pick<Settings, 'api'>): string {
+export function refreshTokenKey({ api }: Pick<Settings, 'api'>): string {
   return api
 }
 
@@ -63,25 +66,25 @@ const LOCK_STALE_MS = 15_000
  * find what it got: a refresh token that comes twice ends the session. Undefined when there is no refresh token that still counts.
  * `force`: also when the token that is kept is good, unless another program renewed it just now.
  */
-export async function renew(
+export async function refreshAccessToken(
   source: TokenSource,
   audience: string,
   { force = false } = {},
 ): Promise<string | undefined> {
   const { cache, settings } = source
-  const key = refreshKey(settings)
+  const key = refreshTokenKey(settings)
   if (remainingMs(cache.read('refresh-token', key)) === 0) return undefined
   const before = cache.read('oidc-token', audience)
-  const release = await locked(cache.base)
+  const release = await acquireLock(cache.directory)
   try {
-    const made = goodToken(cache, audience)
-    if (made !== undefined && !(force && made === before)) return made
+    const refreshed = findValidToken(cache, audience)
+    if (refreshed !== undefined && !(force && refreshed === before)) return refreshed
     const token = cache.read('refresh-token', key)
     if (token === undefined || remainingMs(token) === 0) return undefined
     const reply = await postForm(`${settings.issuer}/sts/exchange_refresh_token`, { aud: audience }, token)
     if (reply.status !== 200) {
       if (reply.status === 429 || reply.status >= 500)
-        throw new Unreachable(`the token cannot be renewed now: ${messageOf(reply.body)}`)
+        throw new Unreachable(`the token cannot be renewed now: ${errorMessage(reply.body)}`)
       // Only what says that it will never be good again ends the sign-in here.
       if (reply.status === 401 || reply.status === 403) cache.remove('refresh-token', key)
       return undefined
@@ -99,7 +102,7 @@ export async function renew(
   }
 }
 
-async function locked(base: string): Promise<() => Promise<void>> {
+async function acquireLock(base: string): Promise<() => Promise<void>> {
   const { lock } = await import('proper-lockfile')
   mkdirSync(base, { recursive: true, mode: 0o700 })
   let isLost = false
@@ -112,14 +115,14 @@ async function locked(base: string): Promise<() => Promise<void>> {
       isLost = true
     },
   }).catch((error: unknown) => {
-    throw new Refused(`${base} cannot be locked, which renewing a token needs: ${reasonOf(error)}`)
+    throw new CommandFailed(`${base} cannot be locked, which renewing a token needs: ${failureReason(error)}`)
   })
   return async () => {
     if (!isLost) await release().catch(() => undefined)
   }
 }
 
-export interface FormReply {
+export interface FormResponse {
   readonly status: number
   readonly body: unknown
 }
@@ -129,21 +132,21 @@ export async function postForm(
   url: string,
   fields: Readonly<Record<string, string | readonly string[] | undefined>>,
   bearer?: string,
-): Promise<FormReply> {
+): Promise<FormResponse> {
   const form = new URLSearchParams()
   for (const [name, value] of Object.entries(fields))
     for (const one of [value ?? []].flat()) form.append(name, one)
   const headers = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }
   try {
     const response = await request(url, { method: 'POST', body: form, headers })
-    return { status: response.status, body: readJson(await response.text()) }
+    return { status: response.status, body: parseJsonOrMessage(await response.text()) }
   } catch (error) {
-    throw unreachable(url, error)
+    throw toUnreachable(url, error)
   }
 }
 
 /** What somebody else answers is no JSON, and then its beginning says who that is. */
-export function readJson(text: string): unknown {
+export function parseJsonOrMessage(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -151,20 +154,20 @@ export function readJson(text: string): unknown {
   }
 }
 
-export function unreachable(url: string, cause: unknown): Unreachable {
-  const why = reasonOf(cause)
+export function toUnreachable(url: string, cause: unknown): Unreachable {
+  const why = failureReason(cause)
   const hint = /certificate/i.test(why)
     ? 'NODE_EXTRA_CA_CERTS names a file with the certificate to trust'
     : 'is it running, and is --api right?'
   return new Unreachable(`${new URL(url).host} cannot be reached (${why}); ${hint}`, { cause })
 }
 
-export function messageOf(body: unknown): string {
+export function errorMessage(body: unknown): string {
   const { message, error_description: description, error } = (body ?? {}) as Record<string, unknown>
-  return withoutCode(String(message ?? description ?? error ?? 'no reason was given'))
+  return stripStatusPrefix(String(message ?? description ?? error ?? 'no reason was given'))
 }
 
 /** `Permission denied: …` in one line, without the words of the code, which the exit code says. */
-export function withoutCode(message: string): string {
-  return printable(/^[A-Z][a-z ]+: (.*)$/s.exec(message)?.[1] ?? message)
+export function stripStatusPrefix(message: string): string {
+  return sanitizeText(/^[A-Z][a-z ]+: (.*)$/s.exec(message)?.[1] ?? message)
 }

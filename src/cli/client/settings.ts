@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { UsageError } from './invocation.ts'
-import { readPlainConfig } from './plain-config.ts'
+import { parsePlainConfig } from './plain-config.ts'
 import { configDirectory } from './user-directories.ts'
-import { yaml } from './yaml.ts'
+import { loadYaml } from './yaml.ts'
 
 /**
  * Where the command line finds its server: flags, then the environment, then the profile of the configuration file that is in use,
@@ -45,8 +45,8 @@ export type Property = keyof typeof properties
 export const formats = ['table', 'wide', 'tree', 'json', 'yaml', 'csv', 'id', 'none'] as const
 export type Format = (typeof formats)[number]
 
-const addresses: readonly Property[] = ['api', 'issuer']
-const choices: Readonly<Partial<Record<Property, readonly string[]>>> = {
+const urlProperties: readonly Property[] = ['api', 'issuer']
+const allowedValues: Readonly<Partial<Record<Property, readonly string[]>>> = {
   'auth.mode': ['browser', 'headless'],
   'auth.device-flow': ['oauth', 'platform'],
   output: formats,
@@ -83,7 +83,7 @@ export function readConfigFile(path: string): ConfigFile {
   let value: unknown
   try {
     const text = readFileSync(path, 'utf8')
-    value = readPlainConfig(text) ?? yaml().parse(text) ?? {}
+    value = parsePlainConfig(text) ?? loadYaml().parse(text) ?? {}
   } catch (error) {
     throw new UsageError(`${path} cannot be read: ${(error as Error).message}`)
   }
@@ -93,7 +93,7 @@ export function readConfigFile(path: string): ConfigFile {
     throw new UsageError(`${path} must have a profile and profiles; see berth config --help`)
   for (const [name, given] of Object.entries(profiles)) {
     for (const [property, text] of Object.entries(given ?? {})) {
-      const problem = checkProperty(property, String(text))
+      const problem = propertyProblem(property, String(text))
       if (problem !== undefined) throw new UsageError(`${path}: ${name}.${property} ${problem}`)
     }
   }
@@ -101,43 +101,47 @@ export function readConfigFile(path: string): ConfigFile {
 }
 
 /** What is wrong with a property, or undefined. */
-export function checkProperty(name: string, value: string): string | undefined {
+export function propertyProblem(name: string, value: string): string | undefined {
   if (!Object.hasOwn(properties, name))
     return `is not a property; there are ${Object.keys(properties).join(', ')}`
   const property = name as Property
-  if (addresses.includes(property) && addressOf(value) === undefined)
+  if (urlProperties.includes(property) && parseOrigin(value) === undefined)
     return 'must be an address such as https://berth.example.com'
-  const allowed = choices[property]
+  const allowed = allowedValues[property]
   return allowed === undefined || allowed.includes(value) ? undefined : `must be one of ${allowed.join(', ')}`
 }
 
 /** `default.group` is BERTH_DEFAULT_GROUP. */
-function variableOf(property: string): string {
+function environmentVariable(property: string): string {
   return `BERTH_${property.toUpperCase().replaceAll(/[.-]/g, '_')}`
 }
 
 /** Throws a UsageError for what cannot be right, a profile that does not exist included unless it `mayBeNew`. */
-export function resolveSettings(env: Environment, flags: Flags, { mayBeNew = false } = {}): Settings {
+export function resolveSettings(
+  env: Environment,
+  flags: Flags,
+  { mayBeNew: allowNewProfile = false } = {},
+): Settings {
   const file = readConfigFile(configPath(env, flags))
   const profile = flags.profile || env['BERTH_PROFILE'] || file.profile
   const own = file.profiles[profile]
-  if (own === undefined && profile !== DEFAULT_PROFILE && !mayBeNew)
+  if (own === undefined && profile !== DEFAULT_PROFILE && !allowNewProfile)
     throw new UsageError(
       `there is no profile ${JSON.stringify(profile)}; make it: berth config use ${profile}`,
     )
-  const said: Readonly<Record<string, string | undefined>> = {
+  const fromFlags: Readonly<Record<string, string | undefined>> = {
     api: flags.api,
     issuer: flags.issuer,
     audience: typeof flags.audience === 'string' ? flags.audience : undefined,
   }
   const all: Record<string, string> = {}
   for (const property of Object.keys(properties)) {
-    const value = said[property] || env[variableOf(property)] || own?.[property]
+    const value = fromFlags[property] || env[environmentVariable(property)] || own?.[property]
     if (value !== undefined && value !== '') all[property] = String(value)
   }
   const address = (property: 'api' | 'issuer', preset: string) => {
     const text = all[property] || preset
-    const parsed = addressOf(text)
+    const parsed = parseOrigin(text)
     if (parsed === undefined)
       throw new UsageError(
         `${property}: ${JSON.stringify(text)} must be an address such as https://berth.example.com`,
@@ -156,7 +160,7 @@ export function resolveSettings(env: Environment, flags: Flags, { mayBeNew = fal
   }
 }
 
-function addressOf(text: string): string | undefined {
+function parseOrigin(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined
   const { protocol, origin, pathname } = new URL(text)
   return (protocol === 'http:' || protocol === 'https:') && pathname === '/' ? origin : undefined

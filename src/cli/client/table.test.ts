@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { detailsOf } from './details.ts'
+import { formatDetails } from './details.ts'
 import type { Column } from './output.ts'
-import { tableOf } from './table.ts'
-import { treeOf } from './tree.ts'
+import { formatTable } from './table.ts'
+import { formatTree } from './tree.ts'
 
 interface Row {
   readonly uid: string
@@ -24,7 +24,7 @@ const row = (uid: string, name: string, text = '', time = ''): Row => ({ uid, na
 
 test('columns stand below each other, whatever the width of the letters', () => {
   assert.equal(
-    tableOf(
+    formatTable(
       [row('a', '日本語', 'x'), row('b', 'e\u0301te\u0301', 'y'), row('c', 'ship 🚢', 'z')],
       columns,
       plain(undefined),
@@ -38,7 +38,9 @@ test('columns stand below each other, whatever the width of the letters', () => 
 
 test('one long name pushes no other row apart, and stays whole', () => {
   const long = 'x'.repeat(1000)
-  const lines = tableOf([row('a', long, 'y'), row('b', 'short', 'z')], columns, plain(undefined))?.split('\n')
+  const lines = formatTable([row('a', long, 'y'), row('b', 'short', 'z')], columns, plain(undefined))?.split(
+    '\n',
+  )
   assert.deepEqual(lines?.slice(1), [`a   ${long}  y`, `b   short${' '.repeat(115)}  z`, ''])
 })
 
@@ -47,20 +49,20 @@ test('where there is little room, empty columns go, names stay, uids keep the en
     row(`${ROOT}/7bec91381c0c8bb2`, 'registry.pull_token_creator', 'all that anybody may ever need to know'),
     row(`${ROOT}/633f6cac4ee96dd0`, 'viewer', 'reads'),
   ]
-  const lines = tableOf(rows, columns, plain(80))?.split('\n') ?? []
+  const lines = formatTable(rows, columns, plain(80))?.split('\n') ?? []
   assert.deepEqual(lines, [
     'ID                            NAME                         TEXT',
     '346953793a…/7bec91381c0c8bb2  registry.pull_token_creator  all that anybody may…',
     '346953793a…/633f6cac4ee96dd0  viewer                       reads',
     '',
   ])
-  assert.equal(tableOf(rows, columns, plain(50)), undefined, 'nothing more can give way')
-  assert.equal(tableOf(rows, columns, { ...plain(80), whole: true }), undefined)
-  assert.match(tableOf(rows, columns, plain(undefined)) ?? '', /ever need to know\n/)
+  assert.equal(formatTable(rows, columns, plain(50)), undefined, 'nothing more can give way')
+  assert.equal(formatTable(rows, columns, { ...plain(80), whole: true }), undefined)
+  assert.match(formatTable(rows, columns, plain(undefined)) ?? '', /ever need to know\n/)
 })
 
 test('long texts take several lines', () => {
-  const table = tableOf(
+  const table = formatTable(
     [row('a', 'issuer', 'one of the keys there'), row('b', 'sub', 'x')],
     [columns[1], { title: 'EXPECTED', kind: 'long', value: ({ text }) => text }] as Column<Row>[],
     plain(20),
@@ -71,20 +73,20 @@ test('long texts take several lines', () => {
 test('one thing is shown whole, with what is known of it and nothing else', () => {
   const time = new Date(Date.now() + 7 * 24 * 3600 * 1000 - 20).toISOString()
   assert.equal(
-    detailsOf(row(ROOT, 'ci', 'builds and pushes the images', time), columns, plain(30)),
+    formatDetails(row(ROOT, 'ci', 'builds and pushes the images', time), columns, plain(30)),
     `ID    ${ROOT.slice(0, 24)}\n      ${ROOT.slice(24)}\nNAME  ci\nTEXT  builds and pushes the\n      images\nTIME  ${time.slice(0, 10)} ${time.slice(11, 16)}Z (in 7\n      days)\n`,
   )
-  assert.equal(detailsOf(row('a', 'ci'), columns, plain(undefined)), 'ID    a\nNAME  ci\n')
-  const now = detailsOf(row('a', 'ci', '', new Date().toISOString()), columns, plain(undefined))
+  assert.equal(formatDetails(row('a', 'ci'), columns, plain(undefined)), 'ID    a\nNAME  ci\n')
+  const now = formatDetails(row('a', 'ci', '', new Date().toISOString()), columns, plain(undefined))
   assert.match(now, /\(just now\)\n$/)
 })
 
 test('what others named moves no cursor and turns no line around', () => {
   const evil = row('a', `x\u001b[31m\u202ey`, 'a\nb')
   for (const shown of [
-    tableOf([evil], columns, plain(80)) ?? '',
-    detailsOf(evil, columns, plain(80)),
-    treeOf([evil], { label: ({ name }) => name, uid: ({ uid }) => uid }),
+    formatTable([evil], columns, plain(80)) ?? '',
+    formatDetails(evil, columns, plain(80)),
+    formatTree([evil], { label: ({ name }) => name, uid: ({ uid }) => uid }),
   ]) {
     assert.ok(shown.includes('x [31m y'), shown)
     assert.ok(!shown.includes('\u001b') && !shown.includes('\u202e') && !shown.includes('a\nb'))

@@ -1,9 +1,9 @@
-import { alignedRows, roomFor } from './aligned-rows.ts'
+import { alignRows, availableWidth } from './aligned-rows.ts'
 import type { Column } from './output.ts'
-import { cut, cutMiddle, printable, widest, wrapped } from './text-width.ts'
-import { shortTime } from './times.ts'
+import { maxWidth, sanitizeText, truncate, truncateMiddle, wrapText } from './text-width.ts'
+import { formatTime } from './times.ts'
 
-export interface Look {
+export interface TextStyle {
   readonly bold: (text: string) => string
   /** Columns of the terminal; undefined where there is none. */
   readonly width: number | undefined
@@ -13,39 +13,39 @@ export interface Look {
  * A table without lines. On a terminal that is too narrow for it, its widest columns give way, unless all of it is wanted; undefined
  * when it does not fit even so.
  */
-export function tableOf<T>(
+export function formatTable<T>(
   items: readonly T[],
   columns: readonly Column<T>[],
-  { bold, width, whole = false }: Look & { readonly whole?: boolean },
+  { bold, width, whole = false }: TextStyle & { readonly whole?: boolean },
 ): string | undefined {
-  let shown = columns.map((column) => filled(column, items))
-  if (width !== undefined && isOver(shown, width)) {
+  let shown = columns.map((column) => toTableColumn(column, items))
+  if (width !== undefined && exceedsWidth(shown, width)) {
     if (whole) return undefined
     shown = shown.filter(({ texts }) => texts.some((text) => text !== ''))
-    narrow(shown, roomFor(shown.length, width))
-    if (isOver(shown, width)) return undefined
+    narrowColumns(shown, availableWidth(shown.length, width))
+    if (exceedsWidth(shown, width)) return undefined
   }
   const rows = [
     shown.map(({ title }) => title),
-    ...items.flatMap((_, at) => linesOf(shown.map((column) => cellOf(column, at)))),
+    ...items.flatMap((_, at) => rowLines(shown.map((column) => cellLines(column, at)))),
   ]
-  const [head = '', ...lines] = alignedRows(rows, width === undefined ? WIDTH_MAX : undefined)
+  const [head = '', ...lines] = alignRows(rows, width === undefined ? WIDTH_MAX : undefined)
   return [bold(head), ...lines].map((line) => `${line}\n`).join('')
 }
 
 /** Of a column where nothing is cut, because no terminal is known: one long name must not push all rows apart. */
 const WIDTH_MAX = 120
 
-interface Filled {
+interface TableColumn {
   readonly title: string
   readonly kind: Column<unknown>['kind']
   readonly texts: readonly string[]
   width: number
 }
 
-function filled<T>({ title, kind, value }: Column<T>, items: readonly T[]): Filled {
-  const texts = items.map((item) => printable(kind === 'time' ? shortTime(value(item)) : value(item)))
-  return { title, kind, texts, width: Math.max(title.length, widest(texts)) }
+function toTableColumn<T>({ title, kind, value }: Column<T>, items: readonly T[]): TableColumn {
+  const texts = items.map((item) => sanitizeText(kind === 'time' ? formatTime(value(item)) : value(item)))
+  return { title, kind, texts, width: Math.max(title.length, maxWidth(texts)) }
 }
 
 const NAME_MAX = 40
@@ -53,21 +53,21 @@ const UID_MIN = 28
 const TEXT_MIN = 12
 
 /** How narrow a column may get: what things are called must stay whole, and which uid it is must be seen. */
-function leastOf({ kind, width, title }: Filled): number {
+function minimumWidth({ kind, width, title }: TableColumn): number {
   if (kind === 'time') return width
   if (kind === 'name') return Math.min(width, NAME_MAX)
   return Math.min(width, Math.max(title.length, kind === 'uid' ? UID_MIN : TEXT_MIN))
 }
 
-function isOver(columns: readonly Filled[], width: number): boolean {
-  return columns.reduce((sum, column) => sum + column.width, 0) > roomFor(columns.length, width)
+function exceedsWidth(columns: readonly TableColumn[], width: number): boolean {
+  return columns.reduce((sum, column) => sum + column.width, 0) > availableWidth(columns.length, width)
 }
 
 /** Takes from the widest column until all fit, or none has anything to give. */
-function narrow(columns: readonly Filled[], room: number): void {
-  const least = new Map(columns.map((column) => [column, leastOf(column)]))
+function narrowColumns(columns: readonly TableColumn[], available: number): void {
+  const least = new Map(columns.map((column) => [column, minimumWidth(column)]))
   for (;;) {
-    const over = columns.reduce((sum, { width }) => sum + width, 0) - room
+    const over = columns.reduce((sum, { width }) => sum + width, 0) - available
     const able = columns.filter((column) => column.width > (least.get(column) ?? 0))
     const [widest, next] = able.toSorted((one, other) => other.width - one.width)
     if (over <= 0 || widest === undefined) return
@@ -76,14 +76,14 @@ function narrow(columns: readonly Filled[], room: number): void {
   }
 }
 
-function cellOf({ kind, texts, width }: Filled, at: number): string[] {
+function cellLines({ kind, texts, width }: TableColumn, at: number): string[] {
   const text = texts[at] ?? ''
-  if (kind === 'long') return wrapped(text, width)
-  return [kind === 'uid' ? cutMiddle(text, width) : cut(text, width)]
+  if (kind === 'long') return wrapText(text, width)
+  return [kind === 'uid' ? truncateMiddle(text, width) : truncate(text, width)]
 }
 
 /** The lines of a row, whose cells may have several. */
-function linesOf(cells: readonly (readonly string[])[]): string[][] {
+function rowLines(cells: readonly (readonly string[])[]): string[][] {
   const height = Math.max(...cells.map((lines) => lines.length))
   return Array.from({ length: height }, (_, line) => cells.map((lines) => lines[line] ?? ''))
 }

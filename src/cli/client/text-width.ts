@@ -6,46 +6,46 @@ const WIDE =
 const NONE = /[\p{Mn}\p{Me}\p{Cf}]/u
 
 /** Columns of a terminal: ideographs and most emoji take two, marks on a letter none. */
-function cells(text: string): number {
+function displayWidth(text: string): number {
   if (PLAIN.test(text)) return text.length
   let sum = 0
-  for (const sign of text) sum += cellsOf(sign)
+  for (const sign of text) sum += characterWidth(sign)
   return sum
 }
 
-function cellsOf(sign: string): number {
+function characterWidth(sign: string): number {
   if (NONE.test(sign)) return 0
   return WIDE.test(sign) ? 2 : 1
 }
 
-export function widest(texts: readonly string[]): number {
-  return texts.reduce((most, text) => Math.max(most, cells(text)), 0)
+export function maxWidth(texts: readonly string[]): number {
+  return texts.reduce((most, text) => Math.max(most, displayWidth(text)), 0)
 }
 
-export function padded(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(0, width - cells(text)))
+export function padText(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - displayWidth(text)))
 }
 
 /** Its beginning, when it is too long. */
-export function cut(text: string, width: number): string {
-  return cells(text) <= width ? text : `${beginning(text, width - 1)}…`
+export function truncate(text: string, width: number): string {
+  return displayWidth(text) <= width ? text : `${takeWidth(text, width - 1)}…`
 }
 
 /** Its beginning and its end, when it is too long: uids of one organization begin alike. */
-export function cutMiddle(text: string, width: number): string {
-  if (cells(text) <= width) return text
+export function truncateMiddle(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text
   const end = Math.min(UID_END, width - 2)
-  return `${beginning(text, width - 1 - end)}…${text.slice(-end)}`
+  return `${takeWidth(text, width - 1 - end)}…${text.slice(-end)}`
 }
 
 /** The last segment of a uid, with its slash. */
 const UID_END = 17
 
-function beginning(text: string, width: number): string {
+function takeWidth(text: string, width: number): string {
   let taken = ''
   let sum = 0
   for (const sign of text) {
-    sum += cellsOf(sign)
+    sum += characterWidth(sign)
     if (sum > width) break
     taken += sign
   }
@@ -53,11 +53,11 @@ function beginning(text: string, width: number): string {
 }
 
 /** Lines that fit, broken between words, and inside a word that is longer than a line. */
-export function wrapped(text: string, width: number): string[] {
+export function wrapText(text: string, width: number): string[] {
   const lines: string[] = []
   let line = ''
-  for (const word of text.split(' ').flatMap((word) => pieces(word, width))) {
-    if (line !== '' && cells(line) + 1 + cells(word) > width) {
+  for (const word of text.split(' ').flatMap((word) => splitWord(word, width))) {
+    if (line !== '' && displayWidth(line) + 1 + displayWidth(word) > width) {
       lines.push(line)
       line = word
     } else line = line === '' ? word : `${line} ${word}`
@@ -65,17 +65,17 @@ export function wrapped(text: string, width: number): string[] {
   return [...lines, line]
 }
 
-function pieces(word: string, width: number): string[] {
-  const first = beginning(word, Math.max(width, 2))
-  return first === word ? [word] : [first, ...pieces(word.slice(first.length), width)]
+function splitWord(word: string, width: number): string[] {
+  const first = takeWidth(word, Math.max(width, 2))
+  return first === word ? [word] : [first, ...splitWord(word.slice(first.length), width)]
 }
 
 /** What others named must not move the cursor, colour the terminal or turn the line around. */
-export function printable(text: string): string {
+export function sanitizeText(text: string): string {
   return text.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ')
 }
 
 /** The same for a text whose lines are its own. */
-export function printableLines(text: string): string {
-  return text.split('\n').map(printable).join('\n')
+export function sanitizeLines(text: string): string {
+  return text.split('\n').map(sanitizeText).join('\n')
 }

@@ -1,13 +1,13 @@
 /** Times as people read them: to the minute in lists, and with how far away they are where there is room. All in UTC, which the Z says. */
 
-export function shortTime(iso: string): string {
+export function formatTime(iso: string): string {
   const match = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)/.exec(iso)
   return match === null ? iso : `${match[1]} ${match[2]}Z`
 }
 
-export function longTime(iso: string, now = Date.now()): string {
+export function formatTimeWithDistance(iso: string, now = Date.now()): string {
   const time = Date.parse(iso)
-  return Number.isNaN(time) ? iso : `${shortTime(iso)} (${distance(time - now)})`
+  return Number.isNaN(time) ? iso : `${formatTime(iso)} (${formatDistance(time - now)})`
 }
 
 const units = [
@@ -16,7 +16,7 @@ const units = [
   ['minute', 60 * 1000],
 ] as const
 
-function distance(ms: number): string {
+function formatDistance(ms: number): string {
   // Not when this is loaded: making it takes as long as a whole command that shows no time.
   const relative = new Intl.RelativeTimeFormat('en')
   for (const [unit, length] of units)

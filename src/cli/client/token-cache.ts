@@ -9,7 +9,7 @@ import { cacheDirectory } from './user-directories.ts'
  * for their owner alone and are replaced whole, so that nobody ever reads half of one.
  */
 export interface TokenCache {
-  readonly base: string
+  readonly directory: string
   read(kind: TokenKind, audience: string): string | undefined
   write(kind: TokenKind, token: string, audience: string): void
   remove(kind: TokenKind, audience: string): void
@@ -27,7 +27,7 @@ export type TokenKind = (typeof kinds)[number]
 /** A token is renewed when less than this is left of it. */
 const MARGIN_MS = 60_000
 
-export function tokenCache(env: Environment): TokenCache {
+export function openTokenCache(env: Environment): TokenCache {
   const base = join(cacheDirectory(env), 'berth')
   const directoryOf = (audience: string) => join(base, directoryName(audience))
   const fileOf = (kind: TokenKind, audience: string) => join(directoryOf(audience), kind)
@@ -37,7 +37,7 @@ export function tokenCache(env: Environment): TokenCache {
       return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
         const path = join(directory, entry.name)
         if (entry.isDirectory()) return filesBelow(path)
-        return isOurs(entry.name) ? [path] : []
+        return isTokenFile(entry.name) ? [path] : []
       })
     } catch {
       return []
@@ -51,7 +51,7 @@ export function tokenCache(env: Environment): TokenCache {
     } catch {}
   }
   return {
-    base,
+    directory: base,
     read: (kind, audience) => read(fileOf(kind, audience)),
     write(kind, token, audience) {
       const file = fileOf(kind, audience)
@@ -73,7 +73,7 @@ export function tokenCache(env: Environment): TokenCache {
         .flatMap((file) => read(file) ?? []),
     removeWhere(isUnwanted) {
       for (const file of filesBelow(base))
-        if (basename(file) === 'oidc-token' && isUnwanted(claimsOf(read(file)))) removeFile(file)
+        if (basename(file) === 'oidc-token' && isUnwanted(decodeClaims(read(file)))) removeFile(file)
     },
   }
 }
@@ -87,7 +87,7 @@ function read(file: string): string | undefined {
 }
 
 /** Drafts too, which a program that was killed leaves behind. */
-function isOurs(name: string): boolean {
+function isTokenFile(name: string): boolean {
   return kinds.some((kind) => name === kind || (name.startsWith(`${kind}.`) && /\.\d+$/.test(name)))
 }
 
@@ -98,19 +98,19 @@ function directoryName(audience: string): string {
 }
 
 /** The access token for an audience, if one is kept that is good for a while. */
-export function goodToken(cache: TokenCache, audience: string): string | undefined {
+export function findValidToken(cache: TokenCache, audience: string): string | undefined {
   const token = cache.read('oidc-token', audience)
   return remainingMs(token) > MARGIN_MS ? token : undefined
 }
 
 /** How long a token is good for, in ms; 0 for one that has ended or cannot be read. */
 export function remainingMs(token: string | undefined, now = Date.now()): number {
-  const { exp } = claimsOf(token)
+  const { exp } = decodeClaims(token)
   return typeof exp === 'number' ? Math.max(0, exp * 1000 - now) : 0
 }
 
 /** What a JWT says, or a refresh token, which is padded base64 of JSON. Not verified: it is our own. */
-export function claimsOf(token = ''): Readonly<Record<string, unknown>> {
+export function decodeClaims(token = ''): Readonly<Record<string, unknown>> {
   const [, payload] = token.split('.')
   try {
     const text = Buffer.from(payload ?? token, payload === undefined ? 'base64' : 'base64url').toString()

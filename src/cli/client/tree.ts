@@ -1,7 +1,7 @@
-import { printable } from './text-width.ts'
+import { sanitizeText } from './text-width.ts'
 
 /** What lies below what, by their uids. Whoever's parent is not among them stands at the margin. */
-export function treeOf<T>(
+export function formatTree<T>(
   items: readonly T[],
   { label, uid }: { readonly label: (item: T) => string; readonly uid: (item: T) => string },
 ): string {
@@ -17,7 +17,7 @@ export function treeOf<T>(
     const here = (below.get(of) ?? []).toSorted((one, other) => (label(one) < label(other) ? -1 : 1))
     for (const [at, item] of here.entries()) {
       const last = at === here.length - 1
-      lines.push(`${of === '' ? '' : `${prefix}${last ? '└ ' : '├ '}`}${printable(label(item))}`)
+      lines.push(`${of === '' ? '' : `${prefix}${last ? '└ ' : '├ '}`}${sanitizeText(label(item))}`)
       draw(uid(item), of === '' ? '' : `${prefix}${last ? '  ' : '│ '}`)
     }
   }

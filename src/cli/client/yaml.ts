@@ -1,4 +1,4 @@
 import { createRequire } from 'node:module'
 
 /** The library for YAML, loaded when there is some: most commands run without. */
-export const yaml = () => createRequire(import.meta.url)('yaml') as typeof import('yaml')
+export const loadYaml = () => createRequire(import.meta.url)('yaml') as typeof import('yaml')

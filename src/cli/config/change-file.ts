@@ -4,7 +4,7 @@ import { replaceFile } from '../client/replace-file.ts'
 import { DEFAULT_PROFILE, readConfigFile } from '../client/settings.ts'
 
 /** Changes to the configuration file that leave the rest of it as somebody wrote it, comments included. */
-export interface ConfigChange {
+export interface ConfigEditor {
   use(profile: string): void
   set(profile: string, property: string, value: string): void
   unset(profile: string, property: string): void
@@ -14,15 +14,15 @@ export interface ConfigChange {
 }
 
 /** Throws a UsageError for a file that cannot be read, and leaves it alone. */
-export function changeConfigFile(path: string, change: (file: ConfigChange) => void): void {
+export function updateConfigFile(path: string, change: (file: ConfigEditor) => void): void {
   readConfigFile(path)
   const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
   const document = parseDocument(text.trim() === '' ? `profile: ${DEFAULT_PROFILE}\n` : text)
-  change(changesOf(document))
+  change(createEditor(document))
   replaceFile(path, document.toString())
 }
 
-function changesOf(document: Document): ConfigChange {
+function createEditor(document: Document): ConfigEditor {
   const mapAt = (...path: string[]) => {
     if (!isMap(document.getIn(path, true))) document.setIn(path, document.createNode({}))
   }

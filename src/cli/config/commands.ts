@@ -1,20 +1,20 @@
 import type { CommandDeclaration, CommandGroup } from '../client/command.ts'
-import { reasonOf, request } from '../client/http.ts'
+import { failureReason, request } from '../client/http.ts'
 import { UsageError } from '../client/invocation.ts'
-import { yes } from '../client/options.ts'
+import { yesOption } from '../client/options.ts'
 import type { AuthInvocation } from '../client/run.ts'
 import {
   type ConfigFile,
-  checkProperty,
   configPath,
   DEFAULT_API,
   DEFAULT_PROFILE,
   properties,
+  propertyProblem,
   readConfigFile,
   resolveSettings,
   type Settings,
 } from '../client/settings.ts'
-import { type ConfigChange, changeConfigFile } from './change-file.ts'
+import { type ConfigEditor, updateConfigFile } from './change-file.ts'
 
 /** The configuration file: profiles for several servers, each with its properties. */
 
@@ -36,21 +36,24 @@ const view = {
   empty: 'nothing is set',
 }
 
-function fileOf(invocation: AuthInvocation): { path: string; file: ConfigFile; profile: string } {
+function readProfile(invocation: AuthInvocation): { path: string; file: ConfigFile; profile: string } {
   const path = configPath(invocation.env, invocation.flags)
   const file = readConfigFile(path)
   return { path, file, profile: invocation.flags.profile || invocation.env['BERTH_PROFILE'] || file.profile }
 }
 
 /** Changes the profile in use; returns its name. */
-function change(invocation: AuthInvocation, work: (file: ConfigChange, profile: string) => void): string {
-  const { path, profile } = fileOf(invocation)
-  changeConfigFile(path, (file) => work(file, profile))
+function updateProfile(
+  invocation: AuthInvocation,
+  work: (file: ConfigEditor, profile: string) => void,
+): string {
+  const { path, profile } = readProfile(invocation)
+  updateConfigFile(path, (file) => work(file, profile))
   return profile
 }
 
 /** What holds now, as a profile would say it: nothing that is so by itself. */
-function worthSaving({ api, issuer, audience, properties: set }: Settings): Record<string, string> {
+function nonDefaultSettings({ api, issuer, audience, properties: set }: Settings): Record<string, string> {
   return {
     ...set,
     api,
@@ -67,7 +70,7 @@ const commands: readonly CommandDeclaration[] = [
     examples: ['berth config view', 'berth config view --diff -o yaml'],
     async run(invocation) {
       const auth = invocation as AuthInvocation
-      const { file, profile } = fileOf(auth)
+      const { file, profile } = readProfile(auth)
       const own = file.profiles[profile] ?? {}
       const { api, issuer, audience, registry, properties: set } = resolveSettings(auth.env, auth.flags)
       const all = invocation.flag('diff') ? own : { profile, api, issuer, audience, registry, ...set }
@@ -89,11 +92,13 @@ const commands: readonly CommandDeclaration[] = [
       'berth config set default.group my-org --profile work',
     ],
     async run(invocation) {
-      const [property, value] = [invocation.word(0), invocation.word(1)]
-      const problem = checkProperty(property, value)
+      const [property, value] = [invocation.argument(0), invocation.argument(1)]
+      const problem = propertyProblem(property, value)
       if (problem !== undefined) throw new UsageError(`${property} ${problem}`)
-      const profile = change(invocation as AuthInvocation, (file, own) => file.set(own, property, value))
-      invocation.output.done(`${profile}: ${property} is ${value}`)
+      const profile = updateProfile(invocation as AuthInvocation, (file, own) =>
+        file.set(own, property, value),
+      )
+      invocation.output.notice(`${profile}: ${property} is ${value}`)
     },
   },
   {
@@ -102,11 +107,11 @@ const commands: readonly CommandDeclaration[] = [
     parameters: [{ name: 'PROPERTY', summary: 'its name', required: true }],
     examples: ['berth config unset default.group'],
     async run(invocation) {
-      const property = invocation.word(0)
+      const property = invocation.argument(0)
       if (!Object.hasOwn(properties, property))
-        throw new UsageError(`${property} ${checkProperty(property, '')}`)
-      const profile = change(invocation as AuthInvocation, (file, own) => file.unset(own, property))
-      invocation.output.done(`${profile}: ${property} is not set`)
+        throw new UsageError(`${property} ${propertyProblem(property, '')}`)
+      const profile = updateProfile(invocation as AuthInvocation, (file, own) => file.unset(own, property))
+      invocation.output.notice(`${profile}: ${property} is not set`)
     },
   },
   {
@@ -115,15 +120,15 @@ const commands: readonly CommandDeclaration[] = [
     parameters: [{ name: 'PROFILE', summary: 'its name', required: true }],
     examples: ['berth config use work'],
     async run(invocation) {
-      const profile = invocation.word(0)
+      const profile = invocation.argument(0)
       if (!/^[\w.-]{1,64}$/.test(profile))
         throw new UsageError('PROFILE must be letters, digits, dots, hyphens and underscores')
-      const { path } = fileOf(invocation as AuthInvocation)
-      changeConfigFile(path, (file) => {
+      const { path } = readProfile(invocation as AuthInvocation)
+      updateConfigFile(path, (file) => {
         file.add(profile)
         file.use(profile)
       })
-      invocation.output.done(`the profile in use is ${profile}`)
+      invocation.output.notice(`the profile in use is ${profile}`)
     },
   },
   {
@@ -131,7 +136,7 @@ const commands: readonly CommandDeclaration[] = [
     summary: 'list the profiles',
     examples: ['berth config profiles'],
     async run(invocation) {
-      const { file, profile } = fileOf(invocation as AuthInvocation)
+      const { file, profile } = readProfile(invocation as AuthInvocation)
       const names = [...new Set([profile, ...Object.keys(file.profiles)])]
       await invocation.output.list(
         names.map((name) => ({
@@ -162,34 +167,34 @@ const commands: readonly CommandDeclaration[] = [
   {
     name: 'save',
     summary: 'write what flags and environment say into the profile in use',
-    options: [yes],
+    options: [yesOption],
     examples: ['BERTH_API=https://berth.example.com berth config save --profile work --yes'],
     async run(invocation) {
       const auth = invocation as AuthInvocation
-      const { path, profile } = fileOf(auth)
-      const values = worthSaving(resolveSettings(auth.env, auth.flags, { mayBeNew: true }))
+      const { path, profile } = readProfile(auth)
+      const values = nonDefaultSettings(resolveSettings(auth.env, auth.flags, { mayBeNew: true }))
       const words = Object.entries(values).map(([property, value]) => `${property}=${value}`)
-      await invocation.ask.confirm(`Write ${words.join(', ')} into the profile ${profile} of ${path}?`)
-      change(auth, (changed, own) => {
+      await invocation.prompt.confirm(`Write ${words.join(', ')} into the profile ${profile} of ${path}?`)
+      updateProfile(auth, (changed, own) => {
         for (const [property, value] of Object.entries(values)) changed.set(own, property, value)
       })
-      invocation.output.done(`${profile}: ${words.join(', ')}`)
+      invocation.output.notice(`${profile}: ${words.join(', ')}`)
     },
   },
   {
     name: 'reset',
     summary: 'delete the profile in use',
-    options: [yes],
+    options: [yesOption],
     examples: ['berth config reset --yes'],
     async run(invocation) {
-      const { path, file, profile } = fileOf(invocation as AuthInvocation)
-      await invocation.ask.confirm(`Delete the profile ${profile} of ${path}?`)
+      const { path, file, profile } = readProfile(invocation as AuthInvocation)
+      await invocation.prompt.confirm(`Delete the profile ${profile} of ${path}?`)
       const [next = DEFAULT_PROFILE] = Object.keys(file.profiles).filter((name) => name !== profile)
-      changeConfigFile(path, (changed) => {
+      updateConfigFile(path, (changed) => {
         changed.remove(profile)
         if (file.profile === profile) changed.use(next)
       })
-      invocation.output.done(`deleted the profile ${profile}`)
+      invocation.output.notice(`deleted the profile ${profile}`)
     },
   },
   {
@@ -208,7 +213,7 @@ const commands: readonly CommandDeclaration[] = [
             const { status } = await request(url)
             return { name, url, result: status === 200 ? 'ok' : `answers ${status}` }
           } catch (error) {
-            return { name, url, result: reasonOf(error) }
+            return { name, url, result: failureReason(error) }
           }
         }),
       )
@@ -225,7 +230,7 @@ const commands: readonly CommandDeclaration[] = [
   },
 ]
 
-export const config: CommandGroup = {
+export const configGroup: CommandGroup = {
   name: 'config',
   summary: 'the configuration file: profiles for several servers',
   commands,

@@ -4,14 +4,14 @@ import { UsageError } from '../client/invocation.ts'
 import { replaceFile } from '../client/replace-file.ts'
 import type { AuthInvocation } from '../client/run.ts'
 import { configPath, DEFAULT_PROFILE, readConfigFile } from '../client/settings.ts'
-import { changeConfigFile } from './change-file.ts'
+import { updateConfigFile } from './change-file.ts'
 
 /** Lets somebody edit a copy; it takes the file's place only when it can be read. */
 export async function editConfig({ env, flags, output }: AuthInvocation): Promise<void> {
   const path = configPath(env, flags)
-  if (!existsSync(path)) changeConfigFile(path, (file) => file.add(DEFAULT_PROFILE))
+  if (!existsSync(path)) updateConfigFile(path, (file) => file.add(DEFAULT_PROFILE))
   const draft = `${path}.edit.yaml`
-  if (existsSync(draft)) output.done(`going on with ${draft}, which was left over`)
+  if (existsSync(draft)) output.notice(`going on with ${draft}, which was left over`)
   else copyFileSync(path, draft)
   const editor = env['VISUAL'] || env['EDITOR'] || 'nano'
   const { status, error } = openEditor(editor, draft)
@@ -26,7 +26,7 @@ export async function editConfig({ env, flags, output }: AuthInvocation): Promis
   }
   replaceFile(path, readFileSync(draft, 'utf8'))
   rmSync(draft, { force: true })
-  output.done(`wrote ${path}`)
+  output.notice(`wrote ${path}`)
 }
 
 /** The editor is a command line of its own: `code --wait`. The name of the file is not part of it, whatever is in it. */

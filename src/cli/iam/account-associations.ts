@@ -6,10 +6,10 @@ import type {
 import { descriptionColumn, idColumn, nameColumn } from '../client/columns.ts'
 import type { CommandDeclaration, CommandGroup, OptionDeclaration, Parameter } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
-import { groupUid } from '../client/locate.ts'
-import { description, given, needed, yes } from '../client/options.ts'
+import { resolveGroupUid } from '../client/locate.ts'
+import { descriptionOption, readOptions, requireOption, yesOption } from '../client/options.ts'
 import type { View } from '../client/output.ts'
-import { Refused } from '../client/session.ts'
+import { CommandFailed } from '../client/session.ts'
 
 /** Account associations: which accounts at cloud providers belong to a group. A group has one, with a part for each provider. */
 
@@ -31,7 +31,7 @@ const clouds: readonly Cloud[] = [
     member: 'amazon',
     providerType: 'ACCOUNT_PROVIDER_TYPE_AMAZON',
     options: [{ flags: '--account <id>', summary: 'the account, 12 digits' }],
-    read: (invocation) => ({ account: needed(invocation, 'account', '--account') }),
+    read: (invocation) => ({ account: requireOption(invocation, 'account', '--account') }),
     example: '--account 123456789012',
   },
   {
@@ -44,8 +44,8 @@ const clouds: readonly Cloud[] = [
       { flags: '--project-number <number>', summary: 'and its number' },
     ],
     read: (invocation) => ({
-      projectId: needed(invocation, 'projectId', '--project-id'),
-      projectNumber: needed(invocation, 'projectNumber', '--project-number'),
+      projectId: requireOption(invocation, 'projectId', '--project-id'),
+      projectNumber: requireOption(invocation, 'projectNumber', '--project-number'),
     }),
     example: '--project-id acme --project-number 123456789',
   },
@@ -59,9 +59,9 @@ const clouds: readonly Cloud[] = [
       { flags: '--client-ids <component=id>', summary: 'its applications (repeatable)', repeatable: true },
     ],
     read: (invocation) => ({
-      tenantId: needed(invocation, 'tenantId', '--tenant-id'),
+      tenantId: requireOption(invocation, 'tenantId', '--tenant-id'),
       clientIds: Object.fromEntries(
-        invocation.list('clientIds').map((pair) => {
+        invocation.optionValues('clientIds').map((pair) => {
           const mark = pair.indexOf('=')
           if (mark < 1) throw new UsageError(`--client-ids: ${JSON.stringify(pair)} must be COMPONENT=ID`)
           return [pair.slice(0, mark), pair.slice(mark + 1)]
@@ -73,7 +73,7 @@ const clouds: readonly Cloud[] = [
   },
 ]
 
-const clientsOf = (ids: Readonly<Record<string, string>>) =>
+const formatClientIds = (ids: Readonly<Record<string, string>>) =>
   Object.entries(ids)
     .map(([component, id]) => `${component}=${id}`)
     .join(', ')
@@ -86,16 +86,17 @@ const view: View<AccountAssociation> = {
     { title: 'GCP', value: ({ google }) => google?.projectId ?? '' },
     { title: 'GCP NUMBER', value: ({ google }) => google?.projectNumber ?? '', wide: true },
     { title: 'AZURE', value: ({ azure }) => azure?.tenantId ?? '' },
-    { title: 'AZURE CLIENTS', value: ({ azure }) => clientsOf(azure?.clientIds ?? {}), wide: true },
+    { title: 'AZURE CLIENTS', value: ({ azure }) => formatClientIds(azure?.clientIds ?? {}), wide: true },
     { ...descriptionColumn, wide: true },
   ],
 }
 
-const location: readonly Parameter[] = [{ name: 'LOCATION', summary: 'the organization or folder' }]
-const located = (invocation: Invocation) => groupUid(invocation, invocation.word(0), 'LOCATION')
+const locationParameter: readonly Parameter[] = [{ name: 'LOCATION', summary: 'the organization or folder' }]
+const resolveLocation = (invocation: Invocation) =>
+  resolveGroupUid(invocation, invocation.argument(0), 'LOCATION')
 
 /** The association of a group; undefined when it has none. */
-async function found(invocation: Invocation, uid: string): Promise<AccountAssociation | undefined> {
+async function findAssociation(invocation: Invocation, uid: string): Promise<AccountAssociation | undefined> {
   const client = await invocation.client()
   for await (const one of client.accountAssociations.all({ uidp: { ids: [uid] } })) return one
   return undefined
@@ -109,19 +110,19 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
       (cloud): CommandDeclaration => ({
         name: cloud.name,
         summary: `an account at ${cloud.label}`,
-        parameters: location,
+        parameters: locationParameter,
         options: [
           ...cloud.options,
           { flags: '-n, --name <name>', summary: 'what to call the association' },
-          description,
+          descriptionOption,
         ],
         examples: [`berth iam account-associations set ${cloud.name} my-org ${cloud.example}`],
         async run(invocation) {
           const part = { [cloud.member]: cloud.read(invocation) }
-          const uid = await located(invocation)
+          const uid = await resolveLocation(invocation)
           const client = await invocation.client()
-          const known = await found(invocation, uid)
-          const words = given(invocation, 'name', 'description')
+          const known = await findAssociation(invocation, uid)
+          const words = readOptions(invocation, 'name', 'description')
           const association = known
             ? await client.accountAssociations.update(uid, {
                 ...part,
@@ -144,23 +145,23 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
       (cloud): CommandDeclaration => ({
         name: cloud.name,
         summary: `the account at ${cloud.label}`,
-        parameters: location,
-        options: [yes],
+        parameters: locationParameter,
+        options: [yesOption],
         examples: [`berth iam account-associations unset ${cloud.name} my-org --yes`],
         async run(invocation) {
-          const uid = await located(invocation)
+          const uid = await resolveLocation(invocation)
           const client = await invocation.client()
-          const current = await found(invocation, uid)
-          const where = invocation.word(0) || uid
+          const current = await findAssociation(invocation, uid)
+          const where = invocation.argument(0) || uid
           if (current?.[cloud.member] === undefined)
-            throw new Refused(`${where} has no account at ${cloud.label}`)
-          await invocation.ask.confirm(`Take the account at ${cloud.label} away from ${where}?`)
+            throw new CommandFailed(`${where} has no account at ${cloud.label}`)
+          await invocation.prompt.confirm(`Take the account at ${cloud.label} away from ${where}?`)
           const parts = ['amazon', 'google', 'azure', 'github', 'chainguard'] as const
           const others = parts.filter((part) => part !== cloud.member && current[part] !== undefined)
           // An association without any account cannot be: the last one takes it along.
           if (others.length === 0) await client.accountAssociations.delete(uid)
           else await client.accountAssociations.update(uid, {}, { updateMask: [cloud.member] })
-          invocation.output.done(`took the account at ${cloud.label} away from ${where}`)
+          invocation.output.notice(`took the account at ${cloud.label} away from ${where}`)
         },
       }),
     ),
@@ -172,10 +173,10 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
       (cloud): CommandDeclaration => ({
         name: cloud.name,
         summary: `whether Berth is let into the account at ${cloud.label}`,
-        parameters: location,
+        parameters: locationParameter,
         examples: [`berth iam account-associations check ${cloud.name} my-org`],
         async run(invocation) {
-          const uid = await located(invocation)
+          const uid = await resolveLocation(invocation)
           const client = await invocation.client()
           const result = await client.accountAssociations.checkAccountAssociation({
             uid,
@@ -200,14 +201,14 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     name: 'describe',
     aliases: ['get'],
     summary: 'show which accounts belong to a group',
-    parameters: location,
+    parameters: locationParameter,
     examples: ['berth iam account-associations describe my-org'],
     async run(invocation) {
-      const uid = await located(invocation)
-      const association = await found(invocation, uid)
+      const uid = await resolveLocation(invocation)
+      const association = await findAssociation(invocation, uid)
       if (association === undefined)
-        throw new Refused(
-          `${invocation.word(0) || uid} has no accounts; give it some: berth iam account-associations set`,
+        throw new CommandFailed(
+          `${invocation.argument(0) || uid} has no accounts; give it some: berth iam account-associations set`,
         )
       invocation.output.item(association, view)
     },

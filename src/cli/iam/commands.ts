@@ -7,7 +7,7 @@ import { invitesGroup } from './invites.ts'
 import { roleBindingsGroup } from './role-bindings.ts'
 import { rolesGroup } from './roles.ts'
 
-export const iam: CommandGroup = {
+export const iamGroup: CommandGroup = {
   name: 'iam',
   summary: 'who may do what: organizations, folders, identities, roles',
   commands: [

@@ -1,36 +1,55 @@
 import type { BerthClient, Group } from '../../../client/berth.ts'
-import { chosen } from '../client/collect.ts'
+import { filterItems } from '../client/collect.ts'
 import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../client/columns.ts'
 import type { CommandDeclaration, CommandGroup, Parameter } from '../client/command.ts'
 import type { Invocation } from '../client/invocation.ts'
-import { folderUid, groupUid, organizations, organizationUid } from '../client/locate.ts'
-import { change, description, given, newName, parent, yes } from '../client/options.ts'
+import {
+  listOrganizations,
+  resolveFolderUid,
+  resolveGroupUid,
+  resolveOrganizationUid,
+} from '../client/locate.ts'
+import {
+  descriptionOption,
+  newNameOption,
+  parentOption,
+  readOptions,
+  requireChange,
+  yesOption,
+} from '../client/options.ts'
 import type { View } from '../client/output.ts'
 
 /** Organizations and the folders in them: both are groups of the API. */
 
-const viewOf = (what: string): View<Group> => ({
+const groupView = (what: string): View<Group> => ({
   columns: [idColumn, nameColumn, descriptionColumn, createdColumn],
   tree: { label: ({ name, uid }) => `[${name}] ${uid}`, uid: ({ uid }) => uid },
   empty: `no ${what} that you may see`,
 })
-const view = viewOf('organizations')
-const foldersView = viewOf('folders')
+const organizationView = groupView('organizations')
+const folderView = groupView('folders')
 
-interface Kind {
+interface GroupKind {
   /** `a folder`. */
-  readonly one: string
+  readonly singular: string
   /** `berth iam folders`. */
-  readonly words: string
+  readonly command: string
   readonly parameters: readonly Parameter[]
   /** For examples. */
   readonly example: string
   readonly newName: string
-  readonly locate: (invocation: Invocation) => Promise<string>
+  readonly resolveUid: (invocation: Invocation) => Promise<string>
 }
 
 /** What is done with one that there is. */
-function existing({ one, words, parameters, example, newName: name, locate }: Kind): CommandDeclaration[] {
+function sharedCommands({
+  singular: one,
+  command: words,
+  parameters,
+  example,
+  newName: name,
+  resolveUid: locate,
+}: GroupKind): CommandDeclaration[] {
   return [
     {
       name: 'describe',
@@ -40,19 +59,19 @@ function existing({ one, words, parameters, example, newName: name, locate }: Ki
       examples: [`${words} describe ${example}`],
       async run(invocation) {
         const uid = await locate(invocation)
-        invocation.output.item(await (await invocation.client()).groups.get(uid), view)
+        invocation.output.item(await (await invocation.client()).groups.get(uid), organizationView)
       },
     },
     {
       name: 'update',
       summary: `change the name or the description of ${one}`,
       parameters,
-      options: [newName, description],
+      options: [newNameOption, descriptionOption],
       examples: [`${words} update ${example} --name ${name}`],
       async run(invocation) {
         const uid = await locate(invocation)
-        const patch = change(given(invocation, 'name', 'description'))
-        invocation.output.item(await (await invocation.client()).groups.update(uid, patch), view)
+        const patch = requireChange(readOptions(invocation, 'name', 'description'))
+        invocation.output.item(await (await invocation.client()).groups.update(uid, patch), organizationView)
       },
     },
     {
@@ -60,15 +79,15 @@ function existing({ one, words, parameters, example, newName: name, locate }: Ki
       aliases: ['rm'],
       summary: `delete ${one}, which must be empty`,
       parameters,
-      options: [yes],
+      options: [yesOption],
       examples: [`${words} delete ${example} --yes`],
       async run(invocation) {
         const uid = await locate(invocation)
         const client = await invocation.client()
         const { name } = await client.groups.get(uid)
-        await invocation.ask.confirm(`Delete ${name} (${uid})?`)
+        await invocation.prompt.confirm(`Delete ${name} (${uid})?`)
         await client.groups.delete(uid)
-        invocation.output.done(`deleted ${name} (${uid})`)
+        invocation.output.notice(`deleted ${name} (${uid})`)
       },
     },
   ]
@@ -82,28 +101,30 @@ const organizationCommands: readonly CommandDeclaration[] = [
     aliases: ['ls'],
     summary: 'list the organizations that you may see',
     examples: ['berth iam organizations list', 'berth iam organizations list -o json'],
-    run: async (invocation) => invocation.output.list(await organizations(await invocation.client()), view),
+    run: async (invocation) =>
+      invocation.output.list(await listOrganizations(await invocation.client()), organizationView),
   },
   {
     name: 'create',
     summary: 'found an organization, which you then own',
     parameters: [{ name: 'NAME', summary: 'its name' }],
-    options: [description],
+    options: [descriptionOption],
     examples: ['berth iam organizations create my-org --description "Our images"'],
     async run(invocation) {
-      const name = invocation.word(0) || (await invocation.ask.text('Name of the organization?', 'NAME'))
+      const name =
+        invocation.argument(0) || (await invocation.prompt.input('Name of the organization?', 'NAME'))
       const client = await invocation.client()
-      const made = await client.groups.create('', { name, ...given(invocation, 'description') })
-      invocation.output.item(made, view)
+      const made = await client.groups.create('', { name, ...readOptions(invocation, 'description') })
+      invocation.output.item(made, organizationView)
     },
   },
-  ...existing({
-    one: 'an organization',
-    words: 'berth iam organizations',
+  ...sharedCommands({
+    singular: 'an organization',
+    command: 'berth iam organizations',
     parameters: organization,
     example: 'my-org',
     newName: 'our-org',
-    locate: (invocation) => organizationUid(invocation, invocation.word(0), 'ORGANIZATION'),
+    resolveUid: (invocation) => resolveOrganizationUid(invocation, invocation.argument(0), 'ORGANIZATION'),
   }),
 ]
 
@@ -116,36 +137,36 @@ const folderCommands: readonly CommandDeclaration[] = [
     examples: ['berth iam folders list my-org', 'berth iam folders list my-org -o tree'],
     async run(invocation) {
       const client = await invocation.client()
-      const word = invocation.word(0)
-      const root = word === '' ? undefined : await groupUid(invocation, word, 'ORGANIZATION')
+      const word = invocation.argument(0)
+      const root = word === '' ? undefined : await resolveGroupUid(invocation, word, 'ORGANIZATION')
       const tree = invocation.output.format === 'tree'
-      await invocation.output.list(tree ? whole(client, root) : folders(client, root), foldersView)
+      await invocation.output.list(tree ? listTree(client, root) : listFolders(client, root), folderView)
     },
   },
   {
     name: 'create',
     summary: 'make a folder',
     parameters: [{ name: 'NAME', summary: 'its name' }],
-    options: [parent, description],
+    options: [parentOption, descriptionOption],
     examples: [
       'berth iam folders create team --parent my-org',
       'berth iam folders create images --parent my-org/team -o id',
     ],
     async run(invocation) {
-      const name = invocation.word(0) || (await invocation.ask.text('Name of the folder?', 'NAME'))
-      const parent = await groupUid(invocation, invocation.text('parent'), '--parent')
+      const name = invocation.argument(0) || (await invocation.prompt.input('Name of the folder?', 'NAME'))
+      const parent = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
       const client = await invocation.client()
-      const made = await client.groups.create(parent, { name, ...given(invocation, 'description') })
-      invocation.output.item(made, view)
+      const made = await client.groups.create(parent, { name, ...readOptions(invocation, 'description') })
+      invocation.output.item(made, organizationView)
     },
   },
-  ...existing({
-    one: 'a folder',
-    words: 'berth iam folders',
+  ...sharedCommands({
+    singular: 'a folder',
+    command: 'berth iam folders',
     parameters: [{ name: 'FOLDER', summary: 'its uid, or names from the organization down: my-org/team' }],
     example: 'my-org/team',
     newName: 'crew',
-    locate: (invocation) => folderUid(invocation, invocation.word(0)),
+    resolveUid: (invocation) => resolveFolderUid(invocation, invocation.argument(0)),
   }),
 ]
 
@@ -163,14 +184,15 @@ export const foldersGroup: CommandGroup = {
   commands: folderCommands,
 }
 
-const below = (root: string | undefined) => (root === undefined ? {} : { uidp: { descendantsOf: root } })
+const descendantsFilter = (root: string | undefined) =>
+  root === undefined ? {} : { uidp: { descendantsOf: root } }
 
-function folders(client: BerthClient, root: string | undefined): AsyncIterable<Group> {
-  return chosen(client.groups.all(below(root)), ({ uid }) => uid.includes('/'))
+function listFolders(client: BerthClient, root: string | undefined): AsyncIterable<Group> {
+  return filterItems(client.groups.all(descendantsFilter(root)), ({ uid }) => uid.includes('/'))
 }
 
 /** Folders with what they hang from. */
-async function* whole(client: BerthClient, root: string | undefined): AsyncGenerator<Group> {
+async function* listTree(client: BerthClient, root: string | undefined): AsyncGenerator<Group> {
   if (root !== undefined) yield await client.groups.get(root)
-  yield* client.groups.all(below(root))
+  yield* client.groups.all(descendantsFilter(root))
 }

@@ -1,11 +1,18 @@
 import type { IdentityInput } from '../../../client/berth.ts'
-import { collect } from '../client/collect.ts'
+import { toArray } from '../client/collect.ts'
 import type { CommandDeclaration, CommandGroup } from '../client/command.ts'
-import { identityUid } from '../client/locate.ts'
-import { change, description, given, newName, within, yes } from '../client/options.ts'
-import { createCommands, removeWithBindings } from './identity-creation.ts'
-import { identityView, listed, types, viewWithRoles } from './identity-list.ts'
-import { matching, relationship } from './identity-matching.ts'
+import { resolveIdentityUid } from '../client/locate.ts'
+import {
+  descriptionOption,
+  newNameOption,
+  readOptions,
+  requireChange,
+  scopeOptions,
+  yesOption,
+} from '../client/options.ts'
+import { createCommands, deleteIdentityWithBindings } from './identity-creation.ts'
+import { identityView, listIdentities, relationshipTypes, viewWithRoles } from './identity-list.ts'
+import { matchingOptions, readRelationship } from './identity-matching.ts'
 
 /** Identities: who may act, and which tokens of others speak for them. */
 
@@ -15,12 +22,12 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     aliases: ['ls'],
     summary: 'list identities',
     options: [
-      ...within,
+      ...scopeOptions,
       { flags: '--name <name>', summary: 'only those of this name' },
       {
         flags: '--type, --relationship <type>',
         summary: 'only those of this kind',
-        choices: Object.keys(types),
+        choices: Object.keys(relationshipTypes),
       },
       { flags: '--expired', summary: 'only those whose keys have expired' },
     ],
@@ -30,11 +37,11 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     ],
     async run(invocation) {
       const only = {
-        type: invocation.text('relationship'),
+        type: invocation.option('relationship'),
         expired: invocation.flag('expired'),
-        name: invocation.text('name'),
+        name: invocation.option('name'),
       }
-      await invocation.output.list(listed(invocation, only), await viewWithRoles(invocation))
+      await invocation.output.list(listIdentities(invocation, only), await viewWithRoles(invocation))
     },
   },
   {
@@ -49,7 +56,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     parameters: [{ name: 'IDENTITY', summary: 'its uid or name' }],
     examples: ['berth iam identities describe ci -o yaml'],
     async run(invocation) {
-      const uid = await identityUid(invocation, invocation.word(0))
+      const uid = await resolveIdentityUid(invocation, invocation.argument(0))
       invocation.output.item(await (await invocation.client()).identities.get(uid), identityView)
     },
   },
@@ -57,11 +64,14 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     name: 'update',
     summary: 'change an identity',
     parameters: [{ name: 'IDENTITY', summary: 'its uid or name' }],
-    options: [newName, description, ...matching],
+    options: [newNameOption, descriptionOption, ...matchingOptions],
     examples: ['berth iam identities update ci --subject repo:acme/app:ref:refs/heads/release'],
     async run(invocation) {
-      const uid = await identityUid(invocation, invocation.word(0))
-      const patch = change({ ...given(invocation, 'name', 'description'), ...relationship(invocation) })
+      const uid = await resolveIdentityUid(invocation, invocation.argument(0))
+      const patch = requireChange({
+        ...readOptions(invocation, 'name', 'description'),
+        ...readRelationship(invocation),
+      })
       const client = await invocation.client()
       invocation.output.item(
         await client.identities.update(uid, patch as Partial<IdentityInput>),
@@ -77,7 +87,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     options: [
       { flags: '--expired', summary: 'all whose keys have expired' },
       { flags: '--parent <group>', summary: 'of this organization or folder alone' },
-      yes,
+      yesOption,
     ],
     examples: [
       'berth iam identities delete ci',
@@ -86,19 +96,19 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     async run(invocation) {
       const client = await invocation.client()
       if (invocation.flag('expired')) {
-        const expired = await collect(listed(invocation, { type: '', expired: true, name: '' }))
-        if (expired.length === 0) return invocation.output.done('none has expired')
+        const expired = await toArray(listIdentities(invocation, { type: '', expired: true, name: '' }))
+        if (expired.length === 0) return invocation.output.notice('none has expired')
         const what = expired.length === 1 ? 'the expired identity' : `${expired.length} expired identities`
         const names = expired.map(({ name }) => name).join(', ')
-        await invocation.ask.confirm(`Delete ${what}: ${names}?`)
-        for (const { uid } of expired) await removeWithBindings(client, uid)
-        return invocation.output.done(`deleted ${what}`)
+        await invocation.prompt.confirm(`Delete ${what}: ${names}?`)
+        for (const { uid } of expired) await deleteIdentityWithBindings(client, uid)
+        return invocation.output.notice(`deleted ${what}`)
       }
-      const uid = await identityUid(invocation, invocation.word(0))
+      const uid = await resolveIdentityUid(invocation, invocation.argument(0))
       const { name } = await client.identities.get(uid)
-      await invocation.ask.confirm(`Delete ${name} (${uid}) and its role bindings?`)
-      await removeWithBindings(client, uid)
-      invocation.output.done(`deleted ${name} (${uid})`)
+      await invocation.prompt.confirm(`Delete ${name} (${uid}) and its role bindings?`)
+      await deleteIdentityWithBindings(client, uid)
+      invocation.output.notice(`deleted ${name} (${uid})`)
     },
   },
 ]

@@ -1,14 +1,14 @@
 import type { Identity, RelationshipType } from '../../../client/berth.ts'
 import { PULL_TOKEN_ISSUER } from '../auth/pull-token-issuer.ts'
-import { chosen } from '../client/collect.ts'
+import { filterItems } from '../client/collect.ts'
 import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../client/columns.ts'
 import type { Invocation } from '../client/invocation.ts'
-import { scopeOf } from '../client/locate.ts'
+import { readScope } from '../client/locate.ts'
 import type { Column, View } from '../client/output.ts'
 
 /** Identities as lists show them, pull tokens among them: of which kind they are, and what they may do. */
 
-function typeOf(identity: Identity): string {
+function identityType(identity: Identity): string {
   if (identity.claimMatch !== undefined) return 'claim_match'
   if (identity.staticKeys !== undefined)
     return identity.staticKeys.issuer === PULL_TOKEN_ISSUER ? 'pull_token' : 'static'
@@ -29,7 +29,7 @@ function subjectOf({ claimMatch, staticKeys, awsIdentity }: Identity): string {
   return claimMatch?.subject ?? claimMatch?.subjectPattern ?? staticKeys?.subject ?? ''
 }
 
-function claimsOf({ claimMatch }: Identity): string {
+function formatClaims({ claimMatch }: Identity): string {
   const { claims = {}, claimPatterns = {} } = claimMatch ?? {}
   return Object.entries({ ...claims, ...claimPatterns })
     .map(([name, value]) => `${name}:${value}`)
@@ -39,7 +39,7 @@ function claimsOf({ claimMatch }: Identity): string {
 const columns: readonly Column<Identity>[] = [
   idColumn,
   nameColumn,
-  { title: 'TYPE', kind: 'name', value: typeOf },
+  { title: 'TYPE', kind: 'name', value: identityType },
   descriptionColumn,
   { title: 'ISSUER', value: issuerOf },
   { title: 'SUBJECT', value: subjectOf, wide: true },
@@ -49,7 +49,7 @@ const columns: readonly Column<Identity>[] = [
       claimMatch?.audience ?? claimMatch?.audiencePattern ?? (staticKeys?.audiences ?? []).join(', '),
     wide: true,
   },
-  { title: 'CLAIMS', value: claimsOf, wide: true },
+  { title: 'CLAIMS', value: formatClaims, wide: true },
   { title: 'EXPIRES', kind: 'time', value: expiryOf },
   {
     title: 'LAST SEEN',
@@ -84,13 +84,13 @@ export async function viewWithRoles(
 async function rolesOfIdentities(invocation: Invocation): Promise<ReadonlyMap<string, readonly string[]>> {
   const client = await invocation.client()
   const roles = new Map<string, string[]>()
-  for await (const { identityUid, role, group } of client.roleBindings.all(await scopeOf(invocation)))
+  for await (const { identityUid, role, group } of client.roleBindings.all(await readScope(invocation)))
     roles.set(identityUid, [...(roles.get(identityUid) ?? []), `${group?.name}: ${role?.name}`])
   return roles
 }
 
 /** What `--type` takes. */
-export const types: Readonly<Record<string, RelationshipType>> = {
+export const relationshipTypes: Readonly<Record<string, RelationshipType>> = {
   claim_match: 'RELATIONSHIP_TYPE_CLAIM_MATCH',
   static: 'RELATIONSHIP_TYPE_STATIC',
   pull_token: 'RELATIONSHIP_TYPE_STATIC',
@@ -103,21 +103,21 @@ const isExpired = (identity: Identity) => {
   return until !== '' && Date.parse(until) <= Date.now()
 }
 
-export async function* listed(
+export async function* listIdentities(
   invocation: Invocation,
   only: { readonly type: string; readonly expired: boolean; readonly name: string },
 ): AsyncGenerator<Identity> {
   const client = await invocation.client()
-  const relationshipType = types[only.type]
+  const relationshipType = relationshipTypes[only.type]
   const all = client.identities.all({
     orderBy: 'name',
-    ...(await scopeOf(invocation)),
+    ...(await readScope(invocation)),
     ...(only.name === '' ? {} : { name: only.name }),
     ...(relationshipType === undefined ? {} : { relationshipType }),
   })
-  yield* chosen(
+  yield* filterItems(
     all,
     (identity) =>
-      (only.type === '' || typeOf(identity) === only.type) && (!only.expired || isExpired(identity)),
+      (only.type === '' || identityType(identity) === only.type) && (!only.expired || isExpired(identity)),
   )
 }

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import type { IdentityInput } from '../../../client/berth.ts'
 import type { OptionDeclaration } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
-import { yaml } from '../client/yaml.ts'
+import { loadYaml } from '../client/yaml.ts'
 
 /** The options that say which tokens of others may assume an identity. */
 
-export const matching: readonly OptionDeclaration[] = [
+export const matchingOptions: readonly OptionDeclaration[] = [
   { flags: '--identity-issuer <url>', summary: 'who signs the tokens', conflicts: ['identityIssuerPattern'] },
   { flags: '--identity-issuer-pattern <re2>', summary: 'the same as a pattern of the whole issuer' },
   { flags: '--subject <sub>', summary: 'the sub of the tokens', conflicts: ['subjectPattern'] },
@@ -32,7 +32,7 @@ export const matching: readonly OptionDeclaration[] = [
 ]
 
 /** `name:value` pairs as a map. */
-function pairs(option: string, values: readonly string[]): Record<string, string> {
+function parsePairs(option: string, values: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     values.map((value) => {
       const mark = value.indexOf(':')
@@ -54,10 +54,10 @@ const DAY_MS = 24 * 60 * 60 * 1000
 const STATIC_DAYS = 30
 
 /** The relationship that the options describe; undefined when none of them was given. */
-export function relationship(invocation: Invocation): Partial<IdentityInput> | undefined {
-  const { given, text, list } = invocation
+export function readRelationship(invocation: Invocation): Partial<IdentityInput> | undefined {
+  const { optionIfSet: given, option: text, optionValues: list } = invocation
   const file = text('file')
-  if (file !== '') return yaml().parse(readFile('--file', file)) as Partial<IdentityInput>
+  if (file !== '') return loadYaml().parse(readFile('--file', file)) as Partial<IdentityInput>
   const issuer = given('identityIssuer')
   const subject = given('subject')
   const keys = text('issuerKeys')
@@ -78,8 +78,8 @@ export function relationship(invocation: Invocation): Partial<IdentityInput> | u
       },
     }
   }
-  const claims = pairs('--claim', list('claim'))
-  const claimPatterns = pairs('--claim-pattern', list('claimPattern'))
+  const claims = parsePairs('--claim', list('claim'))
+  const claimPatterns = parsePairs('--claim-pattern', list('claimPattern'))
   const parts = {
     issuer,
     issuerPattern: given('identityIssuerPattern'),

@@ -2,8 +2,15 @@ import type { IdentityProvider, IdentityProviderInput } from '../../../client/be
 import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../client/columns.ts'
 import type { CommandDeclaration, CommandGroup, OptionDeclaration } from '../client/command.ts'
 import type { Invocation } from '../client/invocation.ts'
-import { organizationUid, roleUid, scopeOf, uidOf } from '../client/locate.ts'
-import { change, description, given, needed, newName, yes } from '../client/options.ts'
+import { readScope, resolveOrganizationUid, resolveRoleUid, resolveUid } from '../client/locate.ts'
+import {
+  descriptionOption,
+  newNameOption,
+  readOptions,
+  requireChange,
+  requireOption,
+  yesOption,
+} from '../client/options.ts'
 import type { View } from '../client/output.ts'
 
 /** Identity providers: where the people of an organization sign in. */
@@ -34,8 +41,8 @@ const view: View<IdentityProvider> = {
   empty: 'no identity providers that you may see',
 }
 
-const settings: readonly OptionDeclaration[] = [
-  description,
+const providerOptions: readonly OptionDeclaration[] = [
+  descriptionOption,
   { flags: '--default-role <role>', summary: 'what whoever signs in for the first time becomes' },
   { flags: '--oidc-issuer <url>', summary: 'its address' },
   { flags: '--oidc-client-id <id>', summary: 'what Berth is called there' },
@@ -56,31 +63,31 @@ const settings: readonly OptionDeclaration[] = [
   },
 ]
 
-const rules = {
+const correlationRules = {
   sub: 'CORRELATION_RULE_SUB_EQUALS_EXTERNAL_ID',
   oid: 'CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID',
 } as const
 
-function oidcOf(invocation: Invocation): Record<string, unknown> {
-  const scopes = invocation.list('oidcAdditionalScopes')
-  const pkce = invocation.given('oidcPkceEnabled')
-  const rule = invocation.given('oidcCorrelationRule')
+function readOidc(invocation: Invocation): Record<string, unknown> {
+  const scopes = invocation.optionValues('oidcAdditionalScopes')
+  const pkce = invocation.optionIfSet('oidcPkceEnabled')
+  const rule = invocation.optionIfSet('oidcCorrelationRule')
   const parts = {
-    issuer: invocation.given('oidcIssuer'),
-    clientId: invocation.given('oidcClientId'),
-    clientSecret: invocation.given('oidcClientSecret'),
+    issuer: invocation.optionIfSet('oidcIssuer'),
+    clientId: invocation.optionIfSet('oidcClientId'),
+    clientSecret: invocation.optionIfSet('oidcClientSecret'),
     additionalScopes: scopes.length === 0 ? undefined : scopes,
-    groupsClaim: invocation.given('oidcGroupsClaim'),
+    groupsClaim: invocation.optionIfSet('oidcGroupsClaim'),
     pkceEnabled: pkce === undefined ? undefined : pkce === 'true',
-    correlationRule: rule === undefined ? undefined : rules[rule as keyof typeof rules],
+    correlationRule: rule === undefined ? undefined : correlationRules[rule as keyof typeof correlationRules],
   }
   return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined))
 }
 
-const provider = [{ name: 'PROVIDER', summary: 'its uid or name' }] as const
-const picked = (invocation: Invocation) =>
-  uidOf(invocation, invocation.word(0), {
-    what: 'provider',
+const providerParameters = [{ name: 'PROVIDER', summary: 'its uid or name' }] as const
+const resolveProviderUid = (invocation: Invocation) =>
+  resolveUid(invocation, invocation.argument(0), {
+    noun: 'provider',
     list: (client, filter) => client.identityProviders.all(filter),
   })
 
@@ -94,7 +101,7 @@ const commands: readonly CommandDeclaration[] = [
     async run(invocation) {
       const client = await invocation.client()
       await invocation.output.list(
-        client.identityProviders.all({ orderBy: 'name', ...(await scopeOf(invocation)) }),
+        client.identityProviders.all({ orderBy: 'name', ...(await readScope(invocation)) }),
         view,
       )
     },
@@ -105,27 +112,33 @@ const commands: readonly CommandDeclaration[] = [
     options: [
       { flags: '-n, --name <name>', summary: 'what to call it' },
       { flags: '--parent <organization>', summary: 'whose it is' },
-      ...settings,
+      ...providerOptions,
       {
         flags: '--oidc-correlation-rule <rule>',
         summary: 'which claim names a person there: sub or oid; cannot be changed',
-        choices: Object.keys(rules),
+        choices: Object.keys(correlationRules),
       },
     ],
     examples: [
       'berth iam identity-providers create --name okta --parent my-org --oidc-issuer https://acme.okta.com --oidc-client-id berth --oidc-client-secret "$SECRET" --oidc-additional-scopes email,groups --oidc-groups-claim groups --default-role viewer',
     ],
     async run(invocation) {
-      needed(invocation, 'oidcIssuer', '--oidc-issuer')
-      needed(invocation, 'oidcClientId', '--oidc-client-id')
-      const name = invocation.text('name') || (await invocation.ask.text('Name of the provider?', '--name'))
-      const parent = await organizationUid(invocation, invocation.text('parent'), '--parent')
-      const defaultRole = await roleUid(invocation, invocation.text('defaultRole'), {
+      requireOption(invocation, 'oidcIssuer', '--oidc-issuer')
+      requireOption(invocation, 'oidcClientId', '--oidc-client-id')
+      const name =
+        invocation.option('name') || (await invocation.prompt.input('Name of the provider?', '--name'))
+      const parent = await resolveOrganizationUid(invocation, invocation.option('parent'), '--parent')
+      const defaultRole = await resolveRoleUid(invocation, invocation.option('defaultRole'), {
         group: parent,
         missing: '--default-role',
       })
       const client = await invocation.client()
-      const body = { name, defaultRole, oidc: oidcOf(invocation), ...given(invocation, 'description') }
+      const body = {
+        name,
+        defaultRole,
+        oidc: readOidc(invocation),
+        ...readOptions(invocation, 'description'),
+      }
       invocation.output.item(
         await client.identityProviders.create(parent, body as unknown as IdentityProviderInput),
         view,
@@ -136,20 +149,20 @@ const commands: readonly CommandDeclaration[] = [
     name: 'describe',
     aliases: ['get'],
     summary: 'show an identity provider',
-    parameters: provider,
+    parameters: providerParameters,
     examples: ['berth iam identity-providers describe okta -o yaml'],
     async run(invocation) {
-      const uid = await picked(invocation)
+      const uid = await resolveProviderUid(invocation)
       invocation.output.item(await (await invocation.client()).identityProviders.get(uid), view)
     },
   },
   {
     name: 'update',
     summary: 'change an identity provider',
-    parameters: provider,
+    parameters: providerParameters,
     options: [
-      newName,
-      ...settings,
+      newNameOption,
+      ...providerOptions,
       {
         flags: '--callback <callback>',
         summary:
@@ -162,15 +175,17 @@ const commands: readonly CommandDeclaration[] = [
       'berth iam identity-providers update okta --callback own',
     ],
     async run(invocation) {
-      const uid = await picked(invocation)
-      const oidc = oidcOf(invocation)
-      const role = invocation.text('defaultRole')
+      const uid = await resolveProviderUid(invocation)
+      const oidc = readOidc(invocation)
+      const role = invocation.option('defaultRole')
       const organization = uid.split('/')[0] ?? ''
-      const patch = change({
-        ...given(invocation, 'name', 'description'),
-        ...(role === '' ? {} : { defaultRole: await roleUid(invocation, role, { group: organization }) }),
+      const patch = requireChange({
+        ...readOptions(invocation, 'name', 'description'),
+        ...(role === ''
+          ? {}
+          : { defaultRole: await resolveRoleUid(invocation, role, { group: organization }) }),
         ...(Object.keys(oidc).length === 0 ? {} : { oidc }),
-        ...(invocation.given('callback') === undefined ? {} : { callback: callbacks.own }),
+        ...(invocation.optionIfSet('callback') === undefined ? {} : { callback: callbacks.own }),
       })
       const client = await invocation.client()
       invocation.output.item(
@@ -183,16 +198,16 @@ const commands: readonly CommandDeclaration[] = [
     name: 'delete',
     aliases: ['rm'],
     summary: 'delete an identity provider; whoever signed in with it is signed out at once',
-    parameters: provider,
-    options: [yes],
+    parameters: providerParameters,
+    options: [yesOption],
     examples: ['berth iam identity-providers delete okta --yes'],
     async run(invocation) {
-      const uid = await picked(invocation)
+      const uid = await resolveProviderUid(invocation)
       const client = await invocation.client()
       const { name } = await client.identityProviders.get(uid)
-      await invocation.ask.confirm(`Delete ${name} and sign out whoever came through it?`)
+      await invocation.prompt.confirm(`Delete ${name} and sign out whoever came through it?`)
       await client.identityProviders.delete(uid)
-      invocation.output.done(`deleted ${name} (${uid})`)
+      invocation.output.notice(`deleted ${name} (${uid})`)
     },
   },
 ]

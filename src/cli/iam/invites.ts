@@ -1,11 +1,11 @@
 import type { GroupInvite } from '../../../client/berth.ts'
-import { chosen, collect } from '../client/collect.ts'
+import { filterItems, toArray } from '../client/collect.ts'
 import { createdColumn, idColumn } from '../client/columns.ts'
 import type { CommandDeclaration, CommandGroup } from '../client/command.ts'
-import { seconds } from '../client/durations.ts'
+import { parseDurationOption } from '../client/durations.ts'
 import { UsageError } from '../client/invocation.ts'
-import { choice, groupUid, isUid, roleUid, scopeOf } from '../client/locate.ts'
-import { within, yes } from '../client/options.ts'
+import { isUid, readScope, resolveGroupUid, resolveRoleUid, toChoice } from '../client/locate.ts'
+import { scopeOptions, yesOption } from '../client/options.ts'
 import type { View } from '../client/output.ts'
 
 /** Invites: codes that give whoever has one a role. */
@@ -41,11 +41,11 @@ const commands: readonly CommandDeclaration[] = [
       'berth iam invites create my-org/team --role viewer --email ada@example.com --ttl 2d -o json',
     ],
     async run(invocation) {
-      const ttl = `${seconds('--ttl', invocation.text('ttl'))}s`
-      const group = await groupUid(invocation, invocation.word(0), 'GROUP')
-      const role = await roleUid(invocation, invocation.text('role'), { group })
+      const ttl = `${parseDurationOption('--ttl', invocation.option('ttl'))}s`
+      const group = await resolveGroupUid(invocation, invocation.argument(0), 'GROUP')
+      const role = await resolveRoleUid(invocation, invocation.option('role'), { group })
       const client = await invocation.client()
-      const email = invocation.text('email')
+      const email = invocation.option('email')
       const invite = await client.groupInvites.create(group, {
         roleUid: role,
         ttl,
@@ -54,7 +54,7 @@ const commands: readonly CommandDeclaration[] = [
       })
       invocation.output.item(invite, view)
       if (['table', 'wide', 'tree'].includes(invocation.output.format))
-        invocation.output.done(
+        invocation.output.notice(
           `\nThe code, which is not shown again:\n\n  ${invite.code}\n\nTo accept it: berth auth login --invite-code CODE, or the page /invite of the server.`,
         )
     },
@@ -63,14 +63,14 @@ const commands: readonly CommandDeclaration[] = [
     name: 'list',
     aliases: ['ls'],
     summary: 'list invites, expired ones too',
-    options: [...within, { flags: '--expired', summary: 'only those that have expired' }],
+    options: [...scopeOptions, { flags: '--expired', summary: 'only those that have expired' }],
     examples: ['berth iam invites list --parent my-org'],
     async run(invocation) {
       const client = await invocation.client()
-      const all = client.groupInvites.all(await scopeOf(invocation))
+      const all = client.groupInvites.all(await readScope(invocation))
       const expired = invocation.flag('expired')
       await invocation.output.list(
-        chosen(all, (one) => !expired || isExpired(one)),
+        filterItems(all, (one) => !expired || isExpired(one)),
         view,
       )
     },
@@ -83,31 +83,31 @@ const commands: readonly CommandDeclaration[] = [
     options: [
       { flags: '--expired', summary: 'all that have expired' },
       { flags: '--parent <group>', summary: 'to this organization or folder alone' },
-      yes,
+      yesOption,
     ],
     examples: ['berth iam invites delete $INVITE', 'berth iam invites delete --expired --yes'],
     async run(invocation) {
       const client = await invocation.client()
-      const uids = [...invocation.words(0)]
+      const uids = [...invocation.variadicArgument(0)]
       const wrong = uids.find((uid) => !isUid(uid))
       if (wrong !== undefined) throw new UsageError(`${JSON.stringify(wrong)} is not a uid`)
       if (invocation.flag('expired')) {
-        for await (const one of client.groupInvites.all(await scopeOf(invocation)))
+        for await (const one of client.groupInvites.all(await readScope(invocation)))
           if (isExpired(one)) uids.push(one.uid)
-        if (uids.length === 0) return invocation.output.done('none has expired')
+        if (uids.length === 0) return invocation.output.notice('none has expired')
       } else if (uids.length === 0) {
         uids.push(
-          await invocation.ask.choose('Which invite?', 'INVITE', async () =>
-            (await collect(client.groupInvites.all())).map((one) =>
-              choice(one, `${one.keyId} ${one.role?.name ?? ''} ${one.email}`.trimEnd()),
+          await invocation.prompt.select('Which invite?', 'INVITE', async () =>
+            (await toArray(client.groupInvites.all())).map((one) =>
+              toChoice(one, `${one.keyId} ${one.role?.name ?? ''} ${one.email}`.trimEnd()),
             ),
           ),
         )
       }
       const what = uids.length === 1 ? 'the invite' : `${uids.length} invites`
-      await invocation.ask.confirm(`Withdraw ${what}?`)
+      await invocation.prompt.confirm(`Withdraw ${what}?`)
       for (const uid of uids) await client.groupInvites.delete(uid)
-      invocation.output.done(`withdrew ${what}`)
+      invocation.output.notice(`withdrew ${what}`)
     },
   },
 ]

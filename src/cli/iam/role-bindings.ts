@@ -2,8 +2,16 @@ import type { RoleBinding } from '../../../client/berth.ts'
 import { createdColumn, idColumn } from '../client/columns.ts'
 import type { CommandDeclaration, CommandGroup } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
-import { groupUid, identityUid, isUid, parentOf, roleUid, scopeOf, uidOf } from '../client/locate.ts'
-import { within, yes } from '../client/options.ts'
+import {
+  isUid,
+  parentUid,
+  readScope,
+  resolveGroupUid,
+  resolveIdentityUid,
+  resolveRoleUid,
+  resolveUid,
+} from '../client/locate.ts'
+import { scopeOptions, yesOption } from '../client/options.ts'
 import type { View } from '../client/output.ts'
 
 /** Role bindings: who holds which role where. */
@@ -11,9 +19,10 @@ import type { View } from '../client/output.ts'
 const identityOf = ({ identity, identityUid }: RoleBinding) =>
   identity?.name || identity?.email || identityUid
 const roleOf = ({ role, roleUid }: RoleBinding) => role?.name ?? roleUid
-const groupOf = ({ group, uid }: RoleBinding) => group?.name ?? parentOf(uid)
+const groupOf = ({ group, uid }: RoleBinding) => group?.name ?? parentUid(uid)
 /** The identity provider of an organization that vouched; '' for none on record. */
-const throughOf = ({ acceptedThrough }: RoleBinding) => acceptedThrough?.name || acceptedThrough?.uid || ''
+const acceptedThroughText = ({ acceptedThrough }: RoleBinding) =>
+  acceptedThrough?.name || acceptedThrough?.uid || ''
 const labelOf = (one: RoleBinding) => `${identityOf(one)}: ${roleOf(one)} in ${groupOf(one)}`
 
 const view: View<RoleBinding> = {
@@ -22,7 +31,7 @@ const view: View<RoleBinding> = {
     { title: 'IDENTITY', kind: 'name', value: identityOf },
     { title: 'ROLE', kind: 'name', value: roleOf },
     { title: 'GROUP', kind: 'name', value: groupOf },
-    { title: 'ACCEPTED THROUGH', kind: 'name', value: throughOf },
+    { title: 'ACCEPTED THROUGH', kind: 'name', value: acceptedThroughText },
     { title: 'IDENTITY ID', kind: 'uid', value: ({ identityUid }) => identityUid, wide: true },
     { title: 'ROLE ID', kind: 'uid', value: ({ roleUid }) => roleUid, wide: true },
     createdColumn,
@@ -31,14 +40,14 @@ const view: View<RoleBinding> = {
   empty: 'no role bindings that you may see',
 }
 
-const binding = [{ name: 'BINDING', summary: 'its uid' }] as const
+const bindingParameters = [{ name: 'BINDING', summary: 'its uid' }] as const
 
-function picked(invocation: Invocation): Promise<string> {
-  const word = invocation.word(0)
+function resolveBindingUid(invocation: Invocation): Promise<string> {
+  const word = invocation.argument(0)
   if (word !== '' && !isUid(word))
     throw new UsageError(`${JSON.stringify(word)} is not a uid; see berth iam role-bindings list`)
-  return uidOf(invocation, word, {
-    what: 'binding',
+  return resolveUid(invocation, word, {
+    noun: 'binding',
     list: (client) => client.roleBindings.all(),
     label: labelOf,
   })
@@ -50,18 +59,18 @@ const commands: readonly CommandDeclaration[] = [
     aliases: ['ls'],
     summary: 'list role bindings',
     options: [
-      ...within,
+      ...scopeOptions,
       { flags: '--identity <identity>', summary: 'only those of this identity' },
       { flags: '--role <role>', summary: 'only those of this role' },
     ],
     examples: ['berth iam role-bindings list --parent my-org', 'berth iam role-bindings list --role owner'],
     async run(invocation) {
-      const identity = invocation.text('identity')
-      const role = invocation.text('role')
+      const identity = invocation.option('identity')
+      const role = invocation.option('role')
       const filter = {
-        ...(await scopeOf(invocation)),
-        ...(identity === '' ? {} : { identity: await identityUid(invocation, identity) }),
-        ...(role === '' ? {} : { role: await roleUid(invocation, role) }),
+        ...(await readScope(invocation)),
+        ...(identity === '' ? {} : { identity: await resolveIdentityUid(invocation, identity) }),
+        ...(role === '' ? {} : { role: await resolveRoleUid(invocation, role) }),
       }
       const client = await invocation.client()
       await invocation.output.list(client.roleBindings.all(filter), view)
@@ -77,9 +86,9 @@ const commands: readonly CommandDeclaration[] = [
     ],
     examples: ['berth iam role-bindings create --identity ci --role registry.push --parent my-org'],
     async run(invocation) {
-      const group = await groupUid(invocation, invocation.text('parent'), '--parent')
-      const identity = await identityUid(invocation, invocation.text('identity'), '--identity')
-      const role = await roleUid(invocation, invocation.text('role'), { group })
+      const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
+      const identity = await resolveIdentityUid(invocation, invocation.option('identity'), '--identity')
+      const role = await resolveRoleUid(invocation, invocation.option('role'), { group })
       const client = await invocation.client()
       const made = await client.roleBindings.create(group, { identityUid: identity, roleUid: role })
       invocation.output.item(made, view)
@@ -88,22 +97,24 @@ const commands: readonly CommandDeclaration[] = [
   {
     name: 'update',
     summary: 'give a binding another role or another identity',
-    parameters: binding,
+    parameters: bindingParameters,
     options: [
       { flags: '--identity <identity>', summary: 'its uid or name' },
       { flags: '--role <role>', summary: 'its uid or name' },
     ],
     examples: ['berth iam role-bindings update $BINDING --role viewer'],
     async run(invocation) {
-      const uid = await picked(invocation)
-      const { text } = invocation
+      const uid = await resolveBindingUid(invocation)
+      const { option: text } = invocation
       if (text('identity') === '' && text('role') === '')
         throw new UsageError('say what is to change: --identity or --role')
       const patch = {
-        ...(text('identity') === '' ? {} : { identityUid: await identityUid(invocation, text('identity')) }),
+        ...(text('identity') === ''
+          ? {}
+          : { identityUid: await resolveIdentityUid(invocation, text('identity')) }),
         ...(text('role') === ''
           ? {}
-          : { roleUid: await roleUid(invocation, text('role'), { group: parentOf(uid) }) }),
+          : { roleUid: await resolveRoleUid(invocation, text('role'), { group: parentUid(uid) }) }),
       }
       const client = await invocation.client()
       invocation.output.item(await client.roleBindings.update(uid, patch), view)
@@ -113,17 +124,17 @@ const commands: readonly CommandDeclaration[] = [
     name: 'delete',
     aliases: ['rm'],
     summary: 'take a role away',
-    parameters: binding,
-    options: [yes],
+    parameters: bindingParameters,
+    options: [yesOption],
     examples: ['berth iam role-bindings delete $BINDING --yes'],
     async run(invocation) {
-      const uid = await picked(invocation)
+      const uid = await resolveBindingUid(invocation)
       const client = await invocation.client()
       const current = await client.roleBindings.get(uid)
       const what = `${roleOf(current)} in ${groupOf(current)} away from ${identityOf(current)}`
-      await invocation.ask.confirm(`Take ${what}?`)
+      await invocation.prompt.confirm(`Take ${what}?`)
       await client.roleBindings.delete(uid)
-      invocation.output.done(`took ${what}`)
+      invocation.output.notice(`took ${what}`)
     },
   },
 ]

@@ -1,52 +1,63 @@
 import type { Capability, Role } from '../../../client/berth.ts'
-import { chosen } from '../client/collect.ts'
+import { filterItems } from '../client/collect.ts'
 import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../client/columns.ts'
 import type { CommandDeclaration, CommandGroup } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
-import { groupUid, roleUid, scopeOf, uidOf } from '../client/locate.ts'
-import { change, description, given, newName, parent, within, yes } from '../client/options.ts'
+import { readScope, resolveGroupUid, resolveRoleUid, resolveUid } from '../client/locate.ts'
+import {
+  descriptionOption,
+  newNameOption,
+  parentOption,
+  readOptions,
+  requireChange,
+  scopeOptions,
+  yesOption,
+} from '../client/options.ts'
 import type { View } from '../client/output.ts'
 
 /** Roles: named sets of capabilities. */
 
 /** Loaded by the commands that show or take names of capabilities: they come from the schema, which is large. */
-const loadNames = () => import('../client/capability-names.ts')
+const loadCapabilityNames = () => import('../client/capability-names.ts')
 
-type ShortName = (capability: Capability) => string
+type CapabilityName = (capability: Capability) => string
 
 /** In lists, the first capabilities; where one role is shown, all. */
-const viewOf = (shortName: ShortName, shown = Number.POSITIVE_INFINITY): View<Role> => ({
+const roleView = (shortName: CapabilityName, shown = Number.POSITIVE_INFINITY): View<Role> => ({
   columns: [
     idColumn,
     nameColumn,
     descriptionColumn,
     createdColumn,
-    { title: 'CAPABILITIES', value: ({ capabilities }) => summary(capabilities.map(shortName), shown) },
+    {
+      title: 'CAPABILITIES',
+      value: ({ capabilities }) => summarizeNames(capabilities.map(shortName), shown),
+    },
   ],
   empty: 'no roles that you may see',
 })
 
 const SHOWN = 3
 
-function summary(names: readonly string[], shown: number): string {
+function summarizeNames(names: readonly string[], shown: number): string {
   const more = names.length - shown
   return more > 1 ? `${names.slice(0, shown).join(', ')} and ${more} more` : names.join(', ')
 }
 
-async function show(invocation: Invocation, role: Role): Promise<void> {
-  invocation.output.item(role, viewOf((await loadNames()).shortName))
+async function printRole(invocation: Invocation, role: Role): Promise<void> {
+  invocation.output.item(role, roleView((await loadCapabilityNames()).capabilityName))
 }
 
 const isManaged = ({ uid }: Pick<Role, 'uid'>) => !uid.includes('/')
-const role = [{ name: 'ROLE', summary: 'its uid or name' }] as const
+const roleParameters = [{ name: 'ROLE', summary: 'its uid or name' }] as const
 
 /** A role that somebody here made, and can change. */
-async function ownRole(invocation: Invocation): Promise<string> {
-  const word = invocation.word(0)
-  const uid = await uidOf(invocation, word, {
-    what: 'role',
+async function resolveCustomRoleUid(invocation: Invocation): Promise<string> {
+  const word = invocation.argument(0)
+  const uid = await resolveUid(invocation, word, {
+    noun: 'role',
     list: (client, filter) => client.roles.all(filter),
-    keep: (one) => word !== '' || !isManaged(one),
+    filter: (one) => word !== '' || !isManaged(one),
   })
   if (isManaged({ uid }))
     throw new UsageError(
@@ -64,23 +75,23 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
       { flags: '--name <name>', summary: 'only those of this name' },
       { flags: '--capabilities <names>', summary: 'only those that hold all of these', repeatable: true },
       { flags: '--managed', summary: 'only those that every installation has', conflicts: ['parent'] },
-      ...within,
+      ...scopeOptions,
     ],
     examples: ['berth iam roles list', 'berth iam roles list --managed --capabilities tag.create'],
     async run(invocation) {
-      const { shortName, wireNames } = await loadNames()
-      const needed = wireNames('--capabilities', invocation.list('capabilities'))
-      const name = invocation.text('name')
+      const { capabilityName: shortName, parseCapabilities: wireNames } = await loadCapabilityNames()
+      const needed = wireNames('--capabilities', invocation.optionValues('capabilities'))
+      const name = invocation.option('name')
       const client = await invocation.client()
       const all = client.roles.all({
         orderBy: 'name',
-        ...(await scopeOf(invocation)),
+        ...(await readScope(invocation)),
         ...(name === '' ? {} : { name }),
       })
       const keep = (one: Role) =>
         (!invocation.flag('managed') || isManaged(one)) &&
         needed.every((capability) => one.capabilities.includes(capability))
-      await invocation.output.list(chosen(all, keep), viewOf(shortName, SHOWN))
+      await invocation.output.list(filterItems(all, keep), roleView(shortName, SHOWN))
     },
   },
   {
@@ -93,40 +104,40 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
         summary: 'what it lets its holders do, as groups.list',
         repeatable: true,
       },
-      parent,
-      description,
+      parentOption,
+      descriptionOption,
     ],
     examples: ['berth iam roles create tagger --capabilities tag.list,tag.create --parent my-org'],
     async run(invocation) {
-      const { wireNames } = await loadNames()
-      const capabilities = wireNames('--capabilities', invocation.list('capabilities'))
+      const { parseCapabilities: wireNames } = await loadCapabilityNames()
+      const capabilities = wireNames('--capabilities', invocation.optionValues('capabilities'))
       if (capabilities.length === 0)
         throw new UsageError('--capabilities must be given; see berth iam roles capabilities list')
-      const name = invocation.word(0) || (await invocation.ask.text('Name of the role?', 'NAME'))
-      const group = await groupUid(invocation, invocation.text('parent'), '--parent')
+      const name = invocation.argument(0) || (await invocation.prompt.input('Name of the role?', 'NAME'))
+      const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
       const client = await invocation.client()
-      const body = { name, capabilities, ...given(invocation, 'description') }
-      await show(invocation, await client.roles.create(group, body))
+      const body = { name, capabilities, ...readOptions(invocation, 'description') }
+      await printRole(invocation, await client.roles.create(group, body))
     },
   },
   {
     name: 'describe',
     aliases: ['get'],
     summary: 'show a role',
-    parameters: role,
+    parameters: roleParameters,
     examples: ['berth iam roles describe viewer -o yaml'],
     async run(invocation) {
-      const uid = await roleUid(invocation, invocation.word(0), { missing: 'ROLE' })
-      await show(invocation, await (await invocation.client()).roles.get(uid))
+      const uid = await resolveRoleUid(invocation, invocation.argument(0), { missing: 'ROLE' })
+      await printRole(invocation, await (await invocation.client()).roles.get(uid))
     },
   },
   {
     name: 'update',
     summary: 'change a role',
-    parameters: role,
+    parameters: roleParameters,
     options: [
-      newName,
-      description,
+      newNameOption,
+      descriptionOption,
       {
         flags: '--capabilities <names>',
         summary: 'all that it holds from now on',
@@ -138,39 +149,39 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     ],
     examples: ['berth iam roles update tagger --add-capabilities tag.delete'],
     async run(invocation) {
-      const { wireNames } = await loadNames()
-      const all = wireNames('--capabilities', invocation.list('capabilities'))
-      const added = wireNames('--add-capabilities', invocation.list('addCapabilities'))
-      const removed = wireNames('--remove-capabilities', invocation.list('removeCapabilities'))
-      const uid = await ownRole(invocation)
+      const { parseCapabilities: wireNames } = await loadCapabilityNames()
+      const all = wireNames('--capabilities', invocation.optionValues('capabilities'))
+      const added = wireNames('--add-capabilities', invocation.optionValues('addCapabilities'))
+      const removed = wireNames('--remove-capabilities', invocation.optionValues('removeCapabilities'))
+      const uid = await resolveCustomRoleUid(invocation)
       const client = await invocation.client()
       const { value, etag } = await client.roles.get(uid).withResponse()
       const capabilities =
         all.length > 0
           ? all
           : [...new Set([...value.capabilities, ...added])].filter((one) => !removed.includes(one))
-      const patch = change({
-        ...given(invocation, 'name', 'description'),
+      const patch = requireChange({
+        ...readOptions(invocation, 'name', 'description'),
         ...(all.length + added.length + removed.length === 0 ? {} : { capabilities }),
       })
       // What it held was read a moment ago: a change in between must not be undone.
-      await show(invocation, await client.roles.update(uid, patch, { ifMatch: etag }))
+      await printRole(invocation, await client.roles.update(uid, patch, { ifMatch: etag }))
     },
   },
   {
     name: 'delete',
     aliases: ['rm'],
     summary: 'delete a role that nothing uses',
-    parameters: role,
-    options: [yes],
+    parameters: roleParameters,
+    options: [yesOption],
     examples: ['berth iam roles delete tagger'],
     async run(invocation) {
-      const uid = await ownRole(invocation)
+      const uid = await resolveCustomRoleUid(invocation)
       const client = await invocation.client()
       const { name } = await client.roles.get(uid)
-      await invocation.ask.confirm(`Delete the role ${name} (${uid})?`)
+      await invocation.prompt.confirm(`Delete the role ${name} (${uid})?`)
       await client.roles.delete(uid)
-      invocation.output.done(`deleted ${name} (${uid})`)
+      invocation.output.notice(`deleted ${name} (${uid})`)
     },
   },
   {
@@ -192,8 +203,8 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
         ],
         async run(invocation) {
           const { capabilityNames } = await import('../../core/capabilities.ts')
-          const resources = invocation.list('resources')
-          const actions = invocation.list('actions')
+          const resources = invocation.optionValues('resources')
+          const actions = invocation.optionValues('actions')
           const all = capabilityNames.map(({ name }) => {
             const mark = name.lastIndexOf('.')
             return { name, resource: name.slice(0, mark), action: name.slice(mark + 1) }

@@ -1,19 +1,33 @@
 import type { Advisory, BerthClient, CatalogTier, Repo, RepoInput, Tag } from '../../../client/berth.ts'
 import { stateOption } from '../advisories/filters.ts'
-import { filterOf } from '../advisories/states.ts'
+import { eventTypeFilter } from '../advisories/states.ts'
 import { advisoryView } from '../advisories/views.ts'
 import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../client/columns.ts'
 import type { CommandDeclaration, CommandGroup, OptionDeclaration } from '../client/command.ts'
-import { seconds } from '../client/durations.ts'
+import { parseDurationOption } from '../client/durations.ts'
 import { request } from '../client/http.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
-import { groupUid, isMissing, isUid, repoUid, scopeOf } from '../client/locate.ts'
-import { change, given, inParent, newName, parent, within, yes } from '../client/options.ts'
+import { isNotFound, isUid, readScope, resolveGroupUid, resolveRepoUid } from '../client/locate.ts'
+import {
+  newNameOption,
+  parentFilterOption,
+  parentOption,
+  readOptions,
+  requireChange,
+  scopeOptions,
+  yesOption,
+} from '../client/options.ts'
 import type { View } from '../client/output.ts'
 import type { AuthInvocation } from '../client/run.ts'
-import { Refused, tokenFor, withoutCode } from '../client/session.ts'
+import { CommandFailed, getAccessToken, stripStatusPrefix } from '../client/session.ts'
 import { inspectCommands } from './inspect.ts'
-import { isElsewhere, jsonOption, type Place, tokenHostOption, withPlaces } from './places.ts'
+import {
+  type ImageLocation,
+  isExternalImage,
+  jsonOption,
+  tokenHostOption,
+  withImageResolver,
+} from './places.ts'
 import { policyGroup } from './policy.ts'
 import { referrersCommand } from './referrers.ts'
 import { deleteCommand, deleteTagCommand, setTagCommand } from './tag-changes.ts'
@@ -61,25 +75,25 @@ const repoOption: OptionDeclaration = {
   summary: 'only this repo, by name, path or uid',
 }
 
-async function repos(invocation: Invocation): Promise<AsyncIterable<Repo>> {
+async function listRepos(invocation: Invocation): Promise<AsyncIterable<Repo>> {
   const client = await invocation.client()
-  const word = repoWord(invocation)
-  if (word.includes('/')) return one(client, await repoUid(invocation, word))
+  const word = readRepoName(invocation)
+  if (word.includes('/')) return singleRepo(client, await resolveRepoUid(invocation, word))
   return client.repos.all({
     orderBy: 'name',
-    ...(await scopeOf(invocation)),
+    ...(await readScope(invocation)),
     ...(word === '' ? {} : { name: word }),
   })
 }
 
 /** The repo that was named: with the host of the platform's registry before it, too. */
-function repoWord(invocation: Invocation): string {
+function readRepoName(invocation: Invocation): string {
   const { registry } = (invocation as AuthInvocation).settings
-  const word = invocation.text('repo') || invocation.word(0)
+  const word = invocation.option('repo') || invocation.argument(0)
   return word.startsWith(`${registry}/`) ? word.slice(registry.length + 1) : word
 }
 
-async function* one(client: BerthClient, uid: string): AsyncGenerator<Repo> {
+async function* singleRepo(client: BerthClient, uid: string): AsyncGenerator<Repo> {
   yield await client.repos.get(uid)
 }
 
@@ -90,29 +104,33 @@ const tagFilters: readonly OptionDeclaration[] = [
   { flags: '--show-referrers', summary: 'also tags of signatures and attestations' },
 ]
 
-async function* tags(invocation: Invocation): AsyncGenerator<NamedTag> {
+async function* listRepoTags(invocation: Invocation): AsyncGenerator<NamedTag> {
   const client = await invocation.client()
-  const within = invocation.text('updatedWithin')
+  const within = invocation.option('updatedWithin')
   const filter = {
     ...(within === ''
       ? {}
-      : { updatedSince: new Date(Date.now() - seconds('--updated-within', within) * 1000).toISOString() }),
+      : {
+          updatedSince: new Date(
+            Date.now() - parseDurationOption('--updated-within', within) * 1000,
+          ).toISOString(),
+        }),
     includeDates: invocation.flag('showDates') || invocation.flag('all'),
     includeEpochs: invocation.flag('showEpochs') || invocation.flag('all'),
     includeReferrers: invocation.flag('showReferrers') || invocation.flag('all'),
   }
-  for await (const { uid, name } of await repos(invocation))
+  for await (const { uid, name } of await listRepos(invocation))
     for await (const tag of client.tags.all({ ...filter, orderBy: 'name', uidp: { childrenOf: uid } }))
       yield { ...tag, repo: name }
 }
 
-const listTags: Omit<CommandDeclaration, 'examples'> = {
+const listTagsCommand: Omit<CommandDeclaration, 'examples'> = {
   name: 'list',
   aliases: ['ls'],
   summary: 'list the tags of repos',
   parameters: [{ name: 'REPO', summary: 'only this one: as --repo, or one of another registry' }],
   options: [
-    ...within,
+    ...scopeOptions,
     repoOption,
     ...tagFilters,
     { flags: '--all', summary: 'all tags, whatever they look like' },
@@ -120,20 +138,22 @@ const listTags: Omit<CommandDeclaration, 'examples'> = {
     jsonOption,
   ],
   async run(invocation) {
-    const word = invocation.word(0)
-    if (word === '' || isUid(word) || !isElsewhere(invocation, word))
-      return invocation.output.list(tags(invocation), tagView)
-    await withPlaces(invocation, ({ at }) => invocation.output.list(foreignTags(at(word)), foreignTagView))
+    const word = invocation.argument(0)
+    if (word === '' || isUid(word) || !isExternalImage(invocation, word))
+      return invocation.output.list(listRepoTags(invocation), tagView)
+    await withImageResolver(invocation, ({ resolve: at }) =>
+      invocation.output.list(listRegistryTags(at(word)), registryTagView),
+    )
   },
 }
 
 /** Of a registry that has but the protocol: it tells names. */
-interface ForeignTag {
+interface RegistryTag {
   readonly repo: string
   readonly name: string
 }
 
-const foreignTagView: View<ForeignTag> = {
+const registryTagView: View<RegistryTag> = {
   id: ({ name }) => name,
   columns: [
     { title: 'REPO', kind: 'name', value: ({ repo }) => repo },
@@ -142,75 +162,78 @@ const foreignTagView: View<ForeignTag> = {
   empty: 'no tags',
 }
 
-async function* foreignTags({ store, name: repo }: Place): AsyncGenerator<ForeignTag> {
-  for await (const name of store.tags()) yield { repo, name }
+async function* listRegistryTags({ store, name: repo }: ImageLocation): AsyncGenerator<RegistryTag> {
+  for await (const name of store.listTags()) yield { repo, name }
 }
 
-const settings: readonly OptionDeclaration[] = [
+const repoOptions: readonly OptionDeclaration[] = [
   { flags: '-d, --description <text>', summary: 'description, at most 255 characters' },
   { flags: '--tier <tier>', summary: 'its class', choices: tiers.map((tier) => tier.toLowerCase()) },
   { flags: '--bundles <names>', summary: 'what it belongs to', repeatable: true },
   { flags: '--source <repo>', summary: 'uid of the repo that it copies' },
 ]
 
-function settingsOf(invocation: Invocation): Partial<RepoInput> {
-  const tier = invocation.given('tier')
-  const bundles = invocation.list('bundles')
-  const source = invocation.given('source')
+function readRepoFields(invocation: Invocation): Partial<RepoInput> {
+  const tier = invocation.optionIfSet('tier')
+  const bundles = invocation.optionValues('bundles')
+  const source = invocation.optionIfSet('source')
   if (source !== undefined && !isUid(source)) throw new UsageError('--source must be the uid of a repo')
   return {
-    ...given(invocation, 'name', 'description'),
+    ...readOptions(invocation, 'name', 'description'),
     ...(tier === undefined ? {} : { catalogTier: `CATALOG_TIER_${tier.toUpperCase()}` as CatalogTier }),
     ...(bundles.length === 0 ? {} : { bundles }),
     ...(source === undefined ? {} : { sync_config: { source } }),
   }
 }
 
-const repo = [{ name: 'REPO', summary: 'its uid or name' }] as const
-const pickedRepo = (invocation: Invocation) => repoUid(invocation, invocation.word(0))
+const repoParameters = [{ name: 'REPO', summary: 'its uid or name' }] as const
+const resolveRepo = (invocation: Invocation) => resolveRepoUid(invocation, invocation.argument(0))
 
 const repoCommands: readonly CommandDeclaration[] = [
   {
     name: 'list',
     aliases: ['ls'],
     summary: 'list repos',
-    options: [...within, repoOption],
+    options: [...scopeOptions, repoOption],
     examples: ['berth images repos list --parent my-org', 'berth images repos list -o id'],
-    run: async (invocation) => invocation.output.list(await repos(invocation), repoView),
+    run: async (invocation) => invocation.output.list(await listRepos(invocation), repoView),
   },
   {
     name: 'create',
     summary: 'make a repo',
     parameters: [{ name: 'NAME', summary: 'what to call it' }],
-    options: [parent, ...settings],
+    options: [parentOption, ...repoOptions],
     examples: ['berth images repos create nginx --parent my-org --description "The web server"'],
     async run(invocation) {
-      const name = invocation.word(0) || (await invocation.ask.text('Name of the repo?', 'NAME'))
-      const group = await groupUid(invocation, invocation.text('parent'), '--parent')
+      const name = invocation.argument(0) || (await invocation.prompt.input('Name of the repo?', 'NAME'))
+      const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
       const client = await invocation.client()
-      invocation.output.item(await client.repos.create(group, { ...settingsOf(invocation), name }), repoView)
+      invocation.output.item(
+        await client.repos.create(group, { ...readRepoFields(invocation), name }),
+        repoView,
+      )
     },
   },
   {
     name: 'describe',
     aliases: ['get'],
     summary: 'show a repo',
-    parameters: repo,
+    parameters: repoParameters,
     examples: ['berth images repos describe nginx -o yaml'],
     async run(invocation) {
-      const uid = await pickedRepo(invocation)
+      const uid = await resolveRepo(invocation)
       invocation.output.item(await (await invocation.client()).repos.get(uid), repoView)
     },
   },
   {
     name: 'update',
     summary: 'change a repo',
-    parameters: repo,
-    options: [newName, ...settings],
+    parameters: repoParameters,
+    options: [newNameOption, ...repoOptions],
     examples: ['berth images repos update nginx --tier base'],
     async run(invocation) {
-      const uid = await pickedRepo(invocation)
-      const patch = change(settingsOf(invocation))
+      const uid = await resolveRepo(invocation)
+      const patch = requireChange(readRepoFields(invocation))
       invocation.output.item(await (await invocation.client()).repos.update(uid, patch), repoView)
     },
   },
@@ -218,39 +241,39 @@ const repoCommands: readonly CommandDeclaration[] = [
     name: 'delete',
     aliases: ['rm'],
     summary: 'delete a repo',
-    parameters: repo,
-    options: [yes, { flags: '--allow-missing', summary: 'one that is gone is fine' }],
+    parameters: repoParameters,
+    options: [yesOption, { flags: '--allow-missing', summary: 'one that is gone is fine' }],
     examples: ['berth images repos delete nginx --yes'],
     async run(invocation) {
       try {
-        const uid = await pickedRepo(invocation)
+        const uid = await resolveRepo(invocation)
         const client = await invocation.client()
         const { name } = await client.repos.get(uid)
-        await invocation.ask.confirm(`Delete the repo ${name} (${uid})?`)
+        await invocation.prompt.confirm(`Delete the repo ${name} (${uid})?`)
         await client.repos.delete(uid)
-        invocation.output.done(`deleted ${name} (${uid})`)
+        invocation.output.notice(`deleted ${name} (${uid})`)
       } catch (error) {
-        if (!(invocation.flag('allowMissing') && isMissing(error))) throw error
-        invocation.output.done(`${invocation.word(0)} is not there`)
+        if (!(invocation.flag('allowMissing') && isNotFound(error))) throw error
+        invocation.output.notice(`${invocation.argument(0)} is not there`)
       }
     },
   },
 ]
 
 /** `repo:tag`, where the repo may have a path before it. */
-function reference(text: string): { readonly repo: string; readonly tag: string } {
+function parseTagReference(text: string): { readonly repo: string; readonly tag: string } {
   const [, repo = '', tag = 'latest'] = /^(.*?)(?::([^:/]*))?$/.exec(text) ?? []
   if (repo === '' || tag === '') throw new UsageError(`${JSON.stringify(text)} must be REPO:TAG`)
   return { repo, tag }
 }
 
 /** A tag of the platform's registry, by `repo:tag`. */
-async function tagNamed(invocation: Invocation, word: string): Promise<NamedTag> {
-  const { repo, tag } = reference(word)
-  const parent = invocation.text('parent') || invocation.property('default.group')
+async function findTag(invocation: Invocation, word: string): Promise<NamedTag> {
+  const { repo, tag } = parseTagReference(word)
+  const parent = invocation.option('parent') || invocation.property('default.group')
   const path = repo.includes('/') || parent === '' ? repo : `${parent}/${repo}`
   const client = await invocation.client()
-  const { uid, name } = await client.repos.get(await repoUid(invocation, path))
+  const { uid, name } = await client.repos.get(await resolveRepoUid(invocation, path))
   const every = { includeDates: true, includeEpochs: true, includeReferrers: true }
   for await (const one of client.tags.all({ ...every, name: tag, uidp: { childrenOf: uid } }))
     return { ...one, repo: name }
@@ -261,11 +284,11 @@ const tagHistoryCommand: CommandDeclaration = {
   name: 'history',
   summary: 'the digests that a tag has stood for, the latest first',
   parameters: [{ name: 'REF', summary: 'repo:tag, or my-org/team/repo:tag', required: true }],
-  options: [inParent, jsonOption],
+  options: [parentFilterOption, jsonOption],
   examples: ['berth images tags history my-org/nginx:1.27'],
   async run(invocation) {
-    const { uid } = await tagNamed(invocation, invocation.word(0))
-    await invocation.output.list(await historyOf(invocation as AuthInvocation, uid), {
+    const { uid } = await findTag(invocation, invocation.argument(0))
+    await invocation.output.list(await fetchTagHistory(invocation as AuthInvocation, uid), {
       id: ({ digest }) => digest,
       columns: [
         { title: 'DIGEST', value: ({ digest }) => digest },
@@ -276,9 +299,9 @@ const tagHistoryCommand: CommandDeclaration = {
 }
 
 /** Version 1 of the API alone has it. */
-async function historyOf(invocation: AuthInvocation, uid: string) {
+async function fetchTagHistory(invocation: AuthInvocation, uid: string) {
   const { settings } = invocation
-  const token = await tokenFor(invocation)
+  const token = await getAccessToken(invocation)
   const reply = await request(`${settings.api}/registry/v1/tags/${uid}/history`, {
     headers: { authorization: `Bearer ${token}` },
   })
@@ -287,7 +310,7 @@ async function historyOf(invocation: AuthInvocation, uid: string) {
     readonly items?: readonly { readonly updateTimestamp?: string; readonly digest?: string }[]
   }
   if (!reply.ok)
-    throw new Refused(withoutCode(body.message ?? `the history cannot be read (${reply.status})`))
+    throw new CommandFailed(stripStatusPrefix(body.message ?? `the history cannot be read (${reply.status})`))
   return (body.items ?? []).map(({ updateTimestamp = '', digest = '' }) => ({
     digest,
     since: updateTimestamp,
@@ -295,13 +318,13 @@ async function historyOf(invocation: AuthInvocation, uid: string) {
 }
 
 /** Advisories of what a repo holds: of its own name, and of all that is built from the package of that name. */
-async function* advisoriesOf(invocation: Invocation): AsyncGenerator<Advisory> {
+async function* listRepoAdvisories(invocation: Invocation): AsyncGenerator<Advisory> {
   const client = await invocation.client()
-  const { name, uid } = await client.repos.get(await pickedRepo(invocation))
-  const state = invocation.text('state')
+  const { name, uid } = await client.repos.get(await resolveRepo(invocation))
+  const state = invocation.option('state')
   const filter = {
     uidp: { descendantsOf: uid.split('/')[0] ?? '' },
-    ...(state !== '' && { latestEventType: filterOf(state) }),
+    ...(state !== '' && { latestEventType: eventTypeFilter(state) }),
   }
   const seen = new Set<string>()
   for (const more of [{ artifactNames: [name] }, { origin: name }])
@@ -311,13 +334,13 @@ async function* advisoriesOf(invocation: Invocation): AsyncGenerator<Advisory> {
     }
 }
 
-export const images: CommandGroup = {
+export const imagesGroup: CommandGroup = {
   name: 'images',
   aliases: ['image'],
   summary: 'images: copied, looked at and named; their repos',
   commands: [
     {
-      ...listTags,
+      ...listTagsCommand,
       summary: 'list images: the tags of all repos',
       examples: [
         'berth images list --parent my-org',
@@ -333,13 +356,13 @@ export const images: CommandGroup = {
       name: 'advisories',
       aliases: ['advisory'],
       summary: 'the advisories about the package or image that a repo is named after',
-      parameters: repo,
+      parameters: repoParameters,
       options: [stateOption],
       examples: [
         'berth images advisories nginx',
         'berth images advisories my-org/nginx --state affected -o csv',
       ],
-      run: async (invocation) => invocation.output.list(advisoriesOf(invocation), advisoryView),
+      run: async (invocation) => invocation.output.list(listRepoAdvisories(invocation), advisoryView),
     },
     {
       name: 'repos',
@@ -353,7 +376,7 @@ export const images: CommandGroup = {
       summary: 'tags: names of versions of an image',
       commands: [
         {
-          ...listTags,
+          ...listTagsCommand,
           examples: [
             'berth images tags list my-org/nginx --all',
             'berth images tags list docker.io/library/nginx -o id',
@@ -366,13 +389,13 @@ export const images: CommandGroup = {
           name: 'resolve',
           summary: 'the digest that a tag stands for',
           parameters: [{ name: 'REF', summary: 'repo:tag, or my-org/team/repo:tag', required: true }],
-          options: [inParent],
+          options: [parentFilterOption],
           examples: [
             'berth images tags resolve nginx:1.27 -o id',
             'berth images tags resolve my-org/nginx:1.27',
           ],
           run: async (invocation) => {
-            const only = await tagNamed(invocation, invocation.word(0))
+            const only = await findTag(invocation, invocation.argument(0))
             invocation.output.item(only, { ...tagView, id: ({ digest }) => digest })
           },
         },

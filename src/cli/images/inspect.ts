@@ -1,29 +1,29 @@
 import { isIndex, isManifest } from '../../core/image-types.ts'
 import { BlobReader } from '../../oci-client/blob-reader.ts'
-import { type Descriptor, type Manifest, membersOf } from '../../oci-client/descriptors.ts'
+import { asObject, type Descriptor, type Manifest } from '../../oci-client/descriptors.ts'
 import type { ImageStore } from '../../oci-client/image-store.ts'
-import { forPlatform, platformText } from '../../oci-client/platforms.ts'
+import { formatPlatform, selectPlatform } from '../../oci-client/platforms.ts'
 import { ReadBudget } from '../../oci-client/read-budget.ts'
 import type { CommandDeclaration } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
 import type { View } from '../client/output.ts'
-import { sizeText } from '../client/sizes.ts'
-import { printableLines } from '../client/text-width.ts'
+import { formatSize } from '../client/sizes.ts'
+import { sanitizeLines } from '../client/text-width.ts'
 import {
-  askedPlatform,
+  type ImageLocation,
+  type ImageResolver,
+  imageOptions,
   imageParameter,
-  type Place,
-  type Places,
-  placeOptions,
   platformOption,
-  referenceOf,
-  withPlaces,
+  readPlatform,
+  referenceOrLatest,
+  withImageResolver,
 } from './places.ts'
 
 /** Looks at images without fetching their layers: at the platform's registry, at others, and in directories. */
 
 /** One image of those that stand behind a name. */
-interface Variant {
+interface PlatformImage {
   readonly platform: string
   readonly digest: string
   /** Of its layers and its configuration, as they are kept. */
@@ -41,15 +41,15 @@ interface Description {
   readonly annotations: Readonly<Record<string, string>>
   /** Of all that it needs; what several images share counts once. */
   readonly size: number
-  readonly images: readonly Variant[]
+  readonly images: readonly PlatformImage[]
 }
 
-const variantView: View<Variant> = {
+const platformImageView: View<PlatformImage> = {
   id: ({ digest }) => digest,
   columns: [
     { title: 'PLATFORM', kind: 'name', value: ({ platform }) => platform },
     { title: 'DIGEST', value: ({ digest }) => digest },
-    { title: 'SIZE', value: ({ size }) => sizeText(size) },
+    { title: 'SIZE', value: ({ size }) => formatSize(size) },
     { title: 'LAYERS', value: ({ layers }) => String(layers.length) },
     { title: 'CREATED', kind: 'time', value: ({ created }) => created },
   ],
@@ -62,28 +62,28 @@ const descriptionView: View<Description> = {
     { title: 'DIGEST', value: ({ digest }) => digest },
     { title: 'TYPE', value: ({ mediaType }) => mediaType },
     { title: 'ARTIFACT', value: ({ artifactType }) => artifactType },
-    { title: 'SIZE', value: ({ size }) => sizeText(size) },
-    { title: 'ANNOTATIONS', value: ({ annotations }) => pairs(annotations) },
+    { title: 'SIZE', value: ({ size }) => formatSize(size) },
+    { title: 'ANNOTATIONS', value: ({ annotations }) => formatAnnotations(annotations) },
   ],
 }
 
-function pairs(texts: Readonly<Record<string, string>>): string {
+function formatAnnotations(texts: Readonly<Record<string, string>>): string {
   return Object.entries(texts)
     .map(([name, text]) => `${name}=${text}`)
     .join(', ')
 }
 
 /** The lines of a configuration that people ask for. */
-const configView: View<Variant> = {
+const configView: View<PlatformImage> = {
   columns: (['User', 'Entrypoint', 'Cmd', 'WorkingDir', 'Env', 'ExposedPorts', 'Labels'] as const).map(
     (name) => ({
       title: name.toUpperCase(),
-      value: ({ config }) => shown(membersOf(config['config'])?.[name]),
+      value: ({ config }) => formatValue(asObject(config['config'])?.[name]),
     }),
   ),
 }
 
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   if (value === undefined || value === null) return ''
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
@@ -91,33 +91,33 @@ function shown(value: unknown): string {
 /** Configurations larger than this are nobody's. */
 const CONFIG_BYTES_MAX = 4 * 1024 * 1024
 
-async function configOf({ config }: Manifest, store: ImageStore, signal: AbortSignal) {
+async function readImageConfig({ config }: Manifest, store: ImageStore, signal: AbortSignal) {
   if (config === undefined || !config.mediaType.includes('json') || config.size > CONFIG_BYTES_MAX) return {}
   const parts: Buffer[] = []
-  for await (const bytes of new BlobReader(store, config, { signal }).from(0)) parts.push(bytes)
+  for await (const bytes of new BlobReader(store, config, { signal }).readFrom(0)) parts.push(bytes)
   try {
-    return membersOf(JSON.parse(Buffer.concat(parts).toString('utf8'))) ?? {}
+    return asObject(JSON.parse(Buffer.concat(parts).toString('utf8'))) ?? {}
   } catch {
     return {}
   }
 }
 
-async function variantOf(
+async function readPlatformImage(
   manifest: Manifest,
   known: Descriptor | undefined,
   store: ImageStore,
   signal: AbortSignal,
-): Promise<Variant> {
-  const config = await configOf(manifest, store, signal)
+): Promise<PlatformImage> {
+  const config = await readImageConfig(manifest, store, signal)
   const { os, architecture, variant, created } = config
   const inside =
     typeof os === 'string' && typeof architecture === 'string'
-      ? platformText({ os, architecture, ...(typeof variant === 'string' && { variant }) })
+      ? formatPlatform({ os, architecture, ...(typeof variant === 'string' && { variant }) })
       : ''
   return {
-    platform: known?.platform === undefined ? inside : platformText(known.platform),
+    platform: known?.platform === undefined ? inside : formatPlatform(known.platform),
     digest: manifest.digest,
-    size: sumOf([...(manifest.config === undefined ? [] : [manifest.config]), ...manifest.layers]),
+    size: distinctSize([...(manifest.config === undefined ? [] : [manifest.config]), ...manifest.layers]),
     created: typeof created === 'string' ? created : '',
     layers: manifest.layers.map(({ mediaType, digest, size }) => ({ mediaType, digest, size })),
     config,
@@ -125,7 +125,7 @@ async function variantOf(
 }
 
 /** What is there several times counts once. */
-function sumOf(blobs: readonly Descriptor[]): number {
+function distinctSize(blobs: readonly Descriptor[]): number {
   return [...new Map(blobs.map(({ digest, size }) => [digest, size])).values()].reduce(
     (sum, size) => sum + size,
     0,
@@ -133,7 +133,7 @@ function sumOf(blobs: readonly Descriptor[]): number {
 }
 
 /** The manifests of all images of a manifest, with what its indexes say of them. */
-async function* imagesIn(
+async function* walkImages(
   manifest: Manifest,
   store: ImageStore,
   budget: ReadBudget,
@@ -141,43 +141,48 @@ async function* imagesIn(
   seen = new Set<string>(),
   depth = 0,
 ): AsyncGenerator<{ readonly manifest: Manifest; readonly known: Descriptor | undefined }> {
-  budget.reach(depth)
+  budget.checkDepth(depth)
   seen.add(manifest.digest)
-  budget.take(manifest.manifests.length, manifest.bytes.length)
+  budget.consume(manifest.manifests.length, manifest.bytes.length)
   if (!isIndex(manifest)) yield { manifest, known }
   for (const child of manifest.manifests)
     if (isManifest(child) && !seen.has(child.digest))
-      yield* imagesIn(await store.manifest(child.digest), store, budget, child, seen, depth + 1)
+      yield* walkImages(await store.getManifest(child.digest), store, budget, child, seen, depth + 1)
 }
 
-export async function named(invocation: Invocation, place: Place): Promise<Manifest> {
-  const manifest = await place.store.manifest(referenceOf(place))
-  const platform = askedPlatform(invocation)
+export async function fetchManifest(invocation: Invocation, place: ImageLocation): Promise<Manifest> {
+  const manifest = await place.store.getManifest(referenceOrLatest(place))
+  const platform = readPlatform(invocation)
   if (platform === undefined || !isIndex(manifest)) return manifest
-  const found = forPlatform(manifest.manifests, platform)
+  const found = selectPlatform(manifest.manifests, platform)
   if (found === undefined)
-    throw new UsageError(`${place.name} has nothing for ${platformText(platform)}: see berth images describe`)
-  return place.store.manifest(found.digest)
+    throw new UsageError(
+      `${place.name} has nothing for ${formatPlatform(platform)}: see berth images describe`,
+    )
+  return place.store.getManifest(found.digest)
 }
 
-async function description(invocation: Invocation, { at, signal }: Places): Promise<Description> {
-  const place = at(invocation.word(0))
-  const root = await named(invocation, place)
+async function describeImage(
+  invocation: Invocation,
+  { resolve: at, signal }: ImageResolver,
+): Promise<Description> {
+  const place = at(invocation.argument(0))
+  const root = await fetchManifest(invocation, place)
   const { digest, mediaType, artifactType, annotations } = root
-  const images: Variant[] = []
+  const images: PlatformImage[] = []
   const blobs: Descriptor[] = []
   const budget = new ReadBudget(place.store.name)
-  for await (const { manifest, known } of imagesIn(root, place.store, budget)) {
-    budget.take(0, Math.min(manifest.config?.size ?? 0, CONFIG_BYTES_MAX))
-    images.push(await variantOf(manifest, known, place.store, signal))
+  for await (const { manifest, known } of walkImages(root, place.store, budget)) {
+    budget.consume(0, Math.min(manifest.config?.size ?? 0, CONFIG_BYTES_MAX))
+    images.push(await readPlatformImage(manifest, known, place.store, signal))
     blobs.push(...(manifest.config === undefined ? [] : [manifest.config]), ...manifest.layers)
   }
-  const reference = referenceOf(place)
+  const reference = referenceOrLatest(place)
   const name = `${place.name}${reference === '' ? '' : reference === digest ? `@${digest}` : `:${reference}`}`
-  return { name, digest, mediaType, artifactType, annotations, size: sumOf(blobs), images }
+  return { name, digest, mediaType, artifactType, annotations, size: distinctSize(blobs), images }
 }
 
-const isForPeople = ({ output }: Invocation) => ['table', 'wide', 'tree'].includes(output.format)
+const isHumanFormat = ({ output }: Invocation) => ['table', 'wide', 'tree'].includes(output.format)
 
 export const inspectCommands: readonly CommandDeclaration[] = [
   {
@@ -185,27 +190,27 @@ export const inspectCommands: readonly CommandDeclaration[] = [
     aliases: ['inspect'],
     summary: 'show an image: its platforms, sizes, layers and configuration',
     parameters: [imageParameter],
-    options: [platformOption, ...placeOptions],
+    options: [platformOption, ...imageOptions],
     examples: [
       'berth images describe my-org/app:1.0',
       'berth images describe docker.io/nginx --platform linux/arm64 --json',
     ],
     run: (invocation) =>
-      withPlaces(invocation, async (places) => {
-        const all = await description(invocation, places)
+      withImageResolver(invocation, async (places) => {
+        const all = await describeImage(invocation, places)
         const { output } = invocation
         output.item(all, descriptionView)
-        if (!isForPeople(invocation)) return
-        output.text('')
-        await output.list(all.images, variantView)
+        if (!isHumanFormat(invocation)) return
+        output.line('')
+        await output.list(all.images, platformImageView)
         const [only, ...more] = all.images
         if (only === undefined || more.length > 0) return
         output.item(only, configView)
-        output.text('')
+        output.line('')
         await output.list(only.layers, {
           columns: [
             { title: 'LAYER', value: ({ digest }) => digest },
-            { title: 'SIZE', value: ({ size }) => sizeText(size) },
+            { title: 'SIZE', value: ({ size }) => formatSize(size) },
             { title: 'TYPE', value: ({ mediaType }) => mediaType },
           ],
         })
@@ -215,16 +220,16 @@ export const inspectCommands: readonly CommandDeclaration[] = [
     name: 'manifest',
     summary: 'print the manifest of an image, byte for byte',
     parameters: [imageParameter],
-    options: [platformOption, ...placeOptions],
+    options: [platformOption, ...imageOptions],
     examples: [
       'berth images manifest my-org/app:1.0',
       'berth images manifest my-org/app:1.0 --platform linux/amd64 --json',
     ],
     run: (invocation) =>
-      withPlaces(invocation, async ({ at }) => {
-        const { bytes } = await named(invocation, at(invocation.word(0)))
-        if (isForPeople(invocation))
-          process.stdout.write(process.stdout.isTTY ? printableLines(bytes.toString('utf8')) : bytes)
+      withImageResolver(invocation, async ({ resolve: at }) => {
+        const { bytes } = await fetchManifest(invocation, at(invocation.argument(0)))
+        if (isHumanFormat(invocation))
+          process.stdout.write(process.stdout.isTTY ? sanitizeLines(bytes.toString('utf8')) : bytes)
         else invocation.output.item(JSON.parse(bytes.toString('utf8')), { columns: [] })
       }),
   },
@@ -232,12 +237,12 @@ export const inspectCommands: readonly CommandDeclaration[] = [
     name: 'digest',
     summary: 'print the digest that an image has now',
     parameters: [imageParameter],
-    options: [platformOption, ...placeOptions],
+    options: [platformOption, ...imageOptions],
     examples: ['berth images digest my-org/app:1.0', 'berth images digest my-org/app --platform linux/arm64'],
     run: (invocation) =>
-      withPlaces(invocation, async ({ at }) => {
-        const { digest, mediaType } = await named(invocation, at(invocation.word(0)))
-        if (isForPeople(invocation)) invocation.output.text(digest)
+      withImageResolver(invocation, async ({ resolve: at }) => {
+        const { digest, mediaType } = await fetchManifest(invocation, at(invocation.argument(0)))
+        if (isHumanFormat(invocation)) invocation.output.line(digest)
         else
           invocation.output.item(
             { digest, mediaType },
@@ -249,11 +254,11 @@ export const inspectCommands: readonly CommandDeclaration[] = [
     name: 'size',
     summary: 'how large an image is, as it is kept and pulled: for each platform, and all together',
     parameters: [imageParameter],
-    options: [platformOption, ...placeOptions],
+    options: [platformOption, ...imageOptions],
     examples: ['berth images size my-org/app:1.0'],
     run: (invocation) =>
-      withPlaces(invocation, async (places) => {
-        const { images, size } = await description(invocation, places)
+      withImageResolver(invocation, async (places) => {
+        const { images, size } = await describeImage(invocation, places)
         const rows = images.map(({ platform, digest, size, layers }) => ({
           platform,
           digest,
@@ -267,7 +272,7 @@ export const inspectCommands: readonly CommandDeclaration[] = [
           id: ({ size }) => String(size),
           columns: [
             { title: 'PLATFORM', kind: 'name', value: ({ platform }) => platform },
-            { title: 'SIZE', value: ({ size }) => sizeText(size) },
+            { title: 'SIZE', value: ({ size }) => formatSize(size) },
             { title: 'BYTES', value: ({ size }) => String(size) },
             { title: 'LAYERS', value: ({ layers }) => String(layers) },
             { title: 'DIGEST', wide: true, value: ({ digest }) => digest },

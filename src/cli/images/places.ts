@@ -4,24 +4,24 @@ import { DOCKER_HUB, type ImageName, isTag, parseImageName } from '../../oci-cli
 import type { ImageStore } from '../../oci-client/image-store.ts'
 import { LayoutDirectory } from '../../oci-client/layout.ts'
 import { parsePlatform } from '../../oci-client/platforms.ts'
-import { RegistryRepo } from '../../oci-client/registry-repo.ts'
+import { RegistryRepository } from '../../oci-client/registry-repo.ts'
 import type { Credentials } from '../../oci-client/registry-token.ts'
 import { TransferError } from '../../oci-client/transfer-error.ts'
-import { registryToken } from '../auth/credential-helper.ts'
-import { dockerCredentials } from '../auth/docker-config.ts'
+import { getRegistryToken } from '../auth/credential-helper.ts'
+import { findDockerCredentials } from '../auth/docker-config.ts'
 import type { OptionDeclaration } from '../client/command.ts'
-import { userAgent, watchedBy } from '../client/http.ts'
+import { getRequestLogger, userAgent } from '../client/http.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
 import { type AuthInvocation, exitCodes } from '../client/run.ts'
-import { NotSignedIn, Refused, Unreachable } from '../client/session.ts'
-import { printable } from '../client/text-width.ts'
+import { CommandFailed, NotSignedIn, Unreachable } from '../client/session.ts'
+import { sanitizeText } from '../client/text-width.ts'
 
 /**
  * What the words of a command mean that name images: `my-org/app:1.0` at the platform's registry, `ghcr.io/acme/app@sha256:…` at
  * another one, `oci:./app:1.0` in a directory.
  */
 
-export interface Place {
+export interface ImageLocation {
   readonly store: ImageStore
   /** Tag or digest; '' where none was said. */
   readonly reference: string
@@ -31,15 +31,15 @@ export interface Place {
 }
 
 /** Works with places; what goes wrong is told with what to do about it, and Ctrl-C ends it. */
-export interface Places {
+export interface ImageResolver {
   readonly signal: AbortSignal
-  at(word: string): Place
+  resolve(word: string): ImageLocation
 }
 
 /** Whether a word names a directory, or a registry that is not the platform's. */
-export function isElsewhere(invocation: Invocation, word: string): boolean {
+export function isExternalImage(invocation: Invocation, word: string): boolean {
   const { settings } = invocation as AuthInvocation
-  return word.startsWith(LAYOUT) || ![settings.registry, ''].includes(imageName(word).host)
+  return word.startsWith(LAYOUT) || ![settings.registry, ''].includes(requireImageName(word).host)
 }
 
 export const jsonOption: OptionDeclaration = { flags: '--json', summary: 'the same as -o json' }
@@ -52,12 +52,12 @@ export const tokenHostOption: OptionDeclaration = {
   summary: "a host that may be shown another registry's credentials, where its tokens come from",
   repeatable: true,
 }
-const inParentOption: OptionDeclaration = {
+const parentOption: OptionDeclaration = {
   flags: '--parent <group>',
   summary: 'the organization or folder of a name without one',
 }
 /** What all commands have that name an image. */
-export const placeOptions: readonly OptionDeclaration[] = [inParentOption, tokenHostOption, jsonOption]
+export const imageOptions: readonly OptionDeclaration[] = [parentOption, tokenHostOption, jsonOption]
 
 export const imageParameter = {
   name: 'IMAGE',
@@ -67,9 +67,9 @@ export const imageParameter = {
 
 class Interrupted extends Error {}
 
-export async function withPlaces(
+export async function withImageResolver(
   invocation: Invocation,
-  work: (places: Places) => Promise<void>,
+  work: (places: ImageResolver) => Promise<void>,
 ): Promise<void> {
   const stop = new AbortController()
   const interrupt = () => {
@@ -78,11 +78,11 @@ export async function withPlaces(
   }
   process.on('SIGINT', interrupt)
   try {
-    await work(placesFor(invocation as AuthInvocation, stop.signal))
+    await work(createImageResolver(invocation as AuthInvocation, stop.signal))
   } catch (error) {
     invocation.output.progress('')
-    if (!stop.signal.aborted) throw explained(invocation as AuthInvocation, error)
-    invocation.output.done('stopped: no tag was changed by what was not finished')
+    if (!stop.signal.aborted) throw describeTransferError(invocation as AuthInvocation, error)
+    invocation.output.notice('stopped: no tag was changed by what was not finished')
     process.exitCode = exitCodes.interrupted
   } finally {
     process.off('SIGINT', interrupt)
@@ -90,11 +90,11 @@ export async function withPlaces(
 }
 
 /** The mistake with what to do next. */
-function explained({ settings, env }: AuthInvocation, error: unknown): unknown {
+function describeTransferError({ settings, env }: AuthInvocation, error: unknown): unknown {
   if (!(error instanceof TransferError)) return error
-  const { problem, place } = error
+  const { problem, location: place } = error
   // What is quoted in it comes from somebody else: one line it is, so that no other one can be forged.
-  const message = printable(error.message)
+  const message = sanitizeText(error.message)
   switch (problem) {
     case 'unreachable':
       return new Unreachable(message, { cause: error })
@@ -104,30 +104,30 @@ function explained({ settings, env }: AuthInvocation, error: unknown): unknown {
       const atOurs = isNobody ? 'sign in with berth auth login' : 'see what you may do: berth auth status'
       const next = isOurs ? atOurs : `give Docker credentials for it: docker login ${place}`
       const said = `${message}\n${next}`
-      return isNobody ? new NotSignedIn(said) : new Refused(said)
+      return isNobody ? new NotSignedIn(said) : new CommandFailed(said)
     }
     default:
-      return new Refused(message, { cause: error })
+      return new CommandFailed(message, { cause: error })
   }
 }
 
-function placesFor(invocation: AuthInvocation, signal: AbortSignal): Places {
+function createImageResolver(invocation: AuthInvocation, signal: AbortSignal): ImageResolver {
   const { settings } = invocation
   const connections = new Map<string, Connection>()
   const connectionTo = (host: string) => {
     const known = connections.get(host)
     if (known !== undefined) return known
     const api = new URL(settings.api)
-    const watch = watchedBy()
+    const watch = getRequestLogger()
     const made = new Connection({
       host,
-      credentials: () => credentialsFor(invocation, host),
-      tokenHosts: invocation.list('tokenHost'),
+      credentials: () => findCredentials(invocation, host),
+      tokenHosts: invocation.optionValues('tokenHost'),
       // Where the API is, its scheme is known.
       ...(host === api.host && { scheme: api.protocol === 'http:' ? 'http' : 'https' }),
       userAgent: userAgent(),
       signal,
-      ...(watch !== undefined && { watch }),
+      ...(watch !== undefined && { logRequest: watch }),
     })
     connections.set(host, made)
     return made
@@ -135,31 +135,31 @@ function placesFor(invocation: AuthInvocation, signal: AbortSignal): Places {
   const layouts = new Map<string, LayoutDirectory>()
   return {
     signal,
-    at(word) {
+    resolve(word) {
       if (word.startsWith(LAYOUT)) {
-        const { directory, reference } = layoutName(word)
+        const { directory, reference } = parseLayoutName(word)
         const store = layouts.get(directory) ?? new LayoutDirectory(directory)
         layouts.set(directory, store)
         return { store, reference, isLayout: true, name: store.name }
       }
-      const { host, repository, tag, digest } = imageName(word)
-      const path = host === '' ? inGroup(invocation, repository) : repository
-      const store = new RegistryRepo(connectionTo(host || settings.registry), path)
+      const { host, repository, tag, digest } = requireImageName(word)
+      const path = host === '' ? qualifyRepository(invocation, repository) : repository
+      const store = new RegistryRepository(connectionTo(host || settings.registry), path)
       return { store, reference: digest ?? tag ?? '', isLayout: false, name: store.name }
     },
   }
 }
 
-function imageName(word: string): ImageName {
+function requireImageName(word: string): ImageName {
   const name = parseImageName(word)
   if (typeof name === 'string') throw new UsageError(`the image ${JSON.stringify(word)} ${name}`)
   return name
 }
 
 /** A name at the platform's registry has its organization before it, or that of --parent or the configuration. */
-function inGroup(invocation: Invocation, repository: string): string {
+function qualifyRepository(invocation: Invocation, repository: string): string {
   if (repository.includes('/')) return repository
-  const group = invocation.text('parent') || invocation.property('default.group')
+  const group = invocation.option('parent') || invocation.property('default.group')
   if (group === '')
     throw new UsageError(
       `${JSON.stringify(repository)} names no organization: write my-org/${repository}, docker.io/${repository}, or give --parent`,
@@ -169,7 +169,7 @@ function inGroup(invocation: Invocation, repository: string): string {
 
 const LAYOUT = 'oci:'
 
-function layoutName(word: string): { readonly directory: string; readonly reference: string } {
+function parseLayoutName(word: string): { readonly directory: string; readonly reference: string } {
   const rest = word.slice(LAYOUT.length)
   const [, before = '', digest] = /^(.*)@([a-z0-9]+:[0-9a-f]+)$/.exec(rest) ?? []
   if (digest !== undefined && isDigest(digest) && before !== '')
@@ -181,22 +181,25 @@ function layoutName(word: string): { readonly directory: string; readonly refere
 }
 
 /** The sign-in for the platform's own registry, and what Docker knows for others, and where nobody is signed in. */
-async function credentialsFor(
+async function findCredentials(
   { settings, env }: AuthInvocation,
   host: string,
 ): Promise<Credentials | undefined> {
   if (host === settings.registry) {
     try {
-      return { user: '_token', password: await registryToken(settings, env) }
+      return { user: '_token', password: await getRegistryToken(settings, env) }
     } catch (error) {
       if (!(error instanceof NotSignedIn)) throw error
     }
   }
-  return dockerCredentials(env, host === DOCKER_HUB ? ['https://index.docker.io/v1/', DOCKER_HUB] : [host])
+  return findDockerCredentials(
+    env,
+    host === DOCKER_HUB ? ['https://index.docker.io/v1/', DOCKER_HUB] : [host],
+  )
 }
 
-export function askedPlatform(invocation: Invocation): Platform | undefined {
-  const text = invocation.text('platform')
+export function readPlatform(invocation: Invocation): Platform | undefined {
+  const text = invocation.option('platform')
   if (text === '') return undefined
   const platform = parsePlatform(text)
   if (platform === undefined) throw new UsageError('--platform must be such as linux/amd64 or linux/arm/v7')
@@ -204,6 +207,6 @@ export function askedPlatform(invocation: Invocation): Platform | undefined {
 }
 
 /** The reference of an image that must have one: `latest` where none was said, but for a layout, which knows its own. */
-export function referenceOf({ reference, isLayout }: Place): string {
+export function referenceOrLatest({ reference, isLayout }: ImageLocation): string {
   return reference === '' && !isLayout ? 'latest' : reference
 }

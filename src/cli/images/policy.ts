@@ -1,16 +1,16 @@
 import type { RepoPolicy, RetentionInput, RetentionRule, RetentionVerdict } from '../../../client/berth.ts'
 import type { CommandDeclaration, CommandGroup, OptionDeclaration } from '../client/command.ts'
-import { seconds, spoken } from '../client/durations.ts'
+import { formatDuration, parseDurationOption } from '../client/durations.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
-import { repoUid } from '../client/locate.ts'
-import { change, yes } from '../client/options.ts'
+import { resolveRepoUid } from '../client/locate.ts'
+import { requireChange, yesOption } from '../client/options.ts'
 import type { View } from '../client/output.ts'
-import { Refused } from '../client/session.ts'
+import { CommandFailed } from '../client/session.ts'
 
 /** Policies of repos: which tags never move, and which go by themselves. */
 
-const untaggedOf = ({ retention }: RepoPolicy) =>
-  retention?.untaggedAfter === undefined ? '' : `deleted after ${spoken(retention.untaggedAfter)}`
+const formatUntagged = ({ retention }: RepoPolicy) =>
+  retention?.untaggedAfter === undefined ? '' : `deleted after ${formatDuration(retention.untaggedAfter)}`
 
 const policyView: View<RepoPolicy> = {
   columns: [
@@ -21,12 +21,12 @@ const policyView: View<RepoPolicy> = {
     {
       title: 'KEEPS',
       kind: 'long',
-      value: ({ retention }) => retention?.rules.map(ruleText).join('; ') ?? '',
+      value: ({ retention }) => retention?.rules.map(formatRule).join('; ') ?? '',
     },
-    { title: 'UNTAGGED', value: untaggedOf },
+    { title: 'UNTAGGED', value: formatUntagged },
     { title: 'NEXT RUN', kind: 'time', value: ({ nextRunTime = '' }) => nextRunTime },
     { title: 'LAST RUN', kind: 'time', value: ({ lastRun }) => lastRun?.endTime ?? '' },
-    { title: 'DELETED', value: ({ lastRun }) => (lastRun === undefined ? '' : deletedOf(lastRun)) },
+    { title: 'DELETED', value: ({ lastRun }) => (lastRun === undefined ? '' : formatDeleted(lastRun)) },
     { title: 'ERROR', kind: 'long', value: ({ lastRun }) => lastRun?.error ?? '' },
     { title: 'CHANGED', kind: 'time', value: ({ updateTime = '' }) => updateTime, wide: true },
   ],
@@ -44,7 +44,7 @@ const verdictView: View<RetentionVerdict> = {
   empty: 'nothing',
 }
 
-function deletedOf({
+function formatDeleted({
   deletedTags,
   deletedManifests,
 }: Readonly<Record<'deletedTags' | 'deletedManifests', number>>): string {
@@ -52,15 +52,15 @@ function deletedOf({
 }
 
 /** As `--keep` takes it. */
-function ruleText({ patterns, newest, youngerThan }: RetentionRule): string {
+function formatRule({ patterns, newest, youngerThan }: RetentionRule): string {
   return [
     ...patterns,
     ...(newest > 0 ? [`newest=${newest}`] : []),
-    ...(youngerThan === undefined ? [] : [`younger=${spoken(youngerThan)}`]),
+    ...(youngerThan === undefined ? [] : [`younger=${formatDuration(youngerThan)}`]),
   ].join(' ')
 }
 
-function readRule(text: string): RetentionRule {
+function parseRule(text: string): RetentionRule {
   const patterns: string[] = []
   let rule: Omit<RetentionRule, 'patterns'> = { newest: 0 }
   for (const word of text.split(/\s+/).filter((word) => word !== '')) {
@@ -68,14 +68,14 @@ function readRule(text: string): RetentionRule {
     if (name === 'newest') {
       if (!/^[1-9]\d{0,5}$/.test(value)) throw new UsageError(`--keep: newest=${value} must be a number`)
       rule = { ...rule, newest: Number(value) }
-    } else if (name === 'younger') rule = { ...rule, youngerThan: `${seconds('--keep', value)}s` }
+    } else if (name === 'younger') rule = { ...rule, youngerThan: `${parseDurationOption('--keep', value)}s` }
     else patterns.push(word)
   }
   return { ...rule, patterns }
 }
 
-const repo = [{ name: 'REPO', summary: 'its uid, name or path' }] as const
-const pickedRepo = (invocation: Invocation) => repoUid(invocation, invocation.word(0))
+const repoParameters = [{ name: 'REPO', summary: 'its uid, name or path' }] as const
+const resolveRepo = (invocation: Invocation) => resolveRepoUid(invocation, invocation.argument(0))
 
 const retentionOptions: readonly OptionDeclaration[] = [
   {
@@ -92,25 +92,27 @@ const retentionOptions: readonly OptionDeclaration[] = [
 ]
 
 /** Of what was set so far, what the options make. Undefined where they say nothing. */
-function retentionOf(invocation: Invocation, current: RepoPolicy['retention']): RetentionInput | undefined {
-  const keep = invocation.list('keep')
-  const untagged = invocation.text('untaggedAfter')
+function readRetention(invocation: Invocation, current: RepoPolicy['retention']): RetentionInput | undefined {
+  const keep = invocation.optionValues('keep')
+  const untagged = invocation.option('untaggedAfter')
   const [enable, disable] = [invocation.flag('enable'), invocation.flag('disable')]
   if (keep.length === 0 && untagged === '' && !invocation.flag('keepAll') && !enable && !disable)
     return undefined
   const { untaggedAfter: before, ...rest } = current ?? { enabled: false, rules: [] }
   const untaggedAfter =
-    untagged === '' ? before : `${untagged === 'never' ? 0 : seconds('--untagged-after', untagged)}s`
+    untagged === ''
+      ? before
+      : `${untagged === 'never' ? 0 : parseDurationOption('--untagged-after', untagged)}s`
   return {
     enabled: enable || (rest.enabled && !disable),
-    rules: invocation.flag('keepAll') ? [] : keep.length > 0 ? keep.map(readRule) : rest.rules,
+    rules: invocation.flag('keepAll') ? [] : keep.length > 0 ? keep.map(parseRule) : rest.rules,
     ...(untagged !== 'never' && untaggedAfter !== undefined && { untaggedAfter }),
   }
 }
 
-function immutableOf(invocation: Invocation, current: RepoPolicy['immutableTags']) {
+function readImmutableTags(invocation: Invocation, current: RepoPolicy['immutableTags']) {
   if (invocation.flag('mutable')) return { patterns: [], exceptions: [] }
-  const [patterns, exceptions] = [invocation.list('immutable'), invocation.list('except')]
+  const [patterns, exceptions] = [invocation.optionValues('immutable'), invocation.optionValues('except')]
   if (patterns.length === 0 && exceptions.length === 0) return undefined
   return {
     patterns: patterns.length > 0 ? patterns : (current?.patterns ?? []),
@@ -118,10 +120,10 @@ function immutableOf(invocation: Invocation, current: RepoPolicy['immutableTags'
   }
 }
 
-async function* verdicts(invocation: Invocation): AsyncGenerator<RetentionVerdict> {
+async function* listVerdicts(invocation: Invocation): AsyncGenerator<RetentionVerdict> {
   const client = await invocation.client()
-  const uid = await pickedRepo(invocation)
-  const retention = retentionOf(invocation, (await client.repoPolicies.getRepoPolicy(uid)).retention)
+  const uid = await resolveRepo(invocation)
+  const retention = readRetention(invocation, (await client.repoPolicies.getRepoPolicy(uid)).retention)
   const asked = {
     uid,
     deletedOnly: invocation.flag('deleted'),
@@ -133,14 +135,14 @@ async function* verdicts(invocation: Invocation): AsyncGenerator<RetentionVerdic
     const page = await client.repoPolicies.previewRetention({ ...asked, pageToken })
     yield* page.verdicts
     pageToken = page.nextPageToken
-    if (pageToken === '') invocation.output.done(`${deletedOf(page)} would be deleted`)
+    if (pageToken === '') invocation.output.notice(`${formatDeleted(page)} would be deleted`)
   } while (pageToken !== '')
 }
 
 const POLL_MS = 500
 
 /** The policy after a run that began when it was asked for, or later. */
-async function afterRun(
+async function waitForRun(
   invocation: Invocation,
   uid: string,
   before: string | undefined,
@@ -163,13 +165,13 @@ const commands: readonly CommandDeclaration[] = [
     name: 'describe',
     aliases: ['get', 'show'],
     summary: 'show the policy of a repo, and what its last run came to',
-    parameters: repo,
+    parameters: repoParameters,
     examples: [
       'berth images policy describe nginx',
       'berth images policy describe my-org/team/nginx -o json',
     ],
     async run(invocation) {
-      const uid = await pickedRepo(invocation)
+      const uid = await resolveRepo(invocation)
       invocation.output.item(await (await invocation.client()).repoPolicies.getRepoPolicy(uid), policyView)
     },
   },
@@ -177,7 +179,7 @@ const commands: readonly CommandDeclaration[] = [
     name: 'set',
     aliases: ['update'],
     summary: 'change the policy of a repo; what is not named stays',
-    parameters: repo,
+    parameters: repoParameters,
     options: [
       {
         flags: '--immutable <patterns>',
@@ -189,7 +191,7 @@ const commands: readonly CommandDeclaration[] = [
       ...retentionOptions,
       { flags: '--enable', summary: 'delete what no rule keeps, from now on' },
       { flags: '--disable', summary: 'delete nothing', conflicts: ['enable'] },
-      yes,
+      yesOption,
     ],
     examples: [
       "berth images policy set nginx --immutable 'v*' --except 'v*-rc*'",
@@ -197,18 +199,20 @@ const commands: readonly CommandDeclaration[] = [
       'berth images policy set nginx --enable --yes',
     ],
     async run(invocation) {
-      const uid = await pickedRepo(invocation)
+      const uid = await resolveRepo(invocation)
       const client = await invocation.client()
       const current = await client.repoPolicies.getRepoPolicy(uid)
-      const immutableTags = immutableOf(invocation, current.immutableTags)
-      const retention = retentionOf(invocation, current.retention)
-      const patch = change({
+      const immutableTags = readImmutableTags(invocation, current.immutableTags)
+      const retention = readRetention(invocation, current.retention)
+      const patch = requireChange({
         ...(immutableTags !== undefined && { immutableTags }),
         ...(retention !== undefined && { retention }),
       })
       if ((retention ?? current.retention)?.enabled === true) {
         const deleted = await client.repoPolicies.previewRetention({ uid, ...patch, pageSize: 1 })
-        await invocation.ask.confirm(`Have retention delete ${deletedOf(deleted)} of ${uid} now, and go on?`)
+        await invocation.prompt.confirm(
+          `Have retention delete ${formatDeleted(deleted)} of ${uid} now, and go on?`,
+        )
       }
       const updateMask = Object.keys(patch)
       invocation.output.item(
@@ -220,35 +224,35 @@ const commands: readonly CommandDeclaration[] = [
   {
     name: 'preview',
     summary: 'tell what retention would delete, and why the rest stays',
-    parameters: repo,
+    parameters: repoParameters,
     options: [{ flags: '--deleted', summary: 'only what would be deleted' }, ...retentionOptions],
     examples: [
       'berth images policy preview nginx --deleted',
       "berth images policy preview nginx --keep 'v*' --keep newest=5 -o csv",
     ],
-    run: (invocation) => invocation.output.list(verdicts(invocation), verdictView),
+    run: (invocation) => invocation.output.list(listVerdicts(invocation), verdictView),
   },
   {
     name: 'apply',
     aliases: ['run'],
     summary: 'have retention run now, and wait for it',
-    parameters: repo,
-    options: [yes, { flags: '--no-wait', summary: 'do not wait' }],
+    parameters: repoParameters,
+    options: [yesOption, { flags: '--no-wait', summary: 'do not wait' }],
     examples: ['berth images policy apply nginx --yes'],
     async run(invocation) {
-      const uid = await pickedRepo(invocation)
+      const uid = await resolveRepo(invocation)
       const client = await invocation.client()
       const { deletedTags, deletedManifests } = await client.repoPolicies.previewRetention({
         uid,
         pageSize: 1,
       })
-      const what = deletedOf({ deletedTags, deletedManifests })
-      await invocation.ask.confirm(`Delete ${what} of ${uid}?`)
+      const what = formatDeleted({ deletedTags, deletedManifests })
+      await invocation.prompt.confirm(`Delete ${what} of ${uid}?`)
       const { lastRun } = await client.repoPolicies.getRepoPolicy(uid)
       const asked = await client.repoPolicies.applyRetention({ uid })
-      const after = invocation.flag('wait') ? await afterRun(invocation, uid, lastRun?.beginTime) : asked
+      const after = invocation.flag('wait') ? await waitForRun(invocation, uid, lastRun?.beginTime) : asked
       invocation.output.item(after, policyView)
-      if (invocation.flag('wait') && after.lastRun?.error) throw new Refused(after.lastRun.error)
+      if (invocation.flag('wait') && after.lastRun?.error) throw new CommandFailed(after.lastRun.error)
     },
   },
 ]

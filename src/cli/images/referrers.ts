@@ -1,12 +1,18 @@
 import type { Descriptor } from '../../oci-client/descriptors.ts'
 import type { ImageStore } from '../../oci-client/image-store.ts'
 import { DEPTH_MAX, ReadBudget } from '../../oci-client/read-budget.ts'
-import { taggedReferrers } from '../../oci-client/referrers.ts'
+import { listTaggedReferrers } from '../../oci-client/referrers.ts'
 import type { CommandDeclaration } from '../client/command.ts'
 import type { View } from '../client/output.ts'
-import { sizeText } from '../client/sizes.ts'
-import { named } from './inspect.ts'
-import { imageParameter, placeOptions, platformOption, referenceOf, withPlaces } from './places.ts'
+import { formatSize } from '../client/sizes.ts'
+import { fetchManifest } from './inspect.ts'
+import {
+  imageOptions,
+  imageParameter,
+  platformOption,
+  referenceOrLatest,
+  withImageResolver,
+} from './places.ts'
 
 /** What belongs to an image: signatures, bills of materials, attestations, and what belongs to those. */
 
@@ -26,7 +32,7 @@ const view: View<Referrer> = {
   columns: [
     { title: 'DIGEST', value: ({ digest }) => digest },
     { title: 'TYPE', kind: 'name', value: ({ artifactType }) => artifactType },
-    { title: 'SIZE', value: ({ size }) => sizeText(size) },
+    { title: 'SIZE', value: ({ size }) => formatSize(size) },
     { title: 'TAG', value: ({ tag }) => tag },
     { title: 'ANNOTATIONS', wide: true, value: ({ annotations }) => JSON.stringify(annotations) },
   ],
@@ -45,16 +51,16 @@ interface Walk {
   readonly budget: ReadBudget
 }
 
-async function* referrersOf(walk: Walk, uid: string, subject: string): AsyncGenerator<Referrer> {
+async function* walkReferrers(walk: Walk, uid: string, subject: string): AsyncGenerator<Referrer> {
   if (uid.split('/').length > DEPTH_MAX) return
-  for (const one of await walk.store.referrers(subject)) yield* below(walk, uid, one, '')
-  for await (const { tag, manifest } of taggedReferrers(walk.store, subject)) {
+  for (const one of await walk.store.listReferrers(subject)) yield* walkReferrer(walk, uid, one, '')
+  for await (const { tag, manifest } of listTaggedReferrers(walk.store, subject)) {
     const { digest, artifactType, annotations, bytes, mediaType } = manifest
-    yield* below(walk, uid, { mediaType, digest, size: bytes.length, artifactType, annotations }, tag)
+    yield* walkReferrer(walk, uid, { mediaType, digest, size: bytes.length, artifactType, annotations }, tag)
   }
 }
 
-async function* below(
+async function* walkReferrer(
   walk: Walk,
   uid: string,
   { digest, size, artifactType = '', annotations = {} }: Descriptor,
@@ -63,9 +69,9 @@ async function* below(
   const own = `${uid}/${digest}`
   if (walk.seen.has(digest)) return
   walk.seen.add(digest)
-  walk.budget.take(1, JSON.stringify(annotations).length)
+  walk.budget.consume(1, JSON.stringify(annotations).length)
   yield { uid: own, digest, artifactType, size, annotations, tag }
-  yield* referrersOf(walk, own, digest)
+  yield* walkReferrers(walk, own, digest)
 }
 
 export const referrersCommand: CommandDeclaration = {
@@ -76,18 +82,18 @@ export const referrersCommand: CommandDeclaration = {
   options: [
     platformOption,
     { flags: '--artifact-type <type>', summary: 'only those of this type' },
-    ...placeOptions,
+    ...imageOptions,
   ],
   examples: ['berth images referrers my-org/app:1.0', 'berth images referrers my-org/app:1.0 -o tree'],
   run: (invocation) =>
-    withPlaces(invocation, async ({ at }) => {
-      const place = at(invocation.word(0))
-      const { digest } = await named(invocation, place)
-      const type = invocation.text('artifactType')
+    withImageResolver(invocation, async ({ resolve: at }) => {
+      const place = at(invocation.argument(0))
+      const { digest } = await fetchManifest(invocation, place)
+      const type = invocation.option('artifactType')
       const rows: Referrer[] = []
       const { store } = place
       const walk: Walk = { store, seen: new Set([digest]), budget: new ReadBudget(store.name) }
-      for await (const one of referrersOf(walk, digest, digest))
+      for await (const one of walkReferrers(walk, digest, digest))
         if (type === '' || one.artifactType === type) rows.push(one)
       const root = {
         uid: digest,
@@ -95,7 +101,7 @@ export const referrersCommand: CommandDeclaration = {
         artifactType: '',
         size: 0,
         annotations: {},
-        tag: referenceOf(place),
+        tag: referenceOrLatest(place),
       }
       const isTree = invocation.output.format === 'tree' && rows.length > 0
       await invocation.output.list(isTree ? [root, ...rows] : rows, view)

@@ -1,31 +1,40 @@
 import { isTag } from '../../oci-client/image-name.ts'
-import { RegistryRepo } from '../../oci-client/registry-repo.ts'
+import { RegistryRepository } from '../../oci-client/registry-repo.ts'
 import type { CommandDeclaration, OptionDeclaration } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
-import { yes } from '../client/options.ts'
-import { imageParameter, type Place, placeOptions, referenceOf, withPlaces } from './places.ts'
+import { yesOption } from '../client/options.ts'
+import {
+  type ImageLocation,
+  imageOptions,
+  imageParameter,
+  referenceOrLatest,
+  withImageResolver,
+} from './places.ts'
 
 /** Gives images names, and takes images and their names away. */
 
-const allowMissing: OptionDeclaration = { flags: '--allow-missing', summary: 'one that is gone is fine' }
+const allowMissingOption: OptionDeclaration = {
+  flags: '--allow-missing',
+  summary: 'one that is gone is fine',
+}
 
 export const setTagCommand: CommandDeclaration = {
   name: 'set',
   aliases: ['move'],
   summary: 'give an image more tags, which move to it where they are on another one',
   parameters: [imageParameter, { name: 'TAG', summary: 'its new tags', required: true, variadic: true }],
-  options: placeOptions,
+  options: imageOptions,
   examples: [
     'berth images tags set my-org/app:1.4.2 1.4 1 latest',
     'berth images tags set my-org/app@sha256:… stable',
   ],
   run: (invocation) =>
-    withPlaces(invocation, async ({ at, signal }) => {
-      const { store, name, ...place } = at(invocation.word(0))
-      const tags = invocation.words(1)
+    withImageResolver(invocation, async ({ resolve: at, signal }) => {
+      const { store, name, ...place } = at(invocation.argument(0))
+      const tags = invocation.variadicArgument(1)
       const wrong = tags.find((tag) => !isTag(tag))
       if (wrong !== undefined) throw new UsageError(`${JSON.stringify(wrong)} cannot be a tag`)
-      const manifest = await store.manifest(referenceOf({ store, name, ...place }))
+      const manifest = await store.getManifest(referenceOrLatest({ store, name, ...place }))
       for (const tag of tags) {
         signal.throwIfAborted()
         await store.putManifest(manifest, tag)
@@ -45,14 +54,14 @@ export const setTagCommand: CommandDeclaration = {
     }),
 }
 
-async function remove(invocation: Invocation, place: Place, what: string): Promise<void> {
+async function deleteReference(invocation: Invocation, place: ImageLocation, what: string): Promise<void> {
   const { store, name, reference } = place
-  if (!(store instanceof RegistryRepo)) throw new UsageError(`${name} is a directory: delete that`)
-  await invocation.ask.confirm(`Delete ${what} of ${name}?`)
-  if (await store.delete(reference)) return invocation.output.done(`deleted ${what} of ${name}`)
+  if (!(store instanceof RegistryRepository)) throw new UsageError(`${name} is a directory: delete that`)
+  await invocation.prompt.confirm(`Delete ${what} of ${name}?`)
+  if (await store.delete(reference)) return invocation.output.notice(`deleted ${what} of ${name}`)
   const gone = `${name} has no ${reference}`
   if (!invocation.flag('allowMissing')) throw new UsageError(gone)
-  invocation.output.done(gone)
+  invocation.output.notice(gone)
 }
 
 export const deleteTagCommand: CommandDeclaration = {
@@ -60,13 +69,13 @@ export const deleteTagCommand: CommandDeclaration = {
   aliases: ['rm'],
   summary: 'delete a tag; the image stays, under its digest and its other tags',
   parameters: [{ ...imageParameter, summary: 'my-org/app:1.0 or registry.example.com/app:1.0' }],
-  options: [yes, allowMissing, ...placeOptions],
+  options: [yesOption, allowMissingOption, ...imageOptions],
   examples: ['berth images tags delete my-org/app:old --yes'],
   run: (invocation) =>
-    withPlaces(invocation, async ({ at }) => {
-      const place = at(invocation.word(0))
+    withImageResolver(invocation, async ({ resolve: at }) => {
+      const place = at(invocation.argument(0))
       if (!isTag(place.reference)) throw new UsageError('name a tag, as my-org/app:1.0')
-      await remove(invocation, place, `the tag ${place.reference}`)
+      await deleteReference(invocation, place, `the tag ${place.reference}`)
     }),
 }
 
@@ -77,18 +86,18 @@ export const deleteCommand: CommandDeclaration = {
   parameters: [
     { ...imageParameter, summary: 'my-org/app@sha256:…, or my-org/app:1.0 for the image behind that tag' },
   ],
-  options: [yes, allowMissing, ...placeOptions],
+  options: [yesOption, allowMissingOption, ...imageOptions],
   examples: [
     'berth images delete my-org/app@sha256:… --yes',
     'berth images delete my-org/app:1.0 --yes --allow-missing',
   ],
   run: (invocation) =>
-    withPlaces(invocation, async ({ at }) => {
-      const place = at(invocation.word(0))
+    withImageResolver(invocation, async ({ resolve: at }) => {
+      const place = at(invocation.argument(0))
       if (place.reference === '')
         throw new UsageError('name a tag or a digest; a whole repo: berth images repos delete')
-      const digest = await place.store.digestOf(place.reference)
+      const digest = await place.store.resolveDigest(place.reference)
       const reference = digest ?? place.reference
-      await remove(invocation, { ...place, reference }, `${reference}, with all its tags,`)
+      await deleteReference(invocation, { ...place, reference }, `${reference}, with all its tags,`)
     }),
 }

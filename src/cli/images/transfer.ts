@@ -4,17 +4,17 @@ import { isDigest } from '../../oci-client/descriptors.ts'
 import type { CommandDeclaration, OptionDeclaration } from '../client/command.ts'
 import { type Invocation, UsageError } from '../client/invocation.ts'
 import type { View } from '../client/output.ts'
-import { sizeText } from '../client/sizes.ts'
+import { formatSize } from '../client/sizes.ts'
 import {
-  askedPlatform,
-  type Place,
-  type Places,
-  placeOptions,
+  type ImageLocation,
+  type ImageResolver,
+  imageOptions,
   platformOption,
-  referenceOf,
-  withPlaces,
+  readPlatform,
+  referenceOrLatest,
+  withImageResolver,
 } from './places.ts'
-import { transferProgress } from './transfer-progress.ts'
+import { createTransferProgress } from './transfer-progress.ts'
 
 /** Copies images between registries, and between a registry and a directory. */
 
@@ -49,7 +49,7 @@ const resultView: View<CopyResult> = {
     { title: 'REFERRERS', value: ({ referrers }) => (referrers === 0 ? '' : String(referrers)) },
     {
       title: 'COPIED',
-      value: ({ bytes, seconds }) => `${sizeText(bytes)} in ${seconds.toFixed(1)} s`,
+      value: ({ bytes, seconds }) => `${formatSize(bytes)} in ${seconds.toFixed(1)} s`,
     },
   ],
 }
@@ -62,19 +62,24 @@ const copyOptions: readonly OptionDeclaration[] = [
     summary: `layers at a time, at most ${JOBS_MAX}`,
     default: String(JOBS_DEFAULT),
   },
-  ...placeOptions,
+  ...imageOptions,
 ]
 
-const allTags: OptionDeclaration = {
+const allTagsOption: OptionDeclaration = {
   flags: '--all-tags',
   summary: 'all tags of a repo or directory, each under its own name',
 }
 
-function copying(invocation: Invocation, { signal }: Places, from: Place, to: Place): ImageCopy {
-  const jobs = Number(invocation.text('jobs'))
+function createCopy(
+  invocation: Invocation,
+  { signal }: ImageResolver,
+  from: ImageLocation,
+  to: ImageLocation,
+): ImageCopy {
+  const jobs = Number(invocation.option('jobs'))
   if (!Number.isInteger(jobs) || jobs < 1 || jobs > JOBS_MAX)
     throw new UsageError(`--jobs must be a number from 1 to ${JOBS_MAX}`)
-  const platform = askedPlatform(invocation)
+  const platform = readPlatform(invocation)
   return new ImageCopy({
     from: from.store,
     to: to.store,
@@ -82,33 +87,33 @@ function copying(invocation: Invocation, { signal }: Places, from: Place, to: Pl
     jobs,
     ...(platform !== undefined && { platform }),
     referrers: invocation.flag('referrers'),
-    progress: transferProgress(invocation.output),
+    progress: createTransferProgress(invocation.output),
   })
 }
 
 async function copyImages(invocation: Invocation, source: string, destination: string): Promise<void> {
-  await withPlaces(invocation, async (places) => {
-    const [from, to] = [places.at(source), places.at(destination)]
+  await withImageResolver(invocation, async (places) => {
+    const [from, to] = [places.resolve(source), places.resolve(destination)]
     const startedMs = performance.now()
-    const copy = copying(invocation, places, from, to)
+    const copy = createCopy(invocation, places, from, to)
     const tags: string[] = []
     let digest = ''
     if (invocation.flag('allTags')) {
       if (from.reference !== '' || to.reference !== '')
         throw new UsageError('--all-tags takes a repo or a directory on both sides, without a tag')
       try {
-        for await (const tag of from.store.tags()) {
+        for await (const tag of from.store.listTags()) {
           digest = await copy.copy(tag, tag)
           tags.push(tag)
         }
       } catch (error) {
         invocation.output.progress('')
-        if (tags.length > 0) invocation.output.done(`copied before it ended: the tags ${tags.join(', ')}`)
+        if (tags.length > 0) invocation.output.notice(`copied before it ended: the tags ${tags.join(', ')}`)
         throw error
       }
       if (tags.length === 0) throw new UsageError(`${from.name} has no tags`)
     } else {
-      const reference = referenceOf(from)
+      const reference = referenceOrLatest(from)
       // What is named by its digest gets no tag that nobody said.
       const tag = to.reference || (isDigest(reference) ? '' : reference || (to.isLayout ? '' : 'latest'))
       if (isDigest(tag))
@@ -123,12 +128,12 @@ async function copyImages(invocation: Invocation, source: string, destination: s
   })
 }
 
-const directory = {
+const directoryParameter = {
   name: 'DIR',
   summary: 'an OCI layout: a directory, or one with a tag: DIR:1.0',
   required: true,
 } as const
-const image = {
+const imageParameter = {
   name: 'IMAGE',
   summary: 'my-org/app:1.0 or registry.example.com/app:1.0',
   required: true,
@@ -147,41 +152,41 @@ export const transferCommands: readonly CommandDeclaration[] = [
         required: true,
       },
     ],
-    options: [allTags, ...copyOptions],
+    options: [allTagsOption, ...copyOptions],
     examples: [
       'berth images copy docker.io/library/nginx:1.29 my-org/nginx:1.29',
       'berth images copy my-org/app:1.0 my-org/mirror/app --platform linux/arm64',
       'berth images copy my-org/app registry.example.com/team/app --all-tags --referrers',
       'berth images copy oci:./build:1.0 my-org/app:1.0',
     ],
-    run: (invocation) => copyImages(invocation, invocation.word(0), invocation.word(1)),
+    run: (invocation) => copyImages(invocation, invocation.argument(0), invocation.argument(1)),
   },
   {
     name: 'push',
     summary: 'copy an image from a directory (OCI layout) to a registry',
-    parameters: [directory, image],
-    options: [allTags, ...copyOptions],
+    parameters: [directoryParameter, imageParameter],
+    options: [allTagsOption, ...copyOptions],
     examples: ['berth images push ./build my-org/app:1.0', 'berth images push ./build my-org/app --all-tags'],
     async run(invocation) {
-      const word = layoutWord(invocation.word(0))
-      await copyImages(invocation, word, invocation.word(1))
+      const word = toLayoutName(invocation.argument(0))
+      await copyImages(invocation, word, invocation.argument(1))
     },
   },
   {
     name: 'pull',
     summary: 'copy an image from a registry to a directory (OCI layout)',
-    parameters: [image, directory],
-    options: [allTags, ...copyOptions],
+    parameters: [imageParameter, directoryParameter],
+    options: [allTagsOption, ...copyOptions],
     examples: [
       'berth images pull my-org/app:1.0 ./app',
       'berth images pull my-org/app:1.0 ./app --platform linux/amd64 --referrers',
     ],
-    run: (invocation) => copyImages(invocation, invocation.word(0), layoutWord(invocation.word(1))),
+    run: (invocation) => copyImages(invocation, invocation.argument(0), toLayoutName(invocation.argument(1))),
   },
 ]
 
 /** A directory may be named with or without what says that it is one. */
-function layoutWord(word: string): string {
+function toLayoutName(word: string): string {
   const bare = word.startsWith('oci:') ? word.slice('oci:'.length) : word
   const isFile = statSync(bare, { throwIfNoEntry: false })?.isFile() ?? false
   if (isFile) throw new UsageError(`${bare} is a file, not the directory of an OCI layout`)

@@ -1,6 +1,6 @@
 import type { Db, Tx } from '../../storage/db.ts'
 import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
-import { planWork } from '../run-rows.ts'
+import { scheduleJob } from '../run-rows.ts'
 
 /**
  * A backup holds stored bytes: what its snapshot knows must not be removed before it is copied. The hold is the lease of the work
@@ -13,26 +13,26 @@ export async function requireNoBackup(db: Db, tx: Tx, nowMs: number): Promise<vo
   const sql = sqlText(db.engine)
   const text = `select lease_ms from registry_runs where name = ${sql.bind('backup')}${db.rules.lockForUpdate}`
   const [row] = await runInTransaction<{ lease_ms: number }>(tx, text, sql)
-  if (Number(row?.lease_ms ?? 0) > nowMs) throw new HeldByBackup()
+  if (Number(row?.lease_ms ?? 0) > nowMs) throw new BackupRunning()
 }
 
 /** Creates the row that is locked. */
-export async function planBackup(db: Db): Promise<void> {
-  await planWork(db, 'backup', Number.MAX_SAFE_INTEGER)
+export async function ensureBackupJob(db: Db): Promise<void> {
+  await scheduleJob(db, 'backup', Number.MAX_SAFE_INTEGER)
 }
 
 /** Runs a step of a collection; false where a backup holds what it would remove. */
-export async function unlessHeld(step: () => Promise<void>): Promise<boolean> {
+export async function unlessBackupRuns(step: () => Promise<void>): Promise<boolean> {
   try {
     await step()
     return true
   } catch (error) {
-    if (error instanceof HeldByBackup) return false
+    if (error instanceof BackupRunning) return false
     throw error
   }
 }
 
-class HeldByBackup extends Error {
+class BackupRunning extends Error {
   override readonly name = 'HeldByBackup'
 
   constructor() {

@@ -1,26 +1,26 @@
 import { rootOf } from '../../core/uid.ts'
-import { deleteImages } from '../../registry/image-rows.ts'
-import { type Orphans, orphans } from '../../storage/belongings.ts'
+import { deleteRepoImages } from '../../registry/image-rows.ts'
+import { findOrphanedRows, type OrphanedRows } from '../../storage/belongings.ts'
 import { type Db, inTransaction } from '../../storage/db.ts'
 import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
-import { betweenBatches, type CollectionRun } from './run.ts'
+import { type GcRun, pauseBetweenBatches } from './run.ts'
 
 /**
  * Rows of resources that do not exist: a node of the previous version deletes resources without the tables that only this version knows.
  * A uid is used once, so such rows are never needed again.
  */
-export async function collectOrphans(run: CollectionRun): Promise<void> {
+export async function collectOrphanedRows(run: GcRun): Promise<void> {
   const { store, dryRun, tally, onProgress } = run
   const seen = new Set<string>()
-  for await (const found of orphans(store.db)) {
+  for await (const found of findOrphanedRows(store.db)) {
     const { table, owner } = found
     const key = `${isImageTable(table) ? 'images' : table} ${owner}`
     if (seen.has(key)) continue
     seen.add(key)
-    if (!dryRun) await deleteOrphans(store.db, found)
+    if (!dryRun) await deleteOrphanedRows(store.db, found)
     tally.count('orphans', 0)
     onProgress?.({ step: 'orphans', seen: seen.size, report: tally.report() })
-    await betweenBatches(run, 1)
+    await pauseBetweenBatches(run, 1)
   }
 }
 
@@ -29,10 +29,13 @@ function isImageTable(table: string): boolean {
   return ['manifests', 'manifest_references', 'repo_blobs', 'uploads'].includes(table)
 }
 
-function deleteOrphans(db: Db, { table, belonging: { by }, owner }: Orphans): Promise<void> {
+function deleteOrphanedRows(
+  db: Db,
+  { table, ownership: { column: by }, owner }: OrphanedRows,
+): Promise<void> {
   return inTransaction(db, async (tx) => {
     const areImages = isImageTable(table)
-    if (areImages) await deleteImages(db, tx, owner)
+    if (areImages) await deleteRepoImages(db, tx, owner)
     const sql = sqlText(db.engine)
     // What images leave are references without their manifest.
     const text = `delete from ${areImages ? 'manifest_references' : table}

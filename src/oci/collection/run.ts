@@ -4,7 +4,7 @@ import type { Store } from '../../storage/store.ts'
 
 /** One collection: what its steps work with, and what they count. */
 
-export interface Collected {
+export interface GcTotal {
   readonly count: number
   readonly bytes: number
 }
@@ -13,28 +13,28 @@ export interface Collected {
  * `orphans`: resources that do not exist, of which other tables still have rows; `links`: of repos, to blobs that no manifest of theirs needs; `blobs`: bytes that no repo has a link to any more; `uploads` that are
  * over; `strays`: bytes that the database does not know, as a crash leaves them.
  */
-export const collectedKinds = ['orphans', 'links', 'blobs', 'uploads', 'strays'] as const
-export type CollectedKind = (typeof collectedKinds)[number]
+export const gcKinds = ['orphans', 'links', 'blobs', 'uploads', 'strays'] as const
+export type GcKind = (typeof gcKinds)[number]
 
-export interface CollectionReport extends Readonly<Record<CollectedKind, Collected>> {
+export interface GcReport extends Readonly<Record<GcKind, GcTotal>> {
   /** Links and uploads of each organization that had some. Bytes of links that others have too stay where they are. */
-  readonly organizations: readonly OrganizationReport[]
+  readonly organizations: readonly GcOrganizationReport[]
 }
 
-export interface OrganizationReport {
+export interface GcOrganizationReport {
   readonly uid: string
-  readonly links: Collected
-  readonly uploads: Collected
+  readonly links: GcTotal
+  readonly uploads: GcTotal
 }
 
 /** What was gone through so far, of the step that is at work. */
-export interface CollectionProgress {
-  readonly step: CollectedKind
+export interface GcProgress {
+  readonly step: GcKind
   readonly seen: number
-  readonly report: CollectionReport
+  readonly report: GcReport
 }
 
-export interface CollectionOptions {
+export interface GcOptions {
   readonly store: Pick<Store, 'db' | 'clock'>
   readonly blobs: BlobStore
   /** What is younger stays: somebody may be about to push what needs it. */
@@ -42,27 +42,27 @@ export interface CollectionOptions {
   /** Counts what would go, and takes nothing. */
   readonly dryRun: boolean
   /** Takes no bytes that the database does not know where they are most of the store. */
-  readonly mistrust: boolean
+  readonly requireKnownStore: boolean
   /** Ends it after the batch that it is at. */
   readonly signal?: AbortSignal | undefined
-  readonly onProgress?: ((progress: CollectionProgress) => void) | undefined
+  readonly onProgress?: ((progress: GcProgress) => void) | undefined
   /** Called where a backup is running, so that stored bytes were not removed; the next collection removes them. */
-  readonly onHeld?: (() => void) | undefined
+  readonly onBackupRunning?: (() => void) | undefined
 }
 
-export interface CollectionRun extends CollectionOptions {
+export interface GcRun extends GcOptions {
   readonly nowMs: number
   /** Links that were made at or before this are old enough. */
   readonly cutoffMs: number
-  readonly tally: Tally
+  readonly tally: GcTally
 }
 
-export interface Tally {
-  count(kind: CollectedKind, bytes: number, root?: string): void
-  report(): CollectionReport
+export interface GcTally {
+  count(kind: GcKind, bytes: number, root?: string): void
+  report(): GcReport
 }
 
-export function newTally(): Tally {
+export function createTally(): GcTally {
   type Sum = { count: number; bytes: number }
   const sum = (): Sum => ({ count: 0, bytes: 0 })
   const total = { orphans: sum(), links: sum(), blobs: sum(), uploads: sum(), strays: sum() }
@@ -93,17 +93,17 @@ export function newTally(): Tally {
 }
 
 /** Rows that one statement looks at, and that one transaction takes: others wait for it a few milliseconds. */
-export const ROWS_SEEN_AT_ONCE = 1000
-export const ROWS_TAKEN_AT_ONCE = 100
+export const ROWS_PER_READ = 1000
+export const ROWS_PER_TRANSACTION = 100
 /** Between two transactions others have their turn: SQLite has one writer at a time. */
 const PAUSE_MS = 5
 
 /** After each batch. Throws the reason of a run that is to end. */
-export async function betweenBatches({ signal, dryRun }: CollectionRun, taken: number): Promise<void> {
+export async function pauseBetweenBatches({ signal, dryRun }: GcRun, deleted: number): Promise<void> {
   signal?.throwIfAborted()
-  if (taken > 0 && !dryRun) await sleep(PAUSE_MS)
+  if (deleted > 0 && !dryRun) await sleep(PAUSE_MS)
 }
 
-export function* batches<T>(all: readonly T[], size = ROWS_TAKEN_AT_ONCE): Generator<readonly T[]> {
+export function* batches<T>(all: readonly T[], size = ROWS_PER_TRANSACTION): Generator<readonly T[]> {
   for (let at = 0; at < all.length; at += size) yield all.slice(at, at + size)
 }

@@ -1,35 +1,35 @@
-import type { StoredBytes } from '../../blobs/store.ts'
+import type { StoredBlob } from '../../blobs/store.ts'
 import { limits } from '../../core/limits.ts'
 import { inTransaction } from '../../storage/db.ts'
-import { readLocation } from '../blob-locations.ts'
-import { rowsOf } from '../known-bytes.ts'
-import { holdBlob } from '../stored-blobs.ts'
+import { parseLocation } from '../blob-locations.ts'
+import { findBlobRows } from '../known-bytes.ts'
+import { lockBlob } from '../stored-blobs.ts'
 import { requireNoBackup } from './hold.ts'
-import { betweenBatches, type CollectionRun, ROWS_SEEN_AT_ONCE } from './run.ts'
+import { type GcRun, pauseBetweenBatches, ROWS_PER_READ } from './run.ts'
 
 /**
  * Bytes in the store that no row knows: a crash leaves them between the two steps of a push, or of a collection. What has another name
  * than the registry gives is somebody else's, and stays.
  */
 
-interface Found extends StoredBytes {
+interface Found extends StoredBlob {
   readonly digest: string
 }
 
-export async function collectStrays(run: CollectionRun): Promise<void> {
-  const { blobs, dryRun, tally, onProgress, mistrust } = run
-  if (mistrust && !dryRun) await requireTrust(run)
-  for await (const { seen, strays } of pagesOfStrays(run)) {
-    for (const { location, digest, size } of strays) {
+export async function collectUntrackedBlobs(run: GcRun): Promise<void> {
+  const { blobs, dryRun, tally, onProgress, requireKnownStore: mustKnowStore } = run
+  if (mustKnowStore && !dryRun) await requireKnownStore(run)
+  for await (const { seen, strays: untracked } of pagesOfUntracked(run)) {
+    for (const { location, digest, size } of untracked) {
       if (!dryRun) {
-        if (!(await isNobodys(run, digest, location))) continue
+        if (!(await isUntracked(run, digest, location))) continue
         await blobs.remove(location)
       }
       tally.count('strays', size)
-      await betweenBatches(run, 1)
+      await pauseBetweenBatches(run, 1)
     }
     onProgress?.({ step: 'strays', seen, report: tally.report() })
-    await betweenBatches(run, 0)
+    await pauseBetweenBatches(run, 0)
   }
 }
 
@@ -37,27 +37,27 @@ export async function collectStrays(run: CollectionRun): Promise<void> {
  * Throws where most of the store is unknown, or all of it: that is no crash, but a database that belongs to another store, or to another
  * day.
  */
-async function requireTrust(run: CollectionRun): Promise<void> {
+async function requireKnownStore(run: GcRun): Promise<void> {
   let [all, unknown] = [0, 0]
-  for await (const { seen, strays } of pagesOfStrays(run)) {
+  for await (const { seen, strays } of pagesOfUntracked(run)) {
     all = seen
     unknown += strays.length
-    await betweenBatches(run, 0)
+    await pauseBetweenBatches(run, 0)
   }
-  const most = unknown > limits.straysTrustedMax && unknown > all / 2
-  if (most || (unknown > 0 && !(await knowsAny(run)))) throw new UnknownStore(unknown, all)
+  const isMostUnknown = unknown > limits.untrackedBlobsUnconfirmedMax && unknown > all / 2
+  if (isMostUnknown || (unknown > 0 && !(await hasKnownBlob(run)))) throw new UnknownStore(unknown, all)
 }
 
 /** Whether the database knows anything of the store, however young. */
-async function knowsAny({ blobs, store }: CollectionRun): Promise<boolean> {
-  let some: StoredBytes[] = []
-  for await (const stored of blobs.blobs()) {
+async function hasKnownBlob({ blobs, store }: GcRun): Promise<boolean> {
+  let some: StoredBlob[] = []
+  for await (const stored of blobs.listBlobs()) {
     some.push(stored)
-    if (some.length < ROWS_SEEN_AT_ONCE) continue
-    if ((await rowsOf(store, some)).size > 0) return true
+    if (some.length < ROWS_PER_READ) continue
+    if ((await findBlobRows(store, some)).size > 0) return true
     some = []
   }
-  return (await rowsOf(store, some)).size > 0
+  return (await findBlobRows(store, some)).size > 0
 }
 
 class UnknownStore extends Error {
@@ -71,34 +71,34 @@ class UnknownStore extends Error {
 }
 
 /** What is old enough and has no row, a few at a time, and how many were looked at so far. */
-async function* pagesOfStrays(
-  run: CollectionRun,
+async function* pagesOfUntracked(
+  run: GcRun,
 ): AsyncGenerator<{ readonly seen: number; readonly strays: readonly Found[] }> {
   const { blobs, nowMs, graceMs } = run
-  const untilMs = nowMs - Math.max(graceMs, limits.strayAgeMsMin)
+  const untilMs = nowMs - Math.max(graceMs, limits.untrackedBlobAgeMsMin)
   let [seen, some] = [0, [] as Found[]]
-  for await (const stored of blobs.blobs()) {
+  for await (const stored of blobs.listBlobs()) {
     seen++
-    const known = readLocation(stored.location)
-    if (known === undefined || Math.max(stored.modifiedMs, known.chosenMs) > untilMs) continue
+    const known = parseLocation(stored.location)
+    if (known === undefined || Math.max(stored.modifiedMs, known.createdMs) > untilMs) continue
     some.push({ ...stored, digest: known.digest })
-    if (some.length < ROWS_SEEN_AT_ONCE) continue
-    yield { seen, strays: await withoutRow(run, some) }
+    if (some.length < ROWS_PER_READ) continue
+    yield { seen, strays: await filterUntracked(run, some) }
     some = []
   }
-  yield { seen, strays: await withoutRow(run, some) }
+  yield { seen, strays: await filterUntracked(run, some) }
 }
 
-async function withoutRow({ store }: CollectionRun, found: readonly Found[]): Promise<Found[]> {
-  const known = await rowsOf(store, found)
+async function filterUntracked({ store }: GcRun, found: readonly Found[]): Promise<Found[]> {
+  const known = await findBlobRows(store, found)
   return found.filter(({ location }) => !known.has(location))
 }
 
 /**
  * Whether no row will ever know a location. A push that stores this digest in this moment has its row, or waits for this transaction:
- * one that waited finds that it took too long (`blobKeepingMsMax`).
+ * one that waited finds that it took too long (`blobCommitMsMax`).
  */
-function isNobodys({ store, nowMs }: CollectionRun, digest: string, location: string): Promise<boolean> {
+function isUntracked({ store, nowMs }: GcRun, digest: string, location: string): Promise<boolean> {
   const { db, clock } = store
   return inTransaction(db, async (tx) => {
     await requireNoBackup(db, tx, clock())
@@ -111,6 +111,6 @@ function isNobodys({ store, nowMs }: CollectionRun, digest: string, location: st
       await tx.deleteFrom('blobs').where('digest', '=', digest).where('location', '=', '').execute()
       return true
     }
-    return (await holdBlob(db, tx, digest))?.location !== location
+    return (await lockBlob(db, tx, digest))?.location !== location
   })
 }

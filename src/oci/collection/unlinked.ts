@@ -2,7 +2,7 @@ import { type Db, inTransaction } from '../../storage/db.ts'
 import { deleteRows } from '../../storage/rows-at-once.ts'
 import { runInTransaction, runLongText, sqlText } from '../../storage/sql-text.ts'
 import { requireNoBackup } from './hold.ts'
-import { batches, betweenBatches, type CollectionRun, ROWS_SEEN_AT_ONCE } from './run.ts'
+import { batches, type GcRun, pauseBetweenBatches, ROWS_PER_READ } from './run.ts'
 
 /**
  * Bytes that no repo has a link to. Whoever makes a link holds the row of the bytes; here it is held before anybody looks for links. The
@@ -15,22 +15,22 @@ interface Stored {
   readonly location: string
 }
 
-export async function collectUnlinked(run: CollectionRun): Promise<void> {
+export async function collectUnlinkedBlobs(run: GcRun): Promise<void> {
   const { store, blobs, dryRun, tally, onProgress } = run
   let seen = 0
   for await (const page of pagesOfBlobs(store.db, dryRun ? run.cutoffMs : KEEP_ALL_LINKS)) {
     seen += page.length
     const unlinked = page.filter((blob) => Number(blob.unlinked) === 1)
-    for (const some of batches(unlinked)) {
-      const taken = dryRun ? some : await takeRows(store, some)
-      for (const { location, size } of taken) {
+    for (const batch of batches(unlinked)) {
+      const deleted = dryRun ? batch : await deleteUnlinkedRows(store, batch)
+      for (const { location, size } of deleted) {
         if (!dryRun) await blobs.remove(location)
         tally.count('blobs', Number(size))
       }
-      await betweenBatches(run, taken.length)
+      await pauseBetweenBatches(run, deleted.length)
     }
     onProgress?.({ step: 'blobs', seen, report: tally.report() })
-    await betweenBatches(run, 0)
+    await pauseBetweenBatches(run, 0)
   }
 }
 
@@ -45,17 +45,17 @@ async function* pagesOfBlobs(db: Db, cutoffMs: number): AsyncGenerator<(Stored &
         case when exists (select 1 from repo_blobs as l where l.digest = b.digest and (l.linked_ms > ${sql.bind(cutoffMs)}
           or exists (select 1 from manifest_references as r
             where r.root = l.root and r.repo = l.repo and r.digest = l.digest and r.kind = 'blob'))) then 0 else 1 end as unlinked
-      from blobs as b where b.digest > ${sql.bind(after)} order by b.digest limit ${sql.bind(ROWS_SEEN_AT_ONCE)}`
+      from blobs as b where b.digest > ${sql.bind(after)} order by b.digest limit ${sql.bind(ROWS_PER_READ)}`
     const page = await runLongText<Stored & { unlinked: number }>(db, text, sql)
     yield page
     const last = page.at(-1)
-    if (last === undefined || page.length < ROWS_SEEN_AT_ONCE) return
+    if (last === undefined || page.length < ROWS_PER_READ) return
     after = last.digest
   }
 }
 
-async function takeRows(
-  { db, clock }: CollectionRun['store'],
+async function deleteUnlinkedRows(
+  { db, clock }: GcRun['store'],
   candidates: readonly Stored[],
 ): Promise<Stored[]> {
   const digests = candidates.map(({ digest }) => digest)

@@ -3,41 +3,41 @@ import { limits } from '../../core/limits.ts'
 import { inTransaction } from '../../storage/db.ts'
 import type { UploadRow } from '../../storage/tables.ts'
 import { isOwnUpload } from '../blob-locations.ts'
-import { idsOf } from '../known-bytes.ts'
-import { betweenBatches, type CollectionRun, ROWS_TAKEN_AT_ONCE } from './run.ts'
+import { findUploadIds } from '../known-bytes.ts'
+import { type GcRun, pauseBetweenBatches, ROWS_PER_TRANSACTION } from './run.ts'
 
 /** Uploads that are over: they count no more since then, and here their rows go, and then what was sent. */
-export async function collectUploads(run: CollectionRun): Promise<void> {
+export async function collectExpiredUploads(run: GcRun): Promise<void> {
   const { store, blobs, dryRun, tally, onProgress } = run
   let seen = 0
   for (let after = { expires_ms: -1, id: '' }; ; ) {
     const page = await pageOfUploads(run, after)
     seen += page.length
-    let taken = 0
+    let deleted = 0
     for (const upload of page) {
       if (!dryRun) {
-        if (!(await takeRow(run, upload))) continue
+        if (!(await deleteRow(run, upload))) continue
         await blobs.discard(upload)
       }
-      taken++
+      deleted++
       tally.count('uploads', Number(upload.size), upload.root)
     }
     onProgress?.({ step: 'uploads', seen, report: tally.report() })
-    await betweenBatches(run, taken)
+    await pauseBetweenBatches(run, deleted)
     const last = page.at(-1)
-    if (last === undefined || page.length < ROWS_TAKEN_AT_ONCE) break
+    if (last === undefined || page.length < ROWS_PER_TRANSACTION) break
     after = { expires_ms: Number(last.expires_ms), id: last.id }
   }
-  await collectParts(run)
+  await collectUntrackedUploads(run)
 
-  async function takeRow({ nowMs }: CollectionRun, { root, repo, id }: UploadRow): Promise<boolean> {
+  async function deleteRow({ nowMs }: GcRun, { root, repo, id }: UploadRow): Promise<boolean> {
     const { numDeletedRows } = await inTransaction(store.db, (tx) =>
       tx
         .deleteFrom('uploads')
         .where('root', '=', root)
         .where('repo', '=', repo)
         .where('id', '=', id)
-        .where('expires_ms', '<=', endedBefore(run))
+        .where('expires_ms', '<=', expiredBeforeMs(run))
         .where((row) => row.or([row('writer', '=', ''), row('lease_ms', '<=', nowMs)]))
         .executeTakeFirst(),
     )
@@ -46,15 +46,15 @@ export async function collectUploads(run: CollectionRun): Promise<void> {
 }
 
 /** A request that began while the upload was good may still be at work. */
-function endedBefore({ nowMs, graceMs }: CollectionRun): number {
-  return nowMs - Math.min(graceMs, limits.uploadRemainsMs)
+function expiredBeforeMs({ nowMs, graceMs }: GcRun): number {
+  return nowMs - Math.min(graceMs, limits.expiredUploadRetentionMs)
 }
 
-function pageOfUploads(run: CollectionRun, after: { readonly expires_ms: number; readonly id: string }) {
+function pageOfUploads(run: GcRun, after: { readonly expires_ms: number; readonly id: string }) {
   return run.store.db.kysely
     .selectFrom('uploads')
     .selectAll()
-    .where('expires_ms', '<=', endedBefore(run))
+    .where('expires_ms', '<=', expiredBeforeMs(run))
     .where((row) => row.or([row('writer', '=', ''), row('lease_ms', '<=', run.nowMs)]))
     .where((row) =>
       row.or([
@@ -64,30 +64,30 @@ function pageOfUploads(run: CollectionRun, after: { readonly expires_ms: number;
     )
     .orderBy('expires_ms')
     .orderBy('id')
-    .limit(ROWS_TAKEN_AT_ONCE)
+    .limit(ROWS_PER_TRANSACTION)
     .execute()
 }
 
 /** What was sent and has no row: of a push in one request that broke off, or of a repo that was deleted. */
-async function collectParts(run: CollectionRun): Promise<void> {
+async function collectUntrackedUploads(run: GcRun): Promise<void> {
   const { store, blobs, dryRun, tally, nowMs, graceMs } = run
-  const untilMs = nowMs - Math.max(graceMs, limits.strayAgeMsMin)
+  const untilMs = nowMs - Math.max(graceMs, limits.untrackedBlobAgeMsMin)
   let some: StoredUpload[] = []
   const discard = async () => {
     const found = some
     some = []
-    const known = await idsOf(store, found)
+    const known = await findUploadIds(store, found)
     const unknown = found.filter(({ id }) => !known.has(id))
     for (const upload of unknown) {
       if (!dryRun) await blobs.discard(upload)
       tally.count('uploads', 0)
     }
-    await betweenBatches(run, unknown.length)
+    await pauseBetweenBatches(run, unknown.length)
   }
-  for await (const upload of blobs.uploads()) {
+  for await (const upload of blobs.listUploads()) {
     if (upload.modifiedMs > untilMs || !isOwnUpload(upload)) continue
     some.push(upload)
-    if (some.length >= ROWS_TAKEN_AT_ONCE) await discard()
+    if (some.length >= ROWS_PER_TRANSACTION) await discard()
   }
   await discard()
 }

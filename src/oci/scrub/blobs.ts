@@ -3,9 +3,9 @@ import { type BlobStore, MissingBytes } from '../../blobs/store.ts'
 import { recordEvent } from '../../storage/audit-events.ts'
 import { inTransaction } from '../../storage/db.ts'
 import { runLongText, sqlText } from '../../storage/sql-text.ts'
-import { type Finding, type FoundRepo, reposWith } from './findings.ts'
+import { type Finding, type FoundRepo, findReposWithBlob } from './findings.ts'
 import type { ScrubOptions } from './run.ts'
-import { EmptyStore, type Trust, trustIn } from './trust.ts'
+import { EmptyStore, type RepairLimits, readRepairLimits } from './trust.ts'
 
 /** Reads every stored blob again and compares it with its digest. One piece is in memory at a time. */
 
@@ -15,37 +15,37 @@ interface Row {
   readonly location: string
 }
 
-export interface BlobsRead {
+export interface BlobScrubResult {
   readonly blobs: number
   readonly bytes: number
   /** Digest of the last one, where bytes were enough before the end. */
   readonly endedAt: string
 }
 
-const ROWS_AT_ONCE = 500
-const REACH_EVERY_MS = 5000
+const ROWS_PER_STATEMENT = 500
+const POSITION_INTERVAL_MS = 5000
 
-export async function scrubBlobs(options: ScrubOptions, after: string): Promise<BlobsRead> {
-  const { onProgress, reach, bytesMax = Number.POSITIVE_INFINITY, signal, repair } = options
-  const trust = repair ? { ...(await trustIn(options)), missing: 0 } : undefined
-  const bytesInAll = Math.min(await bytesAfter(options, after), bytesMax)
+export async function scrubBlobs(options: ScrubOptions, after: string): Promise<BlobScrubResult> {
+  const { onProgress, savePosition: reach, bytesMax = Number.POSITIVE_INFINITY, signal, repair } = options
+  const repairLimits = repair ? { ...(await readRepairLimits(options)), missing: 0 } : undefined
+  const totalBytes = Math.min(await bytesAfter(options, after), bytesMax)
   let [blobs, bytes, last, reachedMs] = [0, 0, after, performance.now()]
   for (;;) {
     const rows = await pageAfter(options, last)
     for (const row of rows) {
       signal?.throwIfAborted()
       if (bytes >= bytesMax) return { blobs, bytes, endedAt: last }
-      await scrubBlob(options, trust, row, (read) => {
+      await scrubBlob(options, repairLimits, row, (read) => {
         bytes += read
-        onProgress?.({ bytes, bytesInAll })
+        onProgress?.({ bytes, totalBytes })
       })
       blobs++
       last = row.digest
-      if (performance.now() - reachedMs < REACH_EVERY_MS) continue
+      if (performance.now() - reachedMs < POSITION_INTERVAL_MS) continue
       await reach(last)
       reachedMs = performance.now()
     }
-    if (rows.length < ROWS_AT_ONCE) return { blobs, bytes, endedAt: '' }
+    if (rows.length < ROWS_PER_STATEMENT) return { blobs, bytes, endedAt: '' }
   }
 }
 
@@ -55,7 +55,7 @@ async function pageAfter({ store }: ScrubOptions, after: string): Promise<Row[]>
     .select(['digest', 'size', 'location'])
     .where('digest', '>', after)
     .orderBy('digest')
-    .limit(ROWS_AT_ONCE)
+    .limit(ROWS_PER_STATEMENT)
     .execute()
   return rows.map((row) => ({ ...row, size: Number(row.size) }))
 }
@@ -69,11 +69,11 @@ async function bytesAfter({ store: { db } }: ScrubOptions, after: string): Promi
 
 async function scrubBlob(
   options: ScrubOptions,
-  trust: (Trust & { missing: number }) | undefined,
+  repairLimits: (RepairLimits & { missing: number }) | undefined,
   row: Row,
   read: (bytes: number) => void,
 ): Promise<void> {
-  const problem = await problemOf(options, row, read)
+  const problem = await findProblem(options, row, read)
   if (problem === undefined) return
   const { db } = options.store
   // Collection may have taken it meanwhile, or a push stored it anew.
@@ -85,17 +85,21 @@ async function scrubBlob(
   if (now?.location !== row.location) return
   const { digest, location, size: bytes } = row
   // More than when it was looked at first: the store goes away.
-  if (trust !== undefined && problem.kind === 'missing' && ++trust.missing > trust.missingMax)
-    throw new EmptyStore(trust.missing, trust.known)
-  const repos = await reposWith(db, digest)
+  if (
+    repairLimits !== undefined &&
+    problem.kind === 'missing' &&
+    ++repairLimits.missing > repairLimits.missingMax
+  )
+    throw new EmptyStore(repairLimits.missing, repairLimits.known)
+  const repos = await findReposWithBlob(db, digest)
   const repaired =
-    options.repair && problem.kind !== 'unreadable' && (await forget(options, row, repos.repos))
+    options.repair && problem.kind !== 'unreadable' && (await deleteBlobRow(options, row, repos.repos))
   options.onFinding({ ...problem, what: 'blob', digest, location, bytes, repaired, ...repos })
 }
 
 type Problem = Pick<Finding, 'kind' | 'reason'>
 
-async function problemOf(
+async function findProblem(
   { blobs, throttle, signal }: ScrubOptions,
   { digest, size, location }: Row,
   read: (bytes: number) => void,
@@ -115,9 +119,9 @@ async function problemOf(
     signal?.throwIfAborted()
     if (!(error instanceof MissingBytes))
       return { kind: 'unreadable', reason: `it cannot be read: ${(error as Error).message}` }
-    return error.found === 0 && size > 0
+    return error.foundBytes === 0 && size > 0
       ? { kind: 'missing', reason: 'its bytes are not there' }
-      : { kind: 'damaged', reason: `it has ${error.found} bytes, not ${size}` }
+      : { kind: 'damaged', reason: `it has ${error.foundBytes} bytes, not ${size}` }
   }
 }
 
@@ -144,7 +148,7 @@ async function digestOfStored(
 }
 
 /** Links and manifests stay: they are whole again once somebody pushes these bytes, to whichever repo. */
-async function forget(
+async function deleteBlobRow(
   { store }: ScrubOptions,
   { digest, location }: Row,
   repos: readonly FoundRepo[],

@@ -31,14 +31,17 @@ export interface FoundRepo {
   readonly name: string
 }
 
-export const nobodys = { repaired: false, repos: [], repoCount: 0 } as const
+export const unowned = { repaired: false, repos: [], repoCount: 0 } as const
 
 /** What makes the command say that something is wrong. */
-export function isWrong({ kind }: Pick<Finding, 'kind'>): boolean {
+export function isFailure({ kind }: Pick<Finding, 'kind'>): boolean {
   return kind === 'missing' || kind === 'damaged' || kind === 'unreadable'
 }
 
-export async function reposWith(db: Db, digest: string): Promise<Pick<Finding, 'repos' | 'repoCount'>> {
+export async function findReposWithBlob(
+  db: Db,
+  digest: string,
+): Promise<Pick<Finding, 'repos' | 'repoCount'>> {
   const rows = await db.kysely
     .selectFrom('repo_blobs')
     .select('repo')
@@ -52,11 +55,11 @@ export async function reposWith(db: Db, digest: string): Promise<Pick<Finding, '
     .where('digest', '=', digest)
     .executeTakeFirstOrThrow()
   const repos: FoundRepo[] = []
-  for (const { repo } of rows) repos.push(await foundRepo(db, repo))
+  for (const { repo } of rows) repos.push(await readFoundRepo(db, repo))
   return { repos, repoCount: Number(repoCount) }
 }
 
-export async function foundRepo({ kysely }: Db, uid: string): Promise<FoundRepo> {
+export async function readFoundRepo({ kysely }: Db, uid: string): Promise<FoundRepo> {
   const root = rootOf(uid)
   const groups = await kysely
     .selectFrom('groups')

@@ -1,5 +1,5 @@
 import { runLongText, sqlText } from '../../storage/sql-text.ts'
-import { reposWith } from './findings.ts'
+import { findReposWithBlob } from './findings.ts'
 import type { ScrubOptions } from './run.ts'
 
 /** Links of repos to bytes that the database does not know: a scrub has found them bad, and nobody has pushed them again. */
@@ -9,7 +9,7 @@ export async function scrubLinks({ store: { db }, onFinding, signal }: ScrubOpti
     const sql = sqlText(db.engine)
     const text = `select l.digest, max(l.size) as size,
         case when exists (select 1 from blobs as b where b.digest = l.digest) then 1 else 0 end as stored
-      from repo_blobs as l where l.digest > ${sql.bind(after)} group by l.digest order by l.digest limit ${sql.bind(DIGESTS_AT_ONCE)}`
+      from repo_blobs as l where l.digest > ${sql.bind(after)} group by l.digest order by l.digest limit ${sql.bind(DIGESTS_PER_STATEMENT)}`
     const rows = await runLongText<{ digest: string; size: number; stored: number }>(db, text, sql)
     for (const { digest, size, stored } of rows) {
       if (Number(stored) === 1) continue
@@ -18,7 +18,7 @@ export async function scrubLinks({ store: { db }, onFinding, signal }: ScrubOpti
         .select('digest')
         .where('digest', '=', digest)
         .executeTakeFirst()
-      const repos = await reposWith(db, digest)
+      const repos = await findReposWithBlob(db, digest)
       if (known !== undefined || repos.repoCount === 0) continue
       const reason = 'its bytes were missing or damaged; it is whole again once they are pushed'
       onFinding({
@@ -33,9 +33,9 @@ export async function scrubLinks({ store: { db }, onFinding, signal }: ScrubOpti
       })
     }
     const last = rows.at(-1)
-    if (last === undefined || rows.length < DIGESTS_AT_ONCE) return
+    if (last === undefined || rows.length < DIGESTS_PER_STATEMENT) return
     after = last.digest
   }
 }
 
-const DIGESTS_AT_ONCE = 1000
+const DIGESTS_PER_STATEMENT = 1000

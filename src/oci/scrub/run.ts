@@ -18,7 +18,7 @@ export interface ScrubOptions {
   /** Where a scrub before has ended, '' at the beginning. */
   readonly position: string
   /** Told now and then how far it is. */
-  readonly reach: (position: string) => Promise<void>
+  readonly savePosition: (position: string) => Promise<void>
   readonly onFinding: (finding: Finding) => void
   readonly onProgress?: ((progress: ScrubProgress) => void) | undefined
   readonly signal?: AbortSignal | undefined
@@ -29,7 +29,7 @@ export interface ScrubOptions {
 export interface ScrubProgress {
   readonly bytes: number
   /** Of all blobs that are to be read. */
-  readonly bytesInAll: number
+  readonly totalBytes: number
 }
 
 export interface ScrubReport {

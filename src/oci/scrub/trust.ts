@@ -1,13 +1,13 @@
-import type { StoredBytes } from '../../blobs/store.ts'
+import type { StoredBlob } from '../../blobs/store.ts'
 import { limits } from '../../core/limits.ts'
-import { rowsOf } from '../known-bytes.ts'
+import { findBlobRows } from '../known-bytes.ts'
 import type { ScrubOptions } from './run.ts'
 
 /**
  * Whether a repair may forget what is missing: a disk that is not mounted, or the bucket of somebody else, has nothing of it, and is no
  * reason to forget all. Answers how many blobs are known, and how many missing ones may be forgotten.
  */
-export async function trustIn(options: ScrubOptions): Promise<Trust> {
+export async function readRepairLimits(options: ScrubOptions): Promise<RepairLimits> {
   const { store, force } = options
   // Counted first: what is pushed meanwhile is not missing.
   const { all } = await store.db.kysely
@@ -16,40 +16,40 @@ export async function trustIn(options: ScrubOptions): Promise<Trust> {
     .executeTakeFirstOrThrow()
   const known = Number(all)
   if (force) return { known, missingMax: Number.POSITIVE_INFINITY }
-  const missing = Math.max(known - (await thereOf(options)), 0)
-  const isTrusted = missing <= limits.missingTrustedMax || missing <= known * SHARE
-  if (missing > 0 && (missing === known || !isTrusted)) throw new EmptyStore(missing, known)
-  return { known, missingMax: missing + limits.missingTrustedMax }
+  const missing = Math.max(known - (await countPresent(options)), 0)
+  const isPlausible = missing <= limits.missingBlobsUnconfirmedMax || missing <= known * MISSING_SHARE_MAX
+  if (missing > 0 && (missing === known || !isPlausible)) throw new EmptyStore(missing, known)
+  return { known, missingMax: missing + limits.missingBlobsUnconfirmedMax }
 }
 
-export interface Trust {
+export interface RepairLimits {
   readonly known: number
   readonly missingMax: number
 }
 
-const SHARE = 0.1
-const AT_ONCE = 500
+const MISSING_SHARE_MAX = 0.1
+const ENTRIES_PER_BATCH = 500
 
 /** How many blobs that the database knows the store has. */
-async function thereOf({ store, blobs, signal }: ScrubOptions): Promise<number> {
-  let there = 0
-  const some: StoredBytes[] = []
+async function countPresent({ store, blobs, signal }: ScrubOptions): Promise<number> {
+  let present = 0
+  const some: StoredBlob[] = []
   const count = async () => {
     signal?.throwIfAborted()
     const found = some.splice(0)
-    const rows = await rowsOf(store, found)
+    const rows = await findBlobRows(store, found)
     for (const { location, size } of found) {
       const row = rows.get(location)
       // Files that were cut to nothing are missing, too.
-      if (row !== undefined && (size > 0 || Number(row.size) === 0)) there++
+      if (row !== undefined && (size > 0 || Number(row.size) === 0)) present++
     }
   }
-  for await (const stored of blobs.blobs()) {
+  for await (const stored of blobs.listBlobs()) {
     some.push(stored)
-    if (some.length >= AT_ONCE) await count()
+    if (some.length >= ENTRIES_PER_BATCH) await count()
   }
   await count()
-  return there
+  return present
 }
 
 export class EmptyStore extends Error {

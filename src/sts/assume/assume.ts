@@ -4,7 +4,7 @@ import { parseUid, type Uid } from '../../core/uid.ts'
 import type { Db } from '../../storage/db.ts'
 import { readResource } from '../../storage/rows.ts'
 import type { IdentityRow } from '../../storage/tables.ts'
-import type { Judge } from '../../trust/condition.ts'
+import type { CheckCondition } from '../../trust/condition.ts'
 import type { KeySource } from '../../trust/key-set.ts'
 import type { SubjectClaims } from '../../trust/match.ts'
 import { relationshipOf } from '../../trust/relationship.ts'
@@ -12,17 +12,17 @@ import type { IssuerKeys } from '../issuer-keys.ts'
 import { checkSubjectToken, readSubjectToken, type SubjectToken } from '../subject-token.ts'
 import { type AwsOptions, checkAwsCaller, checkAwsRequest, claimsOf, matchAwsCaller } from './aws.ts'
 import { type AwsRequest, readAwsRequest } from './aws-request.ts'
-import { claimMatchWay } from './claim-match.ts'
-import { type OrganizationProvider, type People, personWay } from './person.ts'
+import { claimMatchMethod } from './claim-match.ts'
+import { type OrganizationProvider, type People, personMethod } from './person.ts'
 import {
-  type Bounds,
   checkPlatformToken,
-  ownIdentityWay,
+  ownIdentityMethod,
   ownKeys,
   type PlatformTokens,
+  type TokenBounds,
 } from './platform-token.ts'
-import { staticKeysWay } from './static-keys.ts'
-import type { Way } from './way.ts'
+import { staticKeysMethod } from './static-keys.ts'
+import type { AssumeMethod } from './way.ts'
 
 /**
  * Whether somebody who shows a token may assume an identity, condition by condition. The identity is looked at before the token is
@@ -49,7 +49,7 @@ export interface AssumeOptions {
 }
 
 /** What is to be assumed with which token. */
-export interface Attempt {
+export interface AssumeRequest {
   readonly token: string
   /** Undefined: that of the person whom the token stands for. */
   readonly identity: Uid | undefined
@@ -59,11 +59,11 @@ export interface Attempt {
 }
 
 /** Told what is known of an attempt that may yet fail. */
-export interface Progress {
+export interface AssumeObserver {
   /** The identity that it is about, which exists. */
-  found(identity: Uid): void
+  onIdentity(identity: Uid): void
   /** What the token says, which is true. */
-  verified(claims: SubjectClaims): void
+  onVerified(claims: SubjectClaims): void
 }
 
 /** An attempt of which every condition holds. */
@@ -72,26 +72,26 @@ export interface Assumed {
   /** Who that is upstream. */
   readonly claims: SubjectClaims
   /** Of a token of this server that was shown. */
-  readonly bounds: Bounds | undefined
+  readonly bounds: TokenBounds | undefined
   /** Of a person who came through it. */
   readonly provider: OrganizationProvider | undefined
 }
 
 /** Undefined where a judge who goes on hears that there is nothing more to look at. */
 export async function assume(
-  attempt: Attempt,
+  attempt: AssumeRequest,
   options: AssumeOptions,
-  judge: Judge,
-  progress: Progress,
+  check: CheckCondition,
+  observer: AssumeObserver,
 ): Promise<Assumed | undefined> {
   const { token } = attempt
   // Only a JWT has dots.
   const read = token.includes('.') ? readSubjectToken(token) : readAwsToken(token)
-  judge({
+  check({
     name: 'form',
     holds: read.ok,
     fault: 'token',
-    why: read.ok ? '' : read.reason,
+    reason: read.ok ? '' : read.reason,
     detail: () => ({
       expected: 'a signed JWT, or a signed request to AWS in base64',
       actual: !read.ok ? '' : 'request' in read ? 'a signed request to AWS' : 'a signed JWT',
@@ -100,8 +100,8 @@ export async function assume(
   })
   if (!read.ok) return undefined
   return 'request' in read
-    ? assumeByAws(read.request, attempt, options, judge, progress)
-    : assumeByToken(read, attempt, options, judge, progress)
+    ? assumeByAws(read.request, attempt, options, check, observer)
+    : assumeByToken(read, attempt, options, check, observer)
 }
 
 function readAwsToken(token: string) {
@@ -116,68 +116,74 @@ function readAwsToken(token: string) {
 
 async function assumeByAws(
   request: AwsRequest,
-  { identity, signal }: Attempt,
+  { identity, signal }: AssumeRequest,
   options: AssumeOptions,
-  judge: Judge,
-  progress: Progress,
+  check: CheckCondition,
+  observer: AssumeObserver,
 ): Promise<Assumed | undefined> {
   const { clock, issuerForms } = options
   const aws = { ...options.aws, clock, audiences: issuerForms }
-  const mayBeSent = checkAwsRequest(request, identity, aws, judge)
-  const row = await existing(identity, options, judge, progress)
+  const isForwardable = checkAwsRequest(request, identity, aws, check)
+  const row = await requireIdentity(identity, options, check, observer)
   if (row === undefined) return undefined
   const relationship = relationshipOf(row.relationship_data)
   if (relationship.case !== 'awsIdentity') {
-    judgeRelationship(relationship.case, false, judge)
+    checkRelationshipKind(relationship.case, false, check)
     return undefined
   }
-  judgeRelationship(relationship.case, true, judge)
-  const caller = await checkAwsCaller(mayBeSent ? request : undefined, row.root, aws, signal, judge)
+  checkRelationshipKind(relationship.case, true, check)
+  const caller = await checkAwsCaller(isForwardable ? request : undefined, row.root, aws, signal, check)
   const claims = caller && claimsOf(request, caller, aws)
-  if (claims !== undefined) progress.verified(claims)
-  matchAwsCaller(relationship.value, caller, judge)
+  if (claims !== undefined) observer.onVerified(claims)
+  matchAwsCaller(relationship.value, caller, check)
   return claims && { identity: row.uid as Uid, claims, bounds: undefined, provider: undefined }
 }
 
 async function assumeByToken(
   subject: SubjectToken,
-  attempt: Attempt,
+  attempt: AssumeRequest,
   options: AssumeOptions,
-  judge: Judge,
-  progress: Progress,
+  check: CheckCondition,
+  observer: AssumeObserver,
 ): Promise<Assumed | undefined> {
   const { claims } = subject
   const { identityProvider } = attempt
   const provider =
     identityProvider === undefined ? undefined : await options.people.organizationProvider(identityProvider)
   const identity = attempt.identity ?? (await identityOfPerson(claims, attempt, provider, options))
-  const row = await existing(identity, options, judge, progress)
+  const row = await requireIdentity(identity, options, check, observer)
   if (row === undefined) return undefined
   const relationship = relationshipOf(row.relationship_data)
-  const way = wayOf(row, relationship, claims, { asked: identityProvider, provider }, options)
-  judgeRelationship(relationship.case, way !== undefined, judge)
-  if (way === undefined) return undefined
+  const method = methodOf(
+    row,
+    relationship,
+    claims,
+    { requestedProvider: identityProvider, provider },
+    options,
+  )
+  checkRelationshipKind(relationship.case, method !== undefined, check)
+  if (method === undefined) return undefined
 
   const { clock } = options
-  const isOwn = way.keys === undefined && claims.issuer === options.issuer
-  if (judge(way.issuer(claims.issuer))) {
-    const keys = way.keys ?? (isOwn ? ownKeys(options.platform) : options.keysFor(claims.issuer, row.root))
-    await checkSubjectToken(attempt.token, subject, { keys, clock }, judge)
+  const isOwn = method.keys === undefined && claims.issuer === options.issuer
+  if (check(method.issuer(claims.issuer))) {
+    const keys = method.keys ?? (isOwn ? ownKeys(options.platform) : options.keysFor(claims.issuer, row.root))
+    await checkSubjectToken(attempt.token, subject, { keys, clock }, check)
   } else {
-    await checkSubjectToken(attempt.token, subject, { keys: nobody, clock }, (condition) =>
-      judge(condition.name === 'time' ? condition : { ...condition, holds: undefined }),
+    await checkSubjectToken(attempt.token, subject, { keys: noKeys, clock }, (condition) =>
+      check(condition.name === 'time' ? condition : { ...condition, holds: undefined }),
     )
   }
-  progress.verified(claims)
-  judgeAge(claims, relationship.case === 'staticKeys' ? undefined : clock(), judge)
-  const bounds = isOwn ? await checkPlatformToken(subject, options.platform, judge) : undefined
-  way.claims(claims, judge)
-  if (provider !== undefined) judgeGroups(claims, provider, judge)
+  observer.onVerified(claims)
+  checkAge(claims, relationship.case === 'staticKeys' ? undefined : clock(), check)
+  const bounds = isOwn ? await checkPlatformToken(subject, options.platform, check) : undefined
+  method.claims(claims, check)
+  if (provider !== undefined) checkGroups(claims, provider, check)
   return { identity: row.uid as Uid, claims, bounds, provider }
 }
 
 /** Where a token is not trusted enough to ask its issuer. */
-const nobody: KeySource = {
+const noKeys: KeySource = {
   find: async () => ({
     kind: 'invalid',
     reason: 'no keys are asked for: the identity does not trust the issuer',
@@ -187,7 +193,7 @@ const nobody: KeySource = {
 /** The identity of the person whom a token stands for, if it is one of a provider that people sign in with. */
 async function identityOfPerson(
   { issuer, subject }: SubjectClaims,
-  { identityProvider }: Attempt,
+  { identityProvider }: AssumeRequest,
   provider: OrganizationProvider | undefined,
   { people, issuer: ownIssuer }: AssumeOptions,
 ): Promise<string | undefined> {
@@ -197,46 +203,49 @@ async function identityOfPerson(
   return providers.some((one) => one.issuer === issuer) ? people.uidOf(issuer, subject) : undefined
 }
 
-async function existing(
+async function requireIdentity(
   identity: string | undefined,
   { db }: AssumeOptions,
-  judge: Judge,
-  progress: Progress,
+  check: CheckCondition,
+  observer: AssumeObserver,
 ): Promise<IdentityRow | undefined> {
   const row = identity === undefined ? undefined : await readResource(db, 'identities', identity)
-  judge({
+  check({
     name: 'exists',
     holds: row !== undefined,
     fault: 'identity',
-    why: 'the identity does not exist',
+    reason: 'the identity does not exist',
     detail: () => ({ expected: 'an identity that exists', actual: row?.uid ?? '' }),
   })
-  if (row !== undefined) progress.found(row.uid as Uid)
+  if (row !== undefined) observer.onIdentity(row.uid as Uid)
   return row
 }
 
 type Relationship = ReturnType<typeof relationshipOf>
 
 /** How this token could open this identity; undefined when there is no way. */
-function wayOf(
+function methodOf(
   row: IdentityRow,
   relationship: Relationship,
   { issuer, subject }: SubjectClaims,
-  through: { readonly asked: Uid | undefined; readonly provider: OrganizationProvider | undefined },
+  through: {
+    readonly requestedProvider: Uid | undefined
+    readonly provider: OrganizationProvider | undefined
+  },
   options: AssumeOptions,
-): Way | undefined {
-  const { asked, provider } = through
-  if (asked !== undefined)
-    return provider !== undefined && isPerson(row) ? personWay(row, [provider]) : undefined
-  if (issuer === options.issuer && subject === row.uid) return ownIdentityWay(issuer, row.uid)
+): AssumeMethod | undefined {
+  const { requestedProvider, provider } = through
+  if (requestedProvider !== undefined)
+    return provider !== undefined && isPerson(row) ? personMethod(row, [provider]) : undefined
+  if (issuer === options.issuer && subject === row.uid) return ownIdentityMethod(issuer, row.uid)
   switch (relationship.case) {
     case 'claimMatch':
-      return claimMatchWay(relationship.value, {
+      return claimMatchMethod(relationship.value, {
         defaultAudiences: issuer === options.issuer ? options.platform.audiences : options.issuerForms,
         patternIssuers: options.patternIssuers,
       })
     case 'staticKeys':
-      return staticKeysWay(relationship.value, {
+      return staticKeysMethod(relationship.value, {
         createdMs: row.created_ms,
         clock: options.clock,
         defaultAudiences: [...options.issuerForms, ...options.audiences],
@@ -245,7 +254,7 @@ function wayOf(
     case 'servicePrincipal':
       return undefined
     case undefined:
-      return isPerson(row) ? personWay(row, options.people.operatorProviders) : undefined
+      return isPerson(row) ? personMethod(row, options.people.operatorProviders) : undefined
     default:
       return relationship satisfies never
   }
@@ -255,44 +264,54 @@ function isPerson({ relationship, issuer }: IdentityRow): boolean {
   return relationship === RelationshipType.UNSPECIFIED && issuer !== ''
 }
 
-const takes: Readonly<Record<NonNullable<Relationship['case']>, string>> = {
+const expectedCredentials: Readonly<Record<NonNullable<Relationship['case']>, string>> = {
   claimMatch: 'a token of the issuer that the identity names',
   staticKeys: 'a token that is signed with a key of the identity',
   awsIdentity: 'a signed request to AWS',
   servicePrincipal: 'proof that a service of the platform has, which nobody can show here',
 }
 
-function judgeRelationship(relationship: Relationship['case'], holds: boolean, judge: Judge): void {
-  judge({
+function checkRelationshipKind(
+  relationship: Relationship['case'],
+  holds: boolean,
+  check: CheckCondition,
+): void {
+  check({
     name: 'relationship',
     holds,
     fault: 'identity',
-    why: 'the identity is assumed in another way than with such a token',
+    reason: 'the identity is assumed in another way than with such a token',
     detail: () => ({
       expected:
-        relationship === undefined ? 'a token of the person whose identity it is' : takes[relationship],
+        relationship === undefined
+          ? 'a token of the person whose identity it is'
+          : expectedCredentials[relationship],
       actual: '',
     }),
   })
 }
 
-function judgeGroups({ payload }: SubjectClaims, provider: OrganizationProvider, judge: Judge): void {
-  judge({
+function checkGroups(
+  { payload }: SubjectClaims,
+  provider: OrganizationProvider,
+  check: CheckCondition,
+): void {
+  check({
     name: 'groups',
     holds: provider.groupsOf(payload) !== undefined,
     fault: 'token',
-    why: 'the groups that the token names cannot be read, or are too many',
+    reason: 'the groups that the token names cannot be read, or are too many',
     detail: () => ({ expected: 'a list of names, or none', actual: '' }),
   })
 }
 
 /** `now` is undefined for keys that are stored with an identity: they have an end of their own, and sign one token once for all. */
-function judgeAge({ issuedAtMs }: SubjectClaims, now: number | undefined, judge: Judge): void {
-  judge({
+function checkAge({ issuedAtMs }: SubjectClaims, now: number | undefined, check: CheckCondition): void {
+  check({
     name: 'age',
     holds: now === undefined || issuedAtMs === undefined || now - issuedAtMs <= limits.subjectTokenAgeMsMax,
     fault: 'token',
-    why: 'the token was issued more than 24 hours ago',
+    reason: 'the token was issued more than 24 hours ago',
     detail: () => ({ expected: 'issued at most 24 hours ago', actual: '', hint: 'get a new one' }),
   })
 }

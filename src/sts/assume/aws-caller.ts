@@ -1,5 +1,5 @@
-import { type Outbound, type OutboundAnswer, OutboundError } from '../outbound.ts'
-import { parseUniqueJson } from '../unique-json.ts'
+import { type Outbound, OutboundError, type OutboundResponse } from '../outbound.ts'
+import { parseStrictJson } from '../unique-json.ts'
 import type { AwsRequest } from './aws-request.ts'
 
 /** Who signed a request, by the word of the AWS Security Token Service, which alone can check the signature. */
@@ -15,7 +15,7 @@ export interface AwsSts {
   readonly endpoint: string
 }
 
-export type AwsAnswer =
+export type AwsResponse =
   | { readonly kind: 'caller'; readonly caller: AwsCaller }
   /** The signature is not valid, or not any more. */
   | { readonly kind: 'rejected' }
@@ -23,21 +23,21 @@ export type AwsAnswer =
   | { readonly kind: 'unavailable' }
 
 /** Set by the transport, or ours to set; a signature that covers one of them could not be valid any more. */
-export const headersNotPassedOn: readonly string[] = ['user-agent', 'accept-encoding', 'content-length']
+export const unforwardedHeaders: readonly string[] = ['user-agent', 'accept-encoding', 'content-length']
 
 /** Sends a request on as it was signed. Fails closed: whatever is not the answer of a caller's identity is none (R15). */
-export async function askAwsSts(
+export async function callAwsSts(
   { outbound, endpoint }: AwsSts,
   organization: string,
   { target, headers }: AwsRequest,
   signal: AbortSignal | undefined,
-): Promise<AwsAnswer> {
-  const passedOn = [...headers].filter(([name]) => !headersNotPassedOn.includes(name))
-  let answer: OutboundAnswer
+): Promise<AwsResponse> {
+  const forwardedHeaders = [...headers].filter(([name]) => !unforwardedHeaders.includes(name))
+  let response: OutboundResponse
   try {
-    answer = await outbound.share(organization).send(`${endpoint}${target}`, {
+    response = await outbound.share(organization).send(`${endpoint}${target}`, {
       method: 'POST',
-      headers: { accept: 'application/json', ...Object.fromEntries(passedOn) },
+      headers: { accept: 'application/json', ...Object.fromEntries(forwardedHeaders) },
       body: '',
       signal,
     })
@@ -45,7 +45,7 @@ export async function askAwsSts(
     if (!(error instanceof OutboundError)) throw error
     return { kind: 'unavailable' }
   }
-  const { status, text } = answer
+  const { status, text } = response
   if (status === 429 || status >= 500 || isThrottling(text)) return { kind: 'unavailable' }
   const caller = status === 200 ? callerOf(text) : undefined
   return caller === undefined ? { kind: 'rejected' } : { kind: 'caller', caller }
@@ -66,7 +66,7 @@ function isThrottling(text: string): boolean {
 }
 
 function parse(text: string): unknown {
-  const parsed = parseUniqueJson(text)
+  const parsed = parseStrictJson(text)
   return 'value' in parsed ? parsed.value : undefined
 }
 

@@ -1,9 +1,9 @@
 import type { Identity_AWSIdentity } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
-import type { Condition, ConditionDetail, Judge } from '../../trust/condition.ts'
-import { matchChoice, mismatch, oneOfDetail, type SubjectClaims } from '../../trust/match.ts'
+import type { CheckCondition, Condition, ConditionDetail } from '../../trust/condition.ts'
+import { identityCondition, matchChoice, oneOfDetail, type SubjectClaims } from '../../trust/match.ts'
 import { textHint } from '../../trust/match-hints.ts'
 import { compilePattern } from '../../trust/patterns.ts'
-import { type AwsCaller, type AwsSts, askAwsSts, headersNotPassedOn } from './aws-caller.ts'
+import { type AwsCaller, type AwsSts, callAwsSts, unforwardedHeaders } from './aws-caller.ts'
 import { type AwsRequest, amzDateMs, signedHeaders } from './aws-request.ts'
 
 /**
@@ -14,14 +14,14 @@ import { type AwsRequest, amzDateMs, signedHeaders } from './aws-request.ts'
 
 const AUDIENCE = 'chainguard-audience'
 const IDENTITY = 'chainguard-identity'
-const BOUND = ['host', 'x-amz-date', AUDIENCE, IDENTITY]
+const REQUIRED_SIGNED_HEADERS = ['host', 'x-amz-date', AUDIENCE, IDENTITY]
 /** Would change how the request is sent, not what it asks. */
 const TRANSPORT =
   /^(?:connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|proxy-.*|http2-settings)$/
 
 const MINUTE_MS = 60 * 1000
 const LIFETIME_MS = 15 * MINUTE_MS
-const AHEAD_MS = 5 * MINUTE_MS
+const CLOCK_SKEW_MS = 5 * MINUTE_MS
 
 export interface AwsOptions extends AwsSts {
   readonly clock: () => number
@@ -34,12 +34,12 @@ export function checkAwsRequest(
   { method, target, headers }: AwsRequest,
   identity: string | undefined,
   { endpoint, audiences, clock }: AwsOptions,
-  judge: Judge,
+  check: CheckCondition,
 ): boolean {
   let allHold = true
   const header = (name: string) => headers.get(name) ?? ''
   const condition = (name: string, holds: boolean, why: string, detail: () => ConditionDetail) => {
-    allHold = judge({ name, holds, fault: 'token', why, detail }) && allHold
+    allHold = check({ name, holds, fault: 'token', reason: why, detail }) && allHold
   }
 
   condition('method', method === 'POST', 'the signed request is not a POST', () => ({
@@ -62,27 +62,32 @@ export function checkAwsRequest(
       actual: target,
     }),
   )
-  const unfit = [...headers.keys()].filter(
+  const forbiddenHeaders = [...headers.keys()].filter(
     (name) => TRANSPORT.test(name) || (name === 'content-length' && header(name) !== '0'),
   )
-  condition('headers', unfit.length === 0, 'the signed request has a header that it must not have', () => ({
-    expected: 'no header about the connection or a body',
-    actual: unfit.join(', '),
-  }))
+  condition(
+    'headers',
+    forbiddenHeaders.length === 0,
+    'the signed request has a header that it must not have',
+    () => ({
+      expected: 'no header about the connection or a body',
+      actual: forbiddenHeaders.join(', '),
+    }),
+  )
   const signed = signedHeaders(header('authorization')) ?? []
-  const unsigned = BOUND.filter((name) => !signed.includes(name) || !headers.has(name))
+  const unsigned = REQUIRED_SIGNED_HEADERS.filter((name) => !signed.includes(name) || !headers.has(name))
   condition(
     'signed_headers',
     unsigned.length === 0,
     'the signature of the request does not cover host, x-amz-date, chainguard-audience and chainguard-identity',
-    () => ({ expected: BOUND.join(', '), actual: signed.join(', ') }),
+    () => ({ expected: REQUIRED_SIGNED_HEADERS.join(', '), actual: signed.join(', ') }),
   )
-  const lost = signed.filter((name) => headersNotPassedOn.includes(name))
+  const unforwardable = signed.filter((name) => unforwardedHeaders.includes(name))
   condition(
     'passed_headers',
-    lost.length === 0,
+    unforwardable.length === 0,
     'the signature of the request covers user-agent, accept-encoding or content-length, which are not passed on',
-    () => ({ expected: `none of ${headersNotPassedOn.join(', ')} signed`, actual: lost.join(', ') }),
+    () => ({ expected: `none of ${unforwardedHeaders.join(', ')} signed`, actual: unforwardable.join(', ') }),
   )
   condition(
     'audience',
@@ -113,16 +118,16 @@ export async function checkAwsCaller(
   organization: string,
   options: AwsOptions,
   signal: AbortSignal | undefined,
-  judge: Judge,
+  check: CheckCondition,
 ): Promise<AwsCaller | undefined> {
-  const answer = request && (await askAwsSts(options, organization, request, signal))
-  const caller = answer?.kind === 'caller' ? answer.caller : undefined
-  const isUnavailable = answer?.kind === 'unavailable'
-  judge({
+  const response = request && (await callAwsSts(options, organization, request, signal))
+  const caller = response?.kind === 'caller' ? response.caller : undefined
+  const isUnavailable = response?.kind === 'unavailable'
+  check({
     name: 'caller',
-    holds: answer && caller !== undefined,
+    holds: response && caller !== undefined,
     fault: isUnavailable ? 'elsewhere' : 'token',
-    why: isUnavailable
+    reason: isUnavailable
       ? 'the token service of AWS cannot say who signed the request'
       : 'AWS rejected the signed request',
     detail: () => ({
@@ -140,14 +145,16 @@ export async function checkAwsCaller(
 export function matchAwsCaller(
   { awsAccount, awsArn, awsUserId }: Identity_AWSIdentity,
   caller: AwsCaller | undefined,
-  judge: Judge,
+  check: CheckCondition,
 ): void {
   const { account, arn, userId } = caller ?? { account: '', arn: '', userId: '' }
-  const known = (condition: Condition) =>
-    judge(caller === undefined ? { ...condition, holds: undefined } : condition)
-  known(mismatch('account', account === awsAccount, () => ({ expected: awsAccount, actual: account })))
-  known(matchChoice('arn', awsArn, 'arn', arn, compilePattern))
-  known(matchChoice('user_id', awsUserId, 'userId', userId, compilePattern))
+  const checkIfKnown = (condition: Condition) =>
+    check(caller === undefined ? { ...condition, holds: undefined } : condition)
+  checkIfKnown(
+    identityCondition('account', account === awsAccount, () => ({ expected: awsAccount, actual: account })),
+  )
+  checkIfKnown(matchChoice('arn', awsArn, 'arn', arn, compilePattern))
+  checkIfKnown(matchChoice('user_id', awsUserId, 'userId', userId, compilePattern))
 }
 
 /** As audit log and tokens show whoever signed. */
@@ -176,7 +183,7 @@ function isCallerIdentity(target: string): boolean {
 
 function dateProblem(dateMs: number | undefined, now: number): string | undefined {
   if (dateMs === undefined) return 'the signed request has no date such as 20260131T235959Z'
-  if (dateMs > now + AHEAD_MS) return 'the signed request is dated in the future'
+  if (dateMs > now + CLOCK_SKEW_MS) return 'the signed request is dated in the future'
   return dateMs < now - LIFETIME_MS
     ? 'the signed request has expired: it is older than 15 minutes'
     : undefined

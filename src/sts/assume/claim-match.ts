@@ -1,20 +1,20 @@
 import { type ClaimMatch, matchClaims, matchIssuer } from '../../trust/match.ts'
 import { compilePattern } from '../../trust/patterns.ts'
-import type { Way } from './way.ts'
+import type { AssumeMethod } from './way.ts'
 
 /** A token of an issuer that publishes its keys, by what it says of itself. */
-export function claimMatchWay(
+export function claimMatchMethod(
   match: ClaimMatch,
   options: {
     /** Accepted where the identity names no audience. */
     readonly defaultAudiences: readonly string[]
     readonly patternIssuers: readonly string[]
   },
-): Way {
+): AssumeMethod {
   const matching = { ...options, pattern: compilePattern }
   return {
     issuer: (issuer) => matchIssuer(match, issuer, matching),
     keys: undefined,
-    claims: (claims, judge) => matchClaims(match, claims, matching, judge),
+    claims: (claims, check) => matchClaims(match, claims, matching, check),
   }
 }

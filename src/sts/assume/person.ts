@@ -1,8 +1,8 @@
 import { limits } from '../../core/limits.ts'
 import type { Uid } from '../../core/uid.ts'
 import type { IdentityRow } from '../../storage/tables.ts'
-import { mismatch, oneOfDetail, type SubjectClaims } from '../../trust/match.ts'
-import type { Way } from './way.ts'
+import { identityCondition, oneOfDetail, type SubjectClaims } from '../../trust/match.ts'
+import type { AssumeMethod } from './way.ts'
 
 /** Where people sign in, as far as an exchange needs to know it. */
 export interface People {
@@ -36,31 +36,31 @@ export function verifiedEmail({
 }
 
 /** The ID token of a person who signed in here before, from the provider that they sign in with. */
-export function personWay(
+export function personMethod(
   { issuer: ownIssuer, subject }: Pick<IdentityRow, 'issuer' | 'subject'>,
   providers: readonly PeopleProvider[],
-): Way {
+): AssumeMethod {
   const clients = providers.filter((one) => one.issuer === ownIssuer).map((one) => one.clientId)
   return {
     issuer: (issuer) =>
-      mismatch('issuer', issuer === ownIssuer && clients.length > 0, () => ({
+      identityCondition('issuer', issuer === ownIssuer && clients.length > 0, () => ({
         expected: clients.length > 0 ? ownIssuer : 'a provider that people sign in with here',
         actual: issuer,
       })),
     keys: undefined,
-    claims({ audience, subject: actual, payload }, judge) {
-      judge(
-        mismatch('subject', actual === subject, () => ({
+    claims({ audience, subject: actual, payload }, check) {
+      check(
+        identityCondition('subject', actual === subject, () => ({
           expected: subject,
           actual,
         })),
       )
       // OpenID Connect Core 1.0 section 3.1.3.7: with several audiences the token names the one that it was issued to.
-      const party = audience.length === 1 ? audience[0] : payload['azp']
-      judge(
-        mismatch(
+      const authorizedParty = audience.length === 1 ? audience[0] : payload['azp']
+      check(
+        identityCondition(
           'audience',
-          clients.some((client) => audience.includes(client) && party === client),
+          clients.some((client) => audience.includes(client) && authorizedParty === client),
           () =>
             oneOfDetail(
               clients,

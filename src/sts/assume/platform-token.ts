@@ -1,26 +1,26 @@
 import type { ReadGrants } from '../../auth/grants.ts'
 import { limits } from '../../core/limits.ts'
 import { parseUid } from '../../core/uid.ts'
-import type { Judge } from '../../trust/condition.ts'
+import type { CheckCondition } from '../../trust/condition.ts'
 import type { KeySource } from '../../trust/key-set.ts'
-import { mismatch, oneOfDetail } from '../../trust/match.ts'
-import { ACCESS_TOKEN_TYPE, readOwnClaim } from '../access-token.ts'
+import { identityCondition, oneOfDetail } from '../../trust/match.ts'
+import { ACCESS_TOKEN_TYPE, readBerthClaim } from '../access-token.ts'
 import { ID_TOKEN_TYPE } from '../id-token.ts'
 import type { Narrowing } from '../narrowing.ts'
 import { ALGORITHM } from '../signing-key-rows.ts'
 import type { SigningKeys } from '../signing-keys.ts'
 import type { SubjectToken } from '../subject-token.ts'
-import type { Way } from './way.ts'
+import type { AssumeMethod } from './way.ts'
 
 /**
  * Tokens of this server that are exchanged for further ones. Whatever bounds the token bounds what comes of it: groups and
  * capabilities, the session that it ends with, and its last hour, so that nobody who got hold of an access token can renew it.
  */
-export interface Bounds extends Narrowing {
+export interface TokenBounds extends Narrowing {
   /** Id of the session; undefined for tokens without one. */
   readonly session: string | undefined
   /** What comes of the token is valid no longer. */
-  readonly endsMs: number
+  readonly notAfterMs: number
 }
 
 export interface PlatformTokens {
@@ -42,12 +42,12 @@ export function ownKeys({ keys }: PlatformTokens): KeySource {
 }
 
 /** Whoever holds a token of an identity may have another one for it, no wider. */
-export function ownIdentityWay(issuer: string, uid: string): Way {
+export function ownIdentityMethod(issuer: string, uid: string): AssumeMethod {
   return {
-    issuer: (actual) => mismatch('issuer', actual === issuer, () => ({ expected: issuer, actual })),
+    issuer: (actual) => identityCondition('issuer', actual === issuer, () => ({ expected: issuer, actual })),
     keys: undefined,
-    claims: ({ subject }, judge) => {
-      judge(mismatch('subject', subject === uid, () => ({ expected: uid, actual: subject })))
+    claims: ({ subject }, check) => {
+      check(identityCondition('subject', subject === uid, () => ({ expected: uid, actual: subject })))
     },
   }
 }
@@ -56,40 +56,43 @@ export function ownIdentityWay(issuer: string, uid: string): Way {
 export async function checkPlatformToken(
   { header, claims }: SubjectToken,
   { readGrants, audiences }: PlatformTokens,
-  judge: Judge,
-): Promise<Bounds | undefined> {
+  check: CheckCondition,
+): Promise<TokenBounds | undefined> {
   const identity = parseUid(claims.subject)
-  const own = readOwnClaim(claims.payload['berth'])
+  const own = readBerthClaim(claims.payload['berth'])
   // Not our tokens for cloud accounts, which are signed with the same keys.
   const isOurs = header.typ === ACCESS_TOKEN_TYPE || header.typ === ID_TOKEN_TYPE
   const isReadable = isOurs && identity !== undefined && own !== undefined
-  judge({
+  check({
     name: 'platform_token',
     holds: isReadable,
     fault: 'token',
-    why: 'the token is not an access token or ID token of this server',
+    reason: 'the token is not an access token or ID token of this server',
     detail: () => ({ expected: 'an access token or ID token of this server', actual: '' }),
   })
   if (!isReadable) return undefined
-  judge({
+  check({
     name: 'platform_audience',
     holds: claims.audience.some((audience) => audiences.includes(audience)),
     fault: 'token',
-    why: 'the token is for neither the token service nor the API, so it cannot be exchanged',
+    reason: 'the token is for neither the token service nor the API, so it cannot be exchanged',
     detail: () => oneOfDetail(audiences, claims.audience, ''),
   })
-  judge({
+  check({
     name: 'session',
     holds: (await readGrants({ identity, ...own })) !== undefined,
     fault: 'token',
-    why: 'the identity of the token does not exist any more, or its session has ended',
+    reason: 'the identity of the token does not exist any more, or its session has ended',
     detail: () => ({ expected: 'an identity that exists and a session that has not ended', actual: '' }),
   })
-  return { ...own, endsMs: endOf(header, claims) }
+  return { ...own, notAfterMs: notAfterOf(header, claims) }
 }
 
 /** ID tokens are proof of a sign-in a moment ago and short-lived; what comes of them has the hour that a sign-in gives. */
-function endOf({ typ }: SubjectToken['header'], { expiresAtMs, issuedAtMs }: SubjectToken['claims']): number {
+function notAfterOf(
+  { typ }: SubjectToken['header'],
+  { expiresAtMs, issuedAtMs }: SubjectToken['claims'],
+): number {
   return typ === ID_TOKEN_TYPE && issuedAtMs !== undefined
     ? issuedAtMs + limits.accessTokenLifetimeMs
     : expiresAtMs

@@ -1,8 +1,8 @@
-import type { Incoming } from '../../core/call.ts'
+import type { IncomingCall } from '../../core/call.ts'
 import { limits } from '../../core/limits.ts'
 import { inTransaction } from '../../storage/db.ts'
 import type { Store } from '../../storage/store.ts'
-import { beginSession } from '../sessions.ts'
+import { startSession } from '../sessions.ts'
 import type { Assumed } from './assume.ts'
 import { type OrganizationProvider, verifiedEmail } from './person.ts'
 
@@ -10,14 +10,14 @@ import { type OrganizationProvider, verifiedEmail } from './person.ts'
  * The session of a person who came with an ID token of an organization's provider. Its token ends with it, so deleting the provider
  * ends both (R12), and the groups that the provider told of count for as long (R22).
  */
-export async function beginProviderSession(
+export async function startProviderSession(
   store: Store,
   { identity, claims }: Assumed,
   provider: OrganizationProvider,
-  { address }: Pick<Incoming, 'address'>,
+  { address }: Pick<IncomingCall, 'address'>,
 ): Promise<string> {
   const { id } = await inTransaction(store.db, (tx) =>
-    beginSession(store, tx, {
+    startSession(store, tx, {
       identity,
       method: 'provider',
       voucher: { kind: 'organization', provider: provider.uid, email: verifiedEmail(claims.payload) },

@@ -3,18 +3,18 @@ import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import {
-  type Found,
+  entryName,
+  entryNameProblem,
+  type FoundFile,
+  isArchiveName,
   isDocumentName,
-  isPackedName,
-  nameIn,
-  nameProblem,
   readUpTo,
-  refused,
-  tooLarge,
+  refusedFile,
+  tooLargeReason,
 } from './found.ts'
-import { tarEntries } from './tar.ts'
-import { ArchiveRefused, type Unpacking } from './unpacking.ts'
-import { zipEntries } from './zip.ts'
+import { readTarEntries } from './tar.ts'
+import { ArchiveRejected, type UnpackBudget } from './unpacking.ts'
+import { readZipEntries } from './zip.ts'
 
 /**
  * The documents in one file, whatever it is: a document, one that is compressed, or an archive (zip, tar, tar.gz), which may hold
@@ -31,124 +31,132 @@ export interface ArchiveEntry {
 }
 
 /** A file on disk by its path, or one that was in an archive. */
-export interface PackedFile {
+export interface SourceFile {
   readonly name: string
   readonly source: string | Uint8Array
   /** Hears how many bytes of the file were gone through. */
   readonly onRead?: (bytes: number) => void
 }
 
-type Form = 'zip' | 'gzip' | 'tar' | 'plain'
+type FileFormat = 'zip' | 'gzip' | 'tar' | 'plain'
 
 const HEAD_BYTES = 512
 
 export async function* documentsInFile(
-  file: PackedFile,
-  account: Unpacking,
+  file: SourceFile,
+  budget: UnpackBudget,
   depth = 0,
-): AsyncGenerator<Found> {
+): AsyncGenerator<FoundFile> {
   const { name } = file
   try {
-    const form = formOf(await headOf(file.source))
-    if (form === 'unknown') yield refused(name, 'is compressed in a way that is not read: use zip or gzip')
-    else yield* documentsOf({ ...file, form }, account, depth)
+    const format = detectFormat(await readHead(file.source))
+    if (format === 'unknown')
+      yield refusedFile(name, 'is compressed in a way that is not read: use zip or gzip')
+    else yield* documentsOfFormat({ ...file, format }, budget, depth)
   } catch (error) {
-    account.throwIfStopped()
-    yield refused(name, reasonOf(error))
+    budget.throwIfStopped()
+    yield refusedFile(name, rejectionReason(error))
   }
 }
 
-interface Opened extends PackedFile {
-  readonly form: Form
+interface DetectedFile extends SourceFile {
+  readonly format: FileFormat
 }
 
-async function* documentsOf(file: Opened, account: Unpacking, depth: number): AsyncGenerator<Found> {
-  const { name, source, form } = file
-  switch (form) {
+async function* documentsOfFormat(
+  file: DetectedFile,
+  budget: UnpackBudget,
+  depth: number,
+): AsyncGenerator<FoundFile> {
+  const { name, source, format } = file
+  switch (format) {
     case 'plain':
-      yield await documentOf(name, streamOf(file), account)
+      yield await readDocumentEntry(name, streamOf(file), budget)
       return
     case 'zip':
-      yield* documentsAmong(zipEntries(source, account, file.onRead), file, account, depth)
+      yield* documentsAmong(readZipEntries(source, budget, file.onRead), file, budget, depth)
       return
     case 'tar':
-      yield* documentsAmong(tarEntries(metered(streamOf(file), account)), file, account, depth)
+      yield* documentsAmong(readTarEntries(metered(streamOf(file), budget)), file, budget, depth)
       return
     case 'gzip': {
-      const inner = await beginningOf(metered(gunzip(streamOf(file)), account))
-      const innerForm = formOf(inner.head)
-      if (innerForm === 'tar') yield* documentsAmong(tarEntries(inner.all), file, account, depth)
-      else if (innerForm === 'plain') yield await documentOf(name, inner.all, account)
-      else yield* documentsOfInner(name, inner.all, account, depth + 1)
+      const inner = await peekHead(metered(gunzip(streamOf(file)), budget))
+      const innerFormat = detectFormat(inner.head)
+      if (innerFormat === 'tar') yield* documentsAmong(readTarEntries(inner.all), file, budget, depth)
+      else if (innerFormat === 'plain') yield await readDocumentEntry(name, inner.all, budget)
+      else yield* documentsOfNested(name, inner.all, budget, depth + 1)
     }
   }
 }
 
 async function* documentsAmong(
   entries: AsyncIterable<ArchiveEntry>,
-  { name: archive }: PackedFile,
-  account: Unpacking,
+  { name: archive }: SourceFile,
+  budget: UnpackBudget,
   depth: number,
-): AsyncGenerator<Found> {
+): AsyncGenerator<FoundFile> {
   const names = new Set<string>()
   for await (const entry of entries) {
-    account.entry()
-    const name = nameIn(archive, entry.name)
+    budget.addEntry()
+    const name = entryName(archive, entry.name)
     if (entry.kind === 'directory') continue
-    const problem = problemOf(entry) ?? (names.has(entry.name) ? 'is there twice' : undefined)
+    const problem = entryProblem(entry) ?? (names.has(entry.name) ? 'is there twice' : undefined)
     names.add(entry.name)
-    if (problem !== undefined) yield refused(name, problem)
-    else if (isDocumentName(entry.name)) yield await documentOf(name, entry.read(), account, entry.bytes)
-    else if (isPackedName(entry.name))
-      yield* documentsOfInner(name, entry.read(), account, depth + 1, entry.bytes)
+    if (problem !== undefined) yield refusedFile(name, problem)
+    else if (isDocumentName(entry.name))
+      yield await readDocumentEntry(name, entry.read(), budget, entry.bytes)
+    else if (isArchiveName(entry.name))
+      yield* documentsOfNested(name, entry.read(), budget, depth + 1, entry.bytes)
     else yield { kind: 'skipped', name }
   }
 }
 
-function problemOf({ name, kind }: ArchiveEntry): string | undefined {
+function entryProblem({ name, kind }: ArchiveEntry): string | undefined {
   if (kind === 'link') return 'is a link, which is not followed'
   if (kind === 'device') return 'is neither a file nor a folder'
-  return nameProblem(name)
+  return entryNameProblem(name)
 }
 
 /** `bytes`: how long it says to be, so that what is too long need not be read. */
-async function documentOf(
+async function readDocumentEntry(
   name: string,
   stream: AsyncIterable<Uint8Array>,
-  { bounds, throwIfStopped }: Unpacking,
+  { bounds, throwIfStopped }: UnpackBudget,
   bytes = 0,
-): Promise<Found> {
+): Promise<FoundFile> {
   const { advisoryDocumentBytesMax: max } = bounds
   try {
     const content = bytes > max ? undefined : await readUpTo(stream, max)
-    return content === undefined ? refused(name, tooLarge(max)) : { kind: 'document', name, content }
+    return content === undefined
+      ? refusedFile(name, tooLargeReason(max))
+      : { kind: 'document', name, content }
   } catch (error) {
     throwIfStopped()
     // What ends the archive ends it.
-    if (error instanceof ArchiveRefused) throw error
-    return refused(name, reasonOf(error))
+    if (error instanceof ArchiveRejected) throw error
+    return refusedFile(name, rejectionReason(error))
   }
 }
 
 /** What is packed in something packed. It is read as a whole first: a zip cannot be read as it comes. */
-async function* documentsOfInner(
+async function* documentsOfNested(
   name: string,
   stream: AsyncIterable<Uint8Array>,
-  account: Unpacking,
+  budget: UnpackBudget,
   depth: number,
   bytes = 0,
-): AsyncGenerator<Found> {
-  const { archiveNestingMax } = account.bounds
+): AsyncGenerator<FoundFile> {
+  const { archiveNestingMax } = budget.bounds
   if (depth > archiveNestingMax) {
-    yield refused(name, `lies in more than ${archiveNestingMax} archives`)
+    yield refusedFile(name, `lies in more than ${archiveNestingMax} archives`)
     return
   }
-  const whole = await documentOf(name, stream, account, bytes)
-  if (whole.kind === 'document') yield* documentsInFile({ name, source: whole.content }, account, depth)
+  const whole = await readDocumentEntry(name, stream, budget, bytes)
+  if (whole.kind === 'document') yield* documentsInFile({ name, source: whole.content }, budget, depth)
   else yield whole
 }
 
-async function headOf(source: string | Uint8Array): Promise<Uint8Array> {
+async function readHead(source: string | Uint8Array): Promise<Uint8Array> {
   if (typeof source !== 'string') return source.subarray(0, HEAD_BYTES)
   const file = await open(source)
   try {
@@ -159,7 +167,7 @@ async function headOf(source: string | Uint8Array): Promise<Uint8Array> {
   }
 }
 
-const signatures: readonly (readonly [string, Form | 'unknown'])[] = [
+const signatures: readonly (readonly [string, FileFormat | 'unknown'])[] = [
   ['504b0304', 'zip'],
   // Empty, and one that is in several parts.
   ['504b0506', 'zip'],
@@ -175,7 +183,7 @@ const signatures: readonly (readonly [string, Form | 'unknown'])[] = [
 const TAR_MAGIC_AT = 257
 
 /** By its content: what a name ends in is easily wrong. */
-function formOf(head: Uint8Array): Form | 'unknown' {
+function detectFormat(head: Uint8Array): FileFormat | 'unknown' {
   const bytes = Buffer.from(head)
   const hex = bytes.toString('hex', 0, 8)
   const found = signatures.find(([signature]) => hex.startsWith(signature))
@@ -183,7 +191,7 @@ function formOf(head: Uint8Array): Form | 'unknown' {
   return bytes.toString('latin1', TAR_MAGIC_AT, TAR_MAGIC_AT + 5) === 'ustar' ? 'tar' : 'plain'
 }
 
-async function* streamOf({ source, onRead }: PackedFile): AsyncGenerator<Uint8Array> {
+async function* streamOf({ source, onRead }: SourceFile): AsyncGenerator<Uint8Array> {
   if (typeof source !== 'string') {
     yield source
     return
@@ -195,25 +203,25 @@ async function* streamOf({ source, onRead }: PackedFile): AsyncGenerator<Uint8Ar
 }
 
 async function* gunzip(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const packed = Readable.from(bytes, { objectMode: false })
-  const unpacked = createGunzip()
-  packed.on('error', (error) => unpacked.destroy(error))
+  const compressed = Readable.from(bytes, { objectMode: false })
+  const decompressed = createGunzip()
+  compressed.on('error', (error) => decompressed.destroy(error))
   try {
-    yield* packed.pipe(unpacked) as AsyncIterable<Uint8Array>
+    yield* compressed.pipe(decompressed) as AsyncIterable<Uint8Array>
   } finally {
-    packed.destroy()
-    unpacked.destroy()
+    compressed.destroy()
+    decompressed.destroy()
   }
 }
 
-async function* metered(bytes: AsyncIterable<Uint8Array>, account: Unpacking): AsyncGenerator<Uint8Array> {
+async function* metered(bytes: AsyncIterable<Uint8Array>, budget: UnpackBudget): AsyncGenerator<Uint8Array> {
   for await (const chunk of bytes) {
-    account.unpacked(chunk.byteLength)
+    budget.addBytes(chunk.byteLength)
     yield chunk
   }
 }
 
-async function beginningOf(bytes: AsyncIterable<Uint8Array>) {
+async function peekHead(bytes: AsyncIterable<Uint8Array>) {
   const iterator = bytes[Symbol.asyncIterator]()
   const first: Uint8Array[] = []
   let length = 0
@@ -246,8 +254,8 @@ const reasons: Readonly<Record<string, string>> = {
   Z_BUF_ERROR: 'is cut off: it is not a whole gzip file',
 }
 
-function reasonOf(error: unknown): string {
-  if (error instanceof ArchiveRefused) return error.message
+function rejectionReason(error: unknown): string {
+  if (error instanceof ArchiveRejected) return error.message
   const { code = '', message } = error as NodeJS.ErrnoException
   return reasons[code] ?? `cannot be unpacked: ${message}`
 }

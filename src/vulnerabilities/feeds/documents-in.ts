@@ -2,13 +2,13 @@ import { opendir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { limits } from '../../core/limits.ts'
 import { documentsInFile } from './archive.ts'
-import { type Found, isDocumentName, isPackedName, refused } from './found.ts'
-import { type UnpackingLimits, unpacking } from './unpacking.ts'
+import { type FoundFile, isArchiveName, isDocumentName, refusedFile } from './found.ts'
+import { createUnpackBudget, type UnpackLimits } from './unpacking.ts'
 
 /** The documents in files and folders, one by one, in an order that is the same each time. */
 
-export interface Searching {
-  readonly bounds?: UnpackingLimits
+export interface SearchOptions {
+  readonly bounds?: UnpackLimits
   readonly signal?: AbortSignal
   /** Hears how many more bytes of the files were gone through. */
   readonly onRead?: (bytes: number) => void
@@ -18,50 +18,55 @@ export interface Searching {
  * `name`: what the file is called in messages, and what names a document that does not name itself. Security databases come last:
  * nothing is made of what other documents tell in more detail.
  */
-export async function* documentsAt(
+export async function* findDocuments(
   path: string,
   name: string,
-  searching: Searching = {},
-): AsyncGenerator<Found> {
-  const kept: Found[] = []
+  options: SearchOptions = {},
+): AsyncGenerator<FoundFile> {
+  const deferred: FoundFile[] = []
   let bytes = 0
-  for await (const found of documentsBelow(path, name, searching)) {
-    if (found.kind === 'document' && isOfSecdb(found.content)) {
+  for await (const found of documentsUnder(path, name, options)) {
+    if (found.kind === 'document' && looksLikeSecdb(found.content)) {
       bytes += found.content.byteLength
       // What is too much to be kept has to come now.
       if (bytes <= limits.advisoryDocumentBytesMax) {
-        kept.push(found)
+        deferred.push(found)
         continue
       }
     }
     yield found
   }
-  for (const found of kept) {
-    searching.signal?.throwIfAborted()
+  for (const found of deferred) {
+    options.signal?.throwIfAborted()
     yield found
   }
 }
 
 /** By a word that every entry of a security database has; where it is in others, they only come later. */
-function isOfSecdb({ buffer, byteOffset, byteLength }: Uint8Array): boolean {
+function looksLikeSecdb({ buffer, byteOffset, byteLength }: Uint8Array): boolean {
   return Buffer.from(buffer, byteOffset, byteLength).includes('secfixes')
 }
 
-async function* documentsBelow(path: string, name: string, searching: Searching): AsyncGenerator<Found> {
-  searching.signal?.throwIfAborted()
+async function* documentsUnder(
+  path: string,
+  name: string,
+  options: SearchOptions,
+): AsyncGenerator<FoundFile> {
+  options.signal?.throwIfAborted()
   const found = await stat(path)
   if (!found.isDirectory()) {
-    yield* documentsOf(path, name, found.size, searching)
+    yield* documentsOf(path, name, found.size, options)
     return
   }
-  for (const { name: inside, isFile, isDirectory, isLink } of await listed(path)) {
-    const [at, called] = [join(path, inside), join(name, inside)]
-    if (inside.startsWith('.')) continue
-    if (isDirectory) yield* documentsBelow(at, called, searching)
-    else if (!isDocumentName(inside) && !isPackedName(inside)) yield { kind: 'skipped', name: called }
-    else if (isLink) yield refused(called, 'is a link, which is not followed')
-    else if (isFile) yield* documentsOf(at, called, (await stat(at)).size, searching)
-    else yield refused(called, 'is neither a file nor a folder')
+  for (const { name: entryName, isFile, isDirectory, isLink } of await listFolder(path)) {
+    const [entryPath, displayName] = [join(path, entryName), join(name, entryName)]
+    if (entryName.startsWith('.')) continue
+    if (isDirectory) yield* documentsUnder(entryPath, displayName, options)
+    else if (!isDocumentName(entryName) && !isArchiveName(entryName))
+      yield { kind: 'skipped', name: displayName }
+    else if (isLink) yield refusedFile(displayName, 'is a link, which is not followed')
+    else if (isFile) yield* documentsOf(entryPath, displayName, (await stat(entryPath)).size, options)
+    else yield refusedFile(displayName, 'is neither a file nor a folder')
   }
 }
 
@@ -69,26 +74,26 @@ async function* documentsOf(
   path: string,
   name: string,
   bytes: number,
-  { bounds = limits, signal, onRead }: Searching,
-): AsyncGenerator<Found> {
-  const account = unpacking(bytes, bounds, signal)
-  yield* documentsInFile({ name, source: path, ...(onRead && { onRead }) }, account)
+  { bounds = limits, signal, onRead }: SearchOptions,
+): AsyncGenerator<FoundFile> {
+  const budget = createUnpackBudget(bytes, bounds, signal)
+  yield* documentsInFile({ name, source: path, ...(onRead && { onRead }) }, budget)
 }
 
 /** How many bytes there are to go through, for whoever wants to know how far they are. */
-export async function bytesAt(path: string): Promise<number> {
+export async function totalBytes(path: string): Promise<number> {
   const found = await stat(path)
   if (!found.isDirectory()) return found.size
   let bytes = 0
-  for (const { name, isFile, isDirectory } of await listed(path)) {
+  for (const { name, isFile, isDirectory } of await listFolder(path)) {
     if (name.startsWith('.')) continue
-    const isWanted = isDirectory || (isFile && (isDocumentName(name) || isPackedName(name)))
-    if (isWanted) bytes += await bytesAt(join(path, name))
+    const isWanted = isDirectory || (isFile && (isDocumentName(name) || isArchiveName(name)))
+    if (isWanted) bytes += await totalBytes(join(path, name))
   }
   return bytes
 }
 
-async function listed(folder: string) {
+async function listFolder(folder: string) {
   const entries = []
   for await (const entry of await opendir(folder))
     entries.push({

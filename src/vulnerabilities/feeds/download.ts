@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { lock } from 'proper-lockfile'
 import type { limits } from '../../core/limits.ts'
 import { makePrivateDirectory } from '../../storage/db.ts'
-import { checkTarget, type Outbound, OutboundError, type StreamedAnswer } from '../../sts/outbound.ts'
+import { checkTarget, type Outbound, OutboundError, type StreamedResponse } from '../../sts/outbound.ts'
 
 /**
  * Fetches a file, of any size up to a limit, into a directory: only when it is another than the last time, and from where a broken
@@ -13,7 +13,7 @@ import { checkTarget, type Outbound, OutboundError, type StreamedAnswer } from '
  */
 
 /** Which version of a file the server gave; '' where it does not say. */
-export interface Version {
+export interface FileVersion {
   readonly etag: string
   readonly lastModified: string
 }
@@ -23,13 +23,13 @@ export type DownloadLimits = Pick<
   'downloadBytesMax' | 'downloadMsMax' | 'downloadWindowMs' | 'downloadWindowBytesMin' | 'downloadResumesMax'
 >
 
-export interface Downloading {
+export interface DownloadOptions {
   readonly outbound: Pick<Outbound, 'getStream'>
   /** Kept between runs, so that a broken transfer goes on; made when it is not there. */
   readonly directory: string
   readonly bounds: DownloadLimits
   /** What came the last time, if that was taken. */
-  readonly known?: Version
+  readonly known?: FileVersion
   readonly signal?: AbortSignal | undefined
   /** Hears how much is there, and of how much: 0 where the server does not say. */
   readonly onProgress?: (bytes: number, total: number) => void
@@ -38,7 +38,7 @@ export interface Downloading {
 /** The file that came, or undefined when nothing is new. */
 export interface Download {
   readonly path: string
-  readonly version: Version
+  readonly version: FileVersion
   /** Once it is no longer needed. */
   remove(): Promise<void>
   /** Leaves it for the next run. */
@@ -58,32 +58,29 @@ export class DownloadError extends Error {
 }
 
 /** What is wrong with an address of a feed, or undefined. Plain http reaches nothing but the operator's private networks. */
-export function addressProblem(
-  text: string,
-  { plainHttp }: { readonly plainHttp: boolean },
-): string | undefined {
+export function urlProblem(text: string, { plainHttp }: { readonly plainHttp: boolean }): string | undefined {
   const url = checkTarget(text)
   if ('error' in url) return `must be an https URL: ${url.error}`
   return url.protocol === 'https:' || plainHttp ? undefined : 'must be an https URL'
 }
 
 /** An address without what may be a secret. */
-export function shownAddress(url: string): string {
+export function displayUrl(url: string): string {
   const { origin, pathname } = new URL(url)
   return origin + pathname
 }
 
-const KEPT_MS = 7 * 24 * 60 * 60 * 1000
+const PART_MAX_AGE_MS = 7 * 24 * 60 * 60 * 1000
 const RESUME_PAUSE_MS = 500
 /** A program that does not say for so long that it lives was killed: its file is free before the last try. */
 const LOCK_STALE_MS = 5000
 const LOCK_PAUSE_MS = 250
 const LOCK_TRIES = 24
 
-export async function download(url: string, downloading: Downloading): Promise<Download | undefined> {
-  const { directory, signal } = downloading
+export async function download(url: string, options: DownloadOptions): Promise<Download | undefined> {
+  const { directory, signal } = options
   makePrivateDirectory(directory)
-  await removeForgotten(directory)
+  await removeStaleParts(directory)
   const path = join(directory, createHash('sha256').update(url).digest('hex').slice(0, 32))
   const release = await lock(path, {
     realpath: false,
@@ -94,7 +91,7 @@ export async function download(url: string, downloading: Downloading): Promise<D
     throw new DownloadError('another program fetches the same file now', { cause })
   })
   try {
-    const version = await fetched(url, path, downloading)
+    const version = await fetchWithResume(url, path, options)
     if (version === undefined) {
       await removePart(path)
       await release()
@@ -117,21 +114,25 @@ export async function download(url: string, downloading: Downloading): Promise<D
 }
 
 /** Begins, and goes on as often as the transfer breaks and something new has come. */
-async function fetched(url: string, path: string, downloading: Downloading): Promise<Version | undefined> {
-  const { bounds, signal } = downloading
+async function fetchWithResume(
+  url: string,
+  path: string,
+  options: DownloadOptions,
+): Promise<FileVersion | undefined> {
+  const { bounds, signal } = options
   const untilMs = performance.now() + bounds.downloadMsMax
   let mostBytes = 0
   for (let resumes = 0; ; resumes++) {
     const part = await readPart(path)
     try {
-      return await transfer(url, part, downloading, untilMs - performance.now())
+      return await transfer(url, part, options, untilMs - performance.now())
     } catch (error) {
       signal?.throwIfAborted()
       if (!(error instanceof OutboundError)) throw error
       const { bytes } = await readPart(path)
       // The first time also when nothing came: a connection that was kept open may be closed by now.
-      const isWorthIt = resumes === 0 || bytes > mostBytes
-      if (error.kind !== 'network' || !isWorthIt || resumes === bounds.downloadResumesMax)
+      const isRetryable = resumes === 0 || bytes > mostBytes
+      if (error.kind !== 'network' || !isRetryable || resumes === bounds.downloadResumesMax)
         throw new DownloadError(error.message, { cause: error })
       mostBytes = bytes
       await pause(RESUME_PAUSE_MS, undefined, { ...(signal && { signal }) })
@@ -145,7 +146,7 @@ interface Part {
   readonly bytes: number
   /** 0: not known. */
   readonly total: number
-  readonly version: Version
+  readonly version: FileVersion
   /** Whether the time of its last change tells versions apart. */
   readonly isDated: boolean
 }
@@ -153,11 +154,11 @@ interface Part {
 async function transfer(
   url: string,
   part: Part,
-  downloading: Downloading,
+  options: DownloadOptions,
   timeoutMs: number,
-): Promise<Version | undefined> {
-  const { outbound, bounds, known, signal, onProgress } = downloading
-  const condition = resumable(part)
+): Promise<FileVersion | undefined> {
+  const { outbound, bounds, known, signal, onProgress } = options
+  const condition = rangeCondition(part)
   const headers = {
     accept: '*/*',
     ...(known?.etag && { 'if-none-match': known.etag }),
@@ -169,85 +170,87 @@ async function transfer(
     headers,
     timeoutMs,
     // What comes at all and too slowly is noticed first.
-    pauseMs: 2 * bounds.downloadWindowMs,
+    idleTimeoutMs: 2 * bounds.downloadWindowMs,
     signal: signal === undefined ? slow.signal : AbortSignal.any([signal, slow.signal]),
   }
-  const use = async (answer: StreamedAnswer) => {
-    const { status } = answer
+  const receive = async (response: StreamedResponse) => {
+    const { status } = response
     if (status === 304) return undefined
     if (status === 416 && condition !== '') {
       // All of it came before; whether it was gone through is another matter.
-      if (rangeOf(answer)?.total === part.bytes && part.total === part.bytes) return part.version
+      if (rangeOf(response)?.total === part.bytes && part.total === part.bytes) return part.version
       await removePart(part.path)
       throw new DownloadError('the server has another file now than the one that was begun')
     }
     if (status !== 200 && status !== 206)
       throw new DownloadError(`the server answered with status ${status}`, {
-        retryAfterMs: retryAfter(answer),
+        retryAfterMs: retryAfterOf(response),
       })
-    const goesOn = status === 206
-    if (goesOn && (condition === '' || !isRestOf(part, answer))) {
+    const isPartial = status === 206
+    if (isPartial && (condition === '' || !isContinuationOf(part, response))) {
       await removePart(part.path)
       throw new DownloadError('the server sent another part of the file than it was asked for')
     }
-    const taken = goesOn ? { ...part, total: rangeOf(answer)?.total ?? 0 } : beginning(part.path, answer)
-    if (taken.total > bounds.downloadBytesMax) throw tooLarge(bounds)
-    const watch = speedWatch(bounds, () => slow.abort())
+    const target = isPartial
+      ? { ...part, total: rangeOf(response)?.total ?? 0 }
+      : newPart(part.path, response)
+    if (target.total > bounds.downloadBytesMax) throw tooLarge(bounds)
+    const watch = watchSpeed(bounds, () => slow.abort())
     try {
-      await keep(taken, answer, { bounds, onProgress, onPiece: watch.came })
+      await writeBody(target, response, { bounds, onProgress, onChunk: watch.received })
     } finally {
-      watch.end()
+      watch.stop()
     }
-    return taken.version
+    return target.version
   }
   try {
-    return await outbound.getStream(url, request, use)
+    return await outbound.getStream(url, request, receive)
   } catch (error) {
     if (slow.signal.aborted) throw new DownloadError('the server sends too slowly, or nothing any more')
     throw error
   }
 }
 
-function beginning(path: string, answer: StreamedAnswer): Part {
+function newPart(path: string, response: StreamedResponse): Part {
   return {
     path,
     bytes: 0,
-    total: Number(answer.header('content-length') || 0),
-    version: { etag: answer.header('etag'), lastModified: answer.header('last-modified') },
-    isDated: isDated(answer),
+    total: Number(response.header('content-length') || 0),
+    version: { etag: response.header('etag'), lastModified: response.header('last-modified') },
+    isDated: isDated(response),
   }
 }
 
 /** Of the same version, and from where the part ends. */
-function isRestOf({ bytes, version }: Part, answer: StreamedAnswer): boolean {
+function isContinuationOf({ bytes, version }: Part, response: StreamedResponse): boolean {
   const { etag, lastModified } = version
   // What was asked for by one of the two need not repeat the other.
   const isSame =
-    etag === '' ? answer.header('last-modified') === lastModified : answer.header('etag') === etag
-  return isSame && rangeOf(answer)?.from === bytes
+    etag === '' ? response.header('last-modified') === lastModified : response.header('etag') === etag
+  return isSame && rangeOf(response)?.from === bytes
 }
 
 /** Writes the body behind what is there. */
-async function keep(
+async function writeBody(
   part: Part,
-  answer: StreamedAnswer,
+  response: StreamedResponse,
   {
     bounds,
     onProgress,
-    onPiece,
-  }: Pick<Downloading, 'bounds'> & {
-    readonly onProgress: Downloading['onProgress'] | undefined
-    readonly onPiece: (bytes: number) => void
+    onChunk,
+  }: Pick<DownloadOptions, 'bounds'> & {
+    readonly onProgress: DownloadOptions['onProgress'] | undefined
+    readonly onChunk: (bytes: number) => void
   },
 ): Promise<void> {
   const { path, bytes: from, total } = part
   const file = await open(path, from === 0 ? 'w' : 'r+', 0o600)
   try {
     await file.truncate(from)
-    await writeFile(aboutOf(path), JSON.stringify({ ...part.version, total, isDated: part.isDated }))
+    await writeFile(metadataPath(path), JSON.stringify({ ...part.version, total, isDated: part.isDated }))
     let bytes = from
-    for await (const chunk of answer.body) {
-      onPiece(chunk.byteLength)
+    for await (const chunk of response.body) {
+      onChunk(chunk.byteLength)
       if (bytes + chunk.byteLength > bounds.downloadBytesMax) throw tooLarge(bounds)
       await writeAll(file, chunk, bytes)
       bytes += chunk.byteLength
@@ -269,17 +272,17 @@ async function writeAll(file: FileHandle, chunk: Uint8Array, at: number): Promis
 }
 
 /** Hears of every piece that comes, and calls `tooSlow` when a while brings too little. */
-function speedWatch({ downloadWindowMs, downloadWindowBytesMin }: DownloadLimits, tooSlow: () => void) {
+function watchSpeed({ downloadWindowMs, downloadWindowBytesMin }: DownloadLimits, tooSlow: () => void) {
   let bytes = 0
   const timer = setInterval(() => {
     if (bytes < downloadWindowBytesMin) tooSlow()
     bytes = 0
   }, downloadWindowMs)
   return {
-    came(more: number) {
+    received(more: number) {
       bytes += more
     },
-    end: () => clearInterval(timer),
+    stop: () => clearInterval(timer),
   }
 }
 
@@ -287,18 +290,18 @@ function tooLarge({ downloadBytesMax }: DownloadLimits): DownloadError {
   return new DownloadError(`the file has more than ${downloadBytesMax} bytes`)
 }
 
-const ABOUT = '.about'
+const METADATA_SUFFIX = '.about'
 
-const aboutOf = (path: string) => path + ABOUT
+const metadataPath = (path: string) => path + METADATA_SUFFIX
 
 async function readPart(path: string): Promise<Part> {
   try {
     const { size } = await stat(path)
-    const about = JSON.parse(await readFile(aboutOf(path), 'utf8')) as Version & {
+    const metadata = JSON.parse(await readFile(metadataPath(path), 'utf8')) as FileVersion & {
       readonly total: number
       readonly isDated: boolean
     }
-    const { etag, lastModified, total, isDated } = about
+    const { etag, lastModified, total, isDated } = metadata
     return { path, bytes: size, total, version: { etag, lastModified }, isDated }
   } catch {
     return { path, bytes: 0, total: 0, version: { etag: '', lastModified: '' }, isDated: false }
@@ -307,11 +310,11 @@ async function readPart(path: string): Promise<Part> {
 
 async function removePart(path: string): Promise<void> {
   await rm(path, { force: true })
-  await rm(aboutOf(path), { force: true })
+  await rm(metadataPath(path), { force: true })
 }
 
 /** What says that the rest is of the same version (RFC 9110, section 13.1.5), or '': a weak tag does not. */
-function resumable({ bytes, version, isDated }: Part): string {
+function rangeCondition({ bytes, version, isDated }: Part): string {
   if (bytes === 0) return ''
   if (version.etag !== '') return version.etag.startsWith('W/') ? '' : version.etag
   return isDated ? version.lastModified : ''
@@ -320,30 +323,30 @@ function resumable({ bytes, version, isDated }: Part): string {
 const MINUTE_MS = 60_000
 
 /** Whether the time of the last change tells versions apart: it has whole seconds, and the file may have changed twice in one. */
-function isDated(answer: StreamedAnswer): boolean {
-  const age = Date.parse(answer.header('date')) - Date.parse(answer.header('last-modified'))
+function isDated(response: StreamedResponse): boolean {
+  const age = Date.parse(response.header('date')) - Date.parse(response.header('last-modified'))
   return age >= MINUTE_MS
 }
 
 /** `bytes 100-199/200`, and of an answer that has none of it `bytes * /200`. */
-function rangeOf(answer: StreamedAnswer): { readonly from: number; readonly total: number } | undefined {
+function rangeOf(response: StreamedResponse): { readonly from: number; readonly total: number } | undefined {
   const [, from, total] =
-    /^bytes (?:([0-9]+)-[0-9]+|\*)\/([0-9]+)$/.exec(answer.header('content-range')) ?? []
+    /^bytes (?:([0-9]+)-[0-9]+|\*)\/([0-9]+)$/.exec(response.header('content-range')) ?? []
   return total === undefined ? undefined : { from: Number(from ?? -1), total: Number(total) }
 }
 
-function retryAfter(answer: StreamedAnswer): number {
-  const text = answer.header('retry-after')
+function retryAfterOf(response: StreamedResponse): number {
+  const text = response.header('retry-after')
   if (/^[0-9]{1,9}$/.test(text)) return Number(text) * 1000
   const ms = Date.parse(text) - Date.now()
   return ms > 0 ? ms : 0
 }
 
 /** What nobody went on with. */
-async function removeForgotten(directory: string): Promise<void> {
+async function removeStaleParts(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     const path = join(directory, name)
     const found = await stat(path).catch(() => undefined)
-    if (found?.isFile() && Date.now() - found.mtimeMs > KEPT_MS) await rm(path, { force: true })
+    if (found?.isFile() && Date.now() - found.mtimeMs > PART_MAX_AGE_MS) await rm(path, { force: true })
   }
 }

@@ -11,10 +11,10 @@ import type { AdvisoryFeedRow } from '../../storage/tables.ts'
  */
 
 /** A feed that this run has. */
-export type TakenFeed = AdvisoryFeedRow & { readonly runner: string }
+export type LeasedFeed = AdvisoryFeedRow & { readonly runner: string }
 
 /** uids of feeds that are to be read and that no run has. `except`: organizations whose feeds are left out. */
-export async function dueFeeds(
+export async function readDueFeeds(
   { kysely }: Db,
   now: number,
   { max, except }: { readonly max: number; readonly except: readonly string[] },
@@ -33,12 +33,12 @@ export async function dueFeeds(
 }
 
 /** Takes a feed for a new run; undefined when another one was faster. */
-export async function takeFeed(
+export async function leaseFeed(
   db: Db,
   uid: string,
   now: number,
   leaseMs: number,
-): Promise<TakenFeed | undefined> {
+): Promise<LeasedFeed | undefined> {
   const runner = randomBytes(8).toString('hex')
   return inTransaction(db, (tx) =>
     tx
@@ -55,7 +55,7 @@ export async function takeFeed(
 }
 
 /** Whether the run still has its feed: it was not removed or paused, and no other run has it. */
-export async function hasFeed(db: Reader, { root, uid, runner }: TakenFeed): Promise<boolean> {
+export async function holdsLease(db: Reader, { root, uid, runner }: LeasedFeed): Promise<boolean> {
   const row = await db
     .selectFrom('advisory_feeds')
     .select('runner')
@@ -66,9 +66,9 @@ export async function hasFeed(db: Reader, { root, uid, runner }: TakenFeed): Pro
 }
 
 /** Says that the run lives, and how far it is. False when the feed is no longer its own. */
-export async function keepFeed(
+export async function renewLease(
   db: Db,
-  { root, uid, runner }: TakenFeed,
+  { root, uid, runner }: LeasedFeed,
   changed: Pick<AdvisoryFeedRow, 'lease_ms'> & Partial<Pick<AdvisoryFeedRow, 'counts'>>,
 ): Promise<boolean> {
   const { numUpdatedRows } = await inTransaction(db, (tx) =>
@@ -84,7 +84,7 @@ export async function keepFeed(
 }
 
 /** When each feed that is not paused was last read to its end, in ms; 0 for one that never was. */
-export async function lastSuccesses({ kysely }: Db): Promise<ReadonlyMap<string, number>> {
+export async function readLastSuccesses({ kysely }: Db): Promise<ReadonlyMap<string, number>> {
   const rows = await kysely
     .selectFrom('advisory_feeds')
     .select(['uid', 'succeeded_ms'])
@@ -96,21 +96,21 @@ export async function lastSuccesses({ kysely }: Db): Promise<ReadonlyMap<string,
 }
 
 /** What is set to this no longer belongs to a run. */
-export const NO_RUN = { runner: '', lease_ms: 0 } as const
+export const NO_LEASE = { runner: '', lease_ms: 0 } as const
 
-type Outcome = Partial<Omit<AdvisoryFeedRow, 'root' | 'uid' | 'runner' | 'lease_ms'>>
+type RunOutcome = Partial<Omit<AdvisoryFeedRow, 'root' | 'uid' | 'runner' | 'lease_ms'>>
 
 /** Ends the run. When somebody asked for another one meanwhile, that one is due and reads all that this one did. */
-export async function giveFeedBack(
+export async function releaseFeed(
   db: Db,
-  { uid, runner, due_ms }: TakenFeed,
-  outcome: Outcome,
+  { uid, runner, due_ms }: LeasedFeed,
+  outcome: RunOutcome,
 ): Promise<void> {
   await inTransaction(db, async (tx) => {
     const row = await lockResource(db, tx, 'advisory_feeds', uid, 'update')
     if (row?.runner !== runner) return
     const { due_ms: dueMs, etag, last_modified, ...rest } = outcome
-    const isAskedFor = row.due_ms !== due_ms
+    const isRequested = row.due_ms !== due_ms
     const version = {
       ...(dueMs !== undefined && { due_ms: dueMs }),
       ...(etag !== undefined && { etag }),
@@ -118,7 +118,7 @@ export async function giveFeedBack(
     }
     await tx
       .updateTable('advisory_feeds')
-      .set({ ...rest, ...(isAskedFor ? {} : version), ...NO_RUN })
+      .set({ ...rest, ...(isRequested ? {} : version), ...NO_LEASE })
       .where('root', '=', rootOf(uid))
       .where('uid', '=', uid)
       .execute()

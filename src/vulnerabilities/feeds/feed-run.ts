@@ -7,13 +7,13 @@ import type { Outbound } from '../../sts/outbound.ts'
 import type { Format } from '../advisory-record.ts'
 import type { DocumentReader } from '../document-reader.ts'
 import { importDocument } from '../import-documents.ts'
-import { documentsAt } from './documents-in.ts'
-import { type DownloadLimits, download, shownAddress, type Version } from './download.ts'
+import { findDocuments } from './documents-in.ts'
+import { type DownloadLimits, displayUrl, download, type FileVersion } from './download.ts'
 import type { ImportSummary } from './import-summary.ts'
 
 /** One run of a feed: fetches its file and imports every document in it, each in a transaction of its own. */
 
-export interface RunningFeed {
+export interface FeedRunOptions {
   readonly store: Store
   readonly reader: DocumentReader
   readonly outbound: Pick<Outbound, 'getStream'>
@@ -24,39 +24,42 @@ export interface RunningFeed {
   readonly requestId: string
   readonly summary: ImportSummary
   /** Throws when the run is to end. Asked before every document, and in its transaction. */
-  readonly goOn: (tx?: Tx) => Promise<void>
+  readonly assertRunning: (tx?: Tx) => Promise<void>
   readonly signal: AbortSignal
   /** Hears what no feed is to blame for. */
   readonly onError: (error: unknown, feed?: string) => void
 }
 
 /** The run is to end, and is nobody's fault: the server stops, or the feed is no longer this run's. */
-export class Stopped extends Error {}
+export class RunStopped extends Error {}
 
 /** Why a run failed that did fetch something. */
-export class FeedProblem extends Error {
+export class FeedError extends Error {
   override readonly name = 'FeedProblem'
 }
 
 const METHOD = 'berth.vulnerabilities.v1.AdvisoryFeedsService/SyncAdvisoryFeed'
 
 /** The version that was read; undefined when nothing is new. Rejects with a FeedProblem when nothing of it could be used. */
-export async function runFeed(feed: AdvisoryFeedRow, running: RunningFeed): Promise<Version | undefined> {
-  const { outbound, directory, bounds, signal, summary } = running
+export async function runFeed(
+  feed: AdvisoryFeedRow,
+  options: FeedRunOptions,
+): Promise<FileVersion | undefined> {
+  const { outbound, directory, bounds, signal, summary } = options
   const known = { etag: feed.etag, lastModified: feed.last_modified }
   const file = await download(feed.url, { outbound, directory, bounds, known, signal })
   if (file === undefined) return undefined
-  const name = shownAddress(feed.url)
-  let isCutShort = ''
+  const name = displayUrl(feed.url)
+  let truncatedReason = ''
   try {
-    for await (const found of documentsAt(file.path, name, { signal })) {
-      await running.goOn()
+    for await (const found of findDocuments(file.path, name, { signal })) {
+      await options.assertRunning()
       if (found.kind === 'skipped') summary.skip()
-      else if (found.kind === 'document') await importOne(feed, found, running)
+      else if (found.kind === 'document') await importFoundDocument(feed, found, options)
       else {
         summary.reject({ name: found.name, format: '', line: 0, reason: found.reason })
         // The archive itself: what follows in it was not seen.
-        if (found.name === name) isCutShort = found.reason
+        if (found.name === name) truncatedReason = found.reason
       }
     }
   } catch (error) {
@@ -66,16 +69,16 @@ export async function runFeed(feed: AdvisoryFeedRow, running: RunningFeed): Prom
   }
   await file.remove()
   const { documents, rejected } = summary.total()
-  if (isCutShort !== '') throw new FeedProblem(`the file ${isCutShort}`)
+  if (truncatedReason !== '') throw new FeedError(`the file ${truncatedReason}`)
   if (documents === 0 && rejected > 0)
-    throw new FeedProblem(`nothing of it could be taken: ${summary.rejections[0]?.reason}`)
+    throw new FeedError(`nothing of it could be taken: ${summary.rejections[0]?.reason}`)
   return file.version
 }
 
-async function importOne(
+async function importFoundDocument(
   { uid, parent, format }: AdvisoryFeedRow,
   { name, content }: { readonly name: string; readonly content: Uint8Array },
-  { store, reader, requestId, summary, goOn, onError }: RunningFeed,
+  { store, reader, requestId, summary, assertRunning: goOn, onError }: FeedRunOptions,
 ): Promise<void> {
   const event = { actor: 'system', method: METHOD, requestId, address: '' }
   const imported = await importDocument(
@@ -83,10 +86,10 @@ async function importOne(
     { store, reader, parent: parent as Uid, dryRun: false, event, check: goOn },
   ).catch((error: unknown) => {
     // The run is to end, the database is away, or the group: the next document would find the same.
-    if (error instanceof ApiError || error instanceof Stopped) throw error
+    if (error instanceof ApiError || error instanceof RunStopped) throw error
     onError(error, uid)
     return { rejection: { line: 0, reason: 'the server could not take it; its log tells why' } }
   })
   if ('rejection' in imported) summary.reject({ name, format, ...imported.rejection })
-  else summary.take(imported)
+  else summary.accept(imported)
 }

@@ -7,31 +7,31 @@ import {
   ImportCountsSchema,
   AdvisoryFeed_State as State,
 } from '#gen/berth/vulnerabilities/v1/feeds_pb.js'
-import { allowed } from '../../core/allowed.ts'
+import { requireScope } from '../../core/allowed.ts'
 import { implement } from '../../core/call.ts'
 import { alreadyExists, type FieldViolation, failedPrecondition, notFound } from '../../core/errors.ts'
-import { refuseIfAny } from '../../core/fields.ts'
+import { requireValid } from '../../core/fields.ts'
 import { limits } from '../../core/limits.ts'
-import { durationMs, timestampOf, updated } from '../../core/message.ts'
+import { applyUpdate, durationMs, timestampOf } from '../../core/message.ts'
 import { timeSortFields } from '../../core/order-by.ts'
 import { rootOf, type Uid } from '../../core/uid.ts'
-import { holdGroup } from '../../iam/parent-group.ts'
+import { lockGroup } from '../../iam/parent-group.ts'
 import { listPage } from '../../storage/list.ts'
 import { mutate } from '../../storage/mutation.ts'
 import {
   deleteResource,
-  holdForChange,
   insertResource,
-  type Kind,
-  nextUpdate,
+  lockForChange,
+  nextUpdateMs,
+  type ResourceDefinition,
   readResource,
   updateResource,
 } from '../../storage/rows.ts'
 import type { Store } from '../../storage/store.ts'
 import type { AdvisoryFeedRow } from '../../storage/tables.ts'
 import { formats } from '../advisory-record.ts'
-import { addressProblem } from './download.ts'
-import { NO_RUN } from './feed-rows.ts'
+import { urlProblem } from './download.ts'
+import { NO_LEASE } from './feed-rows.ts'
 
 /** Feeds, as they are set up and looked at. scheduler.ts reads them. */
 
@@ -40,9 +40,9 @@ const TYPE = 'vulnerabilities.chainguard.dev/AdvisoryFeed'
 /** `plainHttp`: addresses may be http, because there are networks that may be reached so. */
 export function advisoryFeedsService(store: Store, { plainHttp }: { readonly plainHttp: boolean }) {
   const { db, clock, uids } = store
-  const toFeed = (row: AdvisoryFeedRow) => messageOf(row, clock())
-  const kind: Kind<'advisory_feeds', typeof AdvisoryFeedSchema> = {
-    collection: 'advisory_feeds',
+  const toFeed = (row: AdvisoryFeedRow) => toAdvisoryFeed(row, clock())
+  const kind: ResourceDefinition<'advisory_feeds', typeof AdvisoryFeedSchema> = {
+    table: 'advisory_feeds',
     schema: AdvisoryFeedSchema,
     type: TYPE,
     toMessage: toFeed,
@@ -51,7 +51,7 @@ export function advisoryFeedsService(store: Store, { plainHttp }: { readonly pla
   return implement(AdvisoryFeedsService, {
     async listAdvisoryFeeds(request, call) {
       const { rows, ...page } = await listPage(store, call, request, {
-        collection: 'advisory_feeds',
+        table: 'advisory_feeds',
         sortFields: { uid: 'uid', url: 'url', ...timeSortFields },
         defaultOrder: 'uid',
         equals: { url: request.url },
@@ -64,25 +64,25 @@ export function advisoryFeedsService(store: Store, { plainHttp }: { readonly pla
     },
 
     async getAdvisoryFeed(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       const row = await readResource(db, 'advisory_feeds', scope)
       if (row === undefined) throw notFound(TYPE, scope)
       return toFeed(row)
     },
 
     async createAdvisoryFeed({ advisoryFeed = create(AdvisoryFeedSchema) }, call) {
-      const group = allowed(call).scope as Uid
-      const feed = updated(AdvisoryFeedSchema, create(AdvisoryFeedSchema), advisoryFeed, ['*'])
-      refuseIfAny(checkUrl(feed.url, plainHttp), ...checkSettings(feed))
+      const group = requireScope(call).scope as Uid
+      const feed = applyUpdate(AdvisoryFeedSchema, create(AdvisoryFeedSchema), advisoryFeed, ['*'])
+      requireValid(checkUrl(feed.url, plainHttp), ...checkSettings(feed))
       return mutate(
         store,
         call,
         async (tx) => {
-          await holdGroup(db, tx, group)
+          await lockGroup(db, tx, group)
           const now = clock()
           const row: AdvisoryFeedRow = {
             root: rootOf(group),
-            uid: uids.below(group),
+            uid: uids.child(group),
             parent: group,
             url: feed.url,
             ...settingsOf(feed),
@@ -94,61 +94,61 @@ export function advisoryFeedsService(store: Store, { plainHttp }: { readonly pla
             etag: '',
             last_modified: '',
             counts: new Uint8Array(0),
-            ...NO_RUN,
+            ...NO_LEASE,
             created_ms: now,
             updated_ms: now,
           }
           await insertResource(db, tx, 'advisory_feeds', row)
-          return { uid: row.uid, answer: toFeed(row) }
+          return { uid: row.uid, response: toFeed(row) }
         },
         () => alreadyExists(TYPE, group, 'the group has a feed of this address already'),
       )
     },
 
     async updateAdvisoryFeed({ advisoryFeed: patch = create(AdvisoryFeedSchema), updateMask }, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       return mutate(store, call, async (tx) => {
-        const { row, current } = await holdForChange(db, tx, call, kind, scope)
-        const asked = updated(AdvisoryFeedSchema, current, patch, updateMask?.paths)
-        const isMoved = asked.url !== '' && asked.url !== row.url
-        refuseIfAny(
-          isMoved ? { field: 'url', description: 'cannot be changed: add another feed' } : undefined,
-          ...checkSettings(asked),
+        const { row, current } = await lockForChange(db, tx, call, kind, scope)
+        const requested = applyUpdate(AdvisoryFeedSchema, current, patch, updateMask?.paths)
+        const isUrlChanged = requested.url !== '' && requested.url !== row.url
+        requireValid(
+          isUrlChanged ? { field: 'url', description: 'cannot be changed: add another feed' } : undefined,
+          ...checkSettings(requested),
         )
-        const settings = settingsOf(asked)
+        const settings = settingsOf(requested)
         const isSame = (Object.keys(settings) as (keyof typeof settings)[]).every(
           (name) => settings[name] === row[name],
         )
-        if (isSame) return { uid: scope, answer: current, unchanged: true }
+        if (isSame) return { uid: scope, response: current, unchanged: true }
         const changed = {
           ...settings,
-          ...consequences(row, settings, clock()),
-          updated_ms: nextUpdate(store, row),
+          ...dependentChanges(row, settings, clock()),
+          updated_ms: nextUpdateMs(store, row),
         }
         await updateResource(tx, 'advisory_feeds', scope, changed)
-        return { uid: scope, answer: toFeed({ ...row, ...changed }) }
+        return { uid: scope, response: toFeed({ ...row, ...changed }) }
       })
     },
 
     async deleteAdvisoryFeed(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       return mutate(store, call, async (tx) => {
-        await holdForChange(db, tx, call, kind, scope)
+        await lockForChange(db, tx, call, kind, scope)
         await deleteResource(db, tx, 'advisory_feeds', scope)
-        return { uid: scope, answer: create(EmptySchema) }
+        return { uid: scope, response: create(EmptySchema) }
       })
     },
 
     async syncAdvisoryFeed({ full }, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       return mutate(store, call, async (tx) => {
-        const { row } = await holdForChange(db, tx, call, kind, scope)
+        const { row } = await lockForChange(db, tx, call, kind, scope)
         if (row.paused === 1) throw failedPrecondition('FEED_PAUSED', `feed ${scope} is paused`, scope)
         // Another time than that of a run that is under way, which then is not the last one.
         const due = { due_ms: Math.min(clock(), row.due_ms - 1) }
         const changed = full ? { ...due, etag: '', last_modified: '' } : due
         await updateResource(tx, 'advisory_feeds', scope, changed)
-        return { uid: scope, answer: toFeed({ ...row, ...changed }) }
+        return { uid: scope, response: toFeed({ ...row, ...changed }) }
       })
     },
   })
@@ -162,16 +162,16 @@ function settingsOf({ format, interval, paused }: AdvisoryFeed): Settings {
 }
 
 /** What else changes with the settings of a feed. */
-function consequences(row: AdvisoryFeedRow, settings: Settings, now: number): Partial<AdvisoryFeedRow> {
-  const isOtherFormat = settings.format !== row.format
+function dependentChanges(row: AdvisoryFeedRow, settings: Settings, now: number): Partial<AdvisoryFeedRow> {
+  const isFormatChanged = settings.format !== row.format
   const isResumed = row.paused === 1 && settings.paused === 0
   const nextMs = Math.max(now, row.begun_ms + settings.interval_ms)
   return {
     // Read anew as what it is now.
-    ...(isOtherFormat && { etag: '', last_modified: '' }),
+    ...(isFormatChanged && { etag: '', last_modified: '' }),
     ...(settings.interval_ms !== row.interval_ms && row.failures === 0 && { due_ms: nextMs }),
-    ...((isOtherFormat || isResumed) && { due_ms: now }),
-    ...(settings.paused === 1 && NO_RUN),
+    ...((isFormatChanged || isResumed) && { due_ms: now }),
+    ...(settings.paused === 1 && NO_LEASE),
   }
 }
 
@@ -181,7 +181,7 @@ const urlPattern = /^[\x21-\x7e]*$/
 function checkUrl(url: string, plainHttp: boolean): FieldViolation | undefined {
   const { feedUrlCharsMax: max } = limits
   if (url.length > max) return { field: 'url', description: `must have at most ${max} characters` }
-  const problem = urlPattern.test(url) ? addressProblem(url, { plainHttp }) : 'must be an encoded URL'
+  const problem = urlPattern.test(url) ? urlProblem(url, { plainHttp }) : 'must be an encoded URL'
   return problem === undefined ? undefined : { field: 'url', description: problem }
 }
 
@@ -198,7 +198,7 @@ function checkSettings({ format, interval }: AdvisoryFeed): (FieldViolation | un
   ]
 }
 
-function messageOf(row: AdvisoryFeedRow, now: number): AdvisoryFeed {
+function toAdvisoryFeed(row: AdvisoryFeedRow, now: number): AdvisoryFeed {
   const feed = create(AdvisoryFeedSchema, {
     uid: row.uid,
     url: row.url,

@@ -1,18 +1,18 @@
 import { limits } from '../../core/limits.ts'
 import { createOutbound } from '../../sts/outbound.ts'
-import { addressProblem, type Download, type Downloading, download } from './download.ts'
+import { type Download, type DownloadOptions, download, urlProblem } from './download.ts'
 
 /** Fetches files for a program that is not the server. */
 export interface Fetcher {
   /** What is wrong with an address, or undefined. */
-  problemOf(url: string): string | undefined
+  urlProblem(url: string): string | undefined
   /** Rejects with a DownloadError. */
-  fetch(url: string, options: Pick<Downloading, 'signal' | 'onProgress'>): Promise<Download>
+  fetch(url: string, options: Pick<DownloadOptions, 'signal' | 'onProgress'>): Promise<Download>
   close(): Promise<void>
 }
 
 /** Throws a TypeError for networks that are none. */
-export function fetcher(directory: string, privateNetworks: readonly string[]): Fetcher {
+export function createFileFetcher(directory: string, privateNetworks: readonly string[]): Fetcher {
   let outbound: ReturnType<typeof createOutbound>
   try {
     outbound = createOutbound({ privateNetworks })
@@ -21,7 +21,7 @@ export function fetcher(directory: string, privateNetworks: readonly string[]): 
   }
   const plainHttp = privateNetworks.length > 0
   return {
-    problemOf: (url) => addressProblem(url, { plainHttp }),
+    urlProblem: (url) => urlProblem(url, { plainHttp }),
     async fetch(url, options) {
       const file = await download(url, { outbound, directory, bounds: limits, ...options })
       // Nobody said what is known already.

@@ -2,14 +2,14 @@ import { limits } from '../../core/limits.ts'
 
 /** What is found where documents are looked for: documents, what cannot be taken for one, and all the rest. */
 
-export type Found =
+export type FoundFile =
   | { readonly kind: 'document'; readonly name: string; readonly content: Uint8Array }
   /** Told of by its name: a document that cannot be read, or something that is not taken from strangers. */
   | { readonly kind: 'refused'; readonly name: string; readonly reason: string }
   /** Says nothing about advisories. */
   | { readonly kind: 'skipped'; readonly name: string }
 
-export function refused(name: string, reason: string): Found {
+export function refusedFile(name: string, reason: string): FoundFile {
   return { kind: 'refused', name, reason }
 }
 
@@ -19,7 +19,7 @@ export function isDocumentName(path: string): boolean {
 }
 
 /** By its ending: a document that is packed, or several. */
-export function isPackedName(path: string): boolean {
+export function isArchiveName(path: string): boolean {
   return /\.(zip|tar|tgz|gz)$/i.test(path) && !isHidden(path)
 }
 
@@ -28,13 +28,13 @@ function isHidden(path: string): boolean {
 }
 
 /** Where something lies in an archive, with no more characters than a name may have: the end tells more than the beginning. */
-export function nameIn(archive: string, entry: string): string {
+export function entryName(archive: string, entry: string): string {
   const name = `${archive}:${entry}`
   return name.length <= limits.nameCharsMax ? name : `…${name.slice(1 - limits.nameCharsMax)}`
 }
 
 /** Why a name in an archive is none that files have, or undefined. Nothing is ever written there; an honest archive has none. */
-export function nameProblem(path: string): string | undefined {
+export function entryNameProblem(path: string): string | undefined {
   if (path === '' || /\p{Cc}/u.test(path)) return 'has a name that no file has'
   if (/^([/\\]|[a-z]:)/i.test(path)) return 'has an absolute path'
   if (path.split(/[/\\]/).includes('..')) return 'has a path that leads out of the archive'
@@ -43,7 +43,7 @@ export function nameProblem(path: string): string | undefined {
 
 const MIB = 1024 * 1024
 
-export function tooLarge(bytesMax: number): string {
+export function tooLargeReason(bytesMax: number): string {
   return `must have at most ${bytesMax / MIB} MiB`
 }
 

@@ -1,7 +1,7 @@
 /** What became of many documents: counts for each format, and each one that was not taken. */
 
 /** What became of a document that was taken. */
-export interface TakenDocument {
+export interface AcceptedDocument {
   readonly format: string
   readonly created: number
   readonly updated: number
@@ -23,9 +23,9 @@ export interface RejectedDocument {
   readonly reason: string
 }
 
-const counted = ['created', 'updated', 'unchanged', 'withdrawn', 'covered', 'scored', 'older'] as const
+const countNames = ['created', 'updated', 'unchanged', 'withdrawn', 'covered', 'scored', 'older'] as const
 
-export type Counts = Record<'documents' | 'rejected' | (typeof counted)[number], number>
+export type Counts = Record<'documents' | 'rejected' | (typeof countNames)[number], number>
 
 export interface FormatSummary extends Counts {
   /** Events of the advisories, by type. */
@@ -39,18 +39,18 @@ export interface ImportSummary {
   readonly rejections: readonly RejectedDocument[]
   skipped(): number
   total(): Counts
-  take(document: TakenDocument): void
+  accept(document: AcceptedDocument): void
   reject(document: RejectedDocument): void
   skip(): void
 }
 
 /** `rejectionsMax`: so many are kept; all are counted. */
-export function importSummary(rejectionsMax = Number.POSITIVE_INFINITY): ImportSummary {
+export function createImportSummary(rejectionsMax = Number.POSITIVE_INFINITY): ImportSummary {
   const formats = new Map<string, FormatSummary>()
   const rejections: RejectedDocument[] = []
   let skipped = 0
-  const of = (format: string): FormatSummary => {
-    const known = formats.get(format) ?? { ...none(), events: {}, unmapped: {} }
+  const summaryOf = (format: string): FormatSummary => {
+    const known = formats.get(format) ?? { ...zeroCounts(), events: {}, unmapped: {} }
     formats.set(format, known)
     return known
   }
@@ -59,22 +59,22 @@ export function importSummary(rejectionsMax = Number.POSITIVE_INFINITY): ImportS
     rejections,
     skipped: () => skipped,
     total() {
-      const total = none()
+      const total = zeroCounts()
       for (const summary of formats.values())
         for (const name of Object.keys(total) as (keyof Counts)[]) total[name] += summary[name]
       return total
     },
-    take(document) {
-      const summary = of(document.format)
+    accept(document) {
+      const summary = summaryOf(document.format)
       summary.documents++
-      for (const name of counted) summary[name] += document[name]
+      for (const name of countNames) summary[name] += document[name]
       for (const [type, count] of Object.entries(document.events))
         summary.events[type] = (summary.events[type] ?? 0) + count
       for (const { path, count } of document.unmapped)
         summary.unmapped[path] = (summary.unmapped[path] ?? 0) + count
     },
     reject(document) {
-      of(document.format).rejected++
+      summaryOf(document.format).rejected++
       if (rejections.length < rejectionsMax) rejections.push(document)
     },
     skip() {
@@ -83,7 +83,7 @@ export function importSummary(rejectionsMax = Number.POSITIVE_INFINITY): ImportS
   }
 }
 
-function none(): Counts {
+function zeroCounts(): Counts {
   return {
     documents: 0,
     rejected: 0,

@@ -7,13 +7,13 @@ const now = 1_000_000_000_000
 
 test('after a success a feed waits for its interval, a little more or less', () => {
   const intervalMs = 100_000
-  assert.equal(dueAfterSuccess({ now, intervalMs, chance: 0 }), now + 95_000)
-  assert.equal(dueAfterSuccess({ now, intervalMs, chance: 0.5 }), now + 100_000)
+  assert.equal(dueAfterSuccess({ now, intervalMs, random: 0 }), now + 95_000)
+  assert.equal(dueAfterSuccess({ now, intervalMs, random: 0.5 }), now + 100_000)
 })
 
 test('after a failure it waits twice as long as the time before, between limits, and as long as its server asks', () => {
   const wait = (failures: number, retryAfterMs = 0, chance = 0.999_999_999) =>
-    dueAfterFailure({ now, failures, retryAfterMs, chance }) - now
+    dueAfterFailure({ now, failures, retryAfterMs, random: chance }) - now
   const { feedBackoffMsMin: min, feedBackoffMsMax: max, feedRetryAfterMsMax: asked } = limits
   assert.deepEqual(
     [1, 2, 3].map((failures) => wait(failures)),

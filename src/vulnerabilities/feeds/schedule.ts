@@ -4,27 +4,27 @@ import { limits } from '../../core/limits.ts'
 
 const JITTER = 0.05
 
-export interface Timing {
+export interface SuccessTiming {
   readonly now: number
   readonly intervalMs: number
   /** From 0 up to 1. */
-  readonly chance: number
+  readonly random: number
 }
 
-export function dueAfterSuccess({ now, intervalMs, chance }: Timing): number {
-  return Math.round(now + intervalMs * (1 - JITTER + 2 * JITTER * chance))
+export function dueAfterSuccess({ now, intervalMs, random }: SuccessTiming): number {
+  return Math.round(now + intervalMs * (1 - JITTER + 2 * JITTER * random))
 }
 
-export interface FailedTiming extends Omit<Timing, 'intervalMs'> {
+export interface FailureTiming extends Omit<SuccessTiming, 'intervalMs'> {
   /** This one included. */
   readonly failures: number
   /** How long the server wants to be left alone; 0: it did not say. */
   readonly retryAfterMs: number
 }
 
-export function dueAfterFailure({ now, failures, retryAfterMs, chance }: FailedTiming): number {
+export function dueAfterFailure({ now, failures, retryAfterMs, random }: FailureTiming): number {
   const { feedBackoffMsMin, feedBackoffMsMax, feedRetryAfterMsMax } = limits
   const backoffMs = Math.min(feedBackoffMsMin * 2 ** Math.min(failures - 1, 30), feedBackoffMsMax)
-  const askedMs = Math.min(retryAfterMs, feedRetryAfterMsMax)
-  return Math.round(now + Math.max((backoffMs * (1 + chance)) / 2, askedMs))
+  const requestedMs = Math.min(retryAfterMs, feedRetryAfterMsMax)
+  return Math.round(now + Math.max((backoffMs * (1 + random)) / 2, requestedMs))
 }

@@ -1,7 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { ImportCountsSchema } from '#gen/berth/vulnerabilities/v1/feeds_pb.js'
 import { ApiError } from '../../core/errors.ts'
-import { every } from '../../core/every.ts'
+import { startPeriodicTask } from '../../core/every.ts'
 import { limits } from '../../core/limits.ts'
 import { type Tracer, traceJob } from '../../core/tracer.ts'
 import { rootOf } from '../../core/uid.ts'
@@ -10,9 +10,9 @@ import type { Store } from '../../storage/store.ts'
 import type { Outbound } from '../../sts/outbound.ts'
 import type { DocumentReader } from '../document-reader.ts'
 import { DownloadError, type DownloadLimits } from './download.ts'
-import { dueFeeds, giveFeedBack, hasFeed, keepFeed, type TakenFeed, takeFeed } from './feed-rows.ts'
-import { FeedProblem, runFeed, Stopped } from './feed-run.ts'
-import { type Counts, type ImportSummary, importSummary } from './import-summary.ts'
+import { holdsLease, type LeasedFeed, leaseFeed, readDueFeeds, releaseFeed, renewLease } from './feed-rows.ts'
+import { FeedError, RunStopped, runFeed } from './feed-run.ts'
+import { type Counts, createImportSummary, type ImportSummary } from './import-summary.ts'
 import { dueAfterFailure, dueAfterSuccess } from './schedule.ts'
 
 /** Reads feeds when they are due, whichever node comes first, until it is stopped. */
@@ -33,12 +33,12 @@ export interface FeedSchedulerOptions {
   readonly leaseMs?: number | undefined
   readonly tracer?: Tracer | undefined
   /** Hears what every run came to. */
-  readonly onRun: (run: EndedRun) => void
+  readonly onRun: (run: FeedRunResult) => void
   /** Hears what no feed is to blame for. */
   readonly onError: (error: unknown, feed?: string) => void
 }
 
-export interface EndedRun {
+export interface FeedRunResult {
   readonly feed: string
   readonly outcome: 'succeeded' | 'unchanged' | 'failed'
   readonly counts: Counts & { readonly skipped: number }
@@ -46,24 +46,25 @@ export interface EndedRun {
   readonly error: string
 }
 
-export function feedScheduler(options: FeedSchedulerOptions): FeedScheduler {
+export function startFeedScheduler(options: FeedSchedulerOptions): FeedScheduler {
   const { store, onRun, onError } = options
   const { pollMs = limits.feedPollMs, leaseMs = limits.feedLeaseMs } = options
   const { db, clock } = store
   const stopping = new AbortController()
   /** By run: the organization of its feed. */
   const running = new Map<Promise<void>, string>()
-  const isFull = (organization: string) =>
-    [...running.values()].filter((one) => one === organization).length >= limits.feedsAtOncePerOrganizationMax
+  const isAtLimit = (organization: string) =>
+    [...running.values()].filter((one) => one === organization).length >=
+    limits.feedConcurrencyPerOrganizationMax
 
-  const look = async () => {
-    const free = limits.feedsAtOnceMax - running.size
-    if (free <= 0) return
-    const full = [...new Set(running.values())].filter(isFull)
-    for (const uid of await dueFeeds(db, clock(), { max: free, except: full })) {
+  const poll = async () => {
+    const capacity = limits.feedConcurrencyMax - running.size
+    if (capacity <= 0) return
+    const atLimit = [...new Set(running.values())].filter(isAtLimit)
+    for (const uid of await readDueFeeds(db, clock(), { max: capacity, except: atLimit })) {
       if (stopping.signal.aborted) return
-      if (isFull(rootOf(uid))) continue
-      const feed = await takeFeed(db, uid, clock(), leaseMs)
+      if (isAtLimit(rootOf(uid))) continue
+      const feed = await leaseFeed(db, uid, clock(), leaseMs)
       if (feed === undefined) continue
       const work = run(feed).catch((error: unknown) => onError(error, uid))
       running.set(work, rootOf(uid))
@@ -71,29 +72,29 @@ export function feedScheduler(options: FeedSchedulerOptions): FeedScheduler {
     }
   }
 
-  const run = async (feed: TakenFeed) => {
+  const run = async (feed: LeasedFeed) => {
     const end = new AbortController()
     const signal = AbortSignal.any([stopping.signal, end.signal])
-    const summary = importSummary(limits.feedRejectionsMax)
-    const keep = async () => {
+    const summary = createImportSummary(limits.feedRejectionsMax)
+    const renew = async () => {
       const changed = { lease_ms: clock() + leaseMs, ...countsOf(summary) }
-      if (!(await keepFeed(db, feed, changed))) end.abort(new Stopped())
+      if (!(await renewLease(db, feed, changed))) end.abort(new RunStopped())
     }
-    const keeping = every(leaseMs / 3, keep, (error) => onError(error, feed.uid))
+    const renewal = startPeriodicTask(leaseMs / 3, renew, (error) => onError(error, feed.uid))
     try {
       await traceJob(options.tracer, 'job advisory-feed', () => attempt(feed, summary, signal))
     } finally {
-      await keeping.stop()
+      await renewal.stop()
     }
   }
 
-  const attempt = async (feed: TakenFeed, summary: ImportSummary, signal: AbortSignal) => {
-    const goOn = async (tx: Reader = db.kysely) => {
+  const attempt = async (feed: LeasedFeed, summary: ImportSummary, signal: AbortSignal) => {
+    const assertRunning = async (tx: Reader = db.kysely) => {
       signal.throwIfAborted()
-      if (!(await hasFeed(tx, feed))) throw new Stopped()
+      if (!(await holdsLease(tx, feed))) throw new RunStopped()
     }
     const { interval_ms: intervalMs } = feed
-    const told = (outcome: EndedRun['outcome'], error = '') =>
+    const report = (outcome: FeedRunResult['outcome'], error = '') =>
       onRun({ feed: feed.uid, outcome, error, counts: { ...summary.total(), skipped: summary.skipped() } })
     try {
       const version = await runFeed(feed, {
@@ -101,53 +102,53 @@ export function feedScheduler(options: FeedSchedulerOptions): FeedScheduler {
         bounds: options.bounds ?? limits,
         requestId: `feed-${feed.runner}`,
         summary,
-        goOn,
+        assertRunning,
         signal,
       })
       const now = clock()
-      await giveFeedBack(db, feed, {
-        due_ms: dueAfterSuccess({ now, intervalMs, chance: Math.random() }),
+      await releaseFeed(db, feed, {
+        due_ms: dueAfterSuccess({ now, intervalMs, random: Math.random() }),
         succeeded_ms: now,
         failures: 0,
         error: '',
         ...(version && { etag: version.etag, last_modified: version.lastModified }),
         ...countsOf(summary),
       })
-      told(version === undefined ? 'unchanged' : 'succeeded')
+      report(version === undefined ? 'unchanged' : 'succeeded')
     } catch (error) {
-      if (signal.aborted || error instanceof Stopped) {
+      if (signal.aborted || error instanceof RunStopped) {
         // Still due: whoever looks next begins again, and finds what was done done.
-        await giveFeedBack(db, feed, countsOf(summary))
+        await releaseFeed(db, feed, countsOf(summary))
         return
       }
-      const reason = reasonOf(error)
+      const reason = publicReason(error)
       if (reason === undefined) onError(error, feed.uid)
       const failures = feed.failures + 1
       const retryAfterMs = error instanceof DownloadError ? error.retryAfterMs : 0
-      await giveFeedBack(db, feed, {
-        due_ms: dueAfterFailure({ now: clock(), failures, retryAfterMs, chance: Math.random() }),
+      await releaseFeed(db, feed, {
+        due_ms: dueAfterFailure({ now: clock(), failures, retryAfterMs, random: Math.random() }),
         failures,
         error: reason ?? 'the server could not do its part; its log tells why',
         ...countsOf(summary),
       })
-      told('failed', reason)
+      report('failed', reason)
     }
   }
 
-  const looking = every(pollMs, look, (error) => onError(error))
+  const polling = startPeriodicTask(pollMs, poll, (error) => onError(error))
 
   return {
     async stop() {
-      stopping.abort(new Stopped())
-      await looking.stop()
+      stopping.abort(new RunStopped())
+      await polling.stop()
       await Promise.all(running.keys())
     },
   }
 }
 
 /** For whoever reads the feed; undefined for what only the operator may know. */
-function reasonOf(error: unknown): string | undefined {
-  if (error instanceof DownloadError || error instanceof FeedProblem) return error.message
+function publicReason(error: unknown): string | undefined {
+  if (error instanceof DownloadError || error instanceof FeedError) return error.message
   return error instanceof ApiError ? error.message : undefined
 }
 

@@ -3,7 +3,7 @@ import { extract, type Header } from 'tar-stream'
 import type { ArchiveEntry } from './archive.ts'
 
 /** The files of a tar archive, as they come. Each can be read only until the next is asked for. */
-export async function* tarEntries(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ArchiveEntry> {
+export async function* readTarEntries(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ArchiveEntry> {
   const reader = extract()
   const source = Readable.from(bytes, { objectMode: false })
   source.on('error', (error) => reader.destroy(error))

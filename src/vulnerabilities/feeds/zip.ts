@@ -1,6 +1,6 @@
 import { type Entry, fromBufferPromise, getFileNameLowLevel, openPromise, type ZipFile } from 'yauzl'
 import type { ArchiveEntry } from './archive.ts'
-import type { Unpacking } from './unpacking.ts'
+import type { UnpackBudget } from './unpacking.ts'
 
 /** The files of a zip archive, in the order of its directory. Entries that cannot be unpacked are found when they are opened. */
 
@@ -10,9 +10,9 @@ const openOptions = {
   autoClose: false,
 }
 
-export async function* zipEntries(
+export async function* readZipEntries(
   source: string | Uint8Array,
-  account: Unpacking,
+  budget: UnpackBudget,
   onRead?: (bytes: number) => void,
 ): AsyncGenerator<ArchiveEntry> {
   const zip =
@@ -29,7 +29,7 @@ export async function* zipEntries(
         name,
         kind: kindOf(entry, name),
         bytes: entry.uncompressedSize,
-        read: () => read(zip, entry, account),
+        read: () => readEntry(zip, entry, budget),
       }
       onRead?.(entry.compressedSize)
     }
@@ -51,12 +51,12 @@ function kindOf({ externalFileAttributes }: Entry, name: string): ArchiveEntry['
   return type === 0 || type === S_IFREG ? 'file' : 'device'
 }
 
-async function* read(zip: ZipFile, entry: Entry, account: Unpacking): AsyncGenerator<Uint8Array> {
+async function* readEntry(zip: ZipFile, entry: Entry, budget: UnpackBudget): AsyncGenerator<Uint8Array> {
   if (entry.isEncrypted()) throw new Error('is encrypted')
   if (!entry.canDecodeFileData())
     throw new Error('is compressed in a way that is not read: deflate is the one of zip')
   for await (const chunk of await zip.openReadStreamPromise(entry)) {
-    account.unpacked((chunk as Uint8Array).byteLength)
+    budget.addBytes((chunk as Uint8Array).byteLength)
     yield chunk as Uint8Array
   }
 }

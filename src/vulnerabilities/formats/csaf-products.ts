@@ -3,20 +3,20 @@ import { type Fields, problemWith, type Value } from './source-value.ts'
 import {
   field,
   fieldsOf,
+  markRead,
   objectsIn,
   optionalName,
   peek,
-  requiredField,
-  takeAnyway,
-  takeName,
+  readName,
+  requireField,
 } from './value-fields.ts'
-import { type NamedThing, NOTHING, namedThing } from './vex-product.ts'
+import { NO_PRODUCT, toVexProduct, type VexProduct } from './vex-product.ts'
 
 /** The `product_tree` of CSAF: what its product ids stand for, and which of them are groups. */
 
 export interface CsafProducts {
   /** An id that the tree does not have stands for itself. */
-  readonly resolve: (id: string) => { readonly product: NamedThing; readonly component: NamedThing }
+  readonly resolve: (id: string) => { readonly product: VexProduct; readonly component: VexProduct }
   /** The ids in a group that something refers to. */
   readonly group: (reference: Value) => readonly Value[]
 }
@@ -27,17 +27,17 @@ interface Relationship {
   readonly product: string
 }
 
-export function csafProducts(root: Fields): CsafProducts {
+export function readCsafProducts(root: Fields): CsafProducts {
   const tree = field(root, 'product_tree')
   const described = new Map<string, Fields>()
   const relationships = new Map<string, Relationship>()
   const groups = new Map<string, readonly Value[]>()
   if (tree !== undefined) {
     const fields = fieldsOf(tree)
-    for (const product of objectsIn(fields, 'full_product_names')) describe(product, described)
-    describeBranches(fields, described)
+    for (const product of objectsIn(fields, 'full_product_names')) addProduct(product, described)
+    addBranches(fields, described)
     for (const relationship of objectsIn(fields, 'relationships')) {
-      const name = fieldsOf(requiredField(relationship, 'full_product_name'))
+      const name = fieldsOf(requireField(relationship, 'full_product_name'))
       relationships.set(idOf(name), {
         fields: relationship,
         component: peek(relationship, 'product_reference'),
@@ -49,23 +49,23 @@ export function csafProducts(root: Fields): CsafProducts {
       groups.set(peek(group, 'group_id'), members?.kind === 'list' ? members.items : [])
     }
   }
-  const things = new Map<string, NamedThing>()
-  const thing = (id: string): NamedThing => {
-    const known = things.get(id) ?? thingOf(id, described.get(id))
-    things.set(id, known)
+  const products = new Map<string, VexProduct>()
+  const resolveProduct = (id: string): VexProduct => {
+    const known = products.get(id) ?? productOf(id, described.get(id))
+    products.set(id, known)
     return known
   }
   const resolve = (id: string) => {
     const outward = chain(id, relationships, 'product')
     const [first] = outward
-    if (first === undefined) return { product: thing(id), component: NOTHING }
+    if (first === undefined) return { product: resolveProduct(id), component: NO_PRODUCT }
     const inward = chain(first.component, relationships, 'component')
-    takeAnyway(field(first.fields, 'product_reference'))
-    for (const { fields } of outward) takeLink(fields, 'relates_to_product_reference')
-    for (const { fields } of inward) takeLink(fields, 'product_reference')
+    markRead(field(first.fields, 'product_reference'))
+    for (const { fields } of outward) markLink(fields, 'relates_to_product_reference')
+    for (const { fields } of inward) markLink(fields, 'product_reference')
     return {
-      product: thing(outward.at(-1)?.product ?? id),
-      component: thing(inward.at(-1)?.component ?? first.component),
+      product: resolveProduct(outward.at(-1)?.product ?? id),
+      component: resolveProduct(inward.at(-1)?.component ?? first.component),
     }
   }
   return { resolve, group: (reference) => (reference.kind === 'text' && groups.get(reference.text)) || [] }
@@ -91,38 +91,38 @@ function chain(
 }
 
 /** The id of a relationship and the end of it that the way to a product goes through. */
-function takeLink(relationship: Fields, end: 'product_reference' | 'relates_to_product_reference'): void {
-  takeAnyway(field(relationship, end))
-  takeAnyway(field(fieldsOf(requiredField(relationship, 'full_product_name')), 'product_id'))
+function markLink(relationship: Fields, end: 'product_reference' | 'relates_to_product_reference'): void {
+  markRead(field(relationship, end))
+  markRead(field(fieldsOf(requireField(relationship, 'full_product_name')), 'product_id'))
 }
 
-function describeBranches(fields: Fields, described: Map<string, Fields>): void {
+function addBranches(fields: Fields, described: Map<string, Fields>): void {
   for (const branch of objectsIn(fields, 'branches')) {
     const product = field(branch, 'product')
-    if (product !== undefined) describe(fieldsOf(product), described)
-    describeBranches(branch, described)
+    if (product !== undefined) addProduct(fieldsOf(product), described)
+    addBranches(branch, described)
   }
 }
 
-function describe(product: Fields, described: Map<string, Fields>): void {
+function addProduct(product: Fields, described: Map<string, Fields>): void {
   described.set(idOf(product), product)
 }
 
 function idOf(product: Fields): string {
-  const id = requiredField(product, 'product_id')
+  const id = requireField(product, 'product_id')
   if (id.kind !== 'text' || id.text === '') throw problemWith(id, 'must be text')
   return id.text
 }
 
-function thingOf(id: string, product: Fields | undefined): NamedThing {
-  if (product === undefined) return namedThing(id, id, '')
-  takeName(requiredField(product, 'product_id'))
+function productOf(id: string, product: Fields | undefined): VexProduct {
+  if (product === undefined) return toVexProduct(id, id, '')
+  readName(requireField(product, 'product_id'))
   const helper = field(product, 'product_identification_helper')
   const named = helper === undefined ? undefined : fieldsOf(helper)
-  const given = (named && (optionalName(named, 'purl') || optionalName(named, 'cpe'))) || id
-  const thing = namedThing(given, given, '')
+  const identifier = (named && (optionalName(named, 'purl') || optionalName(named, 'cpe'))) || id
+  const parsedProduct = toVexProduct(identifier, identifier, '')
   // A package URL tells the name; nothing else does.
-  return given.startsWith('pkg:') && thing.type !== ''
-    ? thing
-    : namedThing(given, given, optionalName(product, 'name'))
+  return identifier.startsWith('pkg:') && parsedProduct.type !== ''
+    ? parsedProduct
+    : toVexProduct(identifier, identifier, optionalName(product, 'name'))
 }

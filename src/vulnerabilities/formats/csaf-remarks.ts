@@ -1,79 +1,79 @@
 import { limits } from '../../core/limits.ts'
 import type { CsafProducts } from './csaf-products.ts'
-import type { DocumentGrowth } from './document-growth.ts'
+import type { DocumentBudget } from './document-growth.ts'
 import { compareInstants, type Instant } from './instants.ts'
 import { type Fields, problemWith, type Value } from './source-value.ts'
 import {
   entriesOf,
   field,
+  markRead,
   objectsIn,
   optionalInstant,
-  requiredField,
-  takeAnyway,
-  takeNote,
+  readNote,
+  requireField,
 } from './value-fields.ts'
 
 /** What a vulnerability of CSAF says beside the status of products: flags, threats, remediations and scores, each for some. */
 
 /** The entries of a list that are about a product. Whoever asks takes what says that they are. */
-export type Remarks = (productId: string) => readonly Fields[]
+export type AnnotationLookup = (productId: string) => readonly Fields[]
 
-interface Remark {
+interface Annotation {
   readonly entry: Fields
   /** What in the document says that it is about the product. */
   readonly references: readonly Value[]
 }
 
-export function remarksIn(
+export function annotationsIn(
   vulnerability: Fields,
   list: 'flags' | 'threats' | 'remediations' | 'scores',
   products: CsafProducts,
-  growth: DocumentGrowth,
-  isMeant: (entry: Fields) => boolean,
-): Remarks {
-  const general: Remark[] = []
-  const byProduct = new Map<string, Remark[]>()
-  const put = (id: Value, remark: Remark) => {
+  budget: DocumentBudget,
+  isRelevant: (entry: Fields) => boolean,
+): AnnotationLookup {
+  const general: Annotation[] = []
+  const byProduct = new Map<string, Annotation[]>()
+  const add = (id: Value, remark: Annotation) => {
     if (id.kind !== 'text') throw problemWith(id, 'must be text')
-    growth.remark(remark.entry)
+    budget.annotation(remark.entry)
     const known = byProduct.get(id.text)
     if (known === undefined) byProduct.set(id.text, [remark])
     else known.push(remark)
   }
-  for (const entry of objectsIn(vulnerability, list).filter(isMeant)) {
+  for (const entry of objectsIn(vulnerability, list).filter(isRelevant)) {
     const ids = entriesOf(entry, list === 'scores' ? 'products' : 'product_ids')
     const groups = entriesOf(entry, 'group_ids')
-    for (const id of ids) put(id, { entry, references: [id] })
+    for (const id of ids) add(id, { entry, references: [id] })
     for (const group of groups) {
-      for (const id of products.group(group)) put(id, { entry, references: [group, id] })
+      for (const id of products.group(group)) add(id, { entry, references: [group, id] })
     }
     // What names no product is about all.
     if (ids.length === 0 && groups.length === 0) general.push({ entry, references: [] })
   }
   return (productId) =>
     [...(byProduct.get(productId) ?? []), ...general].map(({ entry, references }) => {
-      for (const reference of references) takeAnyway(reference)
-      growth.remark(entry)
-      takeAnyway(field(entry, 'category'))
+      for (const reference of references) markRead(reference)
+      budget.annotation(entry)
+      markRead(field(entry, 'category'))
       return entry
     })
 }
 
 /** The `details` of remarks as one note, which is put together once for all products that have the same. */
-export function noteTaker(): (remarks: readonly Fields[]) => string {
+export function createNoteJoiner(): (annotations: readonly Fields[]) => string {
   const details = new Map<Fields, string>()
   const notes = new Map<string, string>()
-  return (remarks) => {
-    const [first, second] = remarks
+  return (annotations) => {
+    const [first, second] = annotations
     if (first === undefined) return ''
-    for (const remark of remarks) {
-      if (!details.has(remark)) details.set(remark, takeNote(requiredField(remark, 'details')))
+    for (const annotation of annotations) {
+      if (!details.has(annotation)) details.set(annotation, readNote(requireField(annotation, 'details')))
     }
     if (second === undefined) return details.get(first) ?? ''
-    const key = remarks.map(({ at }) => at).join()
+    const key = annotations.map(({ at }) => at).join()
     const known = notes.get(key)
     if (known !== undefined) return known
-    const parts = [...new Set(remarks.map((remark) => details.get(remark) ?? ''))]
+    const parts = [...new Set(annotations.map((annotation) => details.get(annotation) ?? ''))]
     if (parts.reduce((chars, part) => chars + part.length + 2, 0) > limits.advisoryNoteCharsMax) {
       throw problemWith(
         first,
@@ -87,8 +87,8 @@ export function noteTaker(): (remarks: readonly Fields[]) => string {
 }
 
 /** The last of the dates of remarks. */
-export function dateOf(remarks: readonly Fields[]): Instant | undefined {
-  return remarks
-    .map((remark) => optionalInstant(remark, 'date'))
+export function latestDate(annotations: readonly Fields[]): Instant | undefined {
+  return annotations
+    .map((annotation) => optionalInstant(annotation, 'date'))
     .reduce((a, b) => (a === undefined || (b !== undefined && compareInstants(b, a) > 0) ? b : a), undefined)
 }

@@ -1,9 +1,9 @@
 import type { AdvisoryRecord, EventRecord, Score } from '../advisory-record.ts'
-import { type CsafProducts, csafProducts } from './csaf-products.ts'
-import { dateOf, noteTaker, remarksIn } from './csaf-remarks.ts'
+import { type CsafProducts, readCsafProducts } from './csaf-products.ts'
+import { annotationsIn, createNoteJoiner, latestDate } from './csaf-remarks.ts'
 import { csafScores, distinctScores } from './cvss-scores.ts'
-import type { DocumentGrowth } from './document-growth.ts'
-import { eventType, type Happening, historyOf } from './event-history.ts'
+import type { DocumentBudget } from './document-growth.ts'
+import { buildHistory, createEventType, type SourceEvent } from './event-history.ts'
 import { emptyRecord, type FormatReader } from './format-reading.ts'
 import { compareInstants, type Instant } from './instants.ts'
 import { recordKey } from './record-key.ts'
@@ -12,22 +12,22 @@ import {
   entriesOf,
   field,
   fieldsOf,
+  markRead,
   objectsIn,
   peek,
-  requiredField,
-  takeAnyway,
-  takeInstant,
-  takeName,
+  readInstant,
+  readName,
+  requireField,
 } from './value-fields.ts'
-import { type NamedThing, thingColumns } from './vex-product.ts'
-import { isJustification, type VexStatus, vexEvent } from './vex-status.ts'
-import { isVulnerabilityId, takeVulnerabilityId } from './vulnerability-id.ts'
+import { productColumns, type VexProduct } from './vex-product.ts'
+import { isJustification, type VexStatus, vexEventType } from './vex-status.ts'
+import { isVulnerabilityId, readVulnerabilityId } from './vulnerability-id.ts'
 
 /** CSAF 2.0 documents about vulnerabilities: an advisory for each product, component of it, and vulnerability. */
-export const readCsaf: FormatReader = (root, tally, growth) => {
+export const readCsaf: FormatReader = (root, tally, budget) => {
   const facts = factsOf(root)
-  const products = csafProducts(root)
-  const found = new Map<string, Told>()
+  const products = readCsafProducts(root)
+  const found = new Map<string, ProductAdvisory>()
   for (const vulnerability of objectsIn(root, 'vulnerabilities')) {
     const ids = idsOf(vulnerability)
     const [id] = ids
@@ -35,28 +35,28 @@ export const readCsaf: FormatReader = (root, tally, growth) => {
       tally.add(`${pathOf(vulnerability, 'alike')} (no id)`)
       continue
     }
-    for (const status of statusesOf(vulnerability, products, facts, growth)) {
-      const names = [facts.publisher, status.product.given, status.component.given, id]
+    for (const status of statusesOf(vulnerability, products, facts, budget)) {
+      const names = [facts.publisher, status.product.identifier, status.component.identifier, id]
       const key = recordKey('csaf', names.join('|'))
       const known = found.get(key)
       if (known === undefined) {
-        growth.advisory(vulnerability)
+        budget.advisory(vulnerability)
         found.set(key, { ...status, aliases: new Set([ids]), source: vulnerability })
       } else {
         known.aliases.add(ids)
-        known.happenings.push(...status.happenings)
+        known.sourceEvents.push(...status.sourceEvents)
         known.scores.push(...status.scores)
       }
     }
   }
   const advisories = [...found].map(
-    ([key, { product, component, aliases, source, happenings, scores }]): AdvisoryRecord => ({
+    ([key, { product, component, aliases, source, sourceEvents: happenings, scores }]): AdvisoryRecord => ({
       ...emptyRecord,
-      ...thingColumns(product, component),
+      ...productColumns(product, component),
       key,
       author: facts.author,
-      aliases: growth.aliases([...aliases].flat(), source),
-      events: historyOf(happenings, tally),
+      aliases: budget.aliases([...aliases].flat(), source),
+      events: buildHistory(happenings, tally),
       severities: distinctScores(scores),
       createdMs: facts.firstReleased.ms,
       updatedMs: facts.released.ms,
@@ -75,23 +75,23 @@ interface Facts {
 }
 
 function factsOf(root: Fields): Facts {
-  const document = fieldsOf(requiredField(root, 'document'))
-  takeAnyway(field(document, 'category'))
-  const version = requiredField(document, 'csaf_version')
-  if (takeName(version) !== '2.0') {
+  const document = fieldsOf(requireField(root, 'document'))
+  markRead(field(document, 'category'))
+  const version = requireField(document, 'csaf_version')
+  if (readName(version) !== '2.0') {
     throw problemWith(
       version,
-      `is ${JSON.stringify(takeName(version))}, another model than 2.0, which is the one that is read`,
+      `is ${JSON.stringify(readName(version))}, another model than 2.0, which is the one that is read`,
     )
   }
-  const publisher = fieldsOf(requiredField(document, 'publisher'))
-  const tracking = fieldsOf(requiredField(document, 'tracking'))
+  const publisher = fieldsOf(requireField(document, 'publisher'))
+  const tracking = fieldsOf(requireField(document, 'tracking'))
   return {
-    author: takeName(requiredField(publisher, 'name')),
-    publisher: takeName(requiredField(publisher, 'namespace')),
-    id: takeName(requiredField(tracking, 'id')),
-    released: takeInstant(requiredField(tracking, 'current_release_date')),
-    firstReleased: takeInstant(requiredField(tracking, 'initial_release_date')),
+    author: readName(requireField(publisher, 'name')),
+    publisher: readName(requireField(publisher, 'namespace')),
+    id: readName(requireField(tracking, 'id')),
+    released: readInstant(requireField(tracking, 'current_release_date')),
+    firstReleased: readInstant(requireField(tracking, 'initial_release_date')),
   }
 }
 
@@ -100,20 +100,20 @@ function idsOf(vulnerability: Fields): string[] {
   const cve = field(vulnerability, 'cve')
   const others = objectsIn(vulnerability, 'ids').filter((other) => isVulnerabilityId(peek(other, 'text')))
   return [
-    ...(cve === undefined ? [] : [takeVulnerabilityId(cve)]),
-    ...others.map((other) => takeName(requiredField(other, 'text'))),
+    ...(cve === undefined ? [] : [readVulnerabilityId(cve)]),
+    ...others.map((other) => readName(requireField(other, 'text'))),
   ]
 }
 
 /** What is said of one product and component in one vulnerability. */
-interface Status {
-  readonly product: NamedThing
-  readonly component: NamedThing
-  readonly happenings: Happening[]
+interface ProductStatus {
+  readonly product: VexProduct
+  readonly component: VexProduct
+  readonly sourceEvents: SourceEvent[]
   readonly scores: Score[]
 }
 
-interface Told extends Status {
+interface ProductAdvisory extends ProductStatus {
   readonly aliases: Set<readonly string[]>
   readonly source: Fields
 }
@@ -130,23 +130,23 @@ function* statusesOf(
   vulnerability: Fields,
   products: CsafProducts,
   { author, released }: Facts,
-  growth: DocumentGrowth,
-): Generator<Status> {
+  budget: DocumentBudget,
+): Generator<ProductStatus> {
   const described = field(vulnerability, 'product_status')
   if (described === undefined) return
   const lists = fieldsOf(described)
-  const eventsOf = eventsFor(vulnerability, products, released, growth)
-  const scores = remarksIn(vulnerability, 'scores', products, growth, () => true)
+  const eventsOf = eventsFor(vulnerability, products, released, budget)
+  const scores = annotationsIn(vulnerability, 'scores', products, budget, () => true)
   for (const [list, status] of statusLists) {
     for (const source of entriesOf(lists, list)) {
-      const id = takeName(source)
+      const id = readName(source)
       const { product, component } = products.resolve(id)
-      const happenings: Happening[] = []
+      const sourceEvents: SourceEvent[] = []
       for (const { at, type, noteChars } of eventsOf(status, id, product.version || component.version)) {
-        growth.event(noteChars, source)
-        happenings.push({ at, type, author, source })
+        budget.event(noteChars, source)
+        sourceEvents.push({ at, type, author, source })
       }
-      yield { product, component, happenings, scores: scores(id).flatMap(csafScores) }
+      yield { product, component, sourceEvents, scores: scores(id).flatMap(csafScores) }
     }
   }
 }
@@ -158,45 +158,48 @@ interface Event {
 }
 
 /** The events that a status of a product stands for, with what the other lists say of the product. */
-function eventsFor(vulnerability: Fields, products: CsafProducts, released: Instant, growth: DocumentGrowth) {
-  const remarks = (list: 'flags' | 'threats' | 'remediations', isMeant: (entry: Fields) => boolean) =>
-    remarksIn(vulnerability, list, products, growth, isMeant)
+function eventsFor(vulnerability: Fields, products: CsafProducts, released: Instant, budget: DocumentBudget) {
+  const annotations = (list: 'flags' | 'threats' | 'remediations', isRelevant: (entry: Fields) => boolean) =>
+    annotationsIn(vulnerability, list, products, budget, isRelevant)
   const category = (entry: Fields) => peek(entry, 'category')
-  const justifications = remarks('flags', (flag) => isJustification(peek(flag, 'label')))
-  const impacts = remarks('threats', (threat) => category(threat) === 'impact')
-  const fixes = remarks('remediations', (remediation) => category(remediation) === 'vendor_fix')
-  const actions = remarks('remediations', (remediation) => category(remediation) !== 'no_fix_planned')
-  const refusals = remarks('remediations', (remediation) => category(remediation) === 'no_fix_planned')
-  const noteOf = noteTaker()
+  const justifications = annotations('flags', (flag) => isJustification(peek(flag, 'label')))
+  const impacts = annotations('threats', (threat) => category(threat) === 'impact')
+  const fixes = annotations('remediations', (remediation) => category(remediation) === 'vendor_fix')
+  const actions = annotations('remediations', (remediation) => category(remediation) !== 'no_fix_planned')
+  const declinedFixes = annotations(
+    'remediations',
+    (remediation) => category(remediation) === 'no_fix_planned',
+  )
+  const noteOf = createNoteJoiner()
 
   return (status: VexStatus, id: string, fixedVersion: string): Event[] => {
     const event = (at: Instant | undefined, note: string, justification = ''): Event => ({
       at: at ?? released,
-      type: vexEvent(status, { justification, note, fixedVersion }),
+      type: vexEventType(status, { justification, note, fixedVersion }),
       noteChars: note.length,
     })
     switch (status) {
       case 'under_investigation':
         return [event(undefined, '')]
       case 'fixed': {
-        const said = fixes(id)
-        return [event(dateOf(said), noteOf(said))]
+        const matching = fixes(id)
+        return [event(latestDate(matching), noteOf(matching))]
       }
       case 'not_affected': {
         const flags = justifications(id)
-        const said = impacts(id)
-        const label = flags[0] === undefined ? '' : takeName(requiredField(flags[0], 'label'))
-        return [event(dateOf(flags) ?? dateOf(said), noteOf(said), label)]
+        const matching = impacts(id)
+        const label = flags[0] === undefined ? '' : readName(requireField(flags[0], 'label'))
+        return [event(latestDate(flags) ?? latestDate(matching), noteOf(matching), label)]
       }
       case 'affected': {
         const affected = event(undefined, noteOf(actions(id)))
-        const said = refusals(id)
-        if (said.length === 0) return [affected]
-        const note = noteOf(said)
-        const type = eventType({ case: 'fixNotPlanned', value: { note } })
-        const refused = dateOf(said) ?? released
+        const matching = declinedFixes(id)
+        if (matching.length === 0) return [affected]
+        const note = noteOf(matching)
+        const type = createEventType({ case: 'fixNotPlanned', value: { note } })
+        const declinedAt = latestDate(matching) ?? released
         // Nobody refuses to fix what is not affected yet: the refusal counts, whenever it was written down.
-        const at = compareInstants(refused, affected.at) < 0 ? affected.at : refused
+        const at = compareInstants(declinedAt, affected.at) < 0 ? affected.at : declinedAt
         return [affected, { at, type, noteChars: note.length }]
       }
     }

@@ -2,7 +2,7 @@ import { Severity_Type as SeverityType } from '#gen/chainguard/platform/vulnerab
 import { limits } from '../../core/limits.ts'
 import type { Score } from '../advisory-record.ts'
 import { type Fields, problemWith } from './source-value.ts'
-import { field, objectsIn, peek, requiredField, takeAnyway, takeName } from './value-fields.ts'
+import { field, markRead, objectsIn, peek, readName, requireField } from './value-fields.ts'
 
 /** Vectors of CVSS in the formats that have them. The schema knows no other method, so those stay untaken. */
 
@@ -21,8 +21,8 @@ export function osvScores(fields: Fields): Score[] {
     severities.flatMap((severity) => {
       const type = osvTypes.get(peek(severity, 'type'))
       if (type === undefined) return []
-      takeAnyway(field(severity, 'type'))
-      return [{ type, score: takeName(requiredField(severity, 'score')) }]
+      markRead(field(severity, 'type'))
+      return [{ type, score: readName(requireField(severity, 'score')) }]
     }),
   )
 }
@@ -38,7 +38,7 @@ export function csafScores(score: Fields): Score[] {
   return csafMembers.flatMap(([name, type]) => {
     const cvss = field(score, name)
     if (cvss?.kind !== 'fields') return []
-    return [{ type, score: takeName(requiredField(cvss, 'vectorString')) }]
+    return [{ type, score: readName(requireField(cvss, 'vectorString')) }]
   })
 }
 

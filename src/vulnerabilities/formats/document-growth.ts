@@ -5,20 +5,20 @@ import { problemWith, type Value } from './source-value.ts'
  * One statement about many products becomes an event of each, with its note and all its aliases: a small document can say very
  * much. Counts what it grows to, and throws a DocumentProblem before that is too much.
  */
-export interface DocumentGrowth {
+export interface DocumentBudget {
   /** Another advisory. */
   readonly advisory: (source: Value) => void
   /** Another event of one of them. */
   readonly event: (noteChars: number, source: Value) => void
   /** Something said beside the status of one product. */
-  readonly remark: (source: Value) => void
+  readonly annotation: (source: Value) => void
   /** Scores of so many ids. */
   readonly scores: (count: number, source: Value) => void
   /** The aliases of one advisory: each once, in the order of the document. */
   readonly aliases: (aliases: readonly string[], source: Value) => string[]
 }
 
-export function documentGrowth(): DocumentGrowth {
+export function createDocumentBudget(): DocumentBudget {
   const total = (max: number, problem: string) => {
     let sum = 0
     return (count: number, source: Value) => {
@@ -48,7 +48,7 @@ export function documentGrowth(): DocumentGrowth {
       events(1, source)
       chars(noteChars, source)
     },
-    remark: (source) => names(1, source),
+    annotation: (source) => names(1, source),
     scores: names,
     aliases: (aliases, source) => {
       names(aliases.length, source)

@@ -7,7 +7,7 @@ import { pathOf, problemWith, type Value } from './source-value.ts'
 import type { UnmappedTally } from './unmapped.ts'
 
 /** Something that a document says happened, in the order of the document. */
-export interface Happening {
+export interface SourceEvent {
   readonly at: Instant
   readonly type: EventRecord['type']
   readonly author: string
@@ -18,20 +18,20 @@ export interface Happening {
 }
 
 /** The `type` of an event, with what is not given as the schema has it. */
-export function eventType(
+export function createEventType(
   type: NonNullable<MessageInitShape<typeof AdvisoryEventSchema>['type']>,
 ): EventRecord['type'] {
   return create(AdvisoryEventSchema, { type }).type
 }
 
 /** The detection of whatever tells of no scanner. */
-export function detectedByHand(): EventRecord['type'] {
-  return eventType({ case: 'detection', value: { type: { case: 'manual', value: {} } } })
+export function manualDetection(): EventRecord['type'] {
+  return createEventType({ case: 'detection', value: { type: { case: 'manual', value: {} } } })
 }
 
 /** The events of one advisory in the order of time, of one time in that of the document. Equal ones count once. */
-export function historyOf(happenings: readonly Happening[], tally: UnmappedTally): EventRecord[] {
-  const tooMany = happenings[limits.advisoryEventsMax]
+export function buildHistory(sourceEvents: readonly SourceEvent[], tally: UnmappedTally): EventRecord[] {
+  const tooMany = sourceEvents[limits.advisoryEventsMax]
   if (tooMany !== undefined) {
     throw problemWith(
       tooMany.source,
@@ -40,15 +40,15 @@ export function historyOf(happenings: readonly Happening[], tally: UnmappedTally
   }
   const known = new Set<string>()
   const events: EventRecord[] = []
-  for (const { at, type, author, issue, source } of happenings.toSorted((a, b) =>
+  for (const { at, type, author, issue, source } of sourceEvents.toSorted((a, b) =>
     compareInstants(a.at, b.at),
   )) {
     const event = { timeMs: at.ms, author, type, ...(issue !== undefined && { issue }) }
-    const print = JSON.stringify(event)
-    if (known.has(print)) {
+    const fingerprint = JSON.stringify(event)
+    if (known.has(fingerprint)) {
       tally.add(`${pathOf(source, 'alike')} (repeated)`)
     } else {
-      known.add(print)
+      known.add(fingerprint)
       events.push(event)
     }
   }

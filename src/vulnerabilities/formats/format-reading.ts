@@ -1,5 +1,5 @@
-import type { AdvisoryDocument, AdvisoryRecord } from '../advisory-record.ts'
-import type { DocumentGrowth } from './document-growth.ts'
+import type { AdvisoryRecord, ParsedDocument } from '../advisory-record.ts'
+import type { DocumentBudget } from './document-growth.ts'
 import type { Fields } from './source-value.ts'
 import type { UnmappedTally } from './unmapped.ts'
 
@@ -9,8 +9,8 @@ import type { UnmappedTally } from './unmapped.ts'
 export type FormatReader = (
   root: Fields,
   tally: UnmappedTally,
-  growth: DocumentGrowth,
-) => Omit<AdvisoryDocument, 'format' | 'unmapped'>
+  growth: DocumentBudget,
+) => Omit<ParsedDocument, 'format' | 'unmapped'>
 
 /** A record that says nothing yet. */
 export const emptyRecord: Omit<AdvisoryRecord, 'key'> = {

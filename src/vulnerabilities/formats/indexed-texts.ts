@@ -1,39 +1,39 @@
 import { limits } from '../../core/limits.ts'
-import type { AdvisoryDocument } from '../advisory-record.ts'
+import type { ParsedDocument } from '../advisory-record.ts'
 import { SUFFIX_CHARS_MAX } from '../facets.ts'
 import { problemWith, type Value } from './source-value.ts'
 
-type Indexed = Pick<AdvisoryDocument, 'id' | 'advisories' | 'scores'>
+type IndexedFields = Pick<ParsedDocument, 'id' | 'advisories' | 'scores'>
 
 /**
  * What becomes part of an index must be short, and all that a document has of it must not become too much: each name of a thing is
  * found by every part of it. Throws a DocumentProblem.
  */
-export function checkIndexed(root: Value, { id, advisories, scores }: Indexed): void {
-  const { advisoryDocumentIdBytesMax, advisoryThingBytesMax, advisoryAliasBytesMax } = limits
+export function checkIndexedNames(root: Value, { id, advisories, scores }: IndexedFields): void {
+  const { advisoryDocumentIdBytesMax, advisoryIndexedNameBytesMax, advisoryAliasBytesMax } = limits
   checkBytes(root, id, advisoryDocumentIdBytesMax)
-  const things = new Set<string>()
+  const productNames = new Set<string>()
   const aliases = new Set<string>()
   for (const { artifactName, componentName, origin, aliases: own } of advisories) {
-    for (const name of [artifactName, componentName, origin]) things.add(name)
+    for (const name of [artifactName, componentName, origin]) productNames.add(name)
     for (const alias of own) aliases.add(alias)
   }
   for (const { alias, component } of scores) {
-    things.add(component)
+    productNames.add(component)
     aliases.add(alias)
   }
   let bytes = 0
   for (const [texts, max] of [
-    [things, advisoryThingBytesMax],
+    [productNames, advisoryIndexedNameBytesMax],
     [aliases, advisoryAliasBytesMax],
   ] as const)
     for (const text of texts) {
       checkBytes(root, text, max)
-      bytes += endsBytes(text)
-      if (bytes > limits.advisoryDocumentEndsBytesMax)
+      bytes += suffixBytes(text)
+      if (bytes > limits.advisoryDocumentSuffixBytesMax)
         throw problemWith(
           sourceOf(root, text) ?? root,
-          `is too much: what finds the names of a document by their parts may have ${limits.advisoryDocumentEndsBytesMax} bytes`,
+          `is too much: what finds the names of a document by their parts may have ${limits.advisoryDocumentSuffixBytesMax} bytes`,
         )
     }
 }
@@ -47,7 +47,7 @@ function checkBytes(root: Value, text: string, max: number): void {
 const ROW_BYTES = 64
 
 /** Of all ends of a name, which are as many as its characters and cut off at SUFFIX_CHARS_MAX. */
-function endsBytes(text: string): number {
+function suffixBytes(text: string): number {
   const { length } = text
   const last = Math.min(length, SUFFIX_CHARS_MAX)
   const chars = (length - last) * SUFFIX_CHARS_MAX + (last * (last + 1)) / 2

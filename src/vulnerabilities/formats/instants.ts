@@ -12,7 +12,7 @@ export const UNTIMED: Instant = { ms: 0, restNanos: 0 }
 const NANOS_PER_MS = 1_000_000
 
 /** Reads RFC 3339 with any offset; undefined for anything else, and for days that no month has. */
-export function instantOf(text: string): Instant | undefined {
+export function parseInstant(text: string): Instant | undefined {
   const time = parseTimestamp(text)
   if (time === undefined) return undefined
   return {

@@ -1,6 +1,6 @@
 import type { AdvisoryRecord, EventRecord } from '../advisory-record.ts'
-import type { DocumentGrowth } from './document-growth.ts'
-import { type Happening, historyOf } from './event-history.ts'
+import type { DocumentBudget } from './document-growth.ts'
+import { buildHistory, type SourceEvent } from './event-history.ts'
 import { emptyRecord, type FormatReader } from './format-reading.ts'
 import { compareInstants, type Instant } from './instants.ts'
 import { recordKey } from './record-key.ts'
@@ -10,110 +10,118 @@ import {
   entriesOf,
   field,
   fieldsOf,
+  markRead,
   objectsIn,
   optionalInstant,
   optionalName,
   optionalNote,
   peek,
-  requiredField,
-  takeAnyway,
-  takeName,
+  readName,
+  requireField,
 } from './value-fields.ts'
-import { type NamedThing, NOTHING, namedThing, thingColumns } from './vex-product.ts'
-import { isJustification, isVexStatus, type VexStatus, vexEvent } from './vex-status.ts'
-import { takeAlias } from './vulnerability-id.ts'
+import { NO_PRODUCT, productColumns, toVexProduct, type VexProduct } from './vex-product.ts'
+import { isJustification, isVexStatus, type VexStatus, vexEventType } from './vex-status.ts'
+import { readAlias } from './vulnerability-id.ts'
 
 /**
  * OpenVEX documents of both generations, which differ in whether vulnerabilities and products are texts or objects. What the
  * statements say of one product, subcomponent and vulnerability is the history of one advisory.
  */
-export const readOpenvex: FormatReader = (root, tally, growth) => {
-  takeAnyway(field(root, '@context'))
+export const readOpenvex: FormatReader = (root, tally, budget) => {
+  markRead(field(root, '@context'))
   const updated = optionalInstant(root, 'last_updated')
-  const made = optionalInstant(root, 'timestamp')
+  const createdAt = optionalInstant(root, 'timestamp')
   const author = optionalName(root, 'author')
-  requiredField(root, 'statements')
-  const found = new Map<string, Saying[]>()
+  requireField(root, 'statements')
+  const found = new Map<string, ProductStatement[]>()
   for (const statement of objectsIn(root, 'statements')) {
-    for (const saying of sayingsOf(statement, made ?? updated, author, tally, growth)) {
+    for (const productStatement of productStatementsOf(
+      statement,
+      createdAt ?? updated,
+      author,
+      tally,
+      budget,
+    )) {
       const key = recordKey(
         'openvex',
-        `${saying.product.given}|${saying.component.given}|${saying.vulnerability}`,
+        `${productStatement.product.identifier}|${productStatement.component.identifier}|${productStatement.vulnerability}`,
       )
       const known = found.get(key)
       if (known !== undefined) {
-        known.push(saying)
+        known.push(productStatement)
         continue
       }
-      growth.advisory(statement)
-      found.set(key, [saying])
+      budget.advisory(statement)
+      found.set(key, [productStatement])
     }
   }
-  const advisories = [...found].map(([key, sayings]) => recordOf(key, sayings, author, tally, growth))
-  return { id: optionalName(root, '@id'), revisionMs: (updated ?? made)?.ms, advisories, scores: [] }
+  const advisories = [...found].map(([key, productStatements]) =>
+    recordOf(key, productStatements, author, tally, budget),
+  )
+  return { id: optionalName(root, '@id'), revisionMs: (updated ?? createdAt)?.ms, advisories, scores: [] }
 }
 
 /** What one statement says of one product. */
-interface Saying {
+interface ProductStatement {
   readonly vulnerability: string
   readonly aliases: readonly string[]
-  readonly product: NamedThing
-  readonly component: NamedThing
-  readonly happening: Happening
+  readonly product: VexProduct
+  readonly component: VexProduct
+  readonly sourceEvent: SourceEvent
   readonly updated: Instant
 }
 
-function* sayingsOf(
+function* productStatementsOf(
   statement: Fields,
-  made: Instant | undefined,
+  createdAt: Instant | undefined,
   author: string,
   tally: UnmappedTally,
-  growth: DocumentGrowth,
-): Generator<Saying> {
+  budget: DocumentBudget,
+): Generator<ProductStatement> {
   const path = pathOf(statement, 'alike')
-  const status = takeName(requiredField(statement, 'status'))
+  const status = readName(requireField(statement, 'status'))
   if (!isVexStatus(status)) {
     tally.add(unknownValue(`${path}.status`, status))
     return
   }
-  const things = thingsOf(statement)
-  if (things.length === 0) {
+  const products = productsOf(statement)
+  if (products.length === 0) {
     tally.add(`${path} (no product)`)
     return
   }
-  const at = optionalInstant(statement, 'timestamp') ?? made
+  const at = optionalInstant(statement, 'timestamp') ?? createdAt
   if (at === undefined) throw problemWith(statement, 'lacks a timestamp, and so does the document')
   const lastUpdated = optionalInstant(statement, 'last_updated') ?? at
   const { vulnerability, aliases } = vulnerabilityOf(statement)
-  const saidOf = typesOf(statement, status, tally)
-  for (const { product, components } of things) {
-    const type = saidOf.type(product)
-    for (const component of components.length === 0 ? [NOTHING] : components) {
-      growth.event(saidOf.noteChars, statement)
-      const happening = { at, type, author, source: statement }
+  const eventTypes = eventTypesOf(statement, status, tally)
+  for (const { product, components } of products) {
+    const type = eventTypes.type(product)
+    for (const component of components.length === 0 ? [NO_PRODUCT] : components) {
+      budget.event(eventTypes.noteChars, statement)
+      const sourceEvent = { at, type, author, source: statement }
       const updated = compareInstants(lastUpdated, at) > 0 ? lastUpdated : at
-      yield { vulnerability, aliases, product, component, happening, updated }
+      yield { vulnerability, aliases, product, component, sourceEvent, updated }
     }
   }
 }
 
 function vulnerabilityOf(statement: Fields): { vulnerability: string; aliases: string[] } {
-  const value = requiredField(statement, 'vulnerability')
+  const value = requireField(statement, 'vulnerability')
   if (value.kind === 'text') {
-    const id = takeAlias(value)
+    const id = readAlias(value)
     return { vulnerability: id, aliases: [id] }
   }
   const fields = fieldsOf(value)
-  const id = takeAlias(requiredField(fields, 'name'))
-  return { vulnerability: id, aliases: [id, ...entriesOf(fields, 'aliases').map(takeAlias)] }
+  const id = readAlias(requireField(fields, 'name'))
+  return { vulnerability: id, aliases: [id, ...entriesOf(fields, 'aliases').map(readAlias)] }
 }
 
 /** What the statement is as an event, which depends on the product in its version only. */
-function typesOf(
+function eventTypesOf(
   statement: Fields,
   status: VexStatus,
   tally: UnmappedTally,
-): { type: (product: NamedThing) => EventRecord['type']; noteChars: number } {
+): { type: (product: VexProduct) => EventRecord['type']; noteChars: number } {
   const justification = status === 'not_affected' ? optionalName(statement, 'justification') : ''
   if (justification !== '' && !isJustification(justification)) {
     tally.add(unknownValue(`${pathOf(statement, 'alike')}.justification`, justification))
@@ -121,7 +129,7 @@ function typesOf(
   let note = ''
   for (const name of noteFields[status]) note ||= optionalNote(statement, name)
   return {
-    type: (product) => vexEvent(status, { justification, note, fixedVersion: product.version }),
+    type: (product) => vexEventType(status, { justification, note, fixedVersion: product.version }),
     noteChars: note.length,
   }
 }
@@ -135,27 +143,27 @@ const noteFields: Readonly<Record<VexStatus, readonly string[]>> = {
 }
 
 /** Each product with its subcomponents; the first generation has these beside the products. */
-function thingsOf(statement: Fields): { product: NamedThing; components: readonly NamedThing[] }[] {
-  const shared = thingsIn(statement, 'subcomponents')
+function productsOf(statement: Fields): { product: VexProduct; components: readonly VexProduct[] }[] {
+  const shared = productsIn(statement, 'subcomponents')
   return entriesOf(statement, 'products').flatMap((value) => {
-    const product = thingOf(value)
+    const product = productOf(value)
     if (product === undefined) return []
-    const own = value.kind === 'fields' ? thingsIn(value, 'subcomponents') : []
+    const own = value.kind === 'fields' ? productsIn(value, 'subcomponents') : []
     return [{ product, components: own.length === 0 ? shared : [...shared, ...own] }]
   })
 }
 
-function thingsIn(fields: Fields, name: string): NamedThing[] {
+function productsIn(fields: Fields, name: string): VexProduct[] {
   return entriesOf(fields, name)
-    .map(thingOf)
+    .map(productOf)
     .filter((thing) => thing !== undefined)
 }
 
 /** Undefined for what is told by its hashes only. */
-function thingOf(value: Value): NamedThing | undefined {
+function productOf(value: Value): VexProduct | undefined {
   if (value.kind === 'text') {
-    const given = takeName(value)
-    return namedThing(given, given, '')
+    const identifier = readName(value)
+    return toVexProduct(identifier, identifier, '')
   }
   const fields = fieldsOf(value)
   const described = field(fields, 'identifiers')
@@ -166,35 +174,35 @@ function thingOf(value: Value): NamedThing | undefined {
   ].filter((name) => name !== undefined)
   const [first, ...others] = names
   if (first === undefined) return undefined
-  const given = takeName(first)
-  for (const other of others) if (other.kind === 'text' && other.text === given) takeAnyway(other)
-  return namedThing(given, given.startsWith('pkg:') ? given : peek(identifiers, 'purl'), '')
+  const identifier = readName(first)
+  for (const other of others) if (other.kind === 'text' && other.text === identifier) markRead(other)
+  return toVexProduct(identifier, identifier.startsWith('pkg:') ? identifier : peek(identifiers, 'purl'), '')
 }
 
 function recordOf(
   key: string,
-  sayings: readonly Saying[],
+  productStatements: readonly ProductStatement[],
   author: string,
   tally: UnmappedTally,
-  growth: DocumentGrowth,
+  budget: DocumentBudget,
 ): AdvisoryRecord {
-  const [{ product, component, happening }] = sayings as [Saying]
-  const updated = sayings
-    .map((saying) => saying.updated)
+  const [{ product, component, sourceEvent }] = productStatements as [ProductStatement]
+  const updated = productStatements
+    .map((productStatement) => productStatement.updated)
     .reduce((a, b) => (compareInstants(a, b) > 0 ? a : b))
-  const events = historyOf(
-    sayings.map((saying) => saying.happening),
+  const events = buildHistory(
+    productStatements.map((productStatement) => productStatement.sourceEvent),
     tally,
   )
   return {
     ...emptyRecord,
-    ...thingColumns(product, component),
+    ...productColumns(product, component),
     key,
     author,
-    aliases: growth.aliases(
+    aliases: budget.aliases(
       // One list for all that one statement says.
-      [...new Set(sayings.map(({ aliases }) => aliases))].flat(),
-      happening.source,
+      [...new Set(productStatements.map(({ aliases }) => aliases))].flat(),
+      sourceEvent.source,
     ),
     events,
     createdMs: events[0]?.timeMs,

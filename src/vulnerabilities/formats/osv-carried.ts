@@ -1,26 +1,29 @@
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf'
 import { limits } from '../../core/limits.ts'
-import type { CarriedOsv } from '../carried-osv.ts'
+import type { OsvExtension } from '../carried-osv.ts'
 import { type Fields, problemWith, type Value } from './source-value.ts'
 
 /** Reads what OSV records say beyond the fields of advisories (carried-osv.ts), as far as it keeps the rules of OSV. */
 
 /** An entry of what is affected, with those of its ranges that are meant. */
-export interface CarriedEntry {
+export interface ExtensionEntry {
   readonly entry: Fields
   readonly ranges: readonly Fields[]
 }
 
 /** Makes the texts of the advisories of one record, of which each repeats what the record says of all. */
-export function osvCarrier(root: Fields, advisories: number): (entries: readonly CarriedEntry[]) => string {
-  const { advisoryCarriedCharsMax: max, advisoryDocumentNoteCharsMax: allMax } = limits
-  const whole = recordOf(root)
-  const chars = JSON.stringify(whole).length
-  const record = chars <= max / 2 && chars * advisories <= allMax / 2 ? whole : shortened(whole)
+export function createOsvExtensionWriter(
+  root: Fields,
+  advisories: number,
+): (entries: readonly ExtensionEntry[]) => string {
+  const { advisoryExtensionCharsMax: max, advisoryDocumentNoteCharsMax: allMax } = limits
+  const fullRecord = recordOf(root)
+  const chars = JSON.stringify(fullRecord).length
+  const record = chars <= max / 2 && chars * advisories <= allMax / 2 ? fullRecord : shortenRecord(fullRecord)
   let all = 0
   return (entries) => {
-    const carried: CarriedOsv = { record, affected: entries.map(affectedOf) }
-    const text = JSON.stringify(carried)
+    const extension: OsvExtension = { record, affected: entries.map(affectedOf) }
+    const text = JSON.stringify(extension)
     all += text.length
     const about = entries[0]?.entry ?? root
     if (text.length > max) throw problemWith(about, `says more than ${max} characters of one package`)
@@ -31,8 +34,8 @@ export function osvCarrier(root: Fields, advisories: number): (entries: readonly
 }
 
 /** What is too long to be repeated stays in the document alone. */
-function shortened({ modified, summary, upstream }: JsonObject): JsonObject {
-  return present({ modified, summary, upstream })
+function shortenRecord({ modified, summary, upstream }: JsonObject): JsonObject {
+  return withoutUndefined({ modified, summary, upstream })
 }
 
 /** The fields of `database_specific` where an advisory is published (publish/osv.ts): nobody else's have these names. */
@@ -40,33 +43,33 @@ const ownFields = ['advisory', 'origin', 'product', 'componentProduct'] as const
 
 function recordOf(root: Fields): JsonObject {
   const aliases = new Set(textsIn(root, 'aliases'))
-  return present({
+  return withoutUndefined({
     modified: text(root, 'modified'),
     summary: text(root, 'summary'),
     details: text(root, 'details'),
-    upstream: some(textsIn(root, 'upstream').filter((id) => !aliases.has(id))),
-    related: some(textsIn(root, 'related')),
-    severity: some(severityIn(root)),
-    references: some(objectsOf(root, 'references').flatMap(referenceOf)),
-    credits: some(objectsOf(root, 'credits').flatMap(creditOf)),
-    database_specific: free(root, 'database_specific'),
+    upstream: nonEmpty(textsIn(root, 'upstream').filter((id) => !aliases.has(id))),
+    related: nonEmpty(textsIn(root, 'related')),
+    severity: nonEmpty(severityIn(root)),
+    references: nonEmpty(objectsOf(root, 'references').flatMap(referenceOf)),
+    credits: nonEmpty(objectsOf(root, 'credits').flatMap(creditOf)),
+    database_specific: freeFormObject(root, 'database_specific'),
   })
 }
 
-function affectedOf({ entry, ranges }: CarriedEntry): JsonObject {
+function affectedOf({ entry, ranges }: ExtensionEntry): JsonObject {
   const described = entry.byName.get('package')
   const purl = described?.kind === 'fields' ? text(described, 'purl') : undefined
-  const specific = free(entry, 'database_specific')
+  const specific = freeFormObject(entry, 'database_specific')
   const rest =
     specific === undefined
       ? []
       : Object.entries(specific).filter(([name]) => !(ownFields as readonly string[]).includes(name))
-  return present({
+  return withoutUndefined({
     purl: purl !== undefined && PURL.test(purl) ? purl : undefined,
-    severity: some(severityIn(entry)),
-    ranges: some(ranges.flatMap(rangeOf)),
-    versions: some(textsIn(entry, 'versions')),
-    ecosystem_specific: free(entry, 'ecosystem_specific'),
+    severity: nonEmpty(severityIn(entry)),
+    ranges: nonEmpty(ranges.flatMap(rangeOf)),
+    versions: nonEmpty(textsIn(entry, 'versions')),
+    ecosystem_specific: freeFormObject(entry, 'ecosystem_specific'),
     database_specific: rest.length > 0 ? Object.fromEntries(rest) : undefined,
   })
 }
@@ -88,7 +91,9 @@ function rangeOf(range: Fields): JsonObject[] {
   if (type === undefined || !rangeTypes.has(type) || !isWhole) return []
   // Without a beginning it says nothing.
   if (!events.some((event) => 'introduced' in event)) return []
-  return [present({ type, repo, events, database_specific: free(range, 'database_specific') })]
+  return [
+    withoutUndefined({ type, repo, events, database_specific: freeFormObject(range, 'database_specific') }),
+  ]
 }
 
 const severityTypes = new Set(['CVSS_V2', 'CVSS_V3', 'CVSS_V4', 'Ubuntu'])
@@ -122,18 +127,18 @@ function creditOf(credit: Fields): JsonObject[] {
   const type = text(credit, 'type') ?? ''
   const name = text(credit, 'name')
   if (name === undefined) return []
-  const contact = some(textsIn(credit, 'contact'))
-  return [present({ name, contact, type: creditTypes.has(type) ? type : undefined })]
+  const contact = nonEmpty(textsIn(credit, 'contact'))
+  return [withoutUndefined({ name, contact, type: creditTypes.has(type) ? type : undefined })]
 }
 
 /** Without what is not there. */
-function present(fields: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+function withoutUndefined(fields: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )
 }
 
-function some<T>(list: readonly T[]): T[] | undefined {
+function nonEmpty<T>(list: readonly T[]): T[] | undefined {
   return list.length === 0 ? undefined : [...list]
 }
 
@@ -156,17 +161,17 @@ function objectsOf(fields: Fields, name: string): Fields[] {
 }
 
 /** An object of any form. */
-function free(fields: Fields, name: string): JsonObject | undefined {
+function freeFormObject(fields: Fields, name: string): JsonObject | undefined {
   const value = fields.byName.get(name)
-  return value?.kind === 'fields' ? (plain(value) as JsonObject) : undefined
+  return value?.kind === 'fields' ? (plainValue(value) as JsonObject) : undefined
 }
 
-function plain(value: Value): JsonValue {
+function plainValue(value: Value): JsonValue {
   switch (value.kind) {
     case 'fields':
-      return Object.fromEntries([...value.byName].map(([name, inner]) => [name, plain(inner)]))
+      return Object.fromEntries([...value.byName].map(([name, inner]) => [name, plainValue(inner)]))
     case 'list':
-      return value.items.map(plain)
+      return value.items.map(plainValue)
     case 'text':
       return value.text
     case 'number':

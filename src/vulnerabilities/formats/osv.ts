@@ -1,13 +1,13 @@
 import { limits } from '../../core/limits.ts'
 import type { AdvisoryRecord, ScoreRecord } from '../advisory-record.ts'
 import { distinctScores, osvScores } from './cvss-scores.ts'
-import type { DocumentGrowth } from './document-growth.ts'
-import { detectedByHand, eventType, type Happening, historyOf } from './event-history.ts'
+import type { DocumentBudget } from './document-growth.ts'
+import { buildHistory, createEventType, manualDetection, type SourceEvent } from './event-history.ts'
 import { emptyRecord, type FormatReader } from './format-reading.ts'
 import { compareInstants, type Instant, UNTIMED } from './instants.ts'
-import { osvCarrier } from './osv-carried.ts'
-import { packageNameOf } from './package-url.ts'
-import { publishedRecords } from './published-osv.ts'
+import { createOsvExtensionWriter } from './osv-carried.ts'
+import { parsePackageUrl } from './package-url.ts'
+import { readPublishedRecords } from './published-osv.ts'
 import { recordKey } from './record-key.ts'
 import { type Fields, problemWith, type Value } from './source-value.ts'
 import type { UnmappedTally } from './unmapped.ts'
@@ -15,42 +15,43 @@ import {
   entriesOf,
   field,
   fieldsOf,
+  markRead,
   objectsIn,
   optionalInstant,
   optionalName,
   peek,
-  requiredField,
-  takeAnyway,
-  takeInstant,
-  takeName,
+  readInstant,
+  readName,
+  requireField,
 } from './value-fields.ts'
-import { isPlatformId, takeAlias, takeVulnerabilityId } from './vulnerability-id.ts'
+import { isPlatformId, readAlias, readVulnerabilityId } from './vulnerability-id.ts'
 
 /** OSV records, of schema 1: one vulnerability, and one advisory for each package or repository that it affects. */
-export const readOsv: FormatReader = (root, tally, growth) => {
+export const readOsv: FormatReader = (root, tally, budget) => {
   checkVersion(root)
-  const id = takeVulnerabilityId(requiredField(root, 'id'))
-  const modified = told(takeInstant(requiredField(root, 'modified')))
-  const whole = publishedRecords(root, id, tally, growth)
-  if (whole !== undefined) return { id, revisionMs: modified?.ms, advisories: whole, scores: [] }
-  const aliases = entriesOf(root, 'aliases').map(takeAlias)
-  const upstream = entriesOf(root, 'upstream').map(takeAlias)
+  const id = readVulnerabilityId(requireField(root, 'id'))
+  const modified = knownInstant(readInstant(requireField(root, 'modified')))
+  const publishedAdvisories = readPublishedRecords(root, id, tally, budget)
+  if (publishedAdvisories !== undefined)
+    return { id, revisionMs: modified?.ms, advisories: publishedAdvisories, scores: [] }
+  const aliases = entriesOf(root, 'aliases').map(readAlias)
+  const upstream = entriesOf(root, 'upstream').map(readAlias)
   const withdrawn = optionalInstant(root, 'withdrawn')
-  const affected = affectedIn(root, growth)
+  const affected = affectedIn(root, budget)
   // What was taken back says nothing of others any more.
-  const scores = withdrawn === undefined ? scoresOf(root, [id, ...aliases], affected, growth) : []
+  const scores = withdrawn === undefined ? scoresOf(root, [id, ...aliases], affected, budget) : []
   const facts = {
     id,
     aliases: [...(isPlatformId(id) ? [] : [id]), ...aliases, ...upstream],
     modified,
-    published: told(optionalInstant(root, 'published')),
+    published: knownInstant(optionalInstant(root, 'published')),
     withdrawn,
     scores: ownScores(id, scores),
   }
-  const carried = osvCarrier(root, affected.length)
+  const writeExtension = createOsvExtensionWriter(root, affected.length)
   const advisories = affected.map((each) => ({
-    ...recordOf(root, facts, each, tally, growth),
-    osv: carried(each.entries.map(({ entry, all: ranges }) => ({ entry, ranges }))),
+    ...recordOf(root, facts, each, tally, budget),
+    osv: writeExtension(each.entries.map(({ entry, allRanges: ranges }) => ({ entry, ranges }))),
   }))
   return { id, revisionMs: modified?.ms, advisories, scores }
 }
@@ -68,7 +69,7 @@ interface Facts {
 function checkVersion(root: Fields): void {
   const version = field(root, 'schema_version')
   if (version === undefined) return
-  const text = takeName(version)
+  const text = readName(version)
   if (!/^1(?:\.\d+)*(?:-[\w.]+)?$/.test(text)) {
     throw problemWith(
       version,
@@ -80,7 +81,7 @@ function checkVersion(root: Fields): void {
 const YEAR_2_MS = Date.parse('0002-01-01T00:00:00Z')
 
 /** Some write the zero of their clock, in the year 1, for a time that they do not know. */
-function told(instant: Instant | undefined): Instant | undefined {
+function knownInstant(instant: Instant | undefined): Instant | undefined {
   return instant === undefined || instant.ms < YEAR_2_MS ? undefined : instant
 }
 
@@ -99,13 +100,13 @@ interface AffectedEntry {
   /** Those that tell when it was fixed. */
   readonly ranges: Fields[]
   /** Those that are about this package or repository. */
-  readonly all: Fields[]
+  readonly allRanges: Fields[]
 }
 
 /** Each package once, and each repository of what has no package. */
-function affectedIn(root: Fields, growth: DocumentGrowth): Affected[] {
+function affectedIn(root: Fields, budget: DocumentBudget): Affected[] {
   const found = new Map<string, Affected>()
-  const put = (
+  const add = (
     key: string,
     name: string,
     type: string,
@@ -114,14 +115,14 @@ function affectedIn(root: Fields, growth: DocumentGrowth): Affected[] {
     all = ranges,
   ): Affected => {
     const known = found.get(key)
-    if (known === undefined) growth.advisory(entry)
+    if (known === undefined) budget.advisory(entry)
     const affected = known ?? { key, name, type, product: '', entries: [] }
     const last = affected.entries.at(-1)
     if (last?.entry === entry) {
       last.ranges.push(...ranges)
-      last.all.push(...all)
+      last.allRanges.push(...all)
     } else {
-      affected.entries.push({ entry, ranges: [...ranges], all: [...all] })
+      affected.entries.push({ entry, ranges: [...ranges], allRanges: [...all] })
     }
     found.set(key, affected)
     return affected
@@ -131,11 +132,11 @@ function affectedIn(root: Fields, growth: DocumentGrowth): Affected[] {
     const described = field(entry, 'package')
     if (described !== undefined) {
       const pkg = fieldsOf(described)
-      const ecosystem = takeName(requiredField(pkg, 'ecosystem'))
-      const name = takeName(requiredField(pkg, 'name'))
+      const ecosystem = readName(requireField(pkg, 'ecosystem'))
+      const name = readName(requireField(pkg, 'name'))
       // Commits say when something was fixed only where no version does.
       const versioned = ranges.filter((range) => peek(range, 'type') !== 'GIT')
-      const affected = put(
+      const affected = add(
         `${ecosystem}/${name}`,
         name,
         ecosystem,
@@ -150,10 +151,10 @@ function affectedIn(root: Fields, growth: DocumentGrowth): Affected[] {
     for (const range of ranges) {
       const repository = field(range, 'repo')
       if (repository === undefined) continue
-      takeAnyway(field(range, 'type'))
-      const address = takeName(repository)
+      markRead(field(range, 'type'))
+      const address = readName(repository)
       const name = address.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/\/+$/, '')
-      const affected = put(`git/${name}`, name, 'git', entry, [range])
+      const affected = add(`git/${name}`, name, 'git', entry, [range])
       affected.product = address === name ? '' : address
     }
   }
@@ -164,7 +165,7 @@ function scoresOf(
   root: Fields,
   ids: readonly string[],
   affected: readonly Affected[],
-  growth: DocumentGrowth,
+  budget: DocumentBudget,
 ): ScoreRecord[] {
   const byComponent = new Map([['', osvScores(root)]])
   for (const { name, entries } of affected) {
@@ -180,7 +181,7 @@ function scoresOf(
   }
   return [...byComponent].flatMap(([component, severities]) => {
     if (severities.length === 0) return []
-    growth.scores(ids.length, root)
+    budget.scores(ids.length, root)
     return [...new Set(ids)].map((alias) => ({ alias, component, severities }))
   })
 }
@@ -196,19 +197,19 @@ function recordOf(
   facts: Facts,
   affected: Affected,
   tally: UnmappedTally,
-  growth: DocumentGrowth,
+  budget: DocumentBudget,
 ): AdvisoryRecord {
   const { id, aliases, modified, published, withdrawn, scores } = facts
   const { name, type, product } = affected
-  const url = packageNameOf(product)
-  const since = published ?? modified
+  const url = parsePackageUrl(product)
+  const createdAt = published ?? modified
   // Some records were published after they were last changed.
-  const until = [modified, since]
+  const updatedAt = [modified, createdAt]
     .filter((instant) => instant !== undefined)
     .sort(compareInstants)
     .at(-1)
-  const created: Happening = { at: since ?? UNTIMED, type: detectedByHand(), author: '', source: root }
-  const fixed = affected.entries.flatMap(({ ranges }) => ranges.flatMap((range) => fixesOf(range, until)))
+  const created: SourceEvent = { at: createdAt ?? UNTIMED, type: manualDetection(), author: '', source: root }
+  const fixed = affected.entries.flatMap(({ ranges }) => ranges.flatMap((range) => fixesOf(range, updatedAt)))
   return {
     ...emptyRecord,
     key: recordKey('osv', `${id}#${affected.key}`),
@@ -220,20 +221,20 @@ function recordOf(
     componentName: name,
     componentType: type,
     product,
-    aliases: growth.aliases(aliases, root),
-    events: historyOf([created, ...fixed], tally),
+    aliases: budget.aliases(aliases, root),
+    events: buildHistory([created, ...fixed], tally),
     severities: scores,
-    createdMs: since?.ms,
-    updatedMs: until?.ms,
+    createdMs: createdAt?.ms,
+    updatedMs: updatedAt?.ms,
     withdrawnMs: withdrawn?.ms,
   }
 }
 
-function fixesOf(range: Fields, at: Instant = UNTIMED): Happening[] {
+function fixesOf(range: Fields, at: Instant = UNTIMED): SourceEvent[] {
   return objectsIn(range, 'events').flatMap((event) => {
     const fixed = field(event, 'fixed')
     if (fixed === undefined) return []
-    const type = eventType({ case: 'fixed', value: { fixedVersion: takeName(fixed) } })
+    const type = createEventType({ case: 'fixed', value: { fixedVersion: readName(fixed) } })
     return [{ at, type, author: '', source: fixed }]
   })
 }

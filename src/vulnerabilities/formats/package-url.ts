@@ -10,16 +10,16 @@ export interface PackageName {
 }
 
 /** Types whose namespace is who distributes the package; of all others it is a part of the name. */
-const distributed = new Set(['alpm', 'apk', 'deb', 'oci', 'qpkg', 'rpm'])
+const distributorTypes = new Set(['alpm', 'apk', 'deb', 'oci', 'qpkg', 'rpm'])
 
 /** Undefined for anything else than a package URL. */
-export function packageNameOf(text: string): PackageName | undefined {
+export function parsePackageUrl(text: string): PackageName | undefined {
   if (!text.startsWith('pkg:')) return undefined
-  const url = parsed(text)
+  const url = parseOrUndefined(text)
   if (url === undefined) return undefined
   const { namespace = '' } = url
-  const isInName = namespace !== '' && !distributed.has(url.type)
-  const name = isInName ? `${namespace}${url.type === 'maven' ? ':' : '/'}${url.name}` : url.name
+  const isNamespaceInName = namespace !== '' && !distributorTypes.has(url.type)
+  const name = isNamespaceInName ? `${namespace}${url.type === 'maven' ? ':' : '/'}${url.name}` : url.name
   const parts = {
     name,
     type: url.type,
@@ -30,7 +30,7 @@ export function packageNameOf(text: string): PackageName | undefined {
   return Object.values(parts).every(isOneLine) ? parts : undefined
 }
 
-function parsed(text: string): PackageURL | undefined {
+function parseOrUndefined(text: string): PackageURL | undefined {
   try {
     return PackageURL.fromString(text)
   } catch {

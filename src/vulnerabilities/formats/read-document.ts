@@ -2,20 +2,20 @@ import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import type { Format, ReadResult } from '../advisory-record.ts'
 import { readCsaf } from './csaf.ts'
-import { documentGrowth } from './document-growth.ts'
-import { documentText, legibleText } from './document-text.ts'
+import { createDocumentBudget } from './document-growth.ts'
+import { decodeDocument, decodeLossy } from './document-text.ts'
 import type { FormatReader } from './format-reading.ts'
-import { checkIndexed } from './indexed-texts.ts'
-import { jsonValue } from './json-text.ts'
+import { checkIndexedNames } from './indexed-texts.ts'
+import { parseJson } from './json-text.ts'
 import { readOpenvex } from './openvex.ts'
 import { readOsv } from './osv.ts'
 import { readSecdb } from './secdb.ts'
 import { DocumentProblem, type Fields, problemWith } from './source-value.ts'
-import { unmappedTally } from './unmapped.ts'
+import { createUnmappedTally } from './unmapped.ts'
 import { field, fieldsOf, peek } from './value-fields.ts'
 import { readWolfi } from './wolfi.ts'
 import { readWolfiV1 } from './wolfi-v1.ts'
-import { yamlValue } from './yaml-text.ts'
+import { parseYaml } from './yaml-text.ts'
 
 /**
  * Reads an advisory document of any format, in JSON or YAML; '' as the format tells it by the content. Says why and where when it
@@ -23,23 +23,23 @@ import { yamlValue } from './yaml-text.ts'
  */
 export function readDocument(name: string, format: Format | '', content: Uint8Array): ReadResult {
   try {
-    const text = documentText(content)
-    const root = fieldsOf(isJson(name, text) ? jsonValue(text) : yamlValue(text))
-    const actual = format || formatOf(root)
-    const tally = unmappedTally()
-    const read = readerOf(actual, root)(root, tally, documentGrowth())
-    tally.addUntaken(root)
-    const id = idOf(read.id, actual, name, content)
-    checkIndexed(root, { ...read, id })
+    const text = decodeDocument(content)
+    const root = fieldsOf(isJson(name, text) ? parseJson(text) : parseYaml(text))
+    const actual = format || detectFormat(root)
+    const tally = createUnmappedTally()
+    const read = readerOf(actual, root)(root, tally, createDocumentBudget())
+    tally.addUnread(root)
+    const id = documentId(read.id, actual, name, content)
+    checkIndexedNames(root, { ...read, id })
     return { document: { ...read, format: actual, id, unmapped: tally.list() } }
   } catch (error) {
-    if (error instanceof DocumentProblem) return { rejection: error.rejection(() => legibleText(content)) }
+    if (error instanceof DocumentProblem) return { rejection: error.rejection(() => decodeLossy(content)) }
     throw error
   }
 }
 
 /** A security database has no time by which its newer version is told, so only one of the same file name takes its place. */
-function idOf(own: string, format: Format, name: string, content: Uint8Array): string {
+function documentId(own: string, format: Format, name: string, content: Uint8Array): string {
   if (own === '') return `sha256:${createHash('sha256').update(content).digest('hex')}`
   return format === 'secdb' ? `${own}#${basename(name)}` : own
 }
@@ -66,7 +66,7 @@ function readerOf(format: Format, root: Fields): FormatReader {
 }
 
 /** By fields that no other format has together. */
-function formatOf(root: Fields): Format {
+function detectFormat(root: Fields): Format {
   const has = (...names: string[]) => names.every((each) => root.byName.has(each))
   if (has('document') && (has('vulnerabilities') || has('product_tree'))) return 'csaf'
   if (has('statements') || /openvex/i.test(peek(root, '@context'))) return 'openvex'

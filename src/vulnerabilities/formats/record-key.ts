@@ -10,6 +10,6 @@ export function recordKey(format: Format, name: string): string {
   if (bytes.length <= limits.advisoryKeyBytesMax) return key
   const hash = createHash('sha256').update(key).digest('hex')
   // Half a character at the end decodes to nothing.
-  const beginning = new StringDecoder().write(bytes.subarray(0, limits.advisoryKeyBytesMax - hash.length - 1))
-  return `${beginning}#${hash}`
+  const prefix = new StringDecoder().write(bytes.subarray(0, limits.advisoryKeyBytesMax - hash.length - 1))
+  return `${prefix}#${hash}`
 }

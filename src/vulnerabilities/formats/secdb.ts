@@ -1,6 +1,6 @@
 import { AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositiveType } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import type { AdvisoryRecord } from '../advisory-record.ts'
-import { eventType, type Happening, historyOf } from './event-history.ts'
+import { buildHistory, createEventType, type SourceEvent } from './event-history.ts'
 import { emptyRecord, type FormatReader } from './format-reading.ts'
 import { UNTIMED } from './instants.ts'
 import { recordKey } from './record-key.ts'
@@ -13,45 +13,45 @@ import {
   isOneLine,
   objectsIn,
   optionalName,
-  requiredField,
-  takeName,
-  takeNote,
+  readName,
+  readNote,
+  requireField,
 } from './value-fields.ts'
 import { isPlatformId, isVulnerabilityId } from './vulnerability-id.ts'
 
 /** Alpine-style security databases: for each package, which version fixed what. They have no times: that of the importing counts. */
-export const readSecdb: FormatReader = (root, tally, growth) => {
+export const readSecdb: FormatReader = (root, tally, budget) => {
   const id = repositoryOf(root)
   const architecture = architectureOf(root)
-  requiredField(root, 'packages')
+  requireField(root, 'packages')
   /** By package and id: a package may be there twice, and an id under several versions. */
-  const found = new Map<string, { pkg: string; id: string; happenings: Happening[] }>()
+  const found = new Map<string, { pkg: string; id: string; sourceEvents: SourceEvent[] }>()
   for (const entry of objectsIn(root, 'packages')) {
-    const pkg = fieldsOf(requiredField(entry, 'pkg'))
-    const name = takeName(requiredField(pkg, 'name'))
-    for (const { vulnerability, happening } of fixesOf(pkg, tally)) {
+    const pkg = fieldsOf(requireField(entry, 'pkg'))
+    const name = readName(requireField(pkg, 'name'))
+    for (const { vulnerability, happening: sourceEvent } of fixesOf(pkg, tally)) {
       const key = `${name}:${vulnerability}`
       const known = found.get(key)
       if (known === undefined) {
-        growth.advisory(happening.source)
-        found.set(key, { pkg: name, id: vulnerability, happenings: [happening] })
+        budget.advisory(sourceEvent.source)
+        found.set(key, { pkg: name, id: vulnerability, sourceEvents: [sourceEvent] })
       } else {
-        known.happenings.push(happening)
+        known.sourceEvents.push(sourceEvent)
       }
     }
   }
-  const advisories = [...found].map(([name, { pkg, id: vulnerability, happenings }]): AdvisoryRecord => {
-    const isPlatforms = isPlatformId(vulnerability)
+  const advisories = [...found].map(([name, { pkg, id: vulnerability, sourceEvents }]): AdvisoryRecord => {
+    const hasPlatformId = isPlatformId(vulnerability)
     return {
       ...emptyRecord,
       key: recordKey('secdb', `${id}:${name}`),
-      advisoryId: isPlatforms ? vulnerability : '',
+      advisoryId: hasPlatformId ? vulnerability : '',
       artifactName: pkg,
       artifactType: 'apk',
       artifactArchitecture: architecture,
       origin: pkg,
-      aliases: isPlatforms ? [] : [vulnerability],
-      events: historyOf(happenings, tally),
+      aliases: hasPlatformId ? [] : [vulnerability],
+      events: buildHistory(sourceEvents, tally),
     }
   })
   return { id, revisionMs: undefined, advisories, scores: [] }
@@ -68,7 +68,7 @@ function repositoryOf(root: Fields): string {
 /** Of a database for one architecture; of several, none is the one of an advisory. */
 function architectureOf(root: Fields): string {
   const architectures = entriesOf(root, 'archs')
-  return architectures.length === 1 ? takeName(architectures[0] as Value) : ''
+  return architectures.length === 1 ? readName(architectures[0] as Value) : ''
 }
 
 /** Versions that say that no version was ever affected. */
@@ -77,7 +77,7 @@ const neverAffected = ['0', '0-r0']
 function* fixesOf(
   pkg: Fields,
   tally: UnmappedTally,
-): Generator<{ vulnerability: string; happening: Happening }> {
+): Generator<{ vulnerability: string; happening: SourceEvent }> {
   const secfixes = field(pkg, 'secfixes')
   if (secfixes === undefined) return
   const byVersion = fieldsOf(secfixes)
@@ -85,8 +85,11 @@ function* fixesOf(
   for (const [version, ids] of byVersion.byName) {
     if (version === '' || !isOneLine(version)) throw problemWith(ids, 'is not under a version')
     const type = neverAffected.includes(version)
-      ? eventType({ case: 'falsePositiveDetermination', value: { type: FalsePositiveType.UNSPECIFIED } })
-      : eventType({ case: 'fixed', value: { fixedVersion: version } })
+      ? createEventType({
+          case: 'falsePositiveDetermination',
+          value: { type: FalsePositiveType.UNSPECIFIED },
+        })
+      : createEventType({ case: 'fixed', value: { fixedVersion: version } })
     for (const entry of entriesOf(byVersion, version)) {
       for (const vulnerability of idsIn(entry, tally)) {
         yield { vulnerability, happening: { at: UNTIMED, type, author: '', source: entry } }
@@ -97,11 +100,11 @@ function* fixesOf(
 
 /** `CVE-2019-2389 XSA-123 (+ regression fix)`: several names of one vulnerability, and remarks. */
 function idsIn(entry: Value, tally: UnmappedTally): string[] {
-  const words = takeNote(entry)
+  const words = readNote(entry)
     .split(/\s+/)
     .map((word) => word.replace(/[,;]$/, ''))
   const ids = words.filter(isVulnerabilityId)
-  const remarks = words.filter((word) => word !== '' && !isVulnerabilityId(word)).length
-  if (remarks > 0) tally.add(`${pathOf(entry, 'alike')} (no id)`, remarks)
+  const unrecognized = words.filter((word) => word !== '' && !isVulnerabilityId(word)).length
+  if (unrecognized > 0) tally.add(`${pathOf(entry, 'alike')} (no id)`, unrecognized)
   return [...new Set(ids)]
 }

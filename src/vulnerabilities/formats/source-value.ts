@@ -5,7 +5,7 @@ import type { Rejection } from '../advisory-record.ts'
  * written, so none is a number by mistake, and remember whether a reader took them: what nobody took is what has no field.
  */
 
-interface Placed {
+interface Located {
   /** Offset in the text. */
   readonly at: number
   readonly parent: Entries | Fields | undefined
@@ -13,19 +13,19 @@ interface Placed {
   readonly name: string
 }
 
-export interface Scalar extends Placed {
+export interface Scalar extends Located {
   /** Every scalar of YAML that says something is a text. */
   readonly kind: 'text' | 'number' | 'boolean' | 'null'
   readonly text: string
-  taken: boolean
+  isRead: boolean
 }
 
-export interface Entries extends Placed {
+export interface Entries extends Located {
   readonly kind: 'list'
   readonly items: Value[]
 }
 
-export interface Fields extends Placed {
+export interface Fields extends Located {
   readonly kind: 'fields'
   /** A map and no object: a document may name a field `constructor`. */
   readonly byName: Map<string, Value>
@@ -36,7 +36,7 @@ export interface Fields extends Placed {
 export type Value = Scalar | Entries | Fields
 
 /** Of what is wrong with the document as a whole. */
-export const NO_PLACE = -1
+export const NO_OFFSET = -1
 
 /** Why a document is not taken, and where. Thrown between the readers and readDocument, which answers with it. */
 export class DocumentProblem extends Error {
@@ -51,7 +51,7 @@ export class DocumentProblem extends Error {
 
   /** The text is asked for only where it is needed. */
   rejection(textOf: () => string): Rejection {
-    if (this.at === NO_PLACE) return { line: 0, reason: this.message }
+    if (this.at === NO_OFFSET) return { line: 0, reason: this.message }
     const text = textOf()
     let line = 1
     for (let end = text.indexOf('\n'); end !== -1 && end < this.at; end = text.indexOf('\n', end + 1)) line++
@@ -69,7 +69,7 @@ export function problemWith(value: Value, what: string): DocumentProblem {
 export function pathOf(value: Value, which: 'exact' | 'alike'): string {
   const names: string[] = []
   for (let inner = value; inner.parent !== undefined; inner = inner.parent) {
-    names.push(stepTo(inner.parent, inner.name, which))
+    names.push(pathStep(inner.parent, inner.name, which))
   }
   const path = names.reverse().join('')
   return path.startsWith('.') ? path.slice(1) : path
@@ -78,7 +78,7 @@ export function pathOf(value: Value, which: 'exact' | 'alike'): string {
 const STEP_CHARS_MAX = 100
 
 /** What a path has for one step: `[3]`, `[]`, `.id` or `.*`. */
-export function stepTo(parent: Entries | Fields, name: string, which: 'exact' | 'alike'): string {
+export function pathStep(parent: Entries | Fields, name: string, which: 'exact' | 'alike'): string {
   if (parent.kind === 'list') return which === 'exact' ? `[${name}]` : '[]'
   if (which === 'alike' && parent.isDictionary) return '.*'
   return `.${excerpt(name, STEP_CHARS_MAX)}`

@@ -2,14 +2,14 @@ import { limits } from '../../core/limits.ts'
 import { DocumentProblem, type Fields, type Value } from './source-value.ts'
 
 /** The rules for trees of values, whichever the syntax: how many, how deep, and what names fields may have. */
-export interface TreeGrowth {
+export interface TreeBuilder {
   /** Puts a value into its parent, if it has one. */
   readonly add: <V extends Value>(value: V) => V
   readonly checkDepth: (depth: number, at: number) => void
   readonly checkName: (fields: Fields, name: string, at: number) => void
 }
 
-export function treeGrowth(): TreeGrowth {
+export function createTreeBuilder(): TreeBuilder {
   let values = 0
   return {
     add: (value) => {

@@ -1,13 +1,13 @@
 import { limits } from '../../core/limits.ts'
-import type { Unmapped } from '../advisory-record.ts'
-import { excerpt, type Scalar, stepTo, type Value } from './source-value.ts'
+import type { UnmappedPath } from '../advisory-record.ts'
+import { excerpt, pathStep, type Scalar, type Value } from './source-value.ts'
 
 /** Counts what the schema has no field for. */
 export interface UnmappedTally {
   readonly add: (path: string, count?: number) => void
   /** Everything in a tree that says something and that nobody took. */
-  readonly addUntaken: (root: Value) => void
-  readonly list: () => Unmapped[]
+  readonly addUnread: (root: Value) => void
+  readonly list: () => UnmappedPath[]
 }
 
 /** Stands for the paths beyond the limit: free-form parts of a document can have any number. */
@@ -15,7 +15,7 @@ const OTHERS = '(other paths)'
 
 const VALUE_CHARS_MAX = 60
 
-export function unmappedTally(): UnmappedTally {
+export function createUnmappedTally(): UnmappedTally {
   const counts = new Map<string, number>()
   const add = (path: string, count = 1) => {
     const known = counts.has(path) || counts.size < limits.advisoryUnmappedPathsMax
@@ -24,22 +24,22 @@ export function unmappedTally(): UnmappedTally {
   }
   const walk = (value: Value, path: string) => {
     if (value.kind === 'list') {
-      const step = path + stepTo(value, '', 'alike')
+      const step = path + pathStep(value, '', 'alike')
       for (const item of value.items) walk(item, step)
     } else if (value.kind === 'fields') {
-      for (const [name, inner] of value.byName) walk(inner, path + stepTo(value, name, 'alike'))
-    } else if (!value.taken && saysSomething(value)) {
+      for (const [name, inner] of value.byName) walk(inner, path + pathStep(value, name, 'alike'))
+    } else if (!value.isRead && hasContent(value)) {
       add(path.startsWith('.') ? path.slice(1) : path)
     }
   }
   return {
     add,
-    addUntaken: (root) => walk(root, ''),
+    addUnread: (root) => walk(root, ''),
     list: () => [...counts].map(([path, count]) => ({ path, count })),
   }
 }
 
-function saysSomething({ kind, text }: Scalar): boolean {
+function hasContent({ kind, text }: Scalar): boolean {
   return kind !== 'null' && text !== ''
 }
 

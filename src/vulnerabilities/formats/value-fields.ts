@@ -1,6 +1,6 @@
 import { limits } from '../../core/limits.ts'
-import { hasNul, NUL_REFUSAL } from '../../core/nul.ts'
-import { type Instant, instantOf } from './instants.ts'
+import { hasNul, NUL_VIOLATION } from '../../core/nul.ts'
+import { type Instant, parseInstant } from './instants.ts'
 import { excerpt, type Fields, problemWith, type Scalar, type Value } from './source-value.ts'
 
 /**
@@ -18,7 +18,7 @@ export function field(fields: Fields, name: string): Value | undefined {
   return value?.kind === 'null' ? undefined : value
 }
 
-export function requiredField(fields: Fields, name: string): Value {
+export function requireField(fields: Fields, name: string): Value {
   const value = field(fields, name)
   if (value === undefined) throw problemWith(fields, `lacks ${name}`)
   return value
@@ -44,8 +44,8 @@ export function peek(fields: Fields | undefined, name: string): string {
 }
 
 /** A name, version, path or id: one line. */
-export function takeName(value: Value): string {
-  const { text } = takeText(value, limits.advisoryNameCharsMax)
+export function readName(value: Value): string {
+  const { text } = readText(value, limits.advisoryNameCharsMax)
   if (text === '') throw problemWith(value, 'must not be empty')
   if (!isOneLine(text)) throw problemWith(value, 'must be one line without control characters')
   return text
@@ -57,13 +57,13 @@ export function isOneLine(text: string): boolean {
 }
 
 /** What people say, of any number of lines. */
-export function takeNote(value: Value): string {
-  return takeText(value, limits.advisoryNoteCharsMax).text
+export function readNote(value: Value): string {
+  return readText(value, limits.advisoryNoteCharsMax).text
 }
 
-export function takeInstant(value: Value): Instant {
-  const { text } = takeText(value, limits.advisoryNameCharsMax)
-  const instant = instantOf(text)
+export function readInstant(value: Value): Instant {
+  const { text } = readText(value, limits.advisoryNameCharsMax)
+  const instant = parseInstant(text)
   if (instant === undefined) {
     throw problemWith(
       value,
@@ -76,25 +76,25 @@ export function takeInstant(value: Value): Instant {
 /** A name in a field that may be absent or empty: then ''. */
 export function optionalName(fields: Fields, name: string): string {
   const value = field(fields, name)
-  return value === undefined || (value.kind === 'text' && value.text === '') ? '' : takeName(value)
+  return value === undefined || (value.kind === 'text' && value.text === '') ? '' : readName(value)
 }
 
 export function optionalNote(fields: Fields, name: string): string {
   const value = field(fields, name)
-  return value === undefined ? '' : takeNote(value)
+  return value === undefined ? '' : readNote(value)
 }
 
 export function optionalInstant(fields: Fields, name: string): Instant | undefined {
   const value = field(fields, name)
-  return value === undefined ? undefined : takeInstant(value)
+  return value === undefined ? undefined : readInstant(value)
 }
 
 /** Marks what tells how to read the document, and what is told in another way. */
-export function takeAnyway(value: Value | undefined): void {
-  if (value !== undefined && value.kind !== 'list' && value.kind !== 'fields') value.taken = true
+export function markRead(value: Value | undefined): void {
+  if (value !== undefined && value.kind !== 'list' && value.kind !== 'fields') value.isRead = true
 }
 
-function takeText(value: Value, charsMax: number): Scalar {
+function readText(value: Value, charsMax: number): Scalar {
   if (value.kind !== 'text') {
     throw problemWith(
       value,
@@ -102,9 +102,9 @@ function takeText(value: Value, charsMax: number): Scalar {
     )
   }
   if (value.text.length > charsMax) throw problemWith(value, `has more than ${charsMax} characters`)
-  if (hasNul(value.text)) throw problemWith(value, NUL_REFUSAL)
+  if (hasNul(value.text)) throw problemWith(value, NUL_VIOLATION)
   if (!value.text.isWellFormed())
     throw problemWith(value, 'is not Unicode text: it has half of a surrogate pair')
-  value.taken = true
+  value.isRead = true
   return value
 }

@@ -1,18 +1,18 @@
-import { packageNameOf } from './package-url.ts'
+import { parsePackageUrl } from './package-url.ts'
 
 /** How the documents of VEX name products, as the columns of an advisory have it. */
 
 /** What is known of a product or of a component in it. */
-export interface NamedThing {
+export interface VexProduct {
   /** A package URL, a CPE or any text: what it is called in the source. */
-  readonly given: string
+  readonly identifier: string
   readonly name: string
   readonly type: string
   readonly version: string
   readonly architecture: string
 }
 
-export const NOTHING: NamedThing = { given: '', name: '', type: '', version: '', architecture: '' }
+export const NO_PRODUCT: VexProduct = { identifier: '', name: '', type: '', version: '', architecture: '' }
 
 /** What part of the world a CPE is about. */
 const cpeParts = new Map([
@@ -22,22 +22,22 @@ const cpeParts = new Map([
 ])
 
 /** By a package URL that may be elsewhere than in `given`; what else the source calls it, if anything, is the name for people. */
-export function namedThing(given: string, packageUrl: string, nameForPeople: string): NamedThing {
-  const url = packageNameOf(packageUrl)
-  if (url !== undefined) return { given, ...url }
-  const [, part] = /^cpe:(?:2\.3:|\/)([aho]):/.exec(given) ?? []
-  return { ...NOTHING, given, name: nameForPeople || given, type: cpeParts.get(part ?? '') ?? '' }
+export function toVexProduct(identifier: string, packageUrl: string, displayName: string): VexProduct {
+  const url = parsePackageUrl(packageUrl)
+  if (url !== undefined) return { identifier, ...url }
+  const [, part] = /^cpe:(?:2\.3:|\/)([aho]):/.exec(identifier) ?? []
+  return { ...NO_PRODUCT, identifier, name: displayName || identifier, type: cpeParts.get(part ?? '') ?? '' }
 }
 
 /** What the columns of an advisory have of both. */
-export function thingColumns(product: NamedThing, component: NamedThing) {
+export function productColumns(product: VexProduct, component: VexProduct) {
   return {
     artifactName: product.name,
     artifactType: product.type,
     artifactArchitecture: product.architecture || component.architecture,
     componentName: component.name,
     componentType: component.type,
-    product: product.given === product.name ? '' : product.given,
-    componentProduct: component.given === component.name ? '' : component.given,
+    product: product.identifier === product.name ? '' : product.identifier,
+    componentProduct: component.identifier === component.name ? '' : component.identifier,
   }
 }

@@ -1,6 +1,6 @@
 import { AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositiveType } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import type { EventRecord } from '../advisory-record.ts'
-import { detectedByHand, eventType } from './event-history.ts'
+import { createEventType, manualDetection } from './event-history.ts'
 
 /** The words of VEX, which several formats use, as events. */
 
@@ -35,20 +35,20 @@ export function isVexStatus(status: string): status is VexStatus {
 }
 
 /** An unknown justification says no more than none. */
-export function vexEvent(
+export function vexEventType(
   status: VexStatus,
   { justification, note, fixedVersion }: VexStatement,
 ): EventRecord['type'] {
   switch (status) {
     case 'under_investigation':
-      return detectedByHand()
+      return manualDetection()
     case 'affected':
-      return eventType({ case: 'truePositiveDetermination', value: { note } })
+      return createEventType({ case: 'truePositiveDetermination', value: { note } })
     case 'fixed':
-      return eventType({ case: 'fixed', value: { fixedVersion, note } })
+      return createEventType({ case: 'fixed', value: { fixedVersion, note } })
     case 'not_affected': {
       const type = falsePositiveTypes.get(justification) ?? FalsePositiveType.UNSPECIFIED
-      return eventType({ case: 'falsePositiveDetermination', value: { type, note } })
+      return createEventType({ case: 'falsePositiveDetermination', value: { type, note } })
     }
   }
 }

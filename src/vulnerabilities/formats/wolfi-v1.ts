@@ -1,20 +1,20 @@
 import type { AdvisoryRecord } from '../advisory-record.ts'
-import { type Happening, historyOf } from './event-history.ts'
+import { buildHistory, type SourceEvent } from './event-history.ts'
 import { emptyRecord, type FormatReader } from './format-reading.ts'
 import { recordKey } from './record-key.ts'
 import { type Fields, pathOf, problemWith, type Value } from './source-value.ts'
 import { type UnmappedTally, unknownValue } from './unmapped.ts'
-import { fieldsOf, optionalName, optionalNote, requiredField, takeInstant, takeName } from './value-fields.ts'
-import { isJustification, isVexStatus, type VexStatus, vexEvent } from './vex-status.ts'
+import { fieldsOf, optionalName, optionalNote, readInstant, readName, requireField } from './value-fields.ts'
+import { isJustification, isVexStatus, type VexStatus, vexEventType } from './vex-status.ts'
 import { isVulnerabilityId } from './vulnerability-id.ts'
 
 /** The first form of Wolfi advisory documents, which has no version: the history of each vulnerability in the words of VEX. */
-export const readWolfiV1: FormatReader = (root, tally, growth) => {
-  const origin = takeName(requiredField(fieldsOf(requiredField(root, 'package')), 'name'))
-  const byId = fieldsOf(requiredField(root, 'advisories'))
+export const readWolfiV1: FormatReader = (root, tally, budget) => {
+  const origin = readName(requireField(fieldsOf(requireField(root, 'package')), 'name'))
+  const byId = fieldsOf(requireField(root, 'advisories'))
   byId.isDictionary = true
   const advisories = [...byId.byName].map(([id, history]) => {
-    growth.advisory(history)
+    budget.advisory(history)
     return recordOf(id, history, origin, tally)
   })
   return { id: origin, revisionMs: undefined, advisories, scores: [] }
@@ -23,10 +23,10 @@ export const readWolfiV1: FormatReader = (root, tally, growth) => {
 function recordOf(id: string, history: Value, origin: string, tally: UnmappedTally): AdvisoryRecord {
   if (!isVulnerabilityId(id)) throw problemWith(history, 'is not under an id such as CVE-2025-12345')
   if (history.kind !== 'list') throw problemWith(history, 'must be a list')
-  const happenings = history.items
-    .map((entry) => happeningOf(fieldsOf(entry), tally))
-    .filter((happening) => happening !== undefined)
-  const events = historyOf(happenings, tally)
+  const sourceEvents = history.items
+    .map((entry) => sourceEventOf(fieldsOf(entry), tally))
+    .filter((sourceEvent) => sourceEvent !== undefined)
+  const events = buildHistory(sourceEvents, tally)
   return {
     ...emptyRecord,
     key: recordKey('wolfi', `${origin}:${id}`),
@@ -41,8 +41,8 @@ function recordOf(id: string, history: Value, origin: string, tally: UnmappedTal
   }
 }
 
-function happeningOf(entry: Fields, tally: UnmappedTally): Happening | undefined {
-  const status = takeName(requiredField(entry, 'status'))
+function sourceEventOf(entry: Fields, tally: UnmappedTally): SourceEvent | undefined {
+  const status = readName(requireField(entry, 'status'))
   const path = pathOf(entry, 'alike')
   if (!isVexStatus(status)) {
     tally.add(unknownValue(`${path}.status`, status))
@@ -52,12 +52,12 @@ function happeningOf(entry: Fields, tally: UnmappedTally): Happening | undefined
   if (justification !== '' && !isJustification(justification)) {
     tally.add(unknownValue(`${path}.justification`, justification))
   }
-  const type = vexEvent(status, {
+  const type = vexEventType(status, {
     justification,
     note: noteOf(entry, status),
     fixedVersion: status === 'fixed' ? optionalName(entry, 'fixed-version') : '',
   })
-  return { at: takeInstant(requiredField(entry, 'timestamp')), type, author: '', source: entry }
+  return { at: readInstant(requireField(entry, 'timestamp')), type, author: '', source: entry }
 }
 
 function noteOf(entry: Fields, status: VexStatus): string {

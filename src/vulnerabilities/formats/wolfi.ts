@@ -1,7 +1,7 @@
 import { AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositiveType } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import type { AdvisoryRecord, EventRecord } from '../advisory-record.ts'
-import type { DocumentGrowth } from './document-growth.ts'
-import { detectedByHand, eventType, type Happening, historyOf } from './event-history.ts'
+import type { DocumentBudget } from './document-growth.ts'
+import { buildHistory, createEventType, manualDetection, type SourceEvent } from './event-history.ts'
 import { emptyRecord, type FormatReader } from './format-reading.ts'
 import { recordKey } from './record-key.ts'
 import { type Fields, pathOf, problemWith } from './source-value.ts'
@@ -13,25 +13,25 @@ import {
   objectsIn,
   optionalName,
   optionalNote,
-  requiredField,
-  takeInstant,
-  takeName,
-  takeNote,
+  readInstant,
+  readName,
+  readNote,
+  requireField,
 } from './value-fields.ts'
-import { isPlatformId, takeAlias, takeVulnerabilityId } from './vulnerability-id.ts'
+import { isPlatformId, readAlias, readVulnerabilityId } from './vulnerability-id.ts'
 
 /**
  * Wolfi advisory documents of model 2, whose revisions only add: one document for each origin package. It does not say when it was
  * made: the times in it are those of its events, of which a newer version may have fewer.
  */
-export const readWolfi: FormatReader = (root, tally, growth) => {
+export const readWolfi: FormatReader = (root, tally, budget) => {
   checkVersion(root)
-  const origin = takeName(requiredField(fieldsOf(requiredField(root, 'package')), 'name'))
-  requiredField(root, 'advisories')
+  const origin = readName(requireField(fieldsOf(requireField(root, 'package')), 'name'))
+  requireField(root, 'advisories')
   const ids = new Set<string>()
   const advisories = objectsIn(root, 'advisories').map((advisory) => {
-    growth.advisory(advisory)
-    const record = recordOf(advisory, origin, tally, growth)
+    budget.advisory(advisory)
+    const record = recordOf(advisory, origin, tally, budget)
     if (ids.has(record.legacyAdvisoryId))
       throw problemWith(advisory, `has the id of another one in this document`)
     ids.add(record.legacyAdvisoryId)
@@ -41,8 +41,8 @@ export const readWolfi: FormatReader = (root, tally, growth) => {
 }
 
 function checkVersion(root: Fields): void {
-  const version = requiredField(root, 'schema-version')
-  const text = takeName(version)
+  const version = requireField(root, 'schema-version')
+  const text = readName(version)
   if (!/^2(?:\.\d+){0,2}$/.test(text)) {
     throw problemWith(
       version,
@@ -55,19 +55,19 @@ function recordOf(
   advisory: Fields,
   origin: string,
   tally: UnmappedTally,
-  growth: DocumentGrowth,
+  budget: DocumentBudget,
 ): AdvisoryRecord {
-  const id = takeVulnerabilityId(requiredField(advisory, 'id'))
-  const isPlatforms = isPlatformId(id)
-  const happenings = objectsIn(advisory, 'events')
-    .map((event) => happeningOf(event, tally))
-    .filter((happening) => happening !== undefined)
-  const events = historyOf(happenings, tally)
+  const id = readVulnerabilityId(requireField(advisory, 'id'))
+  const hasPlatformId = isPlatformId(id)
+  const sourceEvents = objectsIn(advisory, 'events')
+    .map((event) => sourceEventOf(event, tally))
+    .filter((sourceEvent) => sourceEvent !== undefined)
+  const events = buildHistory(sourceEvents, tally)
   const scan = firstScan(events)
   return {
     ...emptyRecord,
-    key: recordKey('wolfi', isPlatforms ? id : `${origin}:${id}`),
-    advisoryId: isPlatforms ? id : '',
+    key: recordKey('wolfi', hasPlatformId ? id : `${origin}:${id}`),
+    advisoryId: hasPlatformId ? id : '',
     legacyAdvisoryId: id,
     artifactName: scan?.subpackage || origin,
     artifactType: 'apk',
@@ -75,8 +75,8 @@ function recordOf(
     componentLocation: scan?.componentLocation ?? '',
     componentType: scan?.componentType ?? '',
     origin,
-    aliases: growth.aliases(
-      [...(isPlatforms ? [] : [id]), ...entriesOf(advisory, 'aliases').map(takeAlias)],
+    aliases: budget.aliases(
+      [...(hasPlatformId ? [] : [id]), ...entriesOf(advisory, 'aliases').map(readAlias)],
       advisory,
     ),
     events,
@@ -94,12 +94,12 @@ function firstScan(events: readonly EventRecord[]) {
 }
 
 /** Undefined for an event of a kind that a later revision added: it is told of, with all that is in it. */
-function happeningOf(event: Fields, tally: UnmappedTally): Happening | undefined {
-  const kind = requiredField(event, 'type')
+function sourceEventOf(event: Fields, tally: UnmappedTally): SourceEvent | undefined {
+  const kind = requireField(event, 'type')
   const data = field(event, 'data')
-  const type = typeOf(event, takeName(kind), data === undefined ? undefined : fieldsOf(data), tally)
+  const type = typeOf(event, readName(kind), data === undefined ? undefined : fieldsOf(data), tally)
   if (type === undefined) return undefined
-  return { at: takeInstant(requiredField(event, 'timestamp')), type, author: '', source: event }
+  return { at: readInstant(requireField(event, 'timestamp')), type, author: '', source: event }
 }
 
 function typeOf(
@@ -110,55 +110,55 @@ function typeOf(
 ): EventRecord['type'] | undefined {
   switch (kind) {
     case 'detection':
-      return detectionOf(needed(event, data), tally)
+      return detectionOf(requireData(event, data), tally)
     case 'fixed':
-      return eventType({
+      return createEventType({
         case: 'fixed',
-        value: { fixedVersion: takeName(requiredField(needed(event, data), 'fixed-version')) },
+        value: { fixedVersion: readName(requireField(requireData(event, data), 'fixed-version')) },
       })
     case 'true-positive-determination':
-      return eventType({
+      return createEventType({
         case: 'truePositiveDetermination',
         value: { note: data === undefined ? '' : optionalNote(data, 'note') },
       })
     case 'false-positive-determination':
-      return falsePositiveOf(needed(event, data), tally)
+      return falsePositiveOf(requireData(event, data), tally)
     case 'analysis-not-planned':
-      return eventType({ case: 'analysisNotPlanned', value: noteOf(needed(event, data)) })
+      return createEventType({ case: 'analysisNotPlanned', value: noteOf(requireData(event, data)) })
     case 'fix-not-planned':
-      return eventType({ case: 'fixNotPlanned', value: noteOf(needed(event, data)) })
+      return createEventType({ case: 'fixNotPlanned', value: noteOf(requireData(event, data)) })
     case 'pending-upstream-fix':
-      return eventType({ case: 'pendingUpstreamFix', value: noteOf(needed(event, data)) })
+      return createEventType({ case: 'pendingUpstreamFix', value: noteOf(requireData(event, data)) })
     default:
       tally.add(unknownValue(`${pathOf(event, 'alike')}.type`, kind))
       return undefined
   }
 }
 
-function needed(event: Fields, data: Fields | undefined): Fields {
-  return data ?? fieldsOf(requiredField(event, 'data'))
+function requireData(event: Fields, data: Fields | undefined): Fields {
+  return data ?? fieldsOf(requireField(event, 'data'))
 }
 
 function noteOf(data: Fields): { note: string } {
-  return { note: takeNote(requiredField(data, 'note')) }
+  return { note: readNote(requireField(data, 'note')) }
 }
 
 function detectionOf(data: Fields, tally: UnmappedTally): EventRecord['type'] | undefined {
-  const kind = takeName(requiredField(data, 'type'))
+  const kind = readName(requireField(data, 'type'))
   const inner = field(data, 'data')
   switch (kind) {
     case 'manual':
-      return detectedByHand()
+      return manualDetection()
     case 'nvdapi': {
-      const match = fieldsOf(inner ?? requiredField(data, 'data'))
+      const match = fieldsOf(inner ?? requireField(data, 'data'))
       const value = {
         cpeSearched: optionalName(match, 'cpeSearched'),
         cpeFound: optionalName(match, 'cpeFound'),
       }
-      return eventType({ case: 'detection', value: { type: { case: 'nvdapi', value } } })
+      return createEventType({ case: 'detection', value: { type: { case: 'nvdapi', value } } })
     }
     case 'scan/v1': {
-      const scan = fieldsOf(inner ?? requiredField(data, 'data'))
+      const scan = fieldsOf(inner ?? requireField(data, 'data'))
       const value = {
         subpackage: optionalName(scan, 'subpackageName'),
         componentId: optionalName(scan, 'componentID'),
@@ -168,7 +168,7 @@ function detectionOf(data: Fields, tally: UnmappedTally): EventRecord['type'] | 
         componentLocation: optionalNote(scan, 'componentLocation'),
         scanner: optionalName(scan, 'scanner'),
       }
-      return eventType({ case: 'detection', value: { type: { case: 'scanv1', value } } })
+      return createEventType({ case: 'detection', value: { type: { case: 'scanv1', value } } })
     }
     default:
       tally.add(unknownValue(`${pathOf(data, 'alike')}.type`, kind))
@@ -190,10 +190,10 @@ const falsePositiveTypes = new Map([
 ])
 
 function falsePositiveOf(data: Fields, tally: UnmappedTally): EventRecord['type'] {
-  const kind = takeName(requiredField(data, 'type'))
+  const kind = readName(requireField(data, 'type'))
   const type = falsePositiveTypes.get(kind)
   if (type === undefined) tally.add(unknownValue(`${pathOf(data, 'alike')}.type`, kind))
-  return eventType({
+  return createEventType({
     case: 'falsePositiveDetermination',
     value: { type: type ?? FalsePositiveType.UNSPECIFIED, note: optionalNote(data, 'note') },
   })

@@ -11,32 +11,32 @@ import {
   type Scalar as YamlScalar,
 } from 'yaml'
 import { limits } from '../../core/limits.ts'
-import { DocumentProblem, type Entries, excerpt, type Fields, NO_PLACE, type Value } from './source-value.ts'
-import { treeGrowth } from './tree-growth.ts'
+import { DocumentProblem, type Entries, excerpt, type Fields, NO_OFFSET, type Value } from './source-value.ts'
+import { createTreeBuilder } from './tree-growth.ts'
 
 /**
  * Reads a document of YAML, every scalar as the text that is written: a version 1.10 and an id 709e464319060510 stay what they are.
  * Throws a DocumentProblem for malformed text, several documents, a name that a map has twice, tags, and for more size, depth,
  * or repetition by aliases than the limits allow.
  */
-export function yamlValue(text: string): Value {
+export function parseYaml(text: string): Value {
   if (text.length > limits.advisoryYamlCharsMax) {
     throw new DocumentProblem(
-      NO_PLACE,
+      NO_OFFSET,
       `the document is YAML of more than ${limits.advisoryYamlCharsMax} characters: write it as JSON, or split it`,
     )
   }
   const document = compose(text)
   const error = document.errors[0] ?? document.warnings[0]
   if (error !== undefined) throw notYaml(error.pos[0], error.message)
-  if (document.contents === null) throw new DocumentProblem(NO_PLACE, 'the document is empty')
+  if (document.contents === null) throw new DocumentProblem(NO_OFFSET, 'the document is empty')
   return treeOf(document.contents)
 }
 
 /** How the composer says where. */
-type Place = number | readonly number[] | { readonly offset: number }
+type ErrorLocation = number | readonly number[] | { readonly offset: number }
 
-function placeOf(source: Place): number {
+function offsetOf(source: ErrorLocation): number {
   if (typeof source === 'number') return source
   return 'offset' in source ? source.offset : (source[0] ?? 0)
 }
@@ -52,17 +52,17 @@ function compose(text: string): Document.Parsed {
   // The composer collects problems, and a document of nothing else makes a million of them. The first is enough; whatever
   // it does with the error on its way out, this is the one.
   let first: DocumentProblem | undefined
-  composer['onError'] = (source: Place, _code: string, message: string) => {
-    first ??= notYaml(placeOf(source), message)
+  composer['onError'] = (source: ErrorLocation, _code: string, message: string) => {
+    first ??= notYaml(offsetOf(source), message)
     throw first
   }
   const parser = new Parser()
   let found: Document.Parsed | undefined
-  const take = (token: Parameters<typeof composer.next>[0]) => {
+  const consume = (token: Parameters<typeof composer.next>[0]) => {
     if (token.type === 'error') throw notYaml(token.offset, token.message)
-    keep(composer.next(token))
+    collect(composer.next(token))
   }
-  const keep = (documents: Iterable<Document.Parsed>) => {
+  const collect = (documents: Iterable<Document.Parsed>) => {
     for (const document of documents) {
       if (found !== undefined) {
         throw new DocumentProblem(document.range[0], 'the file has more than one document: split it')
@@ -72,7 +72,7 @@ function compose(text: string): Document.Parsed {
   }
   let lexemes = 0
   for (const lexeme of new Lexer().lex(text)) {
-    for (const token of parser.next(lexeme)) take(token)
+    for (const token of parser.next(lexeme)) consume(token)
     if (++lexemes > limits.advisoryYamlLexemesMax) {
       throw new DocumentProblem(
         parser.offset,
@@ -87,20 +87,20 @@ function compose(text: string): Document.Parsed {
       )
     }
   }
-  for (const token of parser.end()) take(token)
-  keep(composer.end(true, text.length))
+  for (const token of parser.end()) consume(token)
+  collect(composer.end(true, text.length))
   return found as Document.Parsed
 }
 
 /** Where a value goes. */
-interface Spot {
+interface TreePosition {
   readonly parent: Entries | Fields | undefined
   readonly name: string
   readonly depth: number
 }
 
 function treeOf(contents: Node): Value {
-  const growth = treeGrowth()
+  const builder = createTreeBuilder()
   const anchors = new Map<string, Node>()
   /** Nodes that the walk is in: an alias of one of them would never end. */
   const open = new Set<Node>()
@@ -109,27 +109,27 @@ function treeOf(contents: Node): Value {
   let repeating = 0
   let repeated = 0
 
-  const walk = (node: Node, spot: Spot): Value => {
+  const walk = (node: Node, position: TreePosition): Value => {
     const at = node.range?.[0] ?? 0
-    if (isAlias(node)) return repeat(node.source, at, spot)
+    if (isAlias(node)) return expandAlias(node.source, at, position)
     checkTag(node, at)
     if ('anchor' in node && node.anchor !== undefined) anchors.set(node.anchor, node)
     if (repeating > 0 && ++repeated > limits.advisoryYamlRepeatedValuesMax) {
       const most = limits.advisoryYamlRepeatedValuesMax
       throw new DocumentProblem(at, `aliases repeat more than ${most} values: write them out`)
     }
-    const { parent, name, depth } = spot
+    const { parent, name, depth } = position
     if (isScalar(node)) {
-      return growth.add({ at, parent, name, kind: kindOf(node), text: String(node.value), taken: false })
+      return builder.add({ at, parent, name, kind: kindOf(node), text: String(node.value), isRead: false })
     }
-    growth.checkDepth(depth, at)
+    builder.checkDepth(depth, at)
     open.add(node)
-    const value = isSeq<Node>(node) ? entries(node.items, at, spot) : fields(node, at, spot)
+    const value = isSeq<Node>(node) ? entries(node.items, at, position) : fields(node, at, position)
     open.delete(node)
     return value
   }
 
-  const repeat = (source: string, at: number, spot: Spot): Value => {
+  const expandAlias = (source: string, at: number, position: TreePosition): Value => {
     const alias = `the alias *${excerpt(source, 40)}`
     const node = anchors.get(source)
     if (node === undefined) throw new DocumentProblem(at, `${alias} has no anchor`)
@@ -138,21 +138,21 @@ function treeOf(contents: Node): Value {
       throw new DocumentProblem(at, `the document has more than ${limits.advisoryYamlAliasesMax} aliases`)
     }
     repeating++
-    const value = walk(node, spot)
+    const value = walk(node, position)
     repeating--
     return value
   }
 
-  const entries = (items: readonly Node[], at: number, { parent, name, depth }: Spot): Entries => {
-    const list = growth.add<Entries>({ at, parent, name, kind: 'list', items: [] })
+  const entries = (items: readonly Node[], at: number, { parent, name, depth }: TreePosition): Entries => {
+    const list = builder.add<Entries>({ at, parent, name, kind: 'list', items: [] })
     for (const [index, item] of items.entries()) {
       walk(item, { parent: list, name: String(index), depth: depth + 1 })
     }
     return list
   }
 
-  const fields = (node: Node, at: number, { parent, name, depth }: Spot): Fields => {
-    const map = growth.add<Fields>({
+  const fields = (node: Node, at: number, { parent, name, depth }: TreePosition): Fields => {
+    const map = builder.add<Fields>({
       at,
       parent,
       name,
@@ -164,11 +164,11 @@ function treeOf(contents: Node): Value {
       const keyAt = key.range?.[0] ?? at
       if (!isScalar(key)) throw new DocumentProblem(keyAt, 'the name of a field is not plain text')
       checkTag(key, keyAt)
-      const spot = { parent: map, name: String(key.value), depth: depth + 1 }
-      growth.checkName(map, spot.name, keyAt)
+      const position = { parent: map, name: String(key.value), depth: depth + 1 }
+      builder.checkName(map, position.name, keyAt)
       if (value === null)
-        growth.add({ at: keyAt, parent: map, name: spot.name, kind: 'null', text: '', taken: false })
-      else walk(value, spot)
+        builder.add({ at: keyAt, parent: map, name: position.name, kind: 'null', text: '', isRead: false })
+      else walk(value, position)
     }
     return map
   }

@@ -57,7 +57,7 @@ const purlTypes: Readonly<Record<string, string>> = {
 }
 
 /** Ecosystems whose versions are those of SemVer 2.0. */
-const semantic = new Set([
+const semverEcosystems = new Set([
   'Bitnami',
   'crates.io',
   'GitHub Actions',
@@ -70,25 +70,25 @@ const semantic = new Set([
 ])
 
 /** Types that one ecosystem alone has. */
-const ecosystems = new Map(
+const ecosystemByPurlType = new Map(
   [...Map.groupBy(Object.entries(purlTypes), ([, type]) => type)].flatMap(([type, its]) => {
     const [only] = its
     return only === undefined || its.length > 1 || type === 'generic' ? [] : [[type, only[0]] as const]
   }),
 ).set('golang', 'Go')
 
-function baseOf(ecosystem: string): string {
+function baseEcosystem(ecosystem: string): string {
   const colon = ecosystem.indexOf(':')
   return colon < 0 ? ecosystem : ecosystem.slice(0, colon)
 }
 
 export function isEcosystem(text: string): boolean {
-  return Object.hasOwn(purlTypes, baseOf(text))
+  return Object.hasOwn(purlTypes, baseEcosystem(text))
 }
 
 /** The type in package URLs of what has an ecosystem of OSV or such a type itself; 'generic' for no name at all. */
 export function purlTypeOf(type: string): string {
-  const base = baseOf(type)
+  const base = baseEcosystem(type)
   return Object.hasOwn(purlTypes, base) ? (purlTypes[base] as string) : type || 'generic'
 }
 
@@ -102,10 +102,10 @@ export function ecosystemOf(
   if (componentName === artifactName && isEcosystem(componentType)) {
     if (artifactType !== 'apk' || purlTypeOf(componentType) === 'apk') return componentType
   }
-  return artifactType === 'apk' ? distribution.ecosystem : ecosystems.get(artifactType)
+  return artifactType === 'apk' ? distribution.ecosystem : ecosystemByPurlType.get(artifactType)
 }
 
 /** How versions of an ecosystem are compared, in the words of OSV. */
 export function rangeTypeOf(ecosystem: string | undefined): 'SEMVER' | 'ECOSYSTEM' {
-  return ecosystem !== undefined && semantic.has(baseOf(ecosystem)) ? 'SEMVER' : 'ECOSYSTEM'
+  return ecosystem !== undefined && semverEcosystems.has(baseEcosystem(ecosystem)) ? 'SEMVER' : 'ECOSYSTEM'
 }

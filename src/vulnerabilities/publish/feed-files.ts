@@ -10,19 +10,19 @@ import { makePrivateDirectory } from '../../storage/db.ts'
  */
 
 /** One feed. */
-export interface StoredFeed {
+export interface CachedFeed {
   readonly file: string
   readonly bytes: number
   /** The same compressed (gzip), where there is that. */
   readonly compressed: { readonly file: string; readonly bytes: number } | undefined
 }
 
-export interface FeedFiles {
-  find(name: string): Promise<StoredFeed | undefined>
+export interface FeedCache {
+  find(name: string): Promise<CachedFeed | undefined>
   /** Names for files that are not whole yet. */
-  drafts(name: string, hasCompressed: boolean): Promise<Drafts>
+  createDrafts(name: string, hasCompressed: boolean): Promise<Drafts>
   /** Puts drafts in their places, and makes room for them. */
-  keep(name: string, drafts: Drafts): Promise<void>
+  commit(name: string, createDrafts: Drafts): Promise<void>
 }
 
 export interface Drafts {
@@ -30,61 +30,61 @@ export interface Drafts {
   readonly compressed: string | undefined
 }
 
-export interface FeedFilesOptions {
+export interface FeedCacheOptions {
   readonly directory: string
   readonly clock: () => number
   readonly filesMax?: number
   readonly bytesMax?: number
 }
 
-const COMPRESSED = '.gz'
-const DRAFT = '.part'
+const COMPRESSED_SUFFIX = '.gz'
+const DRAFT_SUFFIX = '.part'
 
-interface Known {
+interface CacheEntry {
   readonly bytes: number
   usedMs: number
 }
 
-export function feedFiles({
+export function createFeedCache({
   directory,
   clock,
   filesMax = limits.feedFilesMax,
   bytesMax = limits.feedBytesMax,
-}: FeedFilesOptions): FeedFiles {
+}: FeedCacheOptions): FeedCache {
   /** In the order of use, by name. */
-  let known: Promise<Map<string, Known>> | undefined
+  let entries: Promise<Map<string, CacheEntry>> | undefined
   const index = () => {
-    known ??= readIndex().catch((error: unknown) => {
-      known = undefined
+    entries ??= readIndex().catch((error: unknown) => {
+      entries = undefined
       throw error
     })
-    return known
+    return entries
   }
 
-  async function readIndex(): Promise<Map<string, Known>> {
+  async function readIndex(): Promise<Map<string, CacheEntry>> {
     makePrivateDirectory(directory)
-    const found = new Map<string, Known>()
+    const found = new Map<string, CacheEntry>()
     const now = clock()
     for (const name of await readdir(directory)) {
       const path = join(directory, name)
-      const facts = await stat(path).catch(() => undefined)
-      if (facts === undefined) continue
-      if (name.endsWith(DRAFT)) {
+      const stats = await stat(path).catch(() => undefined)
+      if (stats === undefined) continue
+      if (name.endsWith(DRAFT_SUFFIX)) {
         // Of a process that ended: none works on one for so long.
-        if (facts.mtimeMs < now - 2 * limits.feedMakingMsMax) await rm(path, { force: true })
+        if (stats.mtimeMs < now - 2 * limits.feedBuildMsMax) await rm(path, { force: true })
         continue
       }
-      const feed = name.endsWith(COMPRESSED) ? name.slice(0, -COMPRESSED.length) : name
+      const feed = name.endsWith(COMPRESSED_SUFFIX) ? name.slice(0, -COMPRESSED_SUFFIX.length) : name
       const before = found.get(feed)
       found.set(feed, {
-        bytes: (before?.bytes ?? 0) + facts.size,
-        usedMs: Math.max(before?.usedMs ?? 0, facts.mtimeMs),
+        bytes: (before?.bytes ?? 0) + stats.size,
+        usedMs: Math.max(before?.usedMs ?? 0, stats.mtimeMs),
       })
     }
     return new Map([...found].sort(([, a], [, b]) => a.usedMs - b.usedMs))
   }
 
-  async function makeRoom(feeds: Map<string, Known>, newest: string): Promise<void> {
+  async function evict(feeds: Map<string, CacheEntry>, newest: string): Promise<void> {
     let bytes = [...feeds.values()].reduce((sum, feed) => sum + feed.bytes, 0)
     const oldestMs = clock() - limits.feedIdleMsMax
     for (const [name, feed] of [...feeds]) {
@@ -94,7 +94,7 @@ export function feedFiles({
       bytes -= feed.bytes
       // Whoever reads it now goes on reading.
       await rm(join(directory, name), { force: true })
-      await rm(join(directory, name + COMPRESSED), { force: true })
+      await rm(join(directory, name + COMPRESSED_SUFFIX), { force: true })
     }
   }
 
@@ -107,22 +107,22 @@ export function feedFiles({
         feeds.delete(name)
         return undefined
       }
-      const packed = await stat(file + COMPRESSED).catch(() => undefined)
+      const compressedStats = await stat(file + COMPRESSED_SUFFIX).catch(() => undefined)
       feeds.delete(name)
-      feeds.set(name, { bytes: plain.size + (packed?.size ?? 0), usedMs: clock() })
+      feeds.set(name, { bytes: plain.size + (compressedStats?.size ?? 0), usedMs: clock() })
       return {
         file,
         bytes: plain.size,
-        compressed: packed && { file: file + COMPRESSED, bytes: packed.size },
+        compressed: compressedStats && { file: file + COMPRESSED_SUFFIX, bytes: compressedStats.size },
       }
     },
 
-    async drafts(name, hasCompressed) {
+    async createDrafts(name, hasCompressed) {
       await index()
       const file = join(directory, `${name}.${randomBytes(6).toString('hex')}`)
       const drafts = {
-        file: file + DRAFT,
-        compressed: hasCompressed ? file + COMPRESSED + DRAFT : undefined,
+        file: file + DRAFT_SUFFIX,
+        compressed: hasCompressed ? file + COMPRESSED_SUFFIX + DRAFT_SUFFIX : undefined,
       }
       // They are there from now on, so that they can be followed while they grow.
       for (const path of [drafts.file, drafts.compressed])
@@ -130,13 +130,13 @@ export function feedFiles({
       return drafts
     },
 
-    async keep(name, { file, compressed }) {
+    async commit(name, { file, compressed }) {
       const feeds = await index()
       // The plain one last: by that it is found.
-      if (compressed !== undefined) await rename(compressed, join(directory, name + COMPRESSED))
+      if (compressed !== undefined) await rename(compressed, join(directory, name + COMPRESSED_SUFFIX))
       await rename(file, join(directory, name))
       const sizes = await Promise.all(
-        [name, name + COMPRESSED].map((path) =>
+        [name, name + COMPRESSED_SUFFIX].map((path) =>
           stat(join(directory, path)).then(
             ({ size }) => size,
             () => 0,
@@ -145,7 +145,7 @@ export function feedFiles({
       )
       feeds.delete(name)
       feeds.set(name, { bytes: sizes.reduce((sum, size) => sum + size, 0), usedMs: clock() })
-      await makeRoom(feeds, name)
+      await evict(feeds, name)
     },
   }
 }

@@ -1,19 +1,19 @@
 import type { DbSource } from '../../storage/db.ts'
 import { openSnapshot } from '../../storage/snapshot.ts'
-import { answerRequests } from '../../worker/answer-requests.ts'
-import { type FeedJob, makeFeed } from './make-feed.ts'
+import { serveProcessRequests } from '../../worker/answer-requests.ts'
+import { buildFeed, type FeedJob } from './make-feed.ts'
 
 /** The process that feeds are made in, one after the other, each from the database as it is when its turn comes. */
 
-export interface MakingRequest {
+export interface BuildRequest {
   readonly source: DbSource
   readonly job: FeedJob
 }
 
-answerRequests(async ({ source, job }: MakingRequest): Promise<boolean> => {
+serveProcessRequests(async ({ source, job }: BuildRequest): Promise<boolean> => {
   const snapshot = await openSnapshot(source)
   try {
-    return await makeFeed(snapshot, job)
+    return await buildFeed(snapshot, job)
   } finally {
     await snapshot.close()
   }

@@ -1,57 +1,57 @@
 import { type ApiError, unavailable } from '../../core/errors.ts'
 import { limits } from '../../core/limits.ts'
 import type { Db } from '../../storage/db.ts'
-import { workerProcess } from '../../worker/worker-process.ts'
-import type { MakingRequest } from './feed-process.ts'
-import { type FeedJob, makeFeed } from './make-feed.ts'
+import { createWorkerProcess } from '../../worker/worker-process.ts'
+import type { BuildRequest } from './feed-process.ts'
+import { buildFeed, type FeedJob } from './make-feed.ts'
 
 /** Makes feeds away from the event loop, within their time and memory. */
-export interface FeedProcesses {
+export interface FeedBuilder {
   /** As makeFeed. Rejects with code 14 when too many wait already. */
-  make(job: FeedJob): Promise<boolean>
+  build(job: FeedJob): Promise<boolean>
   close(): Promise<void>
 }
 
 const RETRY_MS = 5000
 
 /** Two processes: one for the feeds of everything, and one for documents that nobody should wait for behind those. */
-export function feedProcesses(db: Db): FeedProcesses {
+export function createFeedBuilder(db: Db): FeedBuilder {
   const { source } = db
-  const whole = lane()
-  const part = lane()
+  const fullFeeds = createBuildQueue()
+  const artifactDocuments = createBuildQueue()
   let isClosed = false
   return {
-    async make(job) {
-      if (isClosed) throw stopping()
+    async build(job) {
+      if (isClosed) throw serverStopping()
       // A database of this process alone, which no other can open.
-      if (source === undefined) return makeFeed(db, job)
+      if (source === undefined) return buildFeed(db, job)
       try {
-        return await (typeof job.feed === 'string' ? whole : part).make({ source, job })
+        return await (typeof job.feed === 'string' ? fullFeeds : artifactDocuments).build({ source, job })
       } catch (error) {
-        throw isClosed ? stopping() : error
+        throw isClosed ? serverStopping() : error
       }
     },
     async close() {
       isClosed = true
-      await Promise.all([whole.close(), part.close()])
+      await Promise.all([fullFeeds.close(), artifactDocuments.close()])
     },
   }
 }
 
 /** What waits for one process is bounded. */
-function lane() {
-  const worker = workerProcess<MakingRequest, boolean>(new URL('./feed-process.ts', import.meta.url), {
-    msMax: limits.feedMakingMsMax,
-    memoryMib: limits.feedMakingMemoryMib,
+function createBuildQueue() {
+  const worker = createWorkerProcess<BuildRequest, boolean>(new URL('./feed-process.ts', import.meta.url), {
+    msMax: limits.feedBuildMsMax,
+    memoryMib: limits.feedBuildMemoryMib,
     idleMs: limits.workerProcessIdleMs,
   })
   let waiting = 0
   return {
-    async make(request: MakingRequest): Promise<boolean> {
-      if (waiting >= limits.feedsWaitingMax) throw busy()
+    async build(request: BuildRequest): Promise<boolean> {
+      if (waiting >= limits.feedBuildsQueuedMax) throw tooManyBuilds()
       waiting++
       try {
-        return await worker.ask(request)
+        return await worker.run(request)
       } finally {
         waiting--
       }
@@ -60,10 +60,10 @@ function lane() {
   }
 }
 
-function busy(): ApiError {
+function tooManyBuilds(): ApiError {
   return unavailable('too many feeds are being made', RETRY_MS)
 }
 
-function stopping(): ApiError {
+function serverStopping(): ApiError {
   return unavailable('the server is stopping', RETRY_MS)
 }

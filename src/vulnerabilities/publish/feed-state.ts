@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import { OrgStatus } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { pathOf, rangeBelow, rootOf, type Uid } from '../../core/uid.ts'
+import { descendantRange, pathOf, rootOf, type Uid } from '../../core/uid.ts'
 import type { Reader } from '../../storage/db.ts'
-import { readStored, type StoredPublication } from './stored-publication.ts'
+import { parsePublication, type StoredPublication } from './stored-publication.ts'
 
 /** What a group publishes, as it is now. */
-export interface FeedState {
+export interface PublicationState {
   /** Its own setting. */
   readonly isPublic: boolean
   /** The highest group at or above it that publishes to everybody; undefined where none does, or nobody is let in. */
@@ -24,18 +24,21 @@ export interface FeedState {
  * Read with every request, so that a change is seen at once. Undefined when there is no such group. What lies below a group is
  * in its feeds, and what is known above it of the severity of vulnerabilities, too.
  */
-export async function feedState(reader: Reader, group: Uid): Promise<FeedState | undefined> {
+export async function readPublicationState(
+  reader: Reader,
+  group: Uid,
+): Promise<PublicationState | undefined> {
   const root = rootOf(group)
   const path = pathOf(group)
-  const { from, to } = rangeBelow(group)
+  const { from, to } = descendantRange(group)
   const known = await reader
     .selectFrom('groups')
     .select(['uid', 'status', 'created_ms'])
     .where('root', '=', root)
     .where('uid', 'in', [...new Set([root, group])])
     .execute()
-  const itself = known.find(({ uid }) => uid === group)
-  if (itself === undefined) return undefined
+  const groupRow = known.find(({ uid }) => uid === group)
+  if (groupRow === undefined) return undefined
   const above = await reader
     .selectFrom('advisory_groups')
     .selectAll()
@@ -54,15 +57,15 @@ export async function feedState(reader: Reader, group: Uid): Promise<FeedState |
     .where('uid', '<', to)
     .executeTakeFirstOrThrow()
   const own = above.find(({ uid }) => uid === group)
-  const publication = readStored(own?.publication ?? '')
-  const isClosed = known.some(({ uid, status }) => uid === root && status === OrgStatus.SUSPENDED)
+  const publication = parsePublication(own?.publication ?? '')
+  const isSuspended = known.some(({ uid, status }) => uid === root && status === OrgStatus.SUSPENDED)
   return {
     isPublic: own?.public === 1,
-    publicThrough: isClosed
+    publicThrough: isSuspended
       ? undefined
       : path.find((uid) => above.some((row) => row.uid === uid && row.public === 1)),
     publication,
-    updatedMs: publication.updatedMs || itself.created_ms,
+    updatedMs: publication.updatedMs || groupRow.created_ms,
     revision: above.reduce((sum, row) => sum + row.revision, Number(below.revision)),
     groups: above.length + Number(below.groups),
     changedMs: Math.max(0, Number(below.changed_ms), ...above.map((row) => row.changed_ms)),

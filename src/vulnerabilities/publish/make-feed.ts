@@ -1,36 +1,36 @@
 import { rm } from 'node:fs/promises'
 import type { Uid } from '../../core/uid.ts'
-import type { Reads } from '../../storage/snapshot.ts'
+import type { DatabaseReader } from '../../storage/snapshot.ts'
 import { ModifiedList } from './modified-list.ts'
 import { hasStatements, openVexDocument } from './openvex.ts'
 import { modifiedMs, osvRecord } from './osv.ts'
-import { bareUrl, productUrl } from './package-url.ts'
-import { instantOfMs } from './published-advisory.ts'
-import { type Bundle, byAdvisoryId, byArtifact, byPackage } from './read-advisories.ts'
-import { secdbBegin, secdbEnd, secdbPackage } from './secdb.ts'
+import { basePackageUrl, productUrl } from './package-url.ts'
+import { formatMs } from './published-advisory.ts'
+import { type AdvisoryBundle, readByAdvisoryId, readByArtifact, readByPackage } from './read-advisories.ts'
+import { secdbEntry, secdbFooter, secdbHeader } from './secdb.ts'
 import type { PublicationSettings } from './settings.ts'
-import { writeFiles } from './write-files.ts'
-import { type ZipEntry, zipOf } from './zip-file.ts'
+import { writeFeedFiles } from './write-files.ts'
+import { writeZip, type ZipEntry } from './zip-file.ts'
 
 /** Makes the files of a feed from the database, away from the event loop: piece by piece, whatever its size. */
 
-export const wholeFeeds = [
+export const fullFeeds = [
   'osv/all.zip',
   'osv/modified_id.csv',
   'secdb/security.json',
   'openvex/index.json',
   'openvex/all.zip',
 ] as const
-export type WholeFeed = (typeof wholeFeeds)[number]
+export type FullFeed = (typeof fullFeeds)[number]
 
 /** Plain data: it goes to another process. */
 export interface FeedJob {
   readonly group: Uid
   /** A feed of everything, or the OpenVEX document of one artifact. */
-  readonly feed: WholeFeed | { readonly artifact: string }
+  readonly feed: FullFeed | { readonly artifact: string }
   readonly settings: PublicationSettings
   /** Where the feeds of the group are: `https://…/vulnerabilities/feeds/UID`. */
-  readonly address: string
+  readonly feedsUrl: string
   /** Whose word a document is that names nobody. */
   readonly publisher: string
   readonly revision: number
@@ -41,87 +41,100 @@ export interface FeedJob {
 }
 
 /** False when there is nothing to publish under this name; no file stays then. */
-export async function makeFeed(reads: Reads, job: FeedJob): Promise<boolean> {
+export async function buildFeed(reads: DatabaseReader, job: FeedJob): Promise<boolean> {
   const { file, compressed, feed } = job
-  const wrote = await writeFiles(file, compressed, piecesOf(reads, job))
+  const wrote = await writeFeedFiles(file, compressed, chunksOf(reads, job))
   // A list of nothing is a list, too.
   if (wrote || typeof feed === 'string') return true
   await Promise.all([file, compressed ?? file].map((path) => rm(path, { force: true })))
   return false
 }
 
-function piecesOf(reads: Reads, job: FeedJob): AsyncIterable<string | Uint8Array> {
+function chunksOf(reads: DatabaseReader, job: FeedJob): AsyncIterable<string | Uint8Array> {
   const { feed, group } = job
   switch (feed) {
     case 'osv/all.zip':
-      return zipOf(osvEntries(reads, job))
+      return writeZip(osvEntries(reads, job))
     case 'osv/modified_id.csv':
       return modifiedRecords(reads, job)
     case 'secdb/security.json':
       return securityDatabase(reads, job)
     case 'openvex/index.json':
-      return index(byArtifact(reads, group), job)
+      return openVexIndex(readByArtifact(reads, group), job)
     case 'openvex/all.zip':
-      return zipOf(openVexEntries(reads, job))
+      return writeZip(openVexEntries(reads, job))
     default:
-      return artifactDocument(byArtifact(reads, group, feed.artifact), job)
+      return artifactDocument(readByArtifact(reads, group, feed.artifact), job)
   }
 }
 
-async function* osvEntries(reads: Reads, { group, settings }: FeedJob): AsyncGenerator<ZipEntry> {
-  for await (const { name, advisories } of byAdvisoryId(reads, group)) {
+async function* osvEntries(reads: DatabaseReader, { group, settings }: FeedJob): AsyncGenerator<ZipEntry> {
+  for await (const { name, advisories } of readByAdvisoryId(reads, group)) {
     const record = osvRecord(advisories, settings.distribution)
     yield {
       name: `${name}.json`,
-      content: Buffer.from(jsonText(record)),
+      content: Buffer.from(jsonLine(record)),
       modifiedMs: Date.parse(String(record['modified'])),
     }
   }
 }
 
-async function* modifiedRecords(reads: Reads, { group }: FeedJob): AsyncGenerator<string> {
+async function* modifiedRecords(reads: DatabaseReader, { group }: FeedJob): AsyncGenerator<string> {
   const list = new ModifiedList()
-  for await (const { name, advisories } of byAdvisoryId(reads, group))
+  for await (const { name, advisories } of readByAdvisoryId(reads, group))
     list.add(Math.max(...advisories.map((one) => modifiedMs(one))), name)
   yield* list.lines()
 }
 
-async function* securityDatabase(reads: Reads, { group, settings }: FeedJob): AsyncGenerator<string> {
-  yield secdbBegin(settings.secdb)
+async function* securityDatabase(
+  reads: DatabaseReader,
+  { group, settings }: FeedJob,
+): AsyncGenerator<string> {
+  yield secdbHeader(settings.secdb)
   let isFirst = true
-  for await (const { name, advisories } of byPackage(reads, group)) {
+  for await (const { name, advisories } of readByPackage(reads, group)) {
     const apks = advisories.filter(({ advisory }) => advisory.artifactType === 'apk')
-    const entry = secdbPackage(name, apks)
+    const entry = secdbEntry(name, apks)
     if (entry === undefined) continue
     yield isFirst ? entry : `,${entry}`
     isFirst = false
   }
-  yield secdbEnd
+  yield secdbFooter
 }
 
-async function* openVexEntries(reads: Reads, job: FeedJob): AsyncGenerator<ZipEntry> {
+async function* openVexEntries(reads: DatabaseReader, job: FeedJob): AsyncGenerator<ZipEntry> {
   const listed: string[] = []
-  for await (const bundle of byArtifact(reads, job.group)) {
-    const document = documentOf(bundle, job)
+  for await (const bundle of readByArtifact(reads, job.group)) {
+    const document = openVexDocumentOf(bundle, job)
     if (document === undefined) continue
     listed.push(...packagesOf(bundle, job))
     const modified = Date.parse(String(document['last_updated']))
-    yield { name: locationOf(bundle.name), content: Buffer.from(jsonText(document)), modifiedMs: modified }
+    yield {
+      name: documentFileName(bundle.name),
+      content: Buffer.from(jsonLine(document)),
+      modifiedMs: modified,
+    }
   }
-  const content = Buffer.from(`${indexBegin(job)}${listed.join(',')}${INDEX_END}`)
+  const content = Buffer.from(`${indexStart(job)}${listed.join(',')}${INDEX_END}`)
   yield { name: 'index.json', content, modifiedMs: job.changedMs }
 }
 
-async function* artifactDocument(bundles: AsyncIterable<Bundle>, job: FeedJob): AsyncGenerator<string> {
+async function* artifactDocument(
+  bundles: AsyncIterable<AdvisoryBundle>,
+  job: FeedJob,
+): AsyncGenerator<string> {
   for await (const bundle of bundles) {
-    const document = documentOf(bundle, job)
-    if (document !== undefined) yield jsonText(document)
+    const document = openVexDocumentOf(bundle, job)
+    if (document !== undefined) yield jsonLine(document)
   }
 }
 
-function documentOf({ name, advisories }: Bundle, { address, settings, publisher, revision }: FeedJob) {
+function openVexDocumentOf(
+  { name, advisories }: AdvisoryBundle,
+  { feedsUrl: address, settings, publisher, revision }: FeedJob,
+) {
   return openVexDocument(advisories, {
-    id: `${address}/openvex/${locationOf(name)}`,
+    id: `${address}/openvex/${documentFileName(name)}`,
     publisher,
     version: Math.max(1, revision),
     distribution: settings.distribution,
@@ -129,8 +142,8 @@ function documentOf({ name, advisories }: Bundle, { address, settings, publisher
 }
 
 /** Which document is about which package, as the VEX Repository Specification 0.1 has it. */
-async function* index(bundles: AsyncIterable<Bundle>, job: FeedJob): AsyncGenerator<string> {
-  yield indexBegin(job)
+async function* openVexIndex(bundles: AsyncIterable<AdvisoryBundle>, job: FeedJob): AsyncGenerator<string> {
+  yield indexStart(job)
   let isFirst = true
   for await (const bundle of bundles) {
     if (!hasStatements(bundle.advisories)) continue
@@ -141,26 +154,26 @@ async function* index(bundles: AsyncIterable<Bundle>, job: FeedJob): AsyncGenera
   yield INDEX_END
 }
 
-function indexBegin({ changedMs }: FeedJob): string {
-  return `{"updated_at":${JSON.stringify(instantOfMs(changedMs))},"packages":[`
+function indexStart({ changedMs }: FeedJob): string {
+  return `{"updated_at":${JSON.stringify(formatMs(changedMs))},"packages":[`
 }
 
 const INDEX_END = ']}\n'
 
-function packagesOf({ name, advisories }: Bundle, { settings }: FeedJob): string[] {
-  const ids = advisories.map((advisory) => bareUrl(productUrl(advisory, settings.distribution)))
-  const location = locationOf(name)
+function packagesOf({ name, advisories }: AdvisoryBundle, { settings }: FeedJob): string[] {
+  const ids = advisories.map((advisory) => basePackageUrl(productUrl(advisory, settings.distribution)))
+  const location = documentFileName(name)
   return [...new Set(ids)].sort().map((id) => JSON.stringify({ id, location, format: 'openvex' }))
 }
 
 /** The file name of an artifact's document: its name, encoded, and a `~` before one that would be the index. */
-export function locationOf(artifact: string): string {
-  const isTaken = artifact === 'index' || artifact.startsWith('~')
-  return `${isTaken ? '~' : ''}${encodeURIComponent(artifact.toWellFormed())}.json`
+export function documentFileName(artifact: string): string {
+  const isReserved = artifact === 'index' || artifact.startsWith('~')
+  return `${isReserved ? '~' : ''}${encodeURIComponent(artifact.toWellFormed())}.json`
 }
 
 /** The artifact of a file name; undefined for one that none has. */
-export function artifactAt(location: string): string | undefined {
+export function artifactOfFileName(location: string): string | undefined {
   const encoded = /^(.*)\.json$/s.exec(location)?.[1]
   try {
     const name = encoded === undefined ? undefined : decodeURIComponent(encoded)
@@ -171,6 +184,6 @@ export function artifactAt(location: string): string | undefined {
   }
 }
 
-export function jsonText(value: unknown): string {
+export function jsonLine(value: unknown): string {
   return `${JSON.stringify(value)}\n`
 }

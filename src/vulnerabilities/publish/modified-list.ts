@@ -9,13 +9,13 @@ export class ModifiedList {
 
   add(ms: number, id: string): void {
     if (this.#count === this.#times.length) {
-      this.#times = grown(this.#times, new Float64Array(this.#count * 2))
-      this.#ends = grown(this.#ends, new Uint32Array(this.#count * 2))
+      this.#times = copyInto(this.#times, new Float64Array(this.#count * 2))
+      this.#ends = copyInto(this.#ends, new Uint32Array(this.#count * 2))
     }
     const from = this.#from(this.#count)
     const bytes = Buffer.from(id)
     while (from + bytes.length > this.#ids.length)
-      this.#ids = grown(this.#ids, Buffer.alloc(this.#ids.length * 2))
+      this.#ids = copyInto(this.#ids, Buffer.alloc(this.#ids.length * 2))
     this.#ids.set(bytes, from)
     this.#times[this.#count] = ms
     this.#ends[this.#count] = from + bytes.length
@@ -41,7 +41,7 @@ export class ModifiedList {
   }
 }
 
-function grown<T extends { set(from: T): void }>(from: T, to: T): T {
+function copyInto<T extends { set(from: T): void }>(from: T, to: T): T {
   to.set(from)
   return to
 }

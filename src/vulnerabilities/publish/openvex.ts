@@ -3,8 +3,8 @@ import {
   type AdvisoryEvent,
   AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositiveType,
 } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
-import { atVersion, componentUrl, productUrl } from './package-url.ts'
-import { eventMs, fixedVersions, instant, type PublishedAdvisory } from './published-advisory.ts'
+import { componentUrl, productUrl, withVersion } from './package-url.ts'
+import { eventMs, fixedVersions, formatTimestamp, type PublishedAdvisory } from './published-advisory.ts'
 import type { Distribution } from './settings.ts'
 
 /**
@@ -27,7 +27,7 @@ export function openVexDocument(
   advisories: readonly PublishedAdvisory[],
   { id, publisher, version, distribution }: OpenVexDocument,
 ): JsonObject | undefined {
-  const statements = inOrder(advisories.map((advisory) => statementsOf(advisory, distribution)))
+  const statements = sortStatements(advisories.map((advisory) => statementsOf(advisory, distribution)))
   const first = statements[0]
   const last = statements.at(-1)
   if (first === undefined || last === undefined) return undefined
@@ -52,24 +52,24 @@ interface Statement {
   readonly timestamp: string
   readonly ms: number
   /** The vulnerability's name, the product and the component: of two about one place and time the order of the events counts. */
-  readonly place: string
+  readonly subject: string
   readonly aliases: readonly string[]
   readonly json: JsonObject
 }
 
 /** By time. The order never depends on where the advisories are kept. */
-function inOrder(histories: readonly (readonly Statement[])[]): Statement[] {
+function sortStatements(histories: readonly (readonly Statement[])[]): Statement[] {
   const texts = new Map(histories.map((history) => [JSON.stringify(history), history]))
   const all = [...texts].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, history]) => history)
   const compare = (one: string, other: string) => (one === other ? 0 : one < other ? -1 : 1)
-  const sorted = all.sort((a, b) => a.ms - b.ms || compare(a.place, b.place))
+  const sorted = all.sort((a, b) => a.ms - b.ms || compare(a.subject, b.subject))
   const aliases = new Map(
-    [...Map.groupBy(sorted, ({ place }) => place)].map(([place, its]) => [
+    [...Map.groupBy(sorted, ({ subject: place }) => place)].map(([place, samePlace]) => [
       place,
-      [...new Set(its.flatMap((statement) => statement.aliases))],
+      [...new Set(samePlace.flatMap((statement) => statement.aliases))],
     ]),
   )
-  const named = sorted.map((statement) => withAliases(statement, aliases.get(statement.place) ?? []))
+  const named = sorted.map((statement) => withAliases(statement, aliases.get(statement.subject) ?? []))
   return [...new Map(named.map((statement) => [JSON.stringify(statement.json), statement])).values()]
 }
 
@@ -86,29 +86,29 @@ function statementsOf(one: PublishedAdvisory, distribution: Distribution): State
   const [name = advisory.legacyAdvisoryId ?? advisory.advisoryId, ...aliases] = advisory.aliases
   const product = productUrl(one, distribution)
   const component = componentUrl(one)
-  const inside = component === undefined ? {} : { subcomponents: [named(component)] }
+  const subcomponentFields = component === undefined ? {} : { subcomponents: [productReference(component)] }
   return advisory.events.flatMap((event) => {
-    const said = statusOf(event)
-    if (said === undefined) return []
-    const timestamp = instant(event.createTime)
+    const status = statusOf(event)
+    if (status === undefined) return []
+    const timestamp = formatTimestamp(event.createTime)
     const versions = fixedVersions(event)
-    const urls = versions.length === 0 ? [product] : versions.map((version) => atVersion(product, version))
+    const urls = versions.length === 0 ? [product] : versions.map((version) => withVersion(product, version))
     return [...new Set(urls)].map((url) => ({
       timestamp,
       ms: eventMs(event),
-      place: JSON.stringify([name, url, component ?? '']),
+      subject: JSON.stringify([name, url, component ?? '']),
       aliases,
       json: {
         vulnerability: { name },
         timestamp,
-        products: [{ ...named(url), ...inside }],
-        ...said,
+        products: [{ ...productReference(url), ...subcomponentFields }],
+        ...status,
       },
     }))
   })
 }
 
-function named(url: string): JsonObject {
+function productReference(url: string): JsonObject {
   return { '@id': url, ...(url.startsWith('pkg:') && { identifiers: { purl: url } }) }
 }
 
@@ -143,13 +143,13 @@ function statusOf({ type }: AdvisoryEvent): JsonObject | undefined {
       return { status: 'affected', action_statement: type.value.note || NO_ACTION }
     case 'fixed':
     case 'patched':
-      return { status: 'fixed', ...notes(type.value.note) }
+      return { status: 'fixed', ...statusNotes(type.value.note) }
     case 'falsePositiveDetermination': {
       const justification = justifications.get(type.value.type)
       // The format has either a label or words of one's own.
       return justification === undefined
         ? { status: 'not_affected', impact_statement: type.value.note || NO_REASON }
-        : { status: 'not_affected', ...notes(type.value.note), justification }
+        : { status: 'not_affected', ...statusNotes(type.value.note), justification }
     }
     case undefined:
       return undefined
@@ -158,6 +158,6 @@ function statusOf({ type }: AdvisoryEvent): JsonObject | undefined {
   }
 }
 
-function notes(note: string): JsonObject {
+function statusNotes(note: string): JsonObject {
   return note === '' ? {} : { status_notes: note }
 }

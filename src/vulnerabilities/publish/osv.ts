@@ -7,11 +7,11 @@ import {
   Severity_Type as SeverityType,
 } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import { timestampMs } from '../../core/message.ts'
-import { type CarriedOsv, unpackedOsv } from '../carried-osv.ts'
-import { latestApproved } from '../facets.ts'
+import { decompressOsvExtension, type OsvExtension } from '../carried-osv.ts'
+import { latestApprovedEvent } from '../facets.ts'
 import { ecosystemOf, rangeTypeOf } from './ecosystems.ts'
-import { bareUrl, productUrl } from './package-url.ts'
-import { eventMs, fixedVersions, instantOfMs, type PublishedAdvisory } from './published-advisory.ts'
+import { basePackageUrl, productUrl } from './package-url.ts'
+import { eventMs, fixedVersions, formatMs, type PublishedAdvisory } from './published-advisory.ts'
 import type { Distribution } from './settings.ts'
 
 /**
@@ -23,42 +23,46 @@ const SCHEMA_VERSION = '1.7.0'
 
 /** `advisories`: all that have one id, at least one. */
 export function osvRecord(advisories: readonly PublishedAdvisory[], distribution: Distribution): JsonObject {
-  const { affected, modified } = inOrder(advisories, distribution)
-  const all = affected.map(({ advisory }) => advisory)
+  const { affected, modified } = sortAffected(advisories, distribution)
+  const allAdvisories = affected.map(({ advisory }) => advisory)
   const isOneSeverity = new Set(affected.map(({ severity }) => JSON.stringify(severity))).size === 1
   const shared = isOneSeverity ? (affected[0]?.severity ?? []) : []
-  const own = newest(affected.flatMap(({ carried }) => carried ?? []))
+  const own = newestRecord(affected.flatMap(({ carried }) => carried ?? []))
   const upstream = new Set(own['upstream'] as string[] | undefined)
-  const aliases = [...new Set(all.flatMap((advisory) => advisory.aliases))].filter((id) => !upstream.has(id))
-  const artifacts = [...new Set(all.map(({ artifactName }) => artifactName))].sort()
-  const id = all[0]?.advisoryId ?? ''
-  const withdrawn = all.flatMap(({ deleteTime }) => (deleteTime === undefined ? [] : timestampMs(deleteTime)))
+  const aliases = [...new Set(allAdvisories.flatMap((advisory) => advisory.aliases))].filter(
+    (id) => !upstream.has(id),
+  )
+  const artifacts = [...new Set(allAdvisories.map(({ artifactName }) => artifactName))].sort()
+  const id = allAdvisories[0]?.advisoryId ?? ''
+  const withdrawn = allAdvisories.flatMap(({ deleteTime }) =>
+    deleteTime === undefined ? [] : timestampMs(deleteTime),
+  )
   return {
     schema_version: SCHEMA_VERSION,
     id,
-    modified: instantOfMs(modified),
-    published: instantOfMs(
-      Math.min(...all.map(({ createTime }) => (createTime ? timestampMs(createTime) : 0))),
+    modified: formatMs(modified),
+    published: formatMs(
+      Math.min(...allAdvisories.map(({ createTime }) => (createTime ? timestampMs(createTime) : 0))),
     ),
     // While one of them counts the record does.
-    ...(withdrawn.length === all.length && { withdrawn: instantOfMs(Math.max(...withdrawn)) }),
+    ...(withdrawn.length === allAdvisories.length && { withdrawn: formatMs(Math.max(...withdrawn)) }),
     ...(aliases.length > 0 && { aliases }),
-    ...of(own, 'upstream', 'related'),
+    ...pickFields(own, 'upstream', 'related'),
     summary: own['summary'] ?? `${aliases[0] ?? id} in ${artifacts.join(', ')}`,
-    ...of(own, 'details'),
+    ...pickFields(own, 'details'),
     ...(shared.length > 0 && { severity: shared }),
     affected: affected.flatMap(({ entries, severity }) =>
       isOneSeverity || severity.length === 0 ? entries : entries.map((entry) => ({ ...entry, severity })),
     ),
-    ...of(own, 'references', 'credits', 'database_specific'),
+    ...pickFields(own, 'references', 'credits', 'database_specific'),
   }
 }
 
 /** What is affected, in an order that does not depend on where it is kept. The same advisory of two groups is one. */
-function inOrder(advisories: readonly PublishedAdvisory[], distribution: Distribution) {
+function sortAffected(advisories: readonly PublishedAdvisory[], distribution: Distribution) {
   const affected = advisories.map((one) => {
-    const carried = carriedBy(one)
-    const entries = entriesOf(one, carried, distribution)
+    const carried = extensionOf(one)
+    const entries = affectedEntries(one, carried, distribution)
     const severity = severityOf(one.advisory, carried)
     const text = JSON.stringify([entries, severity])
     return { advisory: one.advisory, carried, severity, entries, text, modifiedMs: modifiedMs(one, carried) }
@@ -70,29 +74,29 @@ function inOrder(advisories: readonly PublishedAdvisory[], distribution: Distrib
   }
 }
 
-function carriedBy({ osv }: PublishedAdvisory): CarriedOsv | undefined {
-  return osv === undefined ? undefined : unpackedOsv(osv)
+function extensionOf({ osv }: PublishedAdvisory): OsvExtension | undefined {
+  return osv === undefined ? undefined : decompressOsvExtension(osv)
 }
 
 /** What the newest of the records says of all that it affects. */
-function newest(carried: readonly CarriedOsv[]): JsonObject {
-  const order = ({ record }: CarriedOsv) => `${record['modified'] ?? ''} ${JSON.stringify(record)}`
+function newestRecord(carried: readonly OsvExtension[]): JsonObject {
+  const order = ({ record }: OsvExtension) => `${record['modified'] ?? ''} ${JSON.stringify(record)}`
   const [first] = carried.toSorted((one, other) => (order(one) > order(other) ? -1 : 1))
   return first?.record ?? {}
 }
 
 /** Those of its fields that it has. */
-function of(fields: JsonObject, ...names: readonly string[]): JsonObject {
+function pickFields(fields: JsonObject, ...names: readonly string[]): JsonObject {
   return Object.fromEntries(
     names.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]])),
   )
 }
 
 /** When a record last changed, its severity included, which is what the list of records is ordered by. */
-export function modifiedMs(one: PublishedAdvisory, carried = carriedBy(one)): number {
+export function modifiedMs(one: PublishedAdvisory, extension = extensionOf(one)): number {
   const { updateTime } = one.advisory
   // One that was published before had its severity from elsewhere there.
-  const ownMs = Date.parse(String(carried?.record['modified'] ?? ''))
+  const ownMs = Date.parse(String(extension?.record['modified'] ?? ''))
   return Math.max(updateTime === undefined ? 0 : timestampMs(updateTime), one.scoredMs ?? 0, ownMs || 0)
 }
 
@@ -104,42 +108,42 @@ const severityTypes = new Map([
 
 function severityOf(
   { severities }: Pick<Advisory, 'severities'>,
-  carried: CarriedOsv | undefined,
+  extension: OsvExtension | undefined,
 ): JsonObject[] {
   const known = severities.flatMap(({ type, score }: Severity) => {
     const name = severityTypes.get(type)
     return name === undefined ? [] : [{ type: name, score }]
   })
-  const own = [carried?.record ?? {}, ...(carried?.affected ?? [])].flatMap(
+  const own = [extension?.record ?? {}, ...(extension?.affected ?? [])].flatMap(
     ({ severity }) => (severity ?? []) as JsonObject[],
   )
   const order = ({ type, score }: JsonObject) => `${type} ${score}`
-  const distinct = new Map([...known, ...own].map((one) => [order(one), of(one, 'type', 'score')]))
+  const distinct = new Map([...known, ...own].map((one) => [order(one), pickFields(one, 'type', 'score')]))
   return [...distinct].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)
 }
 
 /** Of a package one, with the advisory; where its source has more of the same package those follow. */
-function entriesOf(
+function affectedEntries(
   one: PublishedAdvisory,
-  carried: CarriedOsv | undefined,
+  extension: OsvExtension | undefined,
   distribution: Distribution,
 ): JsonObject[] {
   const { advisory, origin, product, componentProduct } = one
   const ecosystem = ecosystemOf(advisory, distribution)
-  const words: JsonObject = {
-    advisory: ownWords(advisory),
+  const ownFields: JsonObject = {
+    advisory: advisoryJson(advisory),
     ...(origin !== '' && { origin }),
     ...(product !== '' && { product }),
     ...(componentProduct !== '' && { componentProduct }),
   }
-  return (carried?.affected ?? [{}]).map((own, at) => {
+  return (extension?.affected ?? [{}]).map((own, at) => {
     const { purl, ranges, versions, ecosystem_specific, database_specific } = own
     const name = advisory.artifactName
     const described = { ecosystem: ecosystem ?? '', name, purl: purlOf(one, purl, distribution) }
-    const specific = { ...(at === 0 && words), ...(database_specific as JsonObject | undefined) }
+    const specific = { ...(at === 0 && ownFields), ...(database_specific as JsonObject | undefined) }
     // Of neither scanners take every version for affected.
     const matched =
-      (ranges ?? versions) ? of(own, 'ranges', 'versions') : { ranges: rangesOf(one, ecosystem) }
+      (ranges ?? versions) ? pickFields(own, 'ranges', 'versions') : { ranges: rangesOf(one, ecosystem) }
     return {
       ...(ecosystem !== undefined && { package: described }),
       ...matched,
@@ -154,11 +158,11 @@ function purlOf(one: PublishedAdvisory, own: JsonValue | undefined, distribution
   if (typeof own === 'string' && one.product !== '') return own
   const url = productUrl(one, distribution)
   // A CPE or an address of the source's is no package URL.
-  return bareUrl(url.startsWith('pkg:') ? url : productUrl({ ...one, product: '' }, distribution))
+  return basePackageUrl(url.startsWith('pkg:') ? url : productUrl({ ...one, product: '' }, distribution))
 }
 
 /** Without what is of this installation: uids, and who reviewed. */
-function ownWords(advisory: Advisory): JsonObject {
+function advisoryJson(advisory: Advisory): JsonObject {
   const events = advisory.events.map((event) => ({
     ...event,
     uid: '',
@@ -168,7 +172,7 @@ function ownWords(advisory: Advisory): JsonObject {
   return toJson(AdvisorySchema, { ...advisory, uid: '', severities: [], events }) as JsonObject
 }
 
-const EVER = { introduced: '0' }
+const INTRODUCED_ALWAYS = { introduced: '0' }
 
 /** Where no source says it the newest event decides: nothing is known of when a vulnerability came in. */
 function rangesOf({ advisory, product }: PublishedAdvisory, ecosystem: string | undefined): JsonObject[] {
@@ -177,14 +181,14 @@ function rangesOf({ advisory, product }: PublishedAdvisory, ecosystem: string | 
   const range = isRepository
     ? { type: 'GIT', repo: product || `https://${artifactName}` }
     : { type: rangeTypeOf(ecosystem) }
-  const latest = latestApproved(events)
+  const latest = latestApprovedEvent(events)
   // A range that is over before anything is in it: of no range scanners take every version for affected.
   if (latest?.type.case === 'falsePositiveDetermination')
-    return [{ ...range, events: [EVER, { fixed: '0' }] }]
+    return [{ ...range, events: [INTRODUCED_ALWAYS, { fixed: '0' }] }]
   const fixes = latest === undefined ? [] : events.filter((event) => eventMs(event) === eventMs(latest))
   const versions = isFix(latest) ? [...new Set(fixes.flatMap(fixedVersions))] : []
-  if (versions.length === 0) return [{ ...range, events: [EVER] }]
-  return versions.map((fixed) => ({ ...range, events: [EVER, { fixed }] }))
+  if (versions.length === 0) return [{ ...range, events: [INTRODUCED_ALWAYS] }]
+  return versions.map((fixed) => ({ ...range, events: [INTRODUCED_ALWAYS, { fixed }] }))
 }
 
 function isFix(event: AdvisoryEvent | undefined): boolean {
@@ -193,5 +197,5 @@ function isFix(event: AdvisoryEvent | undefined): boolean {
 
 /** A line of the list of records, newest first as OSV.dev has it. */
 export function modifiedLine(ms: number, id: string): string {
-  return `${instantOfMs(ms)},${id}\n`
+  return `${formatMs(ms)},${id}\n`
 }

@@ -14,7 +14,7 @@ interface Package {
 }
 
 /** Types whose namespace is who distributes the package; of all others it is a part of the name. */
-const distributed = new Set(['alpm', 'apk', 'deb', 'oci', 'rpm'])
+const distributorTypes = new Set(['alpm', 'apk', 'deb', 'oci', 'rpm'])
 
 /** What the types of components are called in package URLs, where that differs. */
 const componentTypes: Readonly<Record<string, string>> = {
@@ -28,18 +28,20 @@ const componentTypes: Readonly<Record<string, string>> = {
 
 /** Always one: what its type does not allow is a generic package. */
 function packageUrl({ type, name, namespace = '', version = '', architecture = '' }: Package): string {
-  const [own, rest] = distributed.has(type) ? [namespace, name] : divided(type, name)
+  const [packageNamespace, packageName] = distributorTypes.has(type)
+    ? [namespace, name]
+    : splitNamespace(type, name)
   const qualifiers = architecture === '' ? undefined : { arch: architecture }
-  const make = (as: string, space: string, text: string) =>
+  const format = (as: string, space: string, text: string) =>
     new PackageURL(as, space || undefined, text, version || undefined, qualifiers, undefined).toString()
   try {
-    return make(type, own, rest)
+    return format(type, packageNamespace, packageName)
   } catch {
-    return make('generic', ...divided('generic', name))
+    return format('generic', ...splitNamespace('generic', name))
   }
 }
 
-function divided(type: string, name: string): readonly [string, string] {
+function splitNamespace(type: string, name: string): readonly [string, string] {
   const at = name.lastIndexOf(type === 'maven' ? ':' : '/')
   const [namespace, rest] = [name.slice(0, Math.max(at, 0)), name.slice(at + 1)]
   // Package URLs drop empty parts of a path.
@@ -51,8 +53,8 @@ export function productUrl({ advisory, product }: PublishedAdvisory, distributio
   const { artifactName, artifactType, artifactArchitecture } = advisory
   // The address of a repository has no versions, which the type and name of the artifact can have.
   const isRepository = artifactType === 'git' && artifactName !== ''
-  const words = isRepository ? undefined : uriOf(product || artifactName)
-  if (words !== undefined) return words
+  const uri = isRepository ? undefined : toUri(product || artifactName)
+  if (uri !== undefined) return uri
   if (product !== '' && !isRepository) return packageUrl({ type: 'generic', name: product })
   return packageUrl({
     type: purlTypeOf(artifactType),
@@ -62,26 +64,26 @@ export function productUrl({ advisory, product }: PublishedAdvisory, distributio
   })
 }
 
-const NOT_OF_URIS = /[^\w\-.~:/?#@!$&'()*+,;=%]|%(?![0-9A-Fa-f]{2})/gu
+const NON_URI_CHARACTERS = /[^\w\-.~:/?#@!$&'()*+,;=%]|%(?![0-9A-Fa-f]{2})/gu
 
 /** A text that is a URI, or would be one if everything were encoded in it; nothing is encoded twice. */
-function uriOf(text: string): string | undefined {
+function toUri(text: string): string | undefined {
   if (!/^(pkg|cpe|urn|https?):\S+$/i.test(text)) return undefined
-  return text.replaceAll(NOT_OF_URIS, (character) => encodeURIComponent(character.toWellFormed()))
+  return text.replaceAll(NON_URI_CHARACTERS, (character) => encodeURIComponent(character.toWellFormed()))
 }
 
 /** The component, where it is another thing than the artifact. */
 export function componentUrl({ advisory, componentProduct }: PublishedAdvisory): string | undefined {
   const { artifactName, componentName: name, componentType } = advisory
-  const words = uriOf(componentProduct || name)
-  if (words !== undefined) return words
+  const uri = toUri(componentProduct || name)
+  if (uri !== undefined) return uri
   if (componentProduct !== '') return packageUrl({ type: 'generic', name: componentProduct })
   if (name === '' || name === artifactName) return undefined
   return packageUrl({ type: componentTypes[componentType] ?? purlTypeOf(componentType), name })
 }
 
 /** The same package in one version; a URL that names a version already, or is none of a package, stays. */
-export function atVersion(url: string, version: string): string {
+export function withVersion(url: string, version: string): string {
   if (version === '' || !url.startsWith('pkg:') || url !== withoutVersion(url)) return url
   const end = url.search(/[?#]/)
   const head = end < 0 ? url : url.slice(0, end)
@@ -100,7 +102,7 @@ function withoutVersion(url: string): string {
 }
 
 /** Without version and qualifiers. */
-export function bareUrl(url: string): string {
+export function basePackageUrl(url: string): string {
   const whole = withoutVersion(url)
   const end = whole.search(/[?#]/)
   return url.startsWith('pkg:') && end >= 0 ? whole.slice(0, end) : whole

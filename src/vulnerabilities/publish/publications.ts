@@ -4,21 +4,21 @@ import {
   AdvisoryPublicationSchema,
   AdvisoryPublicationsService,
 } from '#gen/berth/vulnerabilities/v1/publications_pb.js'
-import { allowed } from '../../core/allowed.ts'
+import { requireScope } from '../../core/allowed.ts'
 import { implement } from '../../core/call.ts'
 import { type FieldViolation, notFound } from '../../core/errors.ts'
-import { requireMatch } from '../../core/etag.ts'
-import { refuseIfAny } from '../../core/fields.ts'
+import { requireEtagMatch } from '../../core/etag.ts'
+import { requireValid } from '../../core/fields.ts'
 import { limits } from '../../core/limits.ts'
-import { timestampMs, timestampOf, updated } from '../../core/message.ts'
+import { applyUpdate, timestampMs, timestampOf } from '../../core/message.ts'
 import { rootOf, type Uid } from '../../core/uid.ts'
-import { GROUP_TYPE, holdGroup } from '../../iam/parent-group.ts'
+import { GROUP_TYPE, lockGroup } from '../../iam/parent-group.ts'
 import { mutate } from '../../storage/mutation.ts'
 import type { Store } from '../../storage/store.ts'
-import { holdAdvisories } from '../advisory-groups.ts'
+import { lockAdvisories } from '../advisory-groups.ts'
 import { isEcosystem } from './ecosystems.ts'
-import { feedState } from './feed-state.ts'
-import { type StoredPublication, storedText } from './stored-publication.ts'
+import { readPublicationState } from './feed-state.ts'
+import { type StoredPublication, serializePublication } from './stored-publication.ts'
 
 /** Publications: who may read what a group publishes, and what it says of itself. */
 
@@ -27,7 +27,7 @@ export function advisoryPublicationsService(store: Store) {
 
   return implement(AdvisoryPublicationsService, {
     async getAdvisoryPublication(_request, call) {
-      const { scope } = allowed(call)
+      const { scope } = requireScope(call)
       return publicationAt(scope as Uid)
     },
 
@@ -35,36 +35,36 @@ export function advisoryPublicationsService(store: Store) {
       { advisoryPublication: patch = create(AdvisoryPublicationSchema), updateMask },
       call,
     ) {
-      const group = allowed(call).scope as Uid
+      const group = requireScope(call).scope as Uid
       return mutate(store, call, async (tx) => {
-        await holdGroup(db, tx, group)
-        await holdAdvisories(tx, group)
+        await lockGroup(db, tx, group)
+        await lockAdvisories(tx, group)
         const current = await publicationAt(group, tx)
-        requireMatch(call, AdvisoryPublicationSchema, current, group)
-        const next = updated(AdvisoryPublicationSchema, current, patch, updateMask?.paths)
+        requireEtagMatch(call, AdvisoryPublicationSchema, current, group)
+        const next = applyUpdate(AdvisoryPublicationSchema, current, patch, updateMask?.paths)
         if (equals(AdvisoryPublicationSchema, current, next))
-          return { uid: group, answer: current, unchanged: true }
-        refuseIfAny(...violationsIn(next))
+          return { uid: group, response: current, unchanged: true }
+        requireValid(...violationsIn(next))
         const now = clock()
         const updatedMs = Math.max(now, current.updateTime ? timestampMs(current.updateTime) + 1 : 0)
         await tx
           .updateTable('advisory_groups')
           .set((row) => ({
             public: next.public ? 1 : 0,
-            publication: storedText(settingsOf(next, updatedMs)),
+            publication: serializePublication(settingsOf(next, updatedMs)),
             revision: row('revision', '+', 1),
             changed_ms: now,
           }))
           .where('root', '=', rootOf(group))
           .where('uid', '=', group)
           .execute()
-        return { uid: group, answer: await publicationAt(group, tx) }
+        return { uid: group, response: await publicationAt(group, tx) }
       })
     },
   })
 
   async function publicationAt(group: Uid, tx = db.kysely): Promise<AdvisoryPublication> {
-    const state = await feedState(tx, group)
+    const state = await readPublicationState(tx, group)
     if (state === undefined) throw notFound(GROUP_TYPE, group)
     const { isPublic, publicThrough, changedMs, updatedMs, publication } = state
     const { secdb, distribution } = publication

@@ -6,7 +6,7 @@ import {
 } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import { timestampMs } from '../../core/message.ts'
 import type { AdvisoryRow } from '../../storage/tables.ts'
-import { type ReadRow, toAdvisory } from '../stored-advisory.ts'
+import { type AdvisoryContentRow, toAdvisory } from '../stored-advisory.ts'
 
 /** An advisory as the writers of all formats get it: what is not approved stays inside. */
 export interface PublishedAdvisory {
@@ -23,11 +23,11 @@ export interface PublishedAdvisory {
 }
 
 /** What is read of a row; `deleted_ms` of those that were taken back. */
-export type PublishedRow = ReadRow &
+export type PublishedRow = AdvisoryContentRow &
   Pick<AdvisoryRow, 'origin' | 'product' | 'component_product'> &
   Partial<Pick<AdvisoryRow, 'osv'>>
 
-export function publishedAdvisory(row: PublishedRow): PublishedAdvisory {
+export function toPublishedAdvisory(row: PublishedRow): PublishedAdvisory {
   const advisory = toAdvisory(row)
   advisory.events = advisory.events.filter(({ reviewState }) => reviewState === ReviewState.APPROVED)
   const { origin, product, component_product: componentProduct, osv } = row
@@ -40,11 +40,11 @@ export function packageOf({ advisory, origin }: PublishedAdvisory): string {
 }
 
 /** `2024-05-06T07:08:09Z`, with milliseconds where there are some. */
-export function instant(time: Timestamp | undefined): string {
-  return instantOfMs(time === undefined ? 0 : timestampMs(time))
+export function formatTimestamp(time: Timestamp | undefined): string {
+  return formatMs(time === undefined ? 0 : timestampMs(time))
 }
 
-export function instantOfMs(ms: number): string {
+export function formatMs(ms: number): string {
   return new Date(ms).toISOString().replace('.000Z', 'Z')
 }
 

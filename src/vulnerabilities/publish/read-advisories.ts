@@ -1,9 +1,9 @@
 import type { UidRange } from '../../core/uid.ts'
-import { rangeBelow, rootOf, type Uid } from '../../core/uid.ts'
-import type { Reads } from '../../storage/snapshot.ts'
+import { descendantRange, rootOf, type Uid } from '../../core/uid.ts'
+import type { DatabaseReader } from '../../storage/snapshot.ts'
 import { runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
-import { addSeverities, scoredTimes } from '../scores.ts'
-import { type PublishedAdvisory, type PublishedRow, publishedAdvisory } from './published-advisory.ts'
+import { addSeverities, readSeverityTimes } from '../scores.ts'
+import { type PublishedAdvisory, type PublishedRow, toPublishedAdvisory } from './published-advisory.ts'
 
 /**
  * The advisories of a group and of all groups below it, in the order that a format needs them in: a page at a time, so that
@@ -11,59 +11,70 @@ import { type PublishedAdvisory, type PublishedRow, publishedAdvisory } from './
  */
 
 /** Advisories that belong together, at least one. */
-export interface Bundle {
+export interface AdvisoryBundle {
   /** What they have in common. */
   readonly name: string
   readonly advisories: readonly PublishedAdvisory[]
 }
 
 /** By advisory id, with severities and with those that were taken back. `id`: only this one. */
-export function byAdvisoryId(reads: Reads, group: Uid, id?: string): AsyncGenerator<Bundle> {
-  const rows = (table: Table) => sorted(reads, group, { table, keys: ['advisory_id'], only: id, also: 'osv' })
-  return bundles(merged(rows('advisories'), rows('withdrawn_advisories')), (all) => addScores(reads, all))
+export function readByAdvisoryId(
+  reads: DatabaseReader,
+  group: Uid,
+  id?: string,
+): AsyncGenerator<AdvisoryBundle> {
+  const rows = (table: Table) =>
+    readPages(reads, group, { table, keys: ['advisory_id'], only: id, extraColumn: 'osv' })
+  return bundleByName(mergePages(rows('advisories'), rows('withdrawn_advisories')), (all) =>
+    addScores(reads, all),
+  )
 }
 
 /** Severities, and when they changed. */
-async function addScores(reads: Reads, page: readonly PublishedAdvisory[]): Promise<void> {
+async function addScores(reads: DatabaseReader, page: readonly PublishedAdvisory[]): Promise<void> {
   const advisories = page.map(({ advisory }) => advisory)
   await addSeverities(reads, advisories)
   const own = page.flatMap(({ advisory, osv }) =>
     osv === undefined || osv.length === 0 ? [] : [[advisory.uid, advisory.legacyAdvisoryId ?? ''] as const],
   )
-  const times = await scoredTimes(reads, advisories, new Map(own))
+  const times = await readSeverityTimes(reads, advisories, new Map(own))
   for (const one of page) one.scoredMs = times.get(one.advisory.uid) ?? 0
 }
 
 /** By the package that artifacts were built from. */
-export function byPackage(reads: Reads, group: Uid): AsyncGenerator<Bundle> {
-  const built = sorted(reads, group, {
+export function readByPackage(reads: DatabaseReader, group: Uid): AsyncGenerator<AdvisoryBundle> {
+  const built = readPages(reads, group, {
     table: 'advisories',
     keys: ['origin', 'artifact_name'],
-    begin: "origin > ''",
+    startCondition: "origin > ''",
   })
-  const bare = sorted(reads, group, { table: 'advisories', keys: ['artifact_name'], where: "origin = ''" })
-  return bundles(merged(built, bare))
+  const bare = readPages(reads, group, { table: 'advisories', keys: ['artifact_name'], where: "origin = ''" })
+  return bundleByName(mergePages(built, bare))
 }
 
 /** By artifact. `name`: only this one. */
-export function byArtifact(reads: Reads, group: Uid, name?: string): AsyncGenerator<Bundle> {
-  return bundles(sorted(reads, group, { table: 'advisories', keys: ['artifact_name'], only: name }))
+export function readByArtifact(
+  reads: DatabaseReader,
+  group: Uid,
+  name?: string,
+): AsyncGenerator<AdvisoryBundle> {
+  return bundleByName(readPages(reads, group, { table: 'advisories', keys: ['artifact_name'], only: name }))
 }
 
 /** Whether there is an advisory about an artifact. */
-export async function hasArtifact(reads: Reads, group: Uid, name: string): Promise<boolean> {
+export async function hasArtifact(reads: DatabaseReader, group: Uid, name: string): Promise<boolean> {
   const sql = sqlText(reads.engine)
   const text = `select 1 from advisories where root = ${sql.bind(rootOf(group))} and artifact_name = ${sql.bind(name)}
-    ${below(sql, group)} limit 1`
+    ${groupCondition(sql, group)} limit 1`
   return (await runText(reads, text, sql)).length > 0
 }
 
 /** Whether there is an advisory of an id, or was. */
-export async function hasRecord(reads: Reads, group: Uid, id: string): Promise<boolean> {
+export async function hasRecord(reads: DatabaseReader, group: Uid, id: string): Promise<boolean> {
   const sql = sqlText(reads.engine)
   const parts = (['advisories', 'withdrawn_advisories'] as const).map(
     (table) => `exists (select 1 from ${table} where root = ${sql.bind(rootOf(group))}
-      and advisory_id = ${sql.bind(id)} ${below(sql, group)})`,
+      and advisory_id = ${sql.bind(id)} ${groupCondition(sql, group)})`,
   )
   return (await runText(reads, `select 1 where ${parts.join(' or ')}`, sql)).length > 0
 }
@@ -71,26 +82,26 @@ export async function hasRecord(reads: Reads, group: Uid, id: string): Promise<b
 type Table = 'advisories' | 'withdrawn_advisories'
 type Key = 'advisory_id' | 'artifact_name' | 'origin'
 
-interface Keyed {
+interface KeyedRow {
   readonly name: string
   readonly row: PublishedRow
 }
 
-interface Order {
+interface PageOrder {
   readonly table: Table
   /** Columns of an index, after the root and those in `where`, and before the uid. The first is what bundles have in common. */
   readonly keys: readonly [Key, ...Key[]]
   /** A constant condition. */
   readonly where?: string
   /** Where to begin. Not for later pages, which would all be looked for from there. */
-  readonly begin?: string
+  readonly startCondition?: string
   /** A column that only this order needs. */
-  readonly also?: 'osv'
+  readonly extraColumn?: 'osv'
   /** The only value of the first key. */
   readonly only?: string | undefined
 }
 
-const PAGE = 500
+const PAGE_SIZE = 500
 
 const columns = [
   ...[
@@ -106,11 +117,11 @@ const columns = [
   ...['created_ms', 'updated_ms'],
 ].join(', ')
 
-async function* sorted(
-  reads: Reads,
+async function* readPages(
+  reads: DatabaseReader,
   group: Uid,
-  { table, keys, where = 'true', begin = 'true', only, also }: Order,
-): AsyncGenerator<Keyed[]> {
+  { table, keys, where = 'true', startCondition: begin = 'true', only, extraColumn: also }: PageOrder,
+): AsyncGenerator<KeyedRow[]> {
   const [first] = keys
   const order = [...keys, 'uid']
   const selected = [columns, also ?? [], table === 'advisories' ? [] : 'deleted_ms'].flat().join(', ')
@@ -124,30 +135,30 @@ async function* sorted(
       const after = [...keys.map((key) => last?.[key] ?? ''), last.uid]
       text += ` and (${order.join(', ')}) > (${sql.bindAll(after)})`
     }
-    text += `${below(sql, group)} order by ${order.join(', ')} limit ${PAGE}`
+    text += `${groupCondition(sql, group)} order by ${order.join(', ')} limit ${PAGE_SIZE}`
     const rows = await runText<PublishedRow>(reads, text, sql)
     yield rows.map((row) => ({ name: row[first], row }))
-    if (rows.length < PAGE) return
+    if (rows.length < PAGE_SIZE) return
     last = rows.at(-1)
   }
 }
 
 /** The empty text keeps the databases from reading by uid, which would sort everything for each page. */
-function below(sql: SqlText, group: Uid): string {
+function groupCondition(sql: SqlText, group: Uid): string {
   if (group === rootOf(group)) return ''
-  const { from, to }: UidRange = rangeBelow(group)
+  const { from, to }: UidRange = descendantRange(group)
   return ` and uid || '' >= ${sql.bind(from)} and uid || '' < ${sql.bind(to)}`
 }
 
 /** Two streams in the order of names as one. */
-async function* merged(
-  ...streams: readonly [AsyncGenerator<Keyed[]>, AsyncGenerator<Keyed[]>]
-): AsyncGenerator<Keyed[]> {
+async function* mergePages(
+  ...streams: readonly [AsyncGenerator<KeyedRow[]>, AsyncGenerator<KeyedRow[]>]
+): AsyncGenerator<KeyedRow[]> {
   const heads = await Promise.all(
     streams.map(async (stream) => ({ stream, page: await nextPage(stream), at: 0 })),
   )
   for (;;) {
-    const batch: Keyed[] = []
+    const batch: KeyedRow[] = []
     for (;;) {
       const [one, other] = heads.map(({ page, at }) => page?.[at])
       const takes =
@@ -171,7 +182,7 @@ async function* merged(
 }
 
 /** Undefined at the end. */
-async function nextPage(stream: AsyncGenerator<Keyed[]>): Promise<Keyed[] | undefined> {
+async function nextPage(stream: AsyncGenerator<KeyedRow[]>): Promise<KeyedRow[] | undefined> {
   for (;;) {
     const { done, value } = await stream.next()
     if (done === true) return undefined
@@ -185,14 +196,14 @@ function compareBytes(one: string, other: string): number {
 }
 
 /** `prepare` is called with the advisories of a page. */
-async function* bundles(
-  pages: AsyncGenerator<Keyed[]>,
+async function* bundleByName(
+  pages: AsyncGenerator<KeyedRow[]>,
   prepare?: (page: readonly PublishedAdvisory[]) => Promise<void>,
-): AsyncGenerator<Bundle> {
+): AsyncGenerator<AdvisoryBundle> {
   let name = ''
   let advisories: PublishedAdvisory[] = []
   for await (const page of pages) {
-    const read = page.map(({ row }) => publishedAdvisory(row))
+    const read = page.map(({ row }) => toPublishedAdvisory(row))
     await prepare?.(read)
     for (const [at, advisory] of read.entries()) {
       const next = page[at]?.name ?? ''

@@ -1,5 +1,5 @@
 import type { AdvisoryEvent } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
-import { latestApproved } from '../facets.ts'
+import { latestApprovedEvent } from '../facets.ts'
 import { eventMs, fixedVersions, type PublishedAdvisory } from './published-advisory.ts'
 import type { SecdbSettings } from './settings.ts'
 
@@ -9,7 +9,7 @@ import type { SecdbSettings } from './settings.ts'
 const NEVER_AFFECTED = '0'
 
 /** The beginning of a database; packages follow, with commas between them, and `secdbEnd`. */
-export function secdbBegin({ apkurl, archs, reponame, urlprefix, distroversion }: SecdbSettings): string {
+export function secdbHeader({ apkurl, archs, reponame, urlprefix, distroversion }: SecdbSettings): string {
   const head = {
     ...(apkurl !== '' && { apkurl }),
     ...(archs.length > 0 && { archs }),
@@ -20,10 +20,10 @@ export function secdbBegin({ apkurl, archs, reponame, urlprefix, distroversion }
   return `${JSON.stringify({ ...head, packages: [] }).slice(0, -2)}`
 }
 
-export const secdbEnd = ']}\n'
+export const secdbFooter = ']}\n'
 
 /** The entry of a package; undefined when nothing is known to be fixed in it. */
-export function secdbPackage(name: string, advisories: readonly PublishedAdvisory[]): string | undefined {
+export function secdbEntry(name: string, advisories: readonly PublishedAdvisory[]): string | undefined {
   const byVersion = new Map<string, Set<string>>()
   for (const { advisory } of advisories) {
     for (const version of versionsOf(advisory.events)) {
@@ -44,7 +44,7 @@ export function secdbPackage(name: string, advisories: readonly PublishedAdvisor
 
 /** The newest event decides; of a database without times all that it says of a vulnerability is equally new. */
 function versionsOf(events: readonly AdvisoryEvent[]): string[] {
-  const latest = latestApproved(events)
+  const latest = latestApprovedEvent(events)
   if (latest === undefined || versionsIn(latest).length === 0) return []
   return events.filter((event) => eventMs(event) === eventMs(latest)).flatMap(versionsIn)
 }

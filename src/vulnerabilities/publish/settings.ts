@@ -21,7 +21,7 @@ export interface Distribution {
   readonly namespace: string
 }
 
-export const defaultSettings: PublicationSettings = {
+export const defaultPublicationSettings: PublicationSettings = {
   secdb: {
     apkurl: '{{urlprefix}}/{{reponame}}/{{arch}}/{{pkg.name}}-{{pkg.ver}}.apk',
     archs: ['x86_64', 'aarch64'],

@@ -1,4 +1,4 @@
-import { defaultSettings, type PublicationSettings } from './settings.ts'
+import { defaultPublicationSettings, type PublicationSettings } from './settings.ts'
 
 /** The settings of a publication as a row keeps them. */
 export interface StoredPublication extends PublicationSettings {
@@ -6,11 +6,13 @@ export interface StoredPublication extends PublicationSettings {
   readonly updatedMs: number
 }
 
-export function storedText(publication: StoredPublication): string {
+export function serializePublication(publication: StoredPublication): string {
   return JSON.stringify(publication)
 }
 
 /** `text`: as storedText wrote it, or '' for what nobody changed. */
-export function readStored(text: string): StoredPublication {
-  return text === '' ? { ...defaultSettings, updatedMs: 0 } : (JSON.parse(text) as StoredPublication)
+export function parsePublication(text: string): StoredPublication {
+  return text === ''
+    ? { ...defaultPublicationSettings, updatedMs: 0 }
+    : (JSON.parse(text) as StoredPublication)
 }

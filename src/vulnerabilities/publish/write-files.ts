@@ -2,25 +2,25 @@ import { createWriteStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 
-const PIECE_CHARS = 64 * 1024
+const CHUNK_CHARS = 64 * 1024
 
 /**
  * Writes pieces into a file as they come, and compressed (gzip) into another; false when there were none. Durable before it
  * resolves; nothing touches the files any more when it rejects.
  */
-export async function writeFiles(
+export async function writeFeedFiles(
   file: string,
   compressed: string | undefined,
-  pieces: AsyncIterable<string | Uint8Array>,
+  chunks: AsyncIterable<string | Uint8Array>,
 ): Promise<boolean> {
-  const packed = createGzip()
+  const gzip = createGzip()
   const files = [file, compressed ?? []]
     .flat()
     .map((path) => createWriteStream(path, { mode: 0o600, flush: true }))
   const [plain, target] = files
   if (plain === undefined) throw new Error('there is no file to write')
-  if (target !== undefined) packed.pipe(target)
-  const streams = target === undefined ? [plain] : [plain, packed]
+  if (target !== undefined) gzip.pipe(target)
+  const streams = target === undefined ? [plain] : [plain, gzip]
 
   let failure: unknown
   let wake = () => {}
@@ -44,14 +44,14 @@ export async function writeFiles(
   let isEmpty = true
   let text = ''
   try {
-    for await (const piece of pieces) {
+    for await (const chunk of chunks) {
       isEmpty = false
-      if (typeof piece !== 'string') {
-        await write(piece)
+      if (typeof chunk !== 'string') {
+        await write(chunk)
         continue
       }
-      text += piece
-      if (text.length < PIECE_CHARS) continue
+      text += chunk
+      if (text.length < CHUNK_CHARS) continue
       await write(Buffer.from(text))
       text = ''
     }
@@ -59,7 +59,7 @@ export async function writeFiles(
     for (const stream of streams) stream.end()
   } catch (error) {
     failure ??= error
-    for (const stream of [packed, ...files]) stream.destroy()
+    for (const stream of [gzip, ...files]) stream.destroy()
   }
   await Promise.all(ends)
   if (failure !== undefined) throw failure

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { crc32, inflateRawSync } from 'node:zlib'
 import fc from 'fast-check'
-import { type ZipEntry, zipOf } from './zip-file.ts'
+import { writeZip, type ZipEntry } from './zip-file.ts'
 
 async function zipped(entries: Iterable<ZipEntry>): Promise<Buffer> {
   const pieces: Buffer[] = []
-  for await (const piece of zipOf(entries)) pieces.push(piece)
+  for await (const piece of writeZip(entries)) pieces.push(piece)
   return Buffer.concat(pieces)
 }
 

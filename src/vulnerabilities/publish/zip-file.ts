@@ -12,36 +12,38 @@ export interface ZipEntry {
   readonly modifiedMs: number
 }
 
-const STORED_IN_64 = 0xffffffff
+const ZIP64_MARKER = 0xffffffff
 const UTF8_NAMES = 0x0800
 const DEFLATED = 8
 /** Versions of the format that a reader must know: 2.0, and 4.5 for files beyond 4 GiB or 65,535 entries. */
 const VERSION = 20
 const VERSION_64 = 45
-const PIECE_BYTES = 64 * 1024
+const CHUNK_BYTES = 64 * 1024
 
-export async function* zipOf(entries: AsyncIterable<ZipEntry> | Iterable<ZipEntry>): AsyncGenerator<Buffer> {
+export async function* writeZip(
+  entries: AsyncIterable<ZipEntry> | Iterable<ZipEntry>,
+): AsyncGenerator<Buffer> {
   const list = new Blocks()
   let piece: Buffer[] = []
   let pieceBytes = 0
   let offset = 0
   let count = 0
   for await (const entry of entries) {
-    const { local, data, central } = partsOf(entry, offset)
+    const { local, data, central } = fileRecords(entry, offset)
     const bytes = local.length + data.length
     offset += bytes
     count++
     list.add(central)
     piece.push(local, data)
     pieceBytes += bytes
-    if (pieceBytes < PIECE_BYTES) continue
+    if (pieceBytes < CHUNK_BYTES) continue
     yield Buffer.concat(piece)
     piece = []
     pieceBytes = 0
   }
   yield Buffer.concat(piece)
   yield* list.filled()
-  yield endOf({ entries: count, offset, size: list.size })
+  yield endRecord({ entries: count, offset, size: list.size })
 }
 
 const BLOCK_BYTES = 1024 * 1024
@@ -73,10 +75,10 @@ const LOCAL = 0x04034b50
 const CENTRAL = 0x02014b50
 
 /** What stands before a file's data, the data, and its entry in the list at the end. */
-function partsOf({ name, content, modifiedMs }: ZipEntry, offset: number) {
-  const data = deflated(content)
+function fileRecords({ name, content, modifiedMs }: ZipEntry, offset: number) {
+  const data = deflateContent(content)
   const path = Buffer.from(name)
-  const isFar = offset >= STORED_IN_64
+  const needsZip64 = offset >= ZIP64_MARKER
   const common = (bytes: Buffer, at: number) => {
     bytes.writeUInt16LE(VERSION, at)
     bytes.writeUInt16LE(UTF8_NAMES, at + 2)
@@ -92,13 +94,13 @@ function partsOf({ name, content, modifiedMs }: ZipEntry, offset: number) {
   common(local, 4)
   path.copy(local, 30)
 
-  const central = Buffer.alloc(46 + path.length + (isFar ? 12 : 0))
+  const central = Buffer.alloc(46 + path.length + (needsZip64 ? 12 : 0))
   central.writeUInt32LE(CENTRAL, 0)
-  central.writeUInt16LE(isFar ? VERSION_64 : VERSION, 4)
+  central.writeUInt16LE(needsZip64 ? VERSION_64 : VERSION, 4)
   common(central, 6)
-  central.writeUInt32LE(isFar ? STORED_IN_64 : offset, 42)
+  central.writeUInt32LE(needsZip64 ? ZIP64_MARKER : offset, 42)
   path.copy(central, 46)
-  if (isFar) {
+  if (needsZip64) {
     central.writeUInt16LE(12, 30)
     const extra = 46 + path.length
     central.writeUInt16LE(1, extra)
@@ -109,7 +111,7 @@ function partsOf({ name, content, modifiedMs }: ZipEntry, offset: number) {
 }
 
 /** With tables as small as the file: to clear the usual ones, of 256 KiB, takes longer than to compress a record. */
-function deflated(content: Buffer): Buffer {
+function deflateContent(content: Buffer): Buffer {
   const windowBits = Math.min(15, Math.max(9, Math.ceil(Math.log2(content.length + 1))))
   const memLevel = Math.min(8, windowBits - 7)
   return deflateRawSync(content, { windowBits, memLevel, chunkSize: Math.max(64, content.length) })
@@ -123,19 +125,19 @@ function dosTime(ms: number): number {
   return ((day << 16) | clock) >>> 0
 }
 
-interface List {
+interface CentralDirectory {
   readonly entries: number
   readonly offset: number
   readonly size: number
 }
 
-function endOf({ entries, offset, size }: List): Buffer {
-  const isLarge = entries >= 0xffff || offset >= STORED_IN_64 || size >= STORED_IN_64
+function endRecord({ entries, offset, size }: CentralDirectory): Buffer {
+  const isLarge = entries >= 0xffff || offset >= ZIP64_MARKER || size >= ZIP64_MARKER
   const end = Buffer.alloc(22)
   end.writeUInt32LE(0x06054b50, 0)
   for (const at of [8, 10]) end.writeUInt16LE(Math.min(entries, 0xffff), at)
-  end.writeUInt32LE(Math.min(size, STORED_IN_64), 12)
-  end.writeUInt32LE(Math.min(offset, STORED_IN_64), 16)
+  end.writeUInt32LE(Math.min(size, ZIP64_MARKER), 12)
+  end.writeUInt32LE(Math.min(offset, ZIP64_MARKER), 16)
   if (!isLarge) return end
   const large = Buffer.alloc(56)
   large.writeUInt32LE(0x06064b50, 0)

@@ -25,9 +25,9 @@ export interface FaultCase {
    * True where the database loses what it wrote last: an upload that is not finished may be unknown then, since its row is committed without
    * waiting for the disk.
    */
-  readonly forgetsUploads?: true
+  readonly losesUploads?: true
   /** Codes that are true of this fault besides those that ask a client to retry. */
-  readonly alsoTrue?: RegExp
+  readonly acceptedContradictions?: RegExp
   /** In the quick suite, with the shape of all of its cases: three nodes that reach PostgreSQL through a proxy. */
   readonly quick?: true
   /** False: no node is stopped (SIGTERM) while the fault lasts. */

@@ -52,7 +52,7 @@ const START_MS_MAX = 60_000
 const UNPRIVILEGED = 65534
 const isRoot = process.getuid?.() === 0
 
-interface ClusterPlace {
+interface ClusterLocation {
   /** An empty directory for the files. */
   readonly directory: string
   readonly walDirectory?: string
@@ -60,10 +60,10 @@ interface ClusterPlace {
 }
 
 /** Creates a cluster and starts it, on loopback or in a network namespace. */
-export async function startCluster(t: Cleanup, place: ClusterPlace): Promise<Cluster> {
+export async function startCluster(t: Cleanup, place: ClusterLocation): Promise<Cluster> {
   const cluster = await clusterAt(t, place)
-  own(place.directory)
-  if (place.walDirectory !== undefined) own(place.walDirectory)
+  chownToUser(place.directory)
+  if (place.walDirectory !== undefined) chownToUser(place.walDirectory)
   execFileSync(
     join(binaries ?? '', 'initdb'),
     [
@@ -102,12 +102,12 @@ export async function startCluster(t: Cleanup, place: ClusterPlace): Promise<Clu
 const asOwner = isRoot ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {}
 const plainEnv = { PATH: process.env['PATH'], LC_ALL: 'C' }
 
-function own(path: string): void {
+function chownToUser(path: string): void {
   mkdirSync(path, { recursive: true })
   if (isRoot) chownSync(path, UNPRIVILEGED, UNPRIVILEGED)
 }
 
-async function clusterAt(t: Cleanup, { directory, network }: ClusterPlace): Promise<Cluster> {
+async function clusterAt(t: Cleanup, { directory, network }: ClusterLocation): Promise<Cluster> {
   if (binaries === undefined) throw new Error('no PostgreSQL server binaries')
   const host = network?.address ?? '127.0.0.1'
   const port = await freePort()
@@ -159,7 +159,7 @@ async function clusterAt(t: Cleanup, { directory, network }: ClusterPlace): Prom
     signal: (signal) => void server?.kill(signal),
     pids() {
       const postmaster = server?.pid
-      return postmaster === undefined ? [] : [postmaster, ...childrenOf(postmaster)]
+      return postmaster === undefined ? [] : [postmaster, ...childPids(postmaster)]
     },
     async connect(applicationName = '') {
       const client = new pg.Client({
@@ -183,7 +183,7 @@ async function clusterAt(t: Cleanup, { directory, network }: ClusterPlace): Prom
     },
     configure: (line) => appendFileSync(join(dataDirectory, 'postgresql.conf'), `${line}\n`),
     async standby(cleanup, other) {
-      own(other)
+      chownToUser(other)
       const copy = await clusterAt(cleanup, { directory: other, network })
       const program = [
         join(binaries, 'pg_basebackup'),
@@ -228,7 +228,7 @@ export function kill(pid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-function childrenOf(parent: number): number[] {
+function childPids(parent: number): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .filter((name) => {

@@ -18,14 +18,14 @@ const bouncer = {
 } as const
 
 /** Ends the server, and starts it again at the end of the fault. */
-function ended(signal: NodeJS.Signals): FaultCase['inject'] {
+function stopping(signal: NodeJS.Signals): FaultCase['inject'] {
   return async (site) => {
     await site.cluster.stop(signal)
     return () => site.cluster.start()
   }
 }
 
-function frozen(chosen: (pids: readonly number[]) => readonly number[]): FaultCase['inject'] {
+function freezing(chosen: (pids: readonly number[]) => readonly number[]): FaultCase['inject'] {
   return async (site) => {
     const pids = chosen(site.cluster.pids())
     for (const pid of pids) kill(pid, 'SIGSTOP')
@@ -36,7 +36,7 @@ function frozen(chosen: (pids: readonly number[]) => readonly number[]): FaultCa
 }
 
 /** Statements of another client's transaction, which stays open until the fault ends. */
-function holding(...statements: readonly string[]): FaultCase['inject'] {
+function holdingLocks(...statements: readonly string[]): FaultCase['inject'] {
   return async (site) => {
     const client = await site.cluster.connect()
     await client.query('begin')
@@ -71,7 +71,7 @@ async function repeated(everyMs: number, work: () => Promise<unknown>): Promise<
 }
 
 /** Turns the primary into a server that only reads, or back. */
-async function restarted(server: Cluster): Promise<void> {
+async function restart(server: Cluster): Promise<void> {
   await server.stop('SIGINT')
   await server.start()
 }
@@ -80,14 +80,14 @@ export const databaseFaults: readonly FaultCase[] = [
   {
     ...cluster,
     name: 'database: all its processes are frozen (SIGSTOP)',
-    inject: frozen((pids) => pids),
+    inject: freezing((pids) => pids),
     quick: true,
   },
   {
     ...cluster,
     name: 'database: the postmaster is frozen, open connections work',
     ready: 'any',
-    inject: frozen((pids) => pids.slice(0, 1)),
+    inject: freezing((pids) => pids.slice(0, 1)),
   },
   {
     ...cluster,
@@ -102,7 +102,7 @@ export const databaseFaults: readonly FaultCase[] = [
   {
     ...cluster,
     name: 'database: one backend is killed (SIGKILL), the server recovers by itself',
-    forgetsUploads: true,
+    losesUploads: true,
     ready: 'any',
     inject: async (site) => {
       kill(await backendOf(site), 'SIGKILL')
@@ -112,16 +112,16 @@ export const databaseFaults: readonly FaultCase[] = [
   {
     ...cluster,
     name: 'database: the postmaster is killed (SIGKILL) and started again',
-    inject: ended('SIGKILL'),
-    forgetsUploads: true,
+    inject: stopping('SIGKILL'),
+    losesUploads: true,
   },
   {
     ...cluster,
     name: 'database: immediate shutdown and start',
-    inject: ended('SIGQUIT'),
-    forgetsUploads: true,
+    inject: stopping('SIGQUIT'),
+    losesUploads: true,
   },
-  { ...cluster, name: 'database: fast shutdown and start', inject: ended('SIGINT') },
+  { ...cluster, name: 'database: fast shutdown and start', inject: stopping('SIGINT') },
   {
     ...cluster,
     name: 'database: smart shutdown, which waits for clients, then start',
@@ -138,7 +138,7 @@ export const databaseFaults: readonly FaultCase[] = [
     ...cluster,
     name: 'database: fast restarts every 2 s',
     ready: 'any',
-    inject: async ({ cluster: server }) => repeated(2000, () => restarted(server)),
+    inject: async ({ cluster: server }) => repeated(2000, () => restart(server)),
   },
   {
     ...cluster,
@@ -183,7 +183,7 @@ export const databaseFaults: readonly FaultCase[] = [
   },
   {
     name: 'database: demoted, a standby serves at another address (URL with two hosts)',
-    forgetsUploads: true,
+    losesUploads: true,
     shape: { path: 'hosts' },
     skip: withoutPostgres,
     // Until the standby is promoted, the primary reads only.
@@ -200,7 +200,7 @@ export const databaseFaults: readonly FaultCase[] = [
   },
   {
     name: 'database: its host disappears, the standby is promoted (URL with two hosts)',
-    forgetsUploads: true,
+    losesUploads: true,
     shape: { path: 'hosts', blobs: 'bucket' },
     skip: withoutPostgres,
     ready: 'no',
@@ -217,25 +217,25 @@ export const databaseFaults: readonly FaultCase[] = [
     ...cluster,
     name: 'database: a row that all writers need is locked by an idle transaction',
     ready: 'yes',
-    inject: holding("select * from groups where uid = '$organization' for update"),
+    inject: holdingLocks("select * from groups where uid = '$organization' for update"),
   },
   {
     ...cluster,
     name: 'database: the counters of an organization are locked by an idle transaction',
     ready: 'yes',
-    inject: holding("select * from counts where root = '$organization' for update"),
+    inject: holdingLocks("select * from counts where root = '$organization' for update"),
   },
   {
     ...cluster,
     name: 'database: a table is locked exclusively (ALTER TABLE by hand)',
     ready: 'any',
-    inject: holding('lock table groups in access exclusive mode'),
+    inject: holdingLocks('lock table groups in access exclusive mode'),
   },
   {
     ...cluster,
     name: 'database: the table of audit events is locked exclusively',
     ready: 'any',
-    inject: holding('lock table audit_events in access exclusive mode'),
+    inject: holdingLocks('lock table audit_events in access exclusive mode'),
   },
   {
     ...cluster,
@@ -311,5 +311,5 @@ export const databaseFaults: readonly FaultCase[] = [
       }
     },
   },
-  { ...bouncer, name: 'pgbouncer: PostgreSQL behind it is restarted', inject: ended('SIGINT') },
+  { ...bouncer, name: 'pgbouncer: PostgreSQL behind it is restarted', inject: stopping('SIGINT') },
 ]

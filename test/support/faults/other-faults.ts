@@ -15,14 +15,14 @@ const sqlite = { shape: { database: 'sqlite' } } as const
 const bucket = { shape: { blobs: 'bucket' }, skip: withoutPostgres || withoutOwnS3, ready: 'yes' } as const
 const disk = { skip: withoutDisk } as const
 
-function full(chosen: (site: Site) => Disk): FaultCase['inject'] {
+function fillDisk(chosen: (site: Site) => Disk): FaultCase['inject'] {
   return async (site) => {
     chosen(site).fill()
     return () => chosen(site).free()
   }
 }
 
-function killed(...which: readonly number[]): Pick<FaultCase, 'inject' | 'nodesLost'> {
+function killNodes(...which: readonly number[]): Pick<FaultCase, 'inject' | 'nodesLost'> {
   return {
     nodesLost: which,
     inject: async ({ nodes }) => {
@@ -34,7 +34,7 @@ function killed(...which: readonly number[]): Pick<FaultCase, 'inject' | 'nodesL
   }
 }
 
-function frozen(which: number): Pick<FaultCase, 'inject' | 'nodesLost'> {
+function freezeNode(which: number): Pick<FaultCase, 'inject' | 'nodesLost'> {
   return {
     nodesLost: [which],
     inject: async ({ nodes }) => {
@@ -44,7 +44,7 @@ function frozen(which: number): Pick<FaultCase, 'inject' | 'nodesLost'> {
   }
 }
 
-function shifted(ms: number): FaultCase['inject'] {
+function shiftClock(ms: number): FaultCase['inject'] {
   return async ({ nodes }) => {
     nodes[0]?.shiftClock(ms)
     return () => nodes[0]?.shiftClock(0)
@@ -68,7 +68,7 @@ export const diskFaults: readonly FaultCase[] = [
     ...three,
     ...disk,
     name: "disk: that of PostgreSQL's write-ahead log is full: it panics",
-    forgetsUploads: true,
+    losesUploads: true,
     ready: 'any',
     inject: async (site) => {
       site.walDisk.fill()
@@ -87,7 +87,7 @@ export const diskFaults: readonly FaultCase[] = [
     ...disk,
     name: 'disk: that of blobs is full',
     ready: 'yes',
-    inject: full(({ dataDisk }) => dataDisk),
+    inject: fillDisk(({ dataDisk }) => dataDisk),
   },
   {
     ...three,
@@ -104,7 +104,7 @@ export const diskFaults: readonly FaultCase[] = [
     ...disk,
     name: 'disk: that of SQLite and of blobs is full',
     ready: 'yes',
-    inject: full(({ dataDisk }) => dataDisk),
+    inject: fillDisk(({ dataDisk }) => dataDisk),
   },
 ]
 
@@ -153,12 +153,18 @@ export const nodeFaults: readonly FaultCase[] = [
     name: 'node: one of three is killed (SIGKILL)',
     ready: 'yes',
     harmless: true,
-    ...killed(2),
+    ...killNodes(2),
   },
-  { ...three, name: 'node: one of three is frozen (SIGSTOP)', ready: 'yes', harmless: true, ...frozen(2) },
-  { ...three, name: 'node: all three are killed (SIGKILL)', ready: 'any', ...killed(0, 1, 2) },
-  { ...sqlite, name: 'node: the only one, on SQLite, is killed (SIGKILL)', ready: 'any', ...killed(0) },
-  { ...sqlite, name: 'node: the only one, on SQLite, is frozen (SIGSTOP)', ready: 'any', ...frozen(0) },
+  {
+    ...three,
+    name: 'node: one of three is frozen (SIGSTOP)',
+    ready: 'yes',
+    harmless: true,
+    ...freezeNode(2),
+  },
+  { ...three, name: 'node: all three are killed (SIGKILL)', ready: 'any', ...killNodes(0, 1, 2) },
+  { ...sqlite, name: 'node: the only one, on SQLite, is killed (SIGKILL)', ready: 'any', ...killNodes(0) },
+  { ...sqlite, name: 'node: the only one, on SQLite, is frozen (SIGSTOP)', ready: 'any', ...freezeNode(0) },
   {
     ...sqlite,
     name: 'sqlite: another process holds the write lock',
@@ -177,18 +183,18 @@ export const nodeFaults: readonly FaultCase[] = [
     name: 'clock: that of one node is 10 min ahead',
     shape: { clocks: true },
     ready: 'yes',
-    inject: shifted(10 * MINUTE_MS),
+    inject: shiftClock(10 * MINUTE_MS),
     // An ID token of 5 min is over by then.
-    alsoTrue: /^exchange 401\/16$/,
+    acceptedContradictions: /^exchange 401\/16$/,
   },
   {
     ...three,
     name: 'clock: that of one node is 10 min behind',
     shape: { clocks: true },
     ready: 'yes',
-    inject: shifted(-10 * MINUTE_MS),
+    inject: shiftClock(-10 * MINUTE_MS),
     // An ID token of the future.
-    alsoTrue: /^exchange 401\/16$/,
+    acceptedContradictions: /^exchange 401\/16$/,
   },
   {
     ...three,

@@ -8,7 +8,7 @@ import { freePort } from '../postgres.ts'
 import { type Cleanup, temporaryDirectory } from '../process.ts'
 
 /** PgBouncer in transaction mode, in front of a PostgreSQL. */
-export interface Bouncer {
+export interface FaultPgbouncer {
   readonly url: string
   start(): Promise<void>
   signal(signal: NodeJS.Signals): void
@@ -25,10 +25,10 @@ export const withoutBouncer: string | false =
 const UNPRIVILEGED = 65534
 const START_MS_MAX = 30_000
 
-export async function startBouncer(
+export async function startFaultPgbouncer(
   t: Cleanup,
   { host, port: serverPort }: { readonly host: string; readonly port: number },
-): Promise<Bouncer> {
+): Promise<FaultPgbouncer> {
   const directory = temporaryDirectory(t)
   const port = await freePort()
   const settings = join(directory, 'pgbouncer.ini')
@@ -68,7 +68,7 @@ server_login_retry = 1
       await client.end()
     }
   }
-  const bouncer: Bouncer = {
+  const bouncer: FaultPgbouncer = {
     url: urlOf('postgres'),
     async start() {
       child = spawn('pgbouncer', ['--quiet', settings], { ...owner, cwd: directory, stdio: 'ignore' })

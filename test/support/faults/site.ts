@@ -3,17 +3,17 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { variables } from '../../../src/config.ts'
-import { type FaultProxy, faultProxy } from '../fault-proxy.ts'
+import { type FaultProxy, startFaultProxy } from '../fault-proxy.ts'
 import { SUBJECT, startIssuer, type TestIssuer } from '../issuer.ts'
 import { freePort } from '../postgres.ts'
 import { type Cleanup, runBerth, type Serving, serveBerth, temporaryDirectory } from '../process.ts'
 import { type S3Server, startS3 } from '../s3.ts'
-import { bind, make, makeIdentity } from '../tenant.ts'
+import { bindRole, createIdentity, createResource } from '../tenant.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 import { type Disk, startDisk } from './disk.ts'
 import type { LoadTarget } from './load.ts'
 import { type ServiceNetwork, startNetwork, withoutNetwork } from './network.ts'
-import { type Bouncer, startBouncer } from './pgbouncer.ts'
+import { type FaultPgbouncer, startFaultPgbouncer } from './pgbouncer.ts'
 
 /** An installation that faults are injected into: nodes, their database, their store and an issuer. */
 
@@ -55,7 +55,7 @@ export interface Site {
   readonly walDisk: Disk
   readonly network: ServiceNetwork
   readonly proxy: FaultProxy
-  readonly bouncer: Bouncer
+  readonly bouncer: FaultPgbouncer
   readonly standby: Cluster
   readonly s3: S3Server
   /** Sets the address of the host name of the database; undefined: it has none. */
@@ -83,8 +83,8 @@ export async function startSite(t: Cleanup, shape: Shape): Promise<Site> {
           network,
         })
       : undefined
-  const proxy = shape.path === 'proxy' && cluster ? await faultProxy(t, cluster.url) : undefined
-  const bouncer = shape.path === 'pgbouncer' && cluster ? await startBouncer(t, cluster) : undefined
+  const proxy = shape.path === 'proxy' && cluster ? await startFaultProxy(t, cluster.url) : undefined
+  const bouncer = shape.path === 'pgbouncer' && cluster ? await startFaultPgbouncer(t, cluster) : undefined
   const standby =
     shape.path === 'hosts' && cluster
       ? await cluster.standby(t, join(temporaryParent(t), 'standby'))
@@ -145,12 +145,12 @@ export async function startSite(t: Cleanup, shape: Shape): Promise<Site> {
   const issuer = await startIssuer(t)
   const [first] = nodes
   const owner = { url: first?.url ?? '', token: tokens.api }
-  const identity = await makeIdentity(owner, organization, {
+  const identity = await createIdentity(owner, organization, {
     claimMatch: { issuer: issuer.name, subject: SUBJECT },
   })
-  await bind(owner, organization, identity, 'viewer')
+  await bindRole(owner, organization, identity, 'viewer')
   for (const at of nodes.keys())
-    await make(owner, `/registry/v2beta1/repos/${organization}`, { name: `images-${at}` })
+    await createResource(owner, `/registry/v2beta1/repos/${organization}`, { name: `images-${at}` })
   const has = <T>(part: T | undefined, name: string): T => part ?? assert.fail(`this site has no ${name}`)
   let primary = cluster
   return {

@@ -51,7 +51,7 @@ function problemsOf(outcome: Outcome): string[] {
   if (broken !== undefined) return typeof outcome.case.skip === 'string' ? [] : [broken]
   const problems = [
     ...(verified?.lost ?? []).map((what) => `lost: ${what}`),
-    ...(verified?.halfDone ?? []),
+    ...(verified?.inconsistent ?? []),
     ...contradictions,
   ]
   for (const [code, n] of Object.entries(wrong)) problems.push(`${n} requests failed with ${code}`)

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { assertCounted } from '../crash.ts'
+import { assertCounts } from '../crash.ts'
 import { type Cleanup, runBerth } from '../process.ts'
 import { openDatabase } from '../stored.ts'
 import type { Acknowledged } from './load.ts'
@@ -11,7 +11,7 @@ export interface Verified {
   readonly acknowledged: number
   readonly lost: readonly string[]
   /** What is there in part only, or is held by something that has ended. */
-  readonly halfDone: readonly string[]
+  readonly inconsistent: readonly string[]
 }
 
 /** The database ends transactions of clients that it cannot reach, which takes a while (`databaseIdleInTransactionMs`). */
@@ -48,7 +48,7 @@ export async function verify(t: Cleanup, site: Site, known: Acknowledged): Promi
 
     for (const table of ['groups', 'identities', 'role_bindings', 'repos', 'tags'] as const) {
       try {
-        await assertCounted(kysely, table)
+        await assertCounts(kysely, table)
       } catch (error) {
         halfDone.push(String((error as Error).message).split('\n')[0] ?? table)
       }
@@ -67,17 +67,17 @@ export async function verify(t: Cleanup, site: Site, known: Acknowledged): Promi
   } finally {
     await db.close()
   }
-  let leftOver = await held(site)
+  let leftOver = await readInconsistencies(site)
   for (const deadline = Date.now() + RELEASE_MS_MAX; leftOver.length > 0 && Date.now() < deadline; ) {
     await sleep(RETRY_MS)
-    leftOver = await held(site)
+    leftOver = await readInconsistencies(site)
   }
   halfDone.push(...leftOver)
   const { code, stdout, stderr } = await runBerth(t, ['admin', 'scrub', '--json'], databaseOf(site))
   if (code !== 0)
     halfDone.push(`scrub ends with ${code}: ${stderr || JSON.stringify(JSON.parse(stdout).findings)}`)
   const acknowledged = known.groups.size + known.deletedGroups.size + known.repos.size + known.images.length
-  return { acknowledged, lost, halfDone }
+  return { acknowledged, lost, inconsistent: halfDone }
 }
 
 export function databaseOf(site: Site): Readonly<Record<string, string>> {
@@ -87,7 +87,7 @@ export function databaseOf(site: Site): Readonly<Record<string, string>> {
 }
 
 /** Transactions that nothing will end, locks that are waited for, connections that are still taken, bodies that are still counted. */
-async function held(site: Site): Promise<string[]> {
+async function readInconsistencies(site: Site): Promise<string[]> {
   const found: string[] = []
   if (site.env['BERTH_DATABASE_URL'] !== undefined) {
     const { rows } = await site.primary.run(`

@@ -9,15 +9,15 @@ export interface Sample {
   readonly status: number
 }
 
-export interface Watch {
+export interface StatusPoll {
   readonly samples: readonly Sample[]
   stop(): Promise<void>
 }
 
 /** As long as a patient balancer or Prometheus waits. */
-export const WATCH_MS_MAX = 10_000
+export const POLL_TIMEOUT_MS = 10_000
 
-export function watch(url: string, everyMs: number): Watch {
+export function pollStatus(url: string, everyMs: number): StatusPoll {
   const samples: Sample[] = []
   let isOver = false
   const watching = (async () => {
@@ -39,7 +39,7 @@ export function watch(url: string, everyMs: number): Watch {
 
 async function statusOf(url: string): Promise<number> {
   try {
-    const reply = await fetch(url, { signal: AbortSignal.timeout(WATCH_MS_MAX) })
+    const reply = await fetch(url, { signal: AbortSignal.timeout(POLL_TIMEOUT_MS) })
     await reply.arrayBuffer()
     return reply.status
   } catch {

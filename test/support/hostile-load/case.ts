@@ -36,7 +36,7 @@ export type Body = (target: Target) => Uint8Array
 /** Headers; those that are undefined are not sent. */
 export type Headers = Readonly<Record<string, string | undefined>>
 
-interface Repeated {
+interface Repetition {
   /** Requests in all. */
   readonly times?: number
   /** How many of them at a time, on each connection. */
@@ -52,7 +52,7 @@ export const connectionBudgetMib = 40
 export const processBudgetMib = 128
 
 /** Well-formed requests of HTTP/1.1, or of HTTP/2 where `http2` is set. */
-export interface HttpAttack extends Repeated {
+export interface HttpAttack extends Repetition {
   readonly kind: 'http'
   readonly http2?: boolean
   readonly method: string
@@ -60,11 +60,11 @@ export interface HttpAttack extends Repeated {
   readonly headers?: Headers
   readonly body?: Body | undefined
   /** Sends the body without its last bytes and waits. */
-  readonly leavesOut?: number
+  readonly missingBytes?: number
 }
 
 /** gRPC calls by Node's own HTTP/2 client. */
-export interface GrpcAttack extends Repeated {
+export interface GrpcAttack extends Repetition {
   readonly kind: 'grpc'
   /** `<service>/<method>` */
   readonly method: string
@@ -91,7 +91,7 @@ export interface RawAttack {
   /** Stays connected for so long after the last byte, unless the server closes. */
   readonly holdMs: number
   /** Does not read what the server sends. */
-  readonly deaf?: boolean
+  readonly neverReads?: boolean
 }
 
 export type Attack = HttpAttack | GrpcAttack | RawAttack

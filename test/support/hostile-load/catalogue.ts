@@ -6,10 +6,10 @@ import { documentCases, feedCases, signInCases } from './entrances/pages.ts'
 import { registryCases, registryTokenCases } from './entrances/registry.ts'
 import { restCases } from './entrances/rest.ts'
 import { oauthCases, tokenServiceCases } from './entrances/token-service.ts'
-import type { Entrance } from './run.ts'
+import type { Endpoint } from './run.ts'
 
 /** Every entrance of the server, and what is sent through it. */
-export const catalogue: readonly Entrance[] = [
+export const catalogue: readonly Endpoint[] = [
   { name: 'gRPC', cases: grpcCases },
   { name: 'health', cases: healthCases },
   { name: 'reflection', cases: reflectionCases },

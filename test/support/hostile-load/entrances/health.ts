@@ -1,4 +1,4 @@
-import { field, filled, grpcFrame, gzipped, joined, MIB, text, times } from '../bytes.ts'
+import { concatBodies, field, filledBody, grpcFrame, gzippedBody, MIB, textBody, times } from '../bytes.ts'
 import { type Body, connectionBudgetMib, type HostileCase } from '../case.ts'
 import { type GrpcOptions, grpc } from '../requests.ts'
 
@@ -12,7 +12,7 @@ const OLD_REFLECTION = 'grpc.reflection.v1alpha.ServerReflection/ServerReflectio
 
 const open: GrpcOptions = { callers: ['anonymous'], replies: {} }
 const streams: GrpcOptions = { ...open, staysOpen: true, waitMs: 2000 }
-const empty = grpcFrame(text(''))
+const empty = grpcFrame(textBody(''))
 
 const health: readonly HostileCase[] = [
   grpc('1,000 watches on four connections', WATCH, empty, {
@@ -36,55 +36,66 @@ const health: readonly HostileCase[] = [
     parallel: 20,
     connections: 100,
   }),
-  grpc('1,000 watches that send nothing', WATCH, text(''), {
+  grpc('1,000 watches that send nothing', WATCH, textBody(''), {
     ...streams,
     stream: true,
     times: 1000,
     parallel: 250,
     connections: 4,
   }),
-  grpc('500 watches of unknown services', WATCH, grpcFrame(field(1, text('x'))), {
+  grpc('500 watches of unknown services', WATCH, grpcFrame(field(1, textBody('x'))), {
     ...streams,
     stream: true,
     times: 500,
     parallel: 125,
     connections: 4,
   }),
-  grpc('a watch of a name of 1 MiB', WATCH, grpcFrame(field(1, filled([97], MIB - 20))), {
+  grpc('a watch of a name of 1 MiB', WATCH, grpcFrame(field(1, filledBody([97], MIB - 20))), {
     ...streams,
     stream: true,
     times: 10,
     parallel: 10,
   }),
-  grpc('5,000 checks', CHECK, text(''), { ...open, times: 5000, parallel: 100, waitMs: 20_000, quick: true }),
-  grpc('1,000 checks that send nothing', CHECK, text(''), {
+  grpc('5,000 checks', CHECK, textBody(''), {
+    ...open,
+    times: 5000,
+    parallel: 100,
+    waitMs: 20_000,
+    quick: true,
+  }),
+  grpc('1,000 checks that send nothing', CHECK, textBody(''), {
     ...streams,
     stream: true,
     times: 1000,
     parallel: 250,
     connections: 4,
   }),
-  grpc('200 checks of 1 MiB, half sent', CHECK, grpcFrame(filled([0], MIB - 1000), { length: MIB - 10 }), {
-    ...streams,
-    stream: true,
-    times: 200,
-    parallel: 200,
-    budgetMib: connectionBudgetMib,
-  }),
-  grpc('a check with 500,000 unknown fields', CHECK, filled([0x12, 0], MIB - 10), open),
-  grpc('20 checks of 1 KB that unpack to 1 MiB', CHECK, gzipped(filled([0x12, 0], MIB - 10)), {
+  grpc(
+    '200 checks of 1 MiB, half sent',
+    CHECK,
+    grpcFrame(filledBody([0], MIB - 1000), { length: MIB - 10 }),
+    {
+      ...streams,
+      stream: true,
+      times: 200,
+      parallel: 200,
+      budgetMib: connectionBudgetMib,
+    },
+  ),
+  grpc('a check with 500,000 unknown fields', CHECK, filledBody([0x12, 0], MIB - 10), open),
+  grpc('20 checks of 1 KB that unpack to 1 MiB', CHECK, gzippedBody(filledBody([0x12, 0], MIB - 10)), {
     ...open,
     gzip: true,
     times: 20,
     parallel: 20,
   }),
-  grpc('a check of a name of 1 MiB', CHECK, field(1, filled([97], MIB - 20)), open),
-  grpc('2,000 lists', LIST, text(''), { ...open, times: 2000, parallel: 100, waitMs: 20_000 }),
+  grpc('a check of a name of 1 MiB', CHECK, field(1, filledBody([97], MIB - 20)), open),
+  grpc('2,000 lists', LIST, textBody(''), { ...open, times: 2000, parallel: 100, waitMs: 20_000 }),
 ]
 
 const ask = (request: Body, count: number): Body => times(count, grpcFrame(request))
-const listServices = field(7, text('*'))
-const symbolOf = (name: string) => field(4, text(name))
+const listServices = field(7, textBody('*'))
+const symbolOf = (name: string) => field(4, textBody(name))
 
 const reflection: readonly HostileCase[] = [
   grpc('10,000 lists of services in one stream', REFLECTION, ask(listServices, 10_000), {
@@ -117,7 +128,7 @@ const reflection: readonly HostileCase[] = [
     ...open,
     stream: true,
   }),
-  grpc('a file name of 1 MiB', REFLECTION, ask(field(3, filled([97], MIB - 20)), 1), {
+  grpc('a file name of 1 MiB', REFLECTION, ask(field(3, filledBody([97], MIB - 20)), 1), {
     ...open,
     stream: true,
   }),
@@ -130,7 +141,7 @@ const reflection: readonly HostileCase[] = [
   grpc(
     'numbers of extensions of all types',
     REFLECTION,
-    ask(field(6, text('google.protobuf.MethodOptions')), 10_000),
+    ask(field(6, textBody('google.protobuf.MethodOptions')), 10_000),
     { ...open, stream: true, waitMs: 20_000, budgetMib: 32 },
   ),
   grpc('1,000 streams that stay', REFLECTION, grpcFrame(listServices), {
@@ -143,7 +154,7 @@ const reflection: readonly HostileCase[] = [
   grpc(
     'streams and watches with unknown fields',
     REFLECTION,
-    joined(grpcFrame(filled([0x9a, 0x3e, 0], MIB - 10))),
+    concatBodies(grpcFrame(filledBody([0x9a, 0x3e, 0], MIB - 10))),
     { ...open, stream: true },
   ),
 ]

@@ -1,4 +1,4 @@
-import { KIB, MIB, repeated, text } from '../bytes.ts'
+import { KIB, MIB, repeatedBody, textBody } from '../bytes.ts'
 import type { Body, HostileCase } from '../case.ts'
 import { raw } from '../requests.ts'
 
@@ -15,33 +15,33 @@ const authorized =
 const byte = Buffer.from('a')
 
 export const http1Cases: readonly HostileCase[] = [
-  raw('500 connections with half a header', text(`${get}x: `), {
+  raw('500 connections with half a header', textBody(`${get}x: `), {
     connections: 500,
     holdMs: 1500,
     quick: true,
   }),
-  raw('200 connections with a header a byte at a time', text(get), {
+  raw('200 connections with a header a byte at a time', textBody(get), {
     connections: 200,
     holdMs: 200,
     next: { bytes: () => byte, times: 15, everyMs: 100 },
   }),
-  raw('500 silent connections', text(''), { connections: 500, holdMs: 1500 }),
-  raw('a header of 10 MiB', text(get), {
+  raw('500 silent connections', textBody(''), { connections: 500, holdMs: 1500 }),
+  raw('a header of 10 MiB', textBody(get), {
     next: { bytes: () => Buffer.alloc(MIB, 97), times: 10 },
     holdMs: 300,
   }),
-  raw('100,000 headers', repeated('a: b\r\n', 100_000, get, '\r\n'), { quick: true }),
-  raw('5,000 headers within the limit', repeated('a: b\r\n', 5000, get, '\r\n'), { connections: 10 }),
-  raw('a request line of 1 MiB', repeated('a', MIB, 'GET /', ' HTTP/1.1\r\n\r\n')),
-  raw('10,000 requests in a pipeline', repeated(`${get}\r\n`, 10_000), { holdMs: 1000, quick: true }),
-  raw('10,000 requests in a pipeline of which nothing is read', repeated(`${get}\r\n`, 10_000), {
-    deaf: true,
+  raw('100,000 headers', repeatedBody('a: b\r\n', 100_000, get, '\r\n'), { quick: true }),
+  raw('5,000 headers within the limit', repeatedBody('a: b\r\n', 5000, get, '\r\n'), { connections: 10 }),
+  raw('a request line of 1 MiB', repeatedBody('a', MIB, 'GET /', ' HTTP/1.1\r\n\r\n')),
+  raw('10,000 requests in a pipeline', repeatedBody(`${get}\r\n`, 10_000), { holdMs: 1000, quick: true }),
+  raw('10,000 requests in a pipeline of which nothing is read', repeatedBody(`${get}\r\n`, 10_000), {
+    neverReads: true,
     holdMs: 1500,
   }),
   raw(
     '1,000 API descriptions in a pipeline of which nothing is read',
-    repeated('GET /openapi.json HTTP/1.1\r\nhost: a\r\n\r\n', 1000),
-    { deaf: true, holdMs: 1500, budgetMib: 32, quick: true },
+    repeatedBody('GET /openapi.json HTTP/1.1\r\nhost: a\r\n\r\n', 1000),
+    { neverReads: true, holdMs: 1500, budgetMib: 32, quick: true },
   ),
   raw('chunks of one byte', authorized('transfer-encoding: chunked\r\n\r\n'), {
     next: { bytes: () => Buffer.from('1\r\na\r\n'.repeat(10_000)), times: 20 },
@@ -77,7 +77,7 @@ export const http1Cases: readonly HostileCase[] = [
   raw('two lengths', authorized('content-length: 5\r\ncontent-length: 6\r\n\r\nabcdef')),
   raw('a length and chunks', authorized('content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n')),
   raw('an unknown transfer coding', authorized('transfer-encoding: gzip, x\r\n\r\n')),
-  raw('line feeds only', repeated('\n', MIB)),
+  raw('line feeds only', repeatedBody('\n', MIB)),
   raw('zeros', () => Buffer.alloc(MIB)),
   raw(
     'a TLS handshake',
@@ -86,7 +86,7 @@ export const http1Cases: readonly HostileCase[] = [
   ),
   raw(
     '500 upgrades to HTTP/2',
-    text(
+    textBody(
       `${get}connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: ${'A'.repeat(1000)}\r\n\r\n`,
     ),
     { connections: 100, rounds: 5, holdMs: 100 },
@@ -98,7 +98,7 @@ export const http1Cases: readonly HostileCase[] = [
   }),
   raw(
     'CONNECT and OPTIONS to anything',
-    text(`CONNECT ${'a'.repeat(10_000)}:1 HTTP/1.1\r\nhost: a\r\n\r\n`),
+    textBody(`CONNECT ${'a'.repeat(10_000)}:1 HTTP/1.1\r\nhost: a\r\n\r\n`),
     { connections: 50 },
   ),
 ]

@@ -82,7 +82,7 @@ const floods: readonly HostileCase[] = [
   raw(
     '10,000 streams at a time, of which nothing is read',
     session((target) => [many(10_000, (at) => h2Frame('headers', streamOf(at), get(target), END))]),
-    { holdMs: 500, deaf: true },
+    { holdMs: 500, neverReads: true },
   ),
   raw(
     '100,000 pings',
@@ -90,7 +90,7 @@ const floods: readonly HostileCase[] = [
     { holdMs: 500, quick: true },
   ),
   raw('pings of which no reply is read', start, {
-    deaf: true,
+    neverReads: true,
     holdMs: 500,
     next: { bytes: () => many(5000, () => h2Frame('ping', 0, Buffer.alloc(8))), times: 100 },
   }),
@@ -100,7 +100,7 @@ const floods: readonly HostileCase[] = [
     { holdMs: 500 },
   ),
   raw('settings of which no reply is read', start, {
-    deaf: true,
+    neverReads: true,
     holdMs: 500,
     next: { bytes: () => many(5000, () => h2Frame('settings', 0)), times: 100 },
   }),

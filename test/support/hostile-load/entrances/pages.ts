@@ -1,4 +1,4 @@
-import { filled, KIB, MIB, repeated, text } from '../bytes.ts'
+import { filledBody, KIB, MIB, repeatedBody, textBody } from '../bytes.ts'
 import type { HostileCase } from '../case.ts'
 import { form, type HttpOptions, http, rest } from '../requests.ts'
 
@@ -105,7 +105,7 @@ const feeds: readonly HostileCase[] = [
   ),
 ]
 
-const password = (value: string) => text(`email=ada@example.com&password=${value}`)
+const password = (value: string) => textBody(`email=ada@example.com&password=${value}`)
 const forms: readonly HostileCase[] = [
   form('50 passwords of 60 KiB', '/sign-in/password', password('a'.repeat(60 * KIB)), {
     times: 50,
@@ -118,20 +118,20 @@ const forms: readonly HostileCase[] = [
     waitMs: 20_000,
   }),
   form('200 passwords without a page', '/sign-in/password', password('wrong'), { ...flood }),
-  form('16,000 fields', '/sign-in/password', repeated('a=b&', 16_000), {
+  form('16,000 fields', '/sign-in/password', repeatedBody('a=b&', 16_000), {
     times: 50,
     parallel: 10,
     quick: true,
   }),
-  form('a registration of 16,000 fields', '/sign-in/register', repeated('a=b&', 16_000), {
+  form('a registration of 16,000 fields', '/sign-in/register', repeatedBody('a=b&', 16_000), {
     times: 50,
     parallel: 10,
   }),
-  form('10 MiB', '/sign-in/password', filled([97], 10 * MIB), { times: 3 }),
-  form('100 forms of 64 KiB, half sent', '/sign-in/password', filled([97], 64 * KIB), {
+  form('10 MiB', '/sign-in/password', filledBody([97], 10 * MIB), { times: 3 }),
+  form('100 forms of 64 KiB, half sent', '/sign-in/password', filledBody([97], 64 * KIB), {
     times: 100,
     parallel: 100,
-    leavesOut: 10,
+    missingBytes: 10,
     waitMs: 2000,
     replies: { anonymous: ['no reply', '408'] },
   }),
@@ -143,14 +143,14 @@ const forms: readonly HostileCase[] = [
   http(
     'JSON for a passkey',
     'POST /sign-in/passkey',
-    filled([91], 60 * KIB),
+    filledBody([91], 60 * KIB),
     { 'content-type': 'application/json' },
     { callers: ['anonymous'], times: 20 },
   ),
   http(
     '200 questions for a passkey',
     'POST /sign-in/passkey/options',
-    text('{}'),
+    textBody('{}'),
     { 'content-type': 'application/json' },
     flood,
   ),

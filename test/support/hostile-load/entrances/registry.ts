@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { basic, types } from '../../registry.ts'
-import { filled, jwt, KIB, listed, MIB, nested, repeated, text } from '../bytes.ts'
+import { basicAuth, types } from '../../registry.ts'
+import { filledBody, jsonListBody, jwt, KIB, MIB, nestedBody, repeatedBody, textBody } from '../bytes.ts'
 import { type HostileCase, processBudgetMib } from '../case.ts'
 import { form, http, oci, replies } from '../requests.ts'
 
@@ -11,35 +11,35 @@ const layer = `{"mediaType":"a/b","digest":"sha256:${'0'.repeat(64)}","size":1}`
 const config = `"config":{"mediaType":"${types.config}","digest":"sha256:${'0'.repeat(64)}","size":2}`
 const push = { headers: { 'content-type': types.image }, budgetMib: 32, waitMs: 20_000 }
 const pushIndex = { ...push, headers: { 'content-type': types.index } }
-const members = listed(300_000, (at) => `"m${at}":1`, image(''), '}')
+const members = jsonListBody(300_000, (at) => `"m${at}":1`, image(''), '}')
 const half = 4 * MIB - 100
 
 const manifests: readonly HostileCase[] = Object.entries({
-  '4 MiB of nested arrays': nested('[', 2 * MIB - 100, ']', image('"a":'), '}'),
-  '4 MiB of arrays that are not closed': repeated('[', half),
-  '700,000 nested objects': nested('{"a":', 690_000, '}', image('"a":'), '}'),
+  '4 MiB of nested arrays': nestedBody('[', 2 * MIB - 100, ']', image('"a":'), '}'),
+  '4 MiB of arrays that are not closed': repeatedBody('[', half),
+  '700,000 nested objects': nestedBody('{"a":', 690_000, '}', image('"a":'), '}'),
   '300,000 members': members,
-  '300,000 times the same member': repeated('"layers":[],', 300_000, image(''), '"x":1}'),
-  '30,000 layers': repeated(`${layer},`, 29_000, image(`${config},"layers":[`), `${layer}]}`),
-  '1,300,000 empty layers': repeated('{},', 1_300_000, image(`${config},"layers":[`), '{}]}'),
-  '200,000 annotations': listed(
+  '300,000 times the same member': repeatedBody('"layers":[],', 300_000, image(''), '"x":1}'),
+  '30,000 layers': repeatedBody(`${layer},`, 29_000, image(`${config},"layers":[`), `${layer}]}`),
+  '1,300,000 empty layers': repeatedBody('{},', 1_300_000, image(`${config},"layers":[`), '{}]}'),
+  '200,000 annotations': jsonListBody(
     200_000,
     (at) => `"a${at}":"v"`,
     image(`${config},"layers":[],"annotations":{`),
     '}}',
   ),
-  'annotations of 4 MiB in one': repeated(
+  'annotations of 4 MiB in one': repeatedBody(
     'a',
     half - 300,
     image(`${config},"layers":[],"annotations":{"a":"`),
     '"}}',
   ),
-  'a number of 4 MiB': repeated('9', half - 200, image('"size":'), '}'),
-  'a text of escapes': repeated('\\u0041', 690_000, image('"a":"'), '"}'),
-  'member names of escapes': listed(300_000, (at) => `"\\u0${String(at % 10)}61":1`, image(''), '}'),
-  'blanks of 4 MiB': filled([32], half),
-  'bytes that are not UTF-8': filled([255], half),
-  'a media type of 4 MiB': repeated('a', half - 100, '{"schemaVersion":2,"mediaType":"', '"}'),
+  'a number of 4 MiB': repeatedBody('9', half - 200, image('"size":'), '}'),
+  'a text of escapes': repeatedBody('\\u0041', 690_000, image('"a":"'), '"}'),
+  'member names of escapes': jsonListBody(300_000, (at) => `"\\u0${String(at % 10)}61":1`, image(''), '}'),
+  'blanks of 4 MiB': filledBody([32], half),
+  'bytes that are not UTF-8': filledBody([255], half),
+  'a media type of 4 MiB': repeatedBody('a', half - 100, '{"schemaVersion":2,"mediaType":"', '"}'),
 }).map(([name, body]) =>
   oci(`a manifest of ${name}`, 'PUT', 'manifests/hostile', body, {
     ...push,
@@ -52,7 +52,7 @@ const indexes: readonly HostileCase[] = [
     'an index of 25,000 manifests',
     'PUT',
     'manifests/hostile',
-    listed(
+    jsonListBody(
       25_000,
       (at) => `{"mediaType":"${types.image}","digest":"sha256:${String(at).padStart(64, '0')}","size":1}`,
       '{"schemaVersion":2,"manifests":[',
@@ -64,7 +64,7 @@ const indexes: readonly HostileCase[] = [
     'an index of 1,300,000 empty entries',
     'PUT',
     'manifests/hostile',
-    repeated('{},', 1_300_000, '{"schemaVersion":2,"manifests":[', '{}]}'),
+    repeatedBody('{},', 1_300_000, '{"schemaVersion":2,"manifests":[', '{}]}'),
     pushIndex,
   ),
   oci('20 manifests of 300,000 members at a time', 'PUT', 'manifests/hostile', members, {
@@ -75,18 +75,24 @@ const indexes: readonly HostileCase[] = [
     waitMs: 40_000,
     quick: true,
   }),
-  oci('40 manifests of 4 MiB, half sent', 'PUT', 'manifests/hostile', filled([32], half), {
+  oci('40 manifests of 4 MiB, half sent', 'PUT', 'manifests/hostile', filledBody([32], half), {
     ...push,
     times: 40,
     parallel: 40,
-    leavesOut: 10,
+    missingBytes: 10,
     waitMs: 3000,
     budgetMib: processBudgetMib,
     quick: true,
     replies: { anonymous: ['401'], 'no role': ['403'], pusher: ['no reply', '408'] },
   }),
-  oci('a manifest of 4 MiB and one byte', 'PUT', 'manifests/hostile', filled([32], 4 * MIB + 1), push),
-  oci('a manifest for another digest', 'PUT', `manifests/sha256:${'0'.repeat(64)}`, filled([32], half), push),
+  oci('a manifest of 4 MiB and one byte', 'PUT', 'manifests/hostile', filledBody([32], 4 * MIB + 1), push),
+  oci(
+    'a manifest for another digest',
+    'PUT',
+    `manifests/sha256:${'0'.repeat(64)}`,
+    filledBody([32], half),
+    push,
+  ),
 ]
 
 const sha = (hex: string) => `sha256:${hex}`
@@ -166,18 +172,18 @@ const uploads: readonly HostileCase[] = [
     'a blob of 64 MiB for another digest',
     'POST',
     `blobs/uploads/?digest=${sha('0'.repeat(64))}`,
-    filled([0], 64 * MIB),
+    filledBody([0], 64 * MIB),
     { budgetMib: 32, waitMs: 20_000 },
   ),
   oci(
     '50 blobs of 1 MiB, half sent',
     'POST',
     `blobs/uploads/?digest=${sha('0'.repeat(64))}`,
-    filled([0], MIB),
+    filledBody([0], MIB),
     {
       times: 50,
       parallel: 50,
-      leavesOut: 10,
+      missingBytes: 10,
       waitMs: 3000,
       budgetMib: 32,
 
@@ -198,11 +204,11 @@ const uploads: readonly HostileCase[] = [
     undefined,
     { times: 20 },
   ),
-  oci('an upload that is not there', 'PATCH', `blobs/uploads/${'a'.repeat(20_000)}`, filled([0], MIB), {
+  oci('an upload that is not there', 'PATCH', `blobs/uploads/${'a'.repeat(20_000)}`, filledBody([0], MIB), {
     times: 5,
     replies: replies(['401'], ['403']),
   }),
-  oci('an upload with a range of 20 KiB', 'PATCH', 'blobs/uploads/x', text('a'), {
+  oci('an upload with a range of 20 KiB', 'PATCH', 'blobs/uploads/x', textBody('a'), {
     headers: { 'content-range': `${'9'.repeat(20_000)}-1` },
     times: 20,
   }),
@@ -215,7 +221,7 @@ const shown = (name: string, password: () => string, quick = false): HostileCase
     name,
     (target) => `GET ${registryToken(target)}&scope=repository:a/b:pull`,
     undefined,
-    () => ({ authorization: basic('_token', password()) }),
+    () => ({ authorization: basicAuth('_token', password()) }),
     { ...flood, quick, replies: { anonymous: ['401'] } },
   )
 
@@ -229,14 +235,14 @@ const tokens: readonly HostileCase[] = [
     '500 wrong passwords of users',
     (target) => `GET ${registryToken(target)}`,
     undefined,
-    { authorization: basic('a'.repeat(1000), 'b'.repeat(20_000)) },
+    { authorization: basicAuth('a'.repeat(1000), 'b'.repeat(20_000)) },
     { ...flood, replies: { anonymous: ['401'] } },
   ),
   http(
     '500 Basic credentials at the registry',
     ({ repoPath }) => `GET /v2/${repoPath}/manifests/latest`,
     undefined,
-    { authorization: basic('_token', randomBytes(500).toString('hex')) },
+    { authorization: basicAuth('_token', randomBytes(500).toString('hex')) },
     { ...flood, quick: true, replies: { anonymous: ['401'] } },
   ),
   http(
@@ -250,7 +256,7 @@ const tokens: readonly HostileCase[] = [
     'a manifest with Basic credentials that are wrong',
     ({ repoPath }) => `PUT /v2/${repoPath}/manifests/hostile`,
     members,
-    { authorization: basic('_token', 'x'), 'content-type': types.image },
+    { authorization: basicAuth('_token', 'x'), 'content-type': types.image },
     { callers: ['anonymous'], replies: { anonymous: ['401'] } },
   ),
   http(
@@ -267,12 +273,15 @@ const tokens: readonly HostileCase[] = [
     {},
     { callers: ['anonymous'], times: 50, parallel: 10 },
   ),
-  form('a token request of 20,000 fields', '/token', repeated('a=b&', 16_000), { times: 50, parallel: 10 }),
-  form('a token request of 64 KiB of escapes', '/token', repeated('%41', 21_000, 'password='), {
+  form('a token request of 20,000 fields', '/token', repeatedBody('a=b&', 16_000), {
     times: 50,
     parallel: 10,
   }),
-  form('a token request of 1 MiB', '/token', repeated('a', MIB), { times: 10 }),
+  form('a token request of 64 KiB of escapes', '/token', repeatedBody('%41', 21_000, 'password='), {
+    times: 50,
+    parallel: 10,
+  }),
+  form('a token request of 1 MiB', '/token', repeatedBody('a', MIB), { times: 10 }),
 ]
 
 export const registryCases: readonly HostileCase[] = [...manifests, ...indexes, ...names, ...uploads]

@@ -1,4 +1,13 @@
-import { filled, joined, KIB, listed, MIB, nested, repeated, text } from '../bytes.ts'
+import {
+  concatBodies,
+  filledBody,
+  jsonListBody,
+  KIB,
+  MIB,
+  nestedBody,
+  repeatedBody,
+  textBody,
+} from '../bytes.ts'
 import { type Body, connectionBudgetMib, type HostileCase, processBudgetMib, type Target } from '../case.ts'
 import { rest } from '../requests.ts'
 
@@ -17,25 +26,30 @@ const rolesInVersionOne = ({ group }: Target) => `POST /iam/v1/roles/${group}`
 
 /** JSON that is worth nothing, of about 1 MiB. */
 const json: Readonly<Record<string, Body>> = {
-  '500,000 nested arrays': nested('[', 500_000, ']'),
-  '500,000 arrays that are not closed': nested('[', 500_000),
-  '170,000 nested objects': nested('{"a":', 170_000, '}'),
-  '170,000 nested objects in a field': nested('{"a":', 170_000, '}', '{"name":', '}'),
-  '500,000 numbers in a list': repeated('0,', 500_000, '[', '0]'),
-  '340,000 empty objects in a field': repeated('{},', 340_000, '{"name":[', '{}]}'),
-  '100,000 different members': listed(80_000, (at) => `"m${at}":1`, '{', '}'),
-  '100,000 times the same member': repeated('"name":1,', 100_000, '{', '"name":1}'),
-  '60,000 members that differ in escapes': listed(60_000, (at) => `"\\u00${(at % 95) + 32}":${at}`, '{', '}'),
-  'a number of a million digits': repeated('9', MIB - 100, '{"name":', '}'),
-  'an exponent of a million digits': repeated('9', MIB - 100, '{"name":1e', '}'),
-  'a text of 1 MiB': repeated('a', MIB - 100, '{"name":"', '"}'),
-  'a text of 170,000 escapes': repeated('\\u0041', 170_000, '{"name":"', '"}'),
-  'half pairs of surrogates': repeated('\\ud800', 170_000, '{"name":"', '"}'),
-  'a member name of 1 MiB': repeated('a', MIB - 100, '{"', '":1}'),
-  'blanks only': filled([32], MIB - 10),
-  'bytes that are not UTF-8': filled([255, 254], MIB - 10),
-  'an object that is cut off': repeated('{"name":"a","x":[{},', 45_000),
-  'members of the prototype': repeated('"__proto__":{"constructor":{}},', 30_000, '{', '"name":"a"}'),
+  '500,000 nested arrays': nestedBody('[', 500_000, ']'),
+  '500,000 arrays that are not closed': nestedBody('[', 500_000),
+  '170,000 nested objects': nestedBody('{"a":', 170_000, '}'),
+  '170,000 nested objects in a field': nestedBody('{"a":', 170_000, '}', '{"name":', '}'),
+  '500,000 numbers in a list': repeatedBody('0,', 500_000, '[', '0]'),
+  '340,000 empty objects in a field': repeatedBody('{},', 340_000, '{"name":[', '{}]}'),
+  '100,000 different members': jsonListBody(80_000, (at) => `"m${at}":1`, '{', '}'),
+  '100,000 times the same member': repeatedBody('"name":1,', 100_000, '{', '"name":1}'),
+  '60,000 members that differ in escapes': jsonListBody(
+    60_000,
+    (at) => `"\\u00${(at % 95) + 32}":${at}`,
+    '{',
+    '}',
+  ),
+  'a number of a million digits': repeatedBody('9', MIB - 100, '{"name":', '}'),
+  'an exponent of a million digits': repeatedBody('9', MIB - 100, '{"name":1e', '}'),
+  'a text of 1 MiB': repeatedBody('a', MIB - 100, '{"name":"', '"}'),
+  'a text of 170,000 escapes': repeatedBody('\\u0041', 170_000, '{"name":"', '"}'),
+  'half pairs of surrogates': repeatedBody('\\ud800', 170_000, '{"name":"', '"}'),
+  'a member name of 1 MiB': repeatedBody('a', MIB - 100, '{"', '":1}'),
+  'blanks only': filledBody([32], MIB - 10),
+  'bytes that are not UTF-8': filledBody([255, 254], MIB - 10),
+  'an object that is cut off': repeatedBody('{"name":"a","x":[{},', 45_000),
+  'members of the prototype': repeatedBody('"__proto__":{"constructor":{}},', 30_000, '{', '"name":"a"}'),
 }
 
 const bodies: readonly HostileCase[] = Object.entries(json).map(([name, body]) =>
@@ -54,33 +68,33 @@ const olderVersions: readonly HostileCase[] = [
   rest(
     'v1: a batch of 340,000 empty bindings',
     batchInVersionOne,
-    repeated('{},', 340_000, '{"roleBindings":[', '{}]}'),
+    repeatedBody('{},', 340_000, '{"roleBindings":[', '{}]}'),
     { quick: true },
   ),
   rest(
     'v1: a batch of 15,000 bindings',
     batchInVersionOne,
-    listed(
+    jsonListBody(
       9000,
       (at) => `{"identity":"${at}","role":"${'f'.repeat(40)}","group":"x"}`,
       '{"roleBindings":[',
       ']}',
     ),
   ),
-  rest('v1: a list asked for by a form of 1 MiB', 'POST /iam/v1/groups', repeated('a=b&', 250_000), {
+  rest('v1: a list asked for by a form of 1 MiB', 'POST /iam/v1/groups', repeatedBody('a=b&', 250_000), {
     type: 'application/x-www-form-urlencoded',
     replies: { anonymous: ['401'] },
   }),
 ]
 
 const wide: readonly HostileCase[] = [
-  rest('340,000 bindings in a batch', batch, repeated('{},', 340_000, '{"requests":[', '{}]}'), {
+  rest('340,000 bindings in a batch', batch, repeatedBody('{},', 340_000, '{"requests":[', '{}]}'), {
     quick: true,
   }),
   rest(
     'a batch of 5,000 bindings',
     batch,
-    listed(
+    jsonListBody(
       5000,
       (at) => `{"parent":"${'f'.repeat(40)}","roleBinding":{"identityUid":"${at}","roleUid":"x"}}`,
       '{"requests":[',
@@ -90,18 +104,18 @@ const wide: readonly HostileCase[] = [
   rest(
     '300,000 names to delete in a batch',
     'POST /iam/v2beta1/externalGroupRoleMappings:batchDelete',
-    repeated('"a",', 250_000, '{"names":[', '"a"]}'),
+    repeatedBody('"a",', 250_000, '{"names":[', '"a"]}'),
   ),
-  rest('100,000 capabilities', roles, repeated('"x",', 250_000, '{"name":"a","capabilities":[', '"x"]}')),
+  rest('100,000 capabilities', roles, repeatedBody('"x",', 250_000, '{"name":"a","capabilities":[', '"x"]}')),
   rest(
     '500,000 capabilities by number',
     roles,
-    repeated('1,', 500_000, '{"name":"a","capabilities":[', '1]}'),
+    repeatedBody('1,', 500_000, '{"name":"a","capabilities":[', '1]}'),
   ),
   rest(
     '80,000 claims',
     identities,
-    listed(
+    jsonListBody(
       70_000,
       (at) => `"c${at}":"v"`,
       '{"name":"a","claimMatch":{"issuer":"https://a.example","subject":"a","claims":{',
@@ -111,12 +125,12 @@ const wide: readonly HostileCase[] = [
   rest(
     '30,000 audiences of static keys',
     identities,
-    repeated('"a",', 250_000, '{"name":"a","staticKeys":{"audiences":[', '"a"]}}'),
+    repeatedBody('"a",', 250_000, '{"name":"a","staticKeys":{"audiences":[', '"a"]}}'),
   ),
   rest(
     'a key set of 1 MiB',
     identities,
-    repeated(
+    repeatedBody(
       '{},',
       300_000,
       '{"name":"a","staticKeys":{"issuer":"https://a.example","subject":"a","issuerKeys":"{\\"keys\\":[',
@@ -126,11 +140,19 @@ const wide: readonly HostileCase[] = [
   rest(
     'a token of 1 MiB to explain',
     ({ identity }) => `POST /iam/v2beta1/identities/${identity}:explainExchange`,
-    repeated('a', MIB - 100, '{"token":"', '.a.a"}'),
+    repeatedBody('a', MIB - 100, '{"token":"', '.a.a"}'),
   ),
-  rest('200,000 aliases of a repo', repo, repeated('"a",', 250_000, '{"aliases":[', '"a"]}')),
-  rest('200,000 tag patterns', policy, repeated('"*",', 250_000, '{"immutableTags":{"patterns":[', '"*"]}}')),
-  rest('100,000 rules of retention', policy, repeated('{},', 340_000, '{"retention":{"rules":[', '{}]}}')),
+  rest('200,000 aliases of a repo', repo, repeatedBody('"a",', 250_000, '{"aliases":[', '"a"]}')),
+  rest(
+    '200,000 tag patterns',
+    policy,
+    repeatedBody('"*",', 250_000, '{"immutableTags":{"patterns":[', '"*"]}}'),
+  ),
+  rest(
+    '100,000 rules of retention',
+    policy,
+    repeatedBody('{},', 340_000, '{"retention":{"rules":[', '{}]}}'),
+  ),
 ]
 
 const deletable = '{"id":"DSA-1-1","modified":"2024-01-01T00:00:00Z","affected":['
@@ -143,66 +165,75 @@ const documents =
 const importing = { budgetMib: processBudgetMib, waitMs: 20_000 }
 
 const imported: readonly HostileCase[] = [
-  rest('15.7 MiB of empty documents', imports, repeated('{},', 5_400_000, '{"documents":[', '{}]}'), {
+  rest('15.7 MiB of empty documents', imports, repeatedBody('{},', 5_400_000, '{"documents":[', '{}]}'), {
     ...importing,
     quick: true,
   }),
-  rest('15 MiB of nested arrays', imports, nested('[', 7_800_000, ']', '{"documents":', '}'), importing),
+  rest('15 MiB of nested arrays', imports, nestedBody('[', 7_800_000, ']', '{"documents":', '}'), importing),
   rest(
     '15 MiB of different members',
     imports,
-    listed(1_200_000, (at) => `"m${at}":1`, '{', '}'),
+    jsonListBody(1_200_000, (at) => `"m${at}":1`, '{', '}'),
     importing,
   ),
   rest(
     '15 MiB of one text',
     imports,
-    repeated('A', 15 * MIB, '{"documents":[{"content":"', '"}]}'),
+    repeatedBody('A', 15 * MIB, '{"documents":[{"content":"', '"}]}'),
     importing,
   ),
   rest(
     '15 MiB of escapes',
     imports,
-    repeated('\\u0041', 2_600_000, '{"documents":[{"content":"', '"}]}'),
+    repeatedBody('\\u0041', 2_600_000, '{"documents":[{"content":"', '"}]}'),
     importing,
   ),
   rest(
     '1,000 documents of one byte',
     imports,
-    documents(...Array.from({ length: 1000 }, () => text('a'))),
+    documents(...Array.from({ length: 1000 }, () => textBody('a'))),
     importing,
   ),
-  rest('1,001 documents', imports, documents(...Array.from({ length: 1001 }, () => text('{}'))), importing),
+  rest(
+    '1,001 documents',
+    imports,
+    documents(...Array.from({ length: 1001 }, () => textBody('{}'))),
+    importing,
+  ),
   rest(
     'YAML that doubles itself',
     imports,
-    documents(listed(30, (at) => `a${at + 1}: &a${at + 1} [*a${at},*a${at}]`, 'a0: &a0 [x]\n', '\n', '\n')),
+    documents(
+      jsonListBody(30, (at) => `a${at + 1}: &a${at + 1} [*a${at},*a${at}]`, 'a0: &a0 [x]\n', '\n', '\n'),
+    ),
     importing,
   ),
-  rest('YAML of 8 MiB in nested lists', imports, documents(repeated('[', 8 * MIB - 10)), importing),
+  rest('YAML of 8 MiB in nested lists', imports, documents(repeatedBody('[', 8 * MIB - 10)), importing),
   rest(
     'YAML of a million keys',
     imports,
-    documents(listed(700_000, (at) => `k${at}: v`, '', '', '\n')),
+    documents(jsonListBody(700_000, (at) => `k${at}: v`, '', '', '\n')),
     importing,
   ),
   rest(
     'JSON nested 5,000,000 deep in a document',
     imports,
-    documents(nested('[', 5_000_000, ']')),
+    documents(nestedBody('[', 5_000_000, ']')),
     importing,
   ),
   rest(
     'a document of 11 MiB of packages',
     imports,
-    documents(listed(150_000, (at) => `{"package":{"ecosystem":"npm","name":"p${at}"}}`, deletable, ']}')),
+    documents(
+      jsonListBody(150_000, (at) => `{"package":{"ecosystem":"npm","name":"p${at}"}}`, deletable, ']}'),
+    ),
     { ...importing, budgetMib: 256 },
   ),
   rest(
     'a million events in a document',
     imports,
     documents(
-      repeated(
+      repeatedBody(
         '{"ranges":[{"type":"SEMVER","events":[{"introduced":"0"},{"fixed":"1"}]}]},',
         150_000,
         deletable,
@@ -211,8 +242,8 @@ const imported: readonly HostileCase[] = [
     ),
     { ...importing, budgetMib: 256 },
   ),
-  rest('16 MiB and one byte', imports, filled([32], 16 * MIB + 1), importing),
-  rest('a million names to delete', deletes, repeated('"a",', 250_000, '{"names":[', '"a"]}')),
+  rest('16 MiB and one byte', imports, filledBody([32], 16 * MIB + 1), importing),
+  rest('a million names to delete', deletes, repeatedBody('"a",', 250_000, '{"names":[', '"a"]}')),
 ]
 
 const inReadme =
@@ -220,23 +251,23 @@ const inReadme =
   (target) =>
     Buffer.from(JSON.stringify({ content: Buffer.from(content(target)).toString() }))
 const readmes: readonly HostileCase[] = Object.entries({
-  'open brackets': repeated('[', 64 * KIB - 1),
-  'open brackets of images': repeated('![', 32 * KIB - 1),
-  'stars that may open and close': repeated('*a_', 21_000),
-  'nested quotes': repeated('> ', 32 * KIB - 1),
-  'nested lists': listed(350, (at) => `${'  '.repeat(at % 100)}- a`, '', '', '\n'),
-  'nested HTML': repeated('<div>', 13_000),
-  'comments that are not closed': repeated('<!--', 16_000),
-  'backticks of all lengths': listed(350, (at) => '`'.repeat(at), '', '', ' '),
-  'references to one link': repeated('[a]', 20_000, '[a]: https://example.com/\n\n'),
-  'link definitions': listed(4000, (at) => `[a${at}]: /x`, '', '', '\n'),
-  entities: repeated('&#x3c;', 10_000),
-  'a table of many cells': repeated(
+  'open brackets': repeatedBody('[', 64 * KIB - 1),
+  'open brackets of images': repeatedBody('![', 32 * KIB - 1),
+  'stars that may open and close': repeatedBody('*a_', 21_000),
+  'nested quotes': repeatedBody('> ', 32 * KIB - 1),
+  'nested lists': jsonListBody(350, (at) => `${'  '.repeat(at % 100)}- a`, '', '', '\n'),
+  'nested HTML': repeatedBody('<div>', 13_000),
+  'comments that are not closed': repeatedBody('<!--', 16_000),
+  'backticks of all lengths': jsonListBody(350, (at) => '`'.repeat(at), '', '', ' '),
+  'references to one link': repeatedBody('[a]', 20_000, '[a]: https://example.com/\n\n'),
+  'link definitions': jsonListBody(4000, (at) => `[a${at}]: /x`, '', '', '\n'),
+  entities: repeatedBody('&#x3c;', 10_000),
+  'a table of many cells': repeatedBody(
     `${'|a'.repeat(100)}\n`,
     300,
     `${'|a'.repeat(100)}\n${'|-'.repeat(100)}\n`,
   ),
-  'addresses in angle brackets': repeated('<a@b', 16_000),
+  'addresses in angle brackets': repeatedBody('<a@b', 16_000),
 }).map(([name, content]) =>
   rest(`a README of ${name}`, readme, inReadme(content), {
     callers: ['pusher', 'operator'],
@@ -245,27 +276,27 @@ const readmes: readonly HostileCase[] = Object.entries({
 )
 
 const overlays: readonly HostileCase[] = Object.entries({
-  '16,000 environment variables': listed(16_000, (at) => `"A${at}":""`, '{"environment":{', '}}'),
-  '20,000 packages': repeated('"a",', 30_000, '{"contents":{"packages":[', '"a"]}}'),
-  '500 certificates of nonsense': listed(
+  '16,000 environment variables': jsonListBody(16_000, (at) => `"A${at}":""`, '{"environment":{', '}}'),
+  '20,000 packages': repeatedBody('"a",', 30_000, '{"contents":{"packages":[', '"a"]}}'),
+  '500 certificates of nonsense': jsonListBody(
     500,
     (at) =>
       `{"name":"c${at}","content":"-----BEGIN CERTIFICATE-----\\n${'A'.repeat(200)}\\n-----END CERTIFICATE-----"}`,
     '{"certificates":{"additional":[',
     ']}}',
   ),
-  'one certificate of 120 KiB': repeated(
+  'one certificate of 120 KiB': repeatedBody(
     'A',
     120 * KIB,
     '{"certificates":{"additional":[{"name":"a","content":"-----BEGIN CERTIFICATE-----\\n',
     '"}]}}',
   ),
-  '40,000 users': repeated('{},', 40_000, '{"accounts":{"users":[', '{}]}}'),
+  '40,000 users': repeatedBody('{},', 40_000, '{"accounts":{"users":[', '{}]}}'),
 }).map(([name, overlay]) =>
-  rest(`an overlay of ${name}`, repo, joined(text('{"custom_overlay":'), overlay, text('}'))),
+  rest(`an overlay of ${name}`, repo, concatBodies(textBody('{"custom_overlay":'), overlay, textBody('}'))),
 )
 
-const claim = (fields: string) => text(`{"name":"a","claimMatch":{${fields}}}`)
+const claim = (fields: string) => textBody(`{"name":"a","claimMatch":{${fields}}}`)
 const patterns: readonly HostileCase[] = Object.entries({
   'repetitions of repetitions': claim(
     '"issuer":"https://a.example","subjectPattern":"((((a{30}){30}){30}){30}){30}"',
@@ -308,13 +339,13 @@ const paths: readonly HostileCase[] = [
   rest(
     'a mask of 5,000 fields',
     ({ repo }) => `PATCH /registry/v2beta1/repos/${repo}?updateMask=${'name,'.repeat(6000)}`,
-    text('{"name":"a"}'),
+    textBody('{"name":"a"}'),
     { times: 20 },
   ),
   rest(
     'a mask of nested fields',
     ({ repo }) => `PATCH /registry/v2beta1/repos/${repo}?updateMask=${'custom_overlay.'.repeat(2000)}`,
-    text('{"name":"a"}'),
+    textBody('{"name":"a"}'),
     { times: 20 },
   ),
   rest('a uid of 15,000 segments', `GET /iam/v2beta1/groups/${'a/'.repeat(15_000)}`, undefined, {
@@ -326,7 +357,7 @@ const paths: readonly HostileCase[] = [
     replies: {},
   }),
   rest('a path of slashes', `GET ${'/'.repeat(30_000)}`, undefined, { times: 20, replies: {} }),
-  rest('a path of colons', `POST /iam/v2beta1/groups/${':'.repeat(30_000)}`, text('{}'), {
+  rest('a path of colons', `POST /iam/v2beta1/groups/${':'.repeat(30_000)}`, textBody('{}'), {
     times: 20,
     replies: {},
   }),
@@ -349,20 +380,20 @@ const paths: readonly HostileCase[] = [
     budgetMib: processBudgetMib,
     quick: true,
   }),
-  rest('20 imports of 15 MiB at a time, half sent', imports, filled([32], 15 * MIB), {
+  rest('20 imports of 15 MiB at a time, half sent', imports, filledBody([32], 15 * MIB), {
     times: 20,
     parallel: 20,
-    leavesOut: 100,
+    missingBytes: 100,
     waitMs: 3000,
     budgetMib: processBudgetMib,
 
     replies: { anonymous: ['401'], 'no role': ['403'], pusher: ['no reply', '408'] },
   }),
-  rest('100 bodies over HTTP/2, half sent', roles, filled([32], MIB), {
+  rest('100 bodies over HTTP/2, half sent', roles, filledBody([32], MIB), {
     http2: true,
     times: 100,
     parallel: 100,
-    leavesOut: 100,
+    missingBytes: 100,
     waitMs: 3000,
     budgetMib: connectionBudgetMib,
     quick: true,
@@ -371,7 +402,7 @@ const paths: readonly HostileCase[] = [
 ]
 
 const types: readonly HostileCase[] = [
-  rest('protobuf as JSON', roles, filled([0x12, 0], MIB - 10)),
+  rest('protobuf as JSON', roles, filledBody([0x12, 0], MIB - 10)),
   rest('JSON in another encoding', roles, () => Buffer.from(`{"name":"${'a'.repeat(400_000)}"}`, 'utf16le'), {
     type: 'application/json; charset=utf-16',
   }),

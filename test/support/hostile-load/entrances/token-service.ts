@@ -1,4 +1,4 @@
-import { filled, jwt, KIB, listed, MIB, nested, repeated, text } from '../bytes.ts'
+import { filledBody, jsonListBody, jwt, KIB, MIB, nestedBody, repeatedBody, textBody } from '../bytes.ts'
 import { type HostileCase, processBudgetMib } from '../case.ts'
 import { form, type HttpOptions, http } from '../requests.ts'
 
@@ -43,36 +43,48 @@ const exchanges: readonly HostileCase[] = [
     ),
   ),
   http('a token of 30 KiB', exchange, undefined, { authorization: `Bearer ${'a'.repeat(30 * KIB)}` }, flood),
-  http('500,000 nested arrays', EXCHANGE, nested('[', 500_000, ']'), JSON_TYPE, { ...open, quick: true }),
-  http('500,000 audiences', EXCHANGE, repeated('"a",', 250_000, '{"aud":[', '"a"]}'), JSON_TYPE, {
+  http('500,000 nested arrays', EXCHANGE, nestedBody('[', 500_000, ']'), JSON_TYPE, { ...open, quick: true }),
+  http('500,000 audiences', EXCHANGE, repeatedBody('"a",', 250_000, '{"aud":[', '"a"]}'), JSON_TYPE, {
     ...open,
     quick: true,
   }),
   http(
     '100,000 different members',
     EXCHANGE,
-    listed(80_000, (at) => `"m${at}":1`, '{', '}'),
+    jsonListBody(80_000, (at) => `"m${at}":1`, '{', '}'),
     JSON_TYPE,
     open,
   ),
   http(
     '100,000 times the same member',
     EXCHANGE,
-    repeated('"identity":"a",', 65_000, '{', '"identity":"a"}'),
+    repeatedBody('"identity":"a",', 65_000, '{', '"identity":"a"}'),
     JSON_TYPE,
     open,
   ),
-  http('an identity of 1 MiB', EXCHANGE, repeated('a', MIB - 100, '{"identity":"', '"}'), JSON_TYPE, open),
-  http('10 bodies of 1 MiB at a time', EXCHANGE, repeated('{},', 340_000, '{"scopes":[', '{}]}'), JSON_TYPE, {
-    ...open,
-    times: 10,
-    parallel: 10,
-  }),
-  http('50 bodies of 1 MiB, half sent', EXCHANGE, filled([32], MIB), JSON_TYPE, {
+  http(
+    'an identity of 1 MiB',
+    EXCHANGE,
+    repeatedBody('a', MIB - 100, '{"identity":"', '"}'),
+    JSON_TYPE,
+    open,
+  ),
+  http(
+    '10 bodies of 1 MiB at a time',
+    EXCHANGE,
+    repeatedBody('{},', 340_000, '{"scopes":[', '{}]}'),
+    JSON_TYPE,
+    {
+      ...open,
+      times: 10,
+      parallel: 10,
+    },
+  ),
+  http('50 bodies of 1 MiB, half sent', EXCHANGE, filledBody([32], MIB), JSON_TYPE, {
     ...open,
     times: 50,
     parallel: 50,
-    leavesOut: 10,
+    missingBytes: 10,
     waitMs: 3000,
     budgetMib: processBudgetMib,
     replies: { anonymous: ['no reply', '408', '401'] },
@@ -81,7 +93,7 @@ const exchanges: readonly HostileCase[] = [
   http(
     'a refresh token of 1 MiB',
     'POST /sts/exchange_refresh_token',
-    repeated('a', MIB - 100, '{"scope":"', '"}'),
+    repeatedBody('a', MIB - 100, '{"scope":"', '"}'),
     JSON_TYPE,
     open,
   ),
@@ -95,13 +107,13 @@ const exchanges: readonly HostileCase[] = [
   http(
     'a registration of 1 MiB',
     'POST /auth/v1/register',
-    repeated('a', MIB - 100, '{"code":"', '"}'),
+    repeatedBody('a', MIB - 100, '{"code":"', '"}'),
     JSON_TYPE,
     open,
   ),
 ]
 
-const fields64 = repeated('a=b&', 16_000)
+const fields64 = repeatedBody('a=b&', 16_000)
 const oauth: readonly HostileCase[] = [
   ...['/oauth/token', '/oauth/revoke', '/oauth/device_authorization'].flatMap((path) => [
     form(`${path}: 16,000 fields`, path, fields64, {
@@ -109,15 +121,15 @@ const oauth: readonly HostileCase[] = [
       parallel: 5,
       quick: path === '/oauth/token',
     }),
-    form(`${path}: 64 KiB of escapes`, path, repeated('%41', 21_000, 'client_id='), {
+    form(`${path}: 64 KiB of escapes`, path, repeatedBody('%41', 21_000, 'client_id='), {
       times: 20,
       parallel: 5,
     }),
-    form(`${path}: 10 MiB`, path, filled([97], 10 * MIB), { times: 2 }),
-    form(`${path}: 100 bodies of 64 KiB, half sent`, path, filled([97], 64 * KIB), {
+    form(`${path}: 10 MiB`, path, filledBody([97], 10 * MIB), { times: 2 }),
+    form(`${path}: 100 bodies of 64 KiB, half sent`, path, filledBody([97], 64 * KIB), {
       times: 100,
       parallel: 100,
-      leavesOut: 10,
+      missingBytes: 10,
       waitMs: 2000,
       replies: { anonymous: ['no reply', '408'] },
     }),
@@ -125,7 +137,7 @@ const oauth: readonly HostileCase[] = [
   form(
     '500 wrong codes',
     '/oauth/token',
-    text(
+    textBody(
       'grant_type=authorization_code&client_id=berth-cli&redirect_uri=http://127.0.0.1:1/callback&code_verifier=a&code=b',
     ),
     { ...flood, times: 500 },
@@ -133,20 +145,20 @@ const oauth: readonly HostileCase[] = [
   form(
     '500 wrong refresh tokens',
     '/oauth/token',
-    text(`grant_type=refresh_token&client_id=berth-cli&refresh_token=${'a'.repeat(4000)}`),
+    textBody(`grant_type=refresh_token&client_id=berth-cli&refresh_token=${'a'.repeat(4000)}`),
     { ...flood, times: 500, quick: true },
   ),
   form(
     '500 wrong device codes',
     '/oauth/token',
-    text('grant_type=urn:ietf:params:oauth:grant-type:device_code&client_id=berth-cli&device_code=a'),
+    textBody('grant_type=urn:ietf:params:oauth:grant-type:device_code&client_id=berth-cli&device_code=a'),
     { ...flood, times: 500 },
   ),
-  form('500 devices that wait', '/oauth/device_authorization', text('client_id=berth-cli'), {
+  form('500 devices that wait', '/oauth/device_authorization', textBody('client_id=berth-cli'), {
     ...flood,
     times: 500,
   }),
-  form('500 revocations', '/oauth/revoke', text(`client_id=berth-cli&token=${'a'.repeat(4000)}`), {
+  form('500 revocations', '/oauth/revoke', textBody(`client_id=berth-cli&token=${'a'.repeat(4000)}`), {
     ...flood,
     times: 500,
   }),
