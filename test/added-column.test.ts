@@ -1,9 +1,9 @@
 import { test } from 'node:test'
+import { tableOwnership } from '@berth/server/storage/schema/table-ownership.ts'
 import { sql } from 'kysely'
-import { tableOwnership } from '../src/storage/belongings.ts'
-import { onEveryDatabase } from './support/cast.ts'
-import { bearerOf } from './support/registry.ts'
-import { createCrossNodeWork, nodeClient } from './support/two-nodes.ts'
+import { onEveryDatabase } from './support/api/api-fixture.ts'
+import { bearerOf } from './support/registry/registry.ts'
+import { createCrossNodeWork, nodeClient } from './support/server/cross-node-work.ts'
 
 /** A newer version migrates the database while this one runs. */
 

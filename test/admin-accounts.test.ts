@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { isSignedIn, PASSWORD, setPassword } from './support/local-accounts.ts'
-import { runBerth, serveBerth, temporaryDirectory } from './support/process.ts'
-import { call } from './support/rest.ts'
-import { webBrowser } from './support/web.ts'
+import { call } from './support/api/rest.ts'
+import { runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
+import { isSignedIn, PASSWORD, setPassword } from './support/signin/local-accounts.ts'
+import { webBrowser } from './support/signin/web-browser.ts'
 
 /** A server that runs, and the operator's commands beside it. */
 async function running(t: TestContext) {

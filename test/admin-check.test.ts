@@ -2,21 +2,21 @@ import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { limits } from '@berth/server/config/limits.ts'
+import type { CheckResult } from '@berth/server/operator/check.ts'
+import { newMasterKey } from '@berth/server/runtime/encryption.ts'
 import Database from 'better-sqlite3'
 import pg from 'pg'
-import { limits } from '../src/core/limits.ts'
-import { newMasterKey } from '../src/core/sealed.ts'
-import type { CheckResult } from '../src/installation-checks.ts'
-import { onEveryDatabase } from './support/cast.ts'
+import { onEveryDatabase } from './support/api/api-fixture.ts'
+import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'
 import { assertGolden } from './support/golden.ts'
-import { freePort, startPostgres, withoutPostgres } from './support/postgres.ts'
 import {
   type Cleanup,
   type Environment,
   runBerth,
   serveBerth,
   temporaryDirectory,
-} from './support/process.ts'
+} from './support/server/process.ts'
 
 /** `berth admin check` finds what is wrong with an installation and changes nothing. */
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { readConfig } from '../src/config.ts'
-import { openInstallation } from '../src/installation.ts'
-import { keyRotation } from '../src/sts/signing-keys.ts'
-import type { TestBerth } from './support/berth.ts'
-import { createClientTokens, createPerson, voucherOf } from './support/people.ts'
-import { runBerth, serveBerth, temporaryDirectory } from './support/process.ts'
-import { call } from './support/rest.ts'
+import { readConfig } from '@berth/server/config/config.ts'
+import { openInstallation } from '@berth/server/installation/installation.ts'
+import { keyRotation } from '@berth/server/tokens/keys/signing-keys.ts'
+import { call } from './support/api/rest.ts'
+import { runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
+import type { TestBerth } from './support/server/test-berth.ts'
+import { createClientTokens, createPerson, voucherOf } from './support/signin/accounts.ts'
 
 test('admin keys and admin sessions work beside the running server, which notices', async (t) => {
   const dataDir = temporaryDirectory(t)

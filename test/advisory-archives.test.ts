@@ -4,10 +4,14 @@ import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { limits } from '../src/core/limits.ts'
-import { findDocuments, type SearchOptions, totalBytes } from '../src/vulnerabilities/feeds/documents-in.ts'
-import { buildTar, buildTarGz, buildZip } from './support/archives.ts'
-import { temporaryDirectory } from './support/process.ts'
+import {
+  findDocuments,
+  type SearchOptions,
+  totalBytes,
+} from '@berth/advisory-formats/archives/find-documents.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { buildTar, buildTarGz, buildZip } from './support/advisories/archives.ts'
+import { temporaryDirectory } from './support/server/process.ts'
 
 /** What is found in files, folders and archives, and what is not taken from strangers. */
 

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { test } from 'node:test'
+import type { EventRecord, Format, ParsedDocument } from '@berth/advisory-formats/advisory-record.ts'
 import { parse } from 'yaml'
-import type { EventRecord, Format, ParsedDocument } from '../src/vulnerabilities/advisory-record.ts'
 import {
   corpora,
   type DocumentCorpus,
   documentsIn,
   eventKinds,
   readOrThrow,
-} from './support/advisory-documents.ts'
+} from './support/advisories/advisory-documents.ts'
 
 /** What is read of the real documents: how much of each kind, and that nothing in them goes missing without a word. */
 

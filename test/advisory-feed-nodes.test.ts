@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { buildZip } from './support/archives.ts'
-import { type Api, apiOf } from './support/cast.ts'
-import { startNodes } from './support/feed-nodes.ts'
-import { startFeedServer } from './support/feed-server.ts'
-import { countAdvisories, FEEDS, osvRecord, waitForFeed } from './support/feeds.ts'
-import { withoutPostgres } from './support/postgres.ts'
+import { buildZip } from './support/advisories/archives.ts'
+import { startNodes } from './support/advisories/feed-nodes.ts'
+import { startFeedServer } from './support/advisories/feed-server.ts'
+import { countAdvisories, FEEDS, osvRecord, waitForFeed } from './support/advisories/feeds.ts'
+import { type Api, apiOf } from './support/api/api-fixture.ts'
+import { withoutPostgres } from './support/database/postgres.ts'
 
 /** Of several nodes one reads a feed, and another goes on when that one ends, well or badly. */
 

@@ -3,11 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { buildTar, buildZip } from './support/archives.ts'
-import { apiOf } from './support/cast.ts'
-import { startNodes } from './support/feed-nodes.ts'
-import { startFeedServer } from './support/feed-server.ts'
-import { FEEDS, osvRecord, waitForFeed } from './support/feeds.ts'
+import { buildTar, buildZip } from './support/advisories/archives.ts'
+import { startNodes } from './support/advisories/feed-nodes.ts'
+import { startFeedServer } from './support/advisories/feed-server.ts'
+import { FEEDS, osvRecord, waitForFeed } from './support/advisories/feeds.ts'
+import { apiOf } from './support/api/api-fixture.ts'
 
 /** Feeds of people who mean harm: each ends in bounded time and memory, and says in a line why. */
 

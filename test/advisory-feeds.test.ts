@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { buildZip } from './support/archives.ts'
-import { newName, onEveryDatabase } from './support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { buildZip } from './support/advisories/archives.ts'
 import {
   etagOf,
   type FeedServer,
   sendFile,
   startFeedServer,
   trustedCertificate,
-} from './support/feed-server.ts'
-import { countAdvisories, FEEDS, osvRecord, waitForFeed } from './support/feeds.ts'
-import { cleanups } from './support/process.ts'
+} from './support/advisories/feed-server.ts'
+import { countAdvisories, FEEDS, osvRecord, waitForFeed } from './support/advisories/feeds.ts'
+import { newName, onEveryDatabase } from './support/api/api-fixture.ts'
+import { cleanups } from './support/server/process.ts'
 
 /** Feeds are read when they are due, whatever their servers do. */
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Format } from '@berth/advisory-formats/advisory-record.ts'
+import { readDocument } from '@berth/advisory-formats/read-document.ts'
+import { parseJson } from '@berth/advisory-formats/syntax/parse-json.ts'
+import { limits } from '@berth/server/config/limits.ts'
 import fc from 'fast-check'
-import { limits } from '../src/core/limits.ts'
-import type { Format } from '../src/vulnerabilities/advisory-record.ts'
-import { parseJson } from '../src/vulnerabilities/formats/json-text.ts'
-import { readDocument } from '../src/vulnerabilities/formats/read-document.ts'
-import { rejectionOf } from './support/advisory-documents.ts'
+import { rejectionOf } from './support/advisories/advisory-documents.ts'
 
 /** Documents that are not taken: the line and the reason of each, and that the worst of them take seconds and no more. */
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Uid } from '../src/core/uid.ts'
-import { importDocument } from '../src/vulnerabilities/import-documents.ts'
-import { readOrThrow } from './support/advisory-documents.ts'
-import { onEveryDatabase } from './support/cast.ts'
+import { importDocument } from '@berth/server/advisories/import/import-documents.ts'
+import type { Uid } from '@berth/server/api/uid.ts'
+import { readOrThrow } from './support/advisories/advisory-documents.ts'
+import { onEveryDatabase } from './support/api/api-fixture.ts'
 
 /** One organization's large document keeps nobody else waiting. */
 

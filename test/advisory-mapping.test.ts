@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import fc from 'fast-check'
-import { stringify } from 'yaml'
+import type { AdvisoryRecord, EventRecord } from '@berth/advisory-formats/advisory-record.ts'
 import {
   AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositiveType,
   Severity_Type as SeverityType,
-} from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
-import { limits } from '../src/core/limits.ts'
-import type { AdvisoryRecord, EventRecord } from '../src/vulnerabilities/advisory-record.ts'
-import { readOrThrow } from './support/advisory-documents.ts'
+} from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import fc from 'fast-check'
+import { stringify } from 'yaml'
+import { readOrThrow } from './support/advisories/advisory-documents.ts'
 
 /** What the fields of each format become, in the odd cases of real documents and in made ones. */
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { AdvisoryRecord } from '@berth/advisory-formats/advisory-record.ts'
+import { osvRecord } from '@berth/advisory-formats/osv/write-osv.ts'
+import { defaultPublicationSettings } from '@berth/advisory-formats/publishing/publication-settings.ts'
+import { toPublishedAdvisory } from '@berth/advisory-formats/publishing/published-advisory.ts'
+import { hashRecord, toAdvisoryRow } from '@berth/server/advisories/storage/stored-advisory.ts'
+import type { Uid } from '@berth/server/api/uid.ts'
 import { parse } from 'yaml'
-import type { Uid } from '../src/core/uid.ts'
-import type { AdvisoryRecord } from '../src/vulnerabilities/advisory-record.ts'
-import { osvRecord } from '../src/vulnerabilities/publish/osv.ts'
-import { toPublishedAdvisory } from '../src/vulnerabilities/publish/published-advisory.ts'
-import { defaultPublicationSettings } from '../src/vulnerabilities/publish/settings.ts'
-import { hashRecord, toAdvisoryRow } from '../src/vulnerabilities/stored-advisory.ts'
-import { corpora, documentsIn, readOrThrow, rejectionOf } from './support/advisory-documents.ts'
-import { formatProblems } from './support/format-schemas.ts'
+import { corpora, documentsIn, readOrThrow, rejectionOf } from './support/advisories/advisory-documents.ts'
+import { formatProblems } from './support/advisories/format-schemas.ts'
 
 /** What OSV records say beyond the fields of advisories comes out again as it came in. */
 

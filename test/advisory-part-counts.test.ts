@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { importParsed, parsedDocument, record } from './support/advisories.ts'
-import { type ApiFixture, onEveryDatabase } from './support/cast.ts'
+import { importParsed, parsedDocument, record } from './support/advisories/random-documents.ts'
+import { type ApiFixture, onEveryDatabase } from './support/api/api-fixture.ts'
 
 // How many advisories a free-text query finds, once it was asked and imports go on.
 

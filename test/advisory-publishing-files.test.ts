@@ -2,18 +2,21 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { defaultPublicationSettings } from '@berth/advisory-formats/publishing/publication-settings.ts'
+import { artifactOfFileName, documentFileName } from '@berth/server/advisories/publish/build-feed.ts'
+import { createFeedBuilder } from '@berth/server/advisories/publish/feed-builder.ts'
+import { createFeedCache } from '@berth/server/advisories/publish/feed-cache.ts'
+import {
+  createPublishedFeeds,
+  type PublishedFeedRequest,
+} from '@berth/server/advisories/publish/published-feeds.ts'
+import type { Uid } from '@berth/server/api/uid.ts'
+import type { BodyStream } from '@berth/server/port/http.ts'
 import fc from 'fast-check'
-import type { Uid } from '../src/core/uid.ts'
-import type { BodyStream } from '../src/http.ts'
-import { createFeedCache } from '../src/vulnerabilities/publish/feed-files.ts'
-import { createFeedBuilder } from '../src/vulnerabilities/publish/feed-processes.ts'
-import { createPublishedFeeds, type PublishedFeedRequest } from '../src/vulnerabilities/publish/feeds.ts'
-import { artifactOfFileName, documentFileName } from '../src/vulnerabilities/publish/make-feed.ts'
-import { defaultPublicationSettings } from '../src/vulnerabilities/publish/settings.ts'
-import { importParsed, parsedDocument } from './support/advisories.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { temporaryDirectory } from './support/process.ts'
+import { importParsed, parsedDocument } from './support/advisories/random-documents.ts'
+import { databases } from './support/database/databases.ts'
+import { temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /** How feeds are made and kept. */
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
-import { OrgStatus } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { corpora, documentsIn } from './support/advisory-documents.ts'
-import { type ApiFixture, newName, type Organization, onEveryDatabase } from './support/cast.ts'
-import { formatProblems } from './support/format-schemas.ts'
-import { call } from './support/rest.ts'
+import { OrgStatus } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { corpora, documentsIn } from './support/advisories/advisory-documents.ts'
+import { formatProblems } from './support/advisories/format-schemas.ts'
+import { type ApiFixture, newName, type Organization, onEveryDatabase } from './support/api/api-fixture.ts'
+import { call } from './support/api/rest.ts'
 
 /** What groups publish, as scanners get it. */
 

@@ -1,23 +1,28 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import fc from 'fast-check'
-import type { Uid } from '../src/core/uid.ts'
-import type { AdvisoryRecord, Format } from '../src/vulnerabilities/advisory-record.ts'
-import { readDocument } from '../src/vulnerabilities/formats/read-document.ts'
-import { hasStatements, openVexDocument } from '../src/vulnerabilities/publish/openvex.ts'
-import { osvRecord } from '../src/vulnerabilities/publish/osv.ts'
+import type { AdvisoryRecord, Format } from '@berth/advisory-formats/advisory-record.ts'
+import { osvRecord } from '@berth/advisory-formats/osv/write-osv.ts'
+import { defaultPublicationSettings } from '@berth/advisory-formats/publishing/publication-settings.ts'
 import {
   type PublishedAdvisory,
   packageOf,
   toPublishedAdvisory,
-} from '../src/vulnerabilities/publish/published-advisory.ts'
-import { secdbEntry, secdbFooter, secdbHeader } from '../src/vulnerabilities/publish/secdb.ts'
-import { defaultPublicationSettings } from '../src/vulnerabilities/publish/settings.ts'
-import { hashRecord, toAdvisoryRow } from '../src/vulnerabilities/stored-advisory.ts'
-import { record } from './support/advisories.ts'
-import { corpora, type DocumentCorpus, documentsIn, readOrThrow } from './support/advisory-documents.ts'
-import { formatProblems } from './support/format-schemas.ts'
+} from '@berth/advisory-formats/publishing/published-advisory.ts'
+import { readDocument } from '@berth/advisory-formats/read-document.ts'
+import { secdbEntry, secdbFooter, secdbHeader } from '@berth/advisory-formats/secdb/write-secdb.ts'
+import { hasStatements, openVexDocument } from '@berth/advisory-formats/vex/write-openvex.ts'
+import { hashRecord, toAdvisoryRow } from '@berth/server/advisories/storage/stored-advisory.ts'
+import type { Uid } from '@berth/server/api/uid.ts'
+import fc from 'fast-check'
+import {
+  corpora,
+  type DocumentCorpus,
+  documentsIn,
+  readOrThrow,
+} from './support/advisories/advisory-documents.ts'
+import { formatProblems } from './support/advisories/format-schemas.ts'
+import { record } from './support/advisories/random-documents.ts'
 
 /** What is published says the same when it is imported and published again, byte for byte. */
 

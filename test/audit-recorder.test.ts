@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { createAuditRecorder } from '../src/audit/recorder.ts'
-import { limits } from '../src/core/limits.ts'
-import type { AuditEvent } from '../src/storage/audit-events.ts'
-import type { Db } from '../src/storage/db.ts'
-import { startTestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
+import { createAuditRecorder } from '@berth/server/audit/recorder.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import type { AuditEvent } from '@berth/server/storage/changes/audit-events.ts'
+import type { Db } from '@berth/server/storage/db.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth } from './support/server/test-berth.ts'
 
 /** The recorder on a database of its own, where the front door cannot reach its bounds in a test's time. */
 

@@ -1,35 +1,29 @@
 import assert from 'node:assert/strict'
 import { type KeyObject, randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import type { DescMethodUnary } from '@bufbuild/protobuf'
-import fc from 'fast-check'
-import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { InvitationsService } from '#gen/berth/iam/v1/invitations_pb.js'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { accessRuleOf } from '../src/auth/authorize.ts'
-import { createGrantsReader } from '../src/auth/grants.ts'
 import {
   type CapabilitySet,
   capabilityByName,
   capabilitySetOf,
   encodeCapabilitySet,
   includesAll,
-} from '../src/core/capabilities.ts'
-import { managedRoleByUid, managedRoles } from '../src/core/managed-roles.ts'
-import { isWithin, randomUids, rootOf, type Uid } from '../src/core/uid.ts'
-import { databaseFile } from '../src/installation.ts'
-import { type Db, openSqliteDb } from '../src/storage/db.ts'
-import { migrate } from '../src/storage/migrate.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { assertGolden } from './support/golden.ts'
-import { type GrpcClient, type GrpcFailure, grpcClient } from './support/grpc.ts'
-import { signJws, unsignedJws } from './support/issuer.ts'
-import { emptyBody, hasRest, methods, requestAt, restRequestOf, shortName } from './support/methods.ts'
-import { freePort, startPostgres, withoutPostgres } from './support/postgres.ts'
-import { runBerth, type Serving, serveBerth, temporaryDirectory } from './support/process.ts'
-import { createTenant } from './support/requests.ts'
-import { call } from './support/rest.ts'
+} from '@berth/contract/capabilities.ts'
+import { InvitationsService } from '@berth/contract/gen/berth/iam/v1/invitations_pb.js'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { isWithin, randomUids, rootOf, type Uid } from '@berth/server/api/uid.ts'
+import { createGrantsReader } from '@berth/server/iam/grants-reader.ts'
+import { managedRoleByUid, managedRoles } from '@berth/server/iam/managed-roles.ts'
+import { databaseFile } from '@berth/server/installation/installation.ts'
+import { accessRuleOf } from '@berth/server/pipeline/authorize.ts'
+import { type Db, openSqliteDb } from '@berth/server/storage/db.ts'
+import { migrate } from '@berth/server/storage/schema/migrate.ts'
+import type { DescMethodUnary } from '@bufbuild/protobuf'
+import fc from 'fast-check'
+import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { type GrpcClient, type GrpcFailure, grpcClient } from './support/api/grpc.ts'
+import { emptyBody, hasRest, methods, requestAt, restRequestOf, shortName } from './support/api/methods.ts'
+import { call } from './support/api/rest.ts'
+import { createTenant } from './support/api/sample-requests.ts'
 import {
   bindRole,
   capabilitiesJson,
@@ -38,7 +32,13 @@ import {
   createOrganization,
   createResource,
   createRole,
-} from './support/tenant.ts'
+} from './support/api/tenant.ts'
+import { databases } from './support/database/databases.ts'
+import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { assertGolden } from './support/golden.ts'
+import { runBerth, type Serving, serveBerth, temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { signJws, unsignedJws } from './support/tokens/issuer.ts'
 
 const sqlite = { name: 'sqlite', open: undefined } as const
 const unique = () => randomBytes(4).toString('hex')

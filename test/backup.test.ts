@@ -17,7 +17,9 @@ import {
   startServing,
   waitUntil,
   withPassphrase,
-} from './support/backups.ts'
+} from './support/database/backups.ts'
+import { openDatabase } from './support/database/open-database.ts'
+import { digest, pushBlob, pushImage, testImage } from './support/registry/registry.ts'
 import {
   cleanups,
   type Environment,
@@ -25,9 +27,7 @@ import {
   serveBerth,
   spawnBerth,
   temporaryDirectory,
-} from './support/process.ts'
-import { digest, pushBlob, pushImage, testImage } from './support/registry.ts'
-import { openDatabase } from './support/stored.ts'
+} from './support/server/process.ts'
 
 describe('backup and restore of a SQLite installation', () => {
   const t = cleanups()

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type BlobSettings, openBlobs } from '../src/blobs/open.ts'
-import { type BlobStore, MissingBytes, type Upload } from '../src/blobs/store.ts'
-import { limits } from '../src/core/limits.ts'
-import { type S3Server, startS3, withoutS3 } from './support/s3.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { type BlobStore, MissingBytes, type Upload } from '@berth/server/registry/blobs/blob-store.ts'
+import { type BlobSettings, openBlobs } from '@berth/server/registry/blobs/open.ts'
+import { type S3Server, startS3, withoutS3 } from './support/registry/s3.ts'
 
 /** What every store of blobs does, whatever it keeps them in. */
 

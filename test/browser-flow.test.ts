@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { managedRoleByName } from '../src/core/managed-roles.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { apiOf } from './support/cast.ts'
-import { databases } from './support/databases.ts'
-import { claimsOf, submitConsent, withQuery } from './support/oauth.ts'
-import { voucherOf } from './support/people.ts'
-import { createSignedInBrowser, type Fields, type WebBrowser, webBrowser } from './support/web.ts'
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
+import { apiOf } from './support/api/api-fixture.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { voucherOf } from './support/signin/accounts.ts'
+import { claimsOf, submitConsent, withQuery } from './support/signin/oauth.ts'
+import {
+  createSignedInBrowser,
+  type Fields,
+  type WebBrowser,
+  webBrowser,
+} from './support/signin/web-browser.ts'
 
 const REDIRECT = 'http://localhost:49152/callback?token=true&error=true'
 

@@ -2,13 +2,19 @@ import assert from 'node:assert/strict'
 import { constants } from 'node:http2'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { type BodyBudget, createBodyBudget } from '../src/body-budget.ts'
-import { createGrpcHandler } from '../src/gateway/grpc.ts'
-import { encodeFrame } from '../src/gateway/grpc-frame.ts'
-import type { HttpHandler } from '../src/http.ts'
-import { http2Request, http2Session, type RawConnection, rawConnection, startPort } from './support/port.ts'
-import { eventually } from './support/transfers.ts'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { encodeFrame } from '@berth/server/gateway/grpc/frame.ts'
+import { createGrpcHandler } from '@berth/server/gateway/grpc/handler.ts'
+import { type BodyBudget, createBodyBudget } from '@berth/server/port/body-budget.ts'
+import type { HttpHandler } from '@berth/server/port/http.ts'
+import {
+  http2Request,
+  http2Session,
+  type RawConnection,
+  rawConnection,
+  startPort,
+} from './support/http/port.ts'
+import { eventually } from './support/registry/transfers.ts'
 
 const MIB = 1024 * 1024
 

@@ -3,12 +3,12 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { buildZip } from './support/archives.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { commandLine, waitForOutput } from './support/command-line.ts'
-import { databases } from './support/databases.ts'
-import { osvRecord } from './support/feeds.ts'
-import { temporaryDirectory } from './support/process.ts'
+import { buildZip } from './support/advisories/archives.ts'
+import { osvRecord } from './support/advisories/feeds.ts'
+import { commandLine, waitForOutput } from './support/cli/command-line.ts'
+import { databases } from './support/database/databases.ts'
+import { temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /** Advisories on the command line: whatever goes in, and how it is shown. */
 

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { corpora, documentsIn } from './support/advisory-documents.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { apiOf } from './support/cast.ts'
-import { commandLine } from './support/command-line.ts'
-import { databases } from './support/databases.ts'
-import { temporaryDirectory } from './support/process.ts'
+import { corpora, documentsIn } from './support/advisories/advisory-documents.ts'
+import { apiOf } from './support/api/api-fixture.ts'
+import { commandLine } from './support/cli/command-line.ts'
+import { databases } from './support/database/databases.ts'
+import { temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /** The command line takes advisories elsewhere, and says who may read them. */
 

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
-import { buildZip } from './support/archives.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { commandLine } from './support/command-line.ts'
-import { databases } from './support/databases.ts'
-import { startFeedServer } from './support/feed-server.ts'
-import { osvRecord } from './support/feeds.ts'
+import { buildZip } from './support/advisories/archives.ts'
+import { startFeedServer } from './support/advisories/feed-server.ts'
+import { osvRecord } from './support/advisories/feeds.ts'
+import { commandLine } from './support/cli/command-line.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /** Advisories from elsewhere on the command line: fetched once, or by the server again and again. */
 

@@ -4,10 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { exportJWK, generateKeyPair } from 'jose'
 import { parse } from 'yaml'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { managedRole } from './support/cast.ts'
-import { commandLine } from './support/command-line.ts'
-import { cleanups } from './support/process.ts'
+import { managedRole } from './support/api/api-fixture.ts'
 import {
   bindRole,
   createGroup,
@@ -15,8 +12,11 @@ import {
   createOrganization,
   createResource,
   createRole,
-} from './support/tenant.ts'
-import { keys, runInTerminal, withoutTerminal } from './support/terminal.ts'
+} from './support/api/tenant.ts'
+import { commandLine } from './support/cli/command-line.ts'
+import { keys, runInTerminal, withoutTerminal } from './support/cli/terminal.ts'
+import { cleanups } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /**
  * The commands of `berth iam` and `berth images` as somebody uses them. On SQLite alone: what a command does is a request, and what

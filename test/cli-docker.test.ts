@@ -12,13 +12,13 @@ import {
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { type CommandLine, commandLine, signedInCommandLine } from './support/command-line.ts'
-import { anyDatabase } from './support/databases.ts'
-import { exchange } from './support/exchange.ts'
-import { SUBJECT, startIssuer } from './support/issuer.ts'
-import { cleanups, program } from './support/process.ts'
-import { bindRole, createIdentity } from './support/tenant.ts'
+import { bindRole, createIdentity } from './support/api/tenant.ts'
+import { type CommandLine, commandLine, signedInCommandLine } from './support/cli/command-line.ts'
+import { anyDatabase } from './support/database/databases.ts'
+import { cleanups, program } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { exchange } from './support/tokens/exchange.ts'
+import { SUBJECT, startIssuer } from './support/tokens/issuer.ts'
 
 /** What container tools get from the command line: a credential helper, pull tokens, and a provider for the kubelet. */
 

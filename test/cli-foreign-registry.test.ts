@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { startTestBerth } from './support/berth.ts'
-import { commandLine } from './support/command-line.ts'
-import { startDockerRegistry, withoutDockerRegistry } from './support/docker-registry.ts'
-import { temporaryDirectory } from './support/process.ts'
+import { commandLine } from './support/cli/command-line.ts'
+import { startDockerRegistry, withoutDockerRegistry } from './support/registry/docker-registry.ts'
 import {
   bearerOf,
   descriptor,
@@ -14,7 +12,9 @@ import {
   putManifest,
   testImage,
   types,
-} from './support/registry.ts'
+} from './support/registry/registry.ts'
+import { temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth } from './support/server/test-berth.ts'
 
 /** The command line and a registry by other people. */
 

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { newName } from './support/cast.ts'
-import { type CommandLine, commandLine } from './support/command-line.ts'
-import { cleanups, temporaryDirectory } from './support/process.ts'
+import { newName } from './support/api/api-fixture.ts'
+import { type CommandLine, commandLine } from './support/cli/command-line.ts'
+import { runInTerminal, withoutTerminal } from './support/cli/terminal.ts'
 import {
   bearerOf,
   descriptor,
@@ -19,9 +18,10 @@ import {
   putManifest,
   testImage,
   types,
-} from './support/registry.ts'
-import { type ProxiedRequest, startRegistryProxy } from './support/registry-proxy.ts'
-import { runInTerminal, withoutTerminal } from './support/terminal.ts'
+} from './support/registry/registry.ts'
+import { type ProxiedRequest, startRegistryProxy } from './support/registry/registry-proxy.ts'
+import { cleanups, temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /**
  * The command line copies images between two servers, and through networks and registries that do not behave. On SQLite alone: what the

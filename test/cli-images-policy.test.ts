@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, type TestContext, test } from 'node:test'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { commandLine } from './support/command-line.ts'
-import { databases } from './support/databases.ts'
-import { bearerOf, ociClient, pushImage, putManifest, testImage } from './support/registry.ts'
+import { commandLine } from './support/cli/command-line.ts'
+import { databases } from './support/database/databases.ts'
+import { bearerOf, ociClient, pushImage, putManifest, testImage } from './support/registry/registry.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /** Policies of repos on the command line. */
 

@@ -3,14 +3,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { decodeJwt } from 'jose'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { signedInPage, startBrowser, withoutBrowser } from './support/browser.ts'
-import { type CommandLine, commandLine, signIn, waitForOutput } from './support/command-line.ts'
-import { anyDatabase } from './support/databases.ts'
-import { submitConsent } from './support/oauth.ts'
-import { createPerson } from './support/people.ts'
-import { cleanups } from './support/process.ts'
-import { createSignedInBrowser, type WebBrowser } from './support/web.ts'
+import { type CommandLine, commandLine, signIn, waitForOutput } from './support/cli/command-line.ts'
+import { anyDatabase } from './support/database/databases.ts'
+import { cleanups } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson } from './support/signin/accounts.ts'
+import { signedInPage, startBrowser, withoutBrowser } from './support/signin/chromium.ts'
+import { submitConsent } from './support/signin/oauth.ts'
+import { createSignedInBrowser, type WebBrowser } from './support/signin/web-browser.ts'
 
 /** People sign in from a terminal, and what stays on their disk. */
 

@@ -6,15 +6,21 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { loadAllCommands } from '@berth/cli/main.ts'
 import type { Command } from 'commander'
 import { decodeJwt } from 'jose'
-import { loadAllCommands } from '../src/cli/main.ts'
+import { call } from './support/api/rest.ts'
+import { bindRole, createIdentity } from './support/api/tenant.ts'
+import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'
 import { assertGolden } from './support/golden.ts'
-import { rawConnection } from './support/port.ts'
-import { freePort, startPostgres, withoutPostgres } from './support/postgres.ts'
-import { type Finished, runBerth, serveBerth, spawnBerth, temporaryDirectory } from './support/process.ts'
-import { call } from './support/rest.ts'
-import { bindRole, createIdentity } from './support/tenant.ts'
+import { rawConnection } from './support/http/port.ts'
+import {
+  type Finished,
+  runBerth,
+  serveBerth,
+  spawnBerth,
+  temporaryDirectory,
+} from './support/server/process.ts'
 
 /** Exactly these lines on standard error, nothing on standard output, and exit code 1. */
 function assertRefused(finished: Finished, ...lines: (string | RegExp)[]): void {

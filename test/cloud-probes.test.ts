@@ -4,18 +4,18 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { create } from '@bufbuild/protobuf'
 import {
   AccountAssociation_AmazonSchema,
   AccountAssociation_AzureSchema,
   AccountAssociation_GoogleSchema,
-} from '#gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
-import type { ProbeResult } from '../src/cloud/probe.ts'
-import { cloudProbes } from '../src/cloud/probes.ts'
-import { limits } from '../src/core/limits.ts'
-import { createOutbound, type OutboundOptions } from '../src/sts/outbound.ts'
-import { cloudAccounts, startClouds } from './support/clouds.ts'
-import type { Responder } from './support/issuer.ts'
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import type { ProbeResult } from '@berth/server/iam/cloud/probe.ts'
+import { cloudProbes } from '@berth/server/iam/cloud/probes.ts'
+import { createOutbound, type OutboundOptions } from '@berth/server/runtime/outbound/outbound.ts'
+import { create } from '@bufbuild/protobuf'
+import { cloudAccounts, startClouds } from './support/tokens/clouds.ts'
+import type { Responder } from './support/tokens/issuer.ts'
 
 /** What a probe makes of everything that a provider can answer, and of one that does not. */
 

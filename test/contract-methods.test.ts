@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { capabilityName } from '@berth/contract/capabilities.ts'
+import { iam, iam_scope } from '@berth/contract/gen/annotations/auth_pb.js'
+import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
+import { GroupInvites } from '@berth/contract/gen/chainguard/platform/iam/group_invites_pb.js'
+import { http } from '@berth/contract/gen/google/api/annotations_pb.js'
+import { contractFiles, grpcStandardFiles } from '@berth/contract/schema-files.ts'
 import { type DescField, type DescMessage, type DescMethod, getOption, hasOption } from '@bufbuild/protobuf'
-import { iam, iam_scope } from '#gen/annotations/auth_pb.js'
-import { Capability } from '#gen/capabilities/capabilities_pb.js'
-import { GroupInvites } from '#gen/chainguard/platform/iam/group_invites_pb.js'
-import { http } from '#gen/google/api/annotations_pb.js'
-import { capabilityName } from '../src/core/capabilities.ts'
-import { contractFiles, grpcStandardFiles } from '../src/gateway/contract.ts'
 
 const methodsOf = (files: typeof contractFiles): DescMethod[] =>
   files.flatMap((file) => file.services).flatMap((service) => service.methods)

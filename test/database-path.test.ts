@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { Health, HealthCheckResponse_ServingStatus } from '@berth/contract/gen/grpc/health/v1/health_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import { Status } from '@grpc/grpc-js/build/src/constants.js'
 import pg from 'pg'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { Health, HealthCheckResponse_ServingStatus } from '#gen/grpc/health/v1/health_pb.js'
-import { limits } from '../src/core/limits.ts'
-import { type FaultProxy, startFaultProxy } from './support/fault-proxy.ts'
-import { type GrpcFailure, grpcClient } from './support/grpc.ts'
-import { type OwnPostgres, startPostgres, withoutPostgres } from './support/postgres.ts'
-import { cleanups, temporaryDirectory } from './support/process.ts'
+import { type GrpcFailure, grpcClient } from './support/api/grpc.ts'
 import {
   assertUnavailable,
   eventually,
@@ -17,7 +14,10 @@ import {
   runLoad,
   startObservedServer,
   waitForRecovery,
-} from './support/through-faults.ts'
+} from './support/database/database-outage.ts'
+import { type OwnPostgres, startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { type FaultProxy, startFaultProxy } from './support/http/fault-proxy.ts'
+import { cleanups, temporaryDirectory } from './support/server/process.ts'
 
 /** One server process, which is never restarted, and a real PostgreSQL behind a path that fails in every way. */
 

@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { startPgbouncer, withoutPgbouncer } from './support/pgbouncer.ts'
-import { freePort, startPostgres, startStandby, withoutPostgres } from './support/postgres.ts'
-import { runBerth, serveBerth, temporaryDirectory } from './support/process.ts'
 import {
   assertUnavailable,
   eventually,
@@ -11,7 +8,10 @@ import {
   runLoad,
   startObservedServer,
   waitForRecovery,
-} from './support/through-faults.ts'
+} from './support/database/database-outage.ts'
+import { startPgbouncer, withoutPgbouncer } from './support/database/pgbouncer.ts'
+import { freePort, startPostgres, startStandby, withoutPostgres } from './support/database/postgres.ts'
+import { runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
 
 /** Several servers behind one address, and a pooler before one. */
 

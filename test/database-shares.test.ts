@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { ReposService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { dividePool } from '@berth/server/storage/engines/postgres/connection-permits.ts'
 import pg from 'pg'
-import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { limits } from '../src/core/limits.ts'
-import { dividePool } from '../src/storage/connection-shares.ts'
-import { type ApiFixture, newName, onEveryDatabase } from './support/cast.ts'
-import type { GrpcFailure } from './support/grpc.ts'
-import { bearerOf, createRegistryFixture, pushImage, testImage } from './support/registry.ts'
+import { type ApiFixture, newName, onEveryDatabase } from './support/api/api-fixture.ts'
+import type { GrpcFailure } from './support/api/grpc.ts'
+import { bearerOf, createRegistryFixture, pushImage, testImage } from './support/registry/registry.ts'
 
 /** One organization, a locked row or a client that hangs up does not take the database connections of the others (ADR 18). */
 

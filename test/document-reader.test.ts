@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import type { ReadResult } from '../src/vulnerabilities/advisory-record.ts'
-import { createDocumentReader } from '../src/vulnerabilities/document-reader.ts'
+import type { ReadResult } from '@berth/advisory-formats/advisory-record.ts'
+import { createDocumentReader } from '@berth/server/advisories/documents/document-reader.ts'
+import { limits } from '@berth/server/config/limits.ts'
 
 /** The process that reads documents: whatever one of them does to it, the next is read. */
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { eventRow, insertEvents } from '../src/storage/audit-events.ts'
-import { inTransaction } from '../src/storage/db.ts'
-import { pendingStore } from '../src/storage/pending.ts'
-import { startTestBerth } from './support/berth.ts'
-import { apiOf, newName, onEveryDatabase } from './support/cast.ts'
-import { createPerson, createSession } from './support/people.ts'
-import { call } from './support/rest.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { eventRow, insertEvents } from '@berth/server/storage/changes/audit-events.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { pendingStore } from '@berth/server/storage/pending-store.ts'
+import { apiOf, newName, onEveryDatabase } from './support/api/api-fixture.ts'
+import { call } from './support/api/rest.ts'
+import { startTestBerth } from './support/server/test-berth.ts'
+import { createPerson, createSession } from './support/signin/accounts.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 

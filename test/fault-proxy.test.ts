@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { startFaultProxy } from './support/fault-proxy.ts'
+import { startFaultProxy } from './support/http/fault-proxy.ts'
 
 /** The faults that other tests rely on. */
 

@@ -4,17 +4,17 @@ import { chownSync, existsSync, mkdirSync, readdirSync, symlinkSync } from 'node
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { openPostgresDb } from '@berth/server/storage/db.ts'
+import { keyRotation } from '@berth/server/tokens/keys/signing-keys.ts'
 import { CompiledQuery } from 'kysely'
 import pg from 'pg'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { limits } from '../src/core/limits.ts'
-import { openPostgresDb } from '../src/storage/db.ts'
-import { keyRotation } from '../src/sts/signing-keys.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { newName } from './support/cast.ts'
-import { type GrpcFailure, grpcClient } from './support/grpc.ts'
-import { freePort, startPostgres, withoutPostgres } from './support/postgres.ts'
-import { runBerth, serveBerth, temporaryDirectory } from './support/process.ts'
+import { newName } from './support/api/api-fixture.ts'
+import { type GrpcFailure, grpcClient } from './support/api/grpc.ts'
+import { call, type RestReply } from './support/api/rest.ts'
+import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { smallDisk, withoutSmallDisks } from './support/database/small-disk.ts'
 import {
   bearerOf,
   digest,
@@ -26,9 +26,9 @@ import {
   pushImage,
   putManifest,
   testImage,
-} from './support/registry.ts'
-import { call, type RestReply } from './support/rest.ts'
-import { smallDisk, withoutSmallDisks } from './support/small-disk.ts'
+} from './support/registry/registry.ts'
+import { runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 const sqlite = { name: 'sqlite', open: undefined } as const
 const onFullDisk = { skip: withoutSmallDisks }

@@ -3,6 +3,19 @@ import { once } from 'node:events'
 import { connect, constants } from 'node:http2'
 import { describe, type TestContext, test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import {
+  GetGroupRequestSchema,
+  type Group,
+  GroupSchema,
+  GroupsService,
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { BadRequestSchema, ErrorInfoSchema } from '@berth/contract/gen/google/rpc/error_details_pb.js'
+import { StatusSchema } from '@berth/contract/gen/google/rpc/status_pb.js'
+import { invalidArgument } from '@berth/server/api/errors.ts'
+import { encodeFrame } from '@berth/server/gateway/grpc/frame.ts'
+import { createGrpcHandler, type GrpcOptions } from '@berth/server/gateway/grpc/handler.ts'
+import type { IncomingCall } from '@berth/server/pipeline/call.ts'
+import { createUnreadReplies } from '@berth/server/port/unread-replies.ts'
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import {
   type CallOptions,
@@ -13,21 +26,8 @@ import {
   type ServiceError,
   status as Status,
 } from '@grpc/grpc-js'
-import {
-  GetGroupRequestSchema,
-  type Group,
-  GroupSchema,
-  GroupsService,
-} from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { BadRequestSchema, ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.js'
-import { StatusSchema } from '#gen/google/rpc/status_pb.js'
-import type { IncomingCall } from '../src/core/call.ts'
-import { invalidArgument } from '../src/core/errors.ts'
-import { createGrpcHandler, type GrpcOptions } from '../src/gateway/grpc.ts'
-import { encodeFrame } from '../src/gateway/grpc-frame.ts'
-import { createUnreadReplies } from '../src/unread-replies.ts'
-import { allowAll } from './support/admitted.ts'
-import { http2Request, http2Session, startPort } from './support/port.ts'
+import { allowAll } from './support/api/allow-all-pipeline.ts'
+import { http2Request, http2Session, startPort } from './support/http/port.ts'
 
 const path = '/chainguard.platform.iam.v2beta1.GroupsService/GetGroup'
 

@@ -2,21 +2,27 @@ import assert from 'node:assert/strict'
 import type { ClientHttp2Session, IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { AdvisoryDocumentsService } from '@berth/contract/gen/berth/vulnerabilities/v1/documents_pb.js'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { RoleBindingsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
+import { http } from '@berth/contract/gen/google/api/annotations_pb.js'
+import { fullMethodName } from '@berth/server/api/method-name.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { encodeFrame } from '@berth/server/gateway/grpc/frame.ts'
+import { accessRuleOf } from '@berth/server/pipeline/authorize.ts'
 import { create, type DescMethodUnary, getOption, toBinary } from '@bufbuild/protobuf'
-import { AdvisoryDocumentsService } from '#gen/berth/vulnerabilities/v1/documents_pb.js'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { RoleBindingsService } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
-import { http } from '#gen/google/api/annotations_pb.js'
-import { accessRuleOf } from '../src/auth/authorize.ts'
-import { limits } from '../src/core/limits.ts'
-import { fullMethodName } from '../src/core/method-name.ts'
-import { encodeFrame } from '../src/gateway/grpc-frame.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { hasRest, methods, requestAt, restRequestOf, shortName } from './support/methods.ts'
-import { http2Session, rawConnection } from './support/port.ts'
-import { call } from './support/rest.ts'
-import { bindRole, createIdentity, createOrganization, createResource, createRole } from './support/tenant.ts'
+import { hasRest, methods, requestAt, restRequestOf, shortName } from './support/api/methods.ts'
+import { call } from './support/api/rest.ts'
+import {
+  bindRole,
+  createIdentity,
+  createOrganization,
+  createResource,
+  createRole,
+} from './support/api/tenant.ts'
+import { databases } from './support/database/databases.ts'
+import { http2Session, rawConnection } from './support/http/port.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /** What refuses a request is decided before its body is sent: the answers below arrive although nothing follows the headers. */
 

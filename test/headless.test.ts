@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { fetchHeadlessToken, newClient } from './support/headless.ts'
-import { claimsOf, submitConsent, withQuery } from './support/oauth.ts'
-import { createPerson } from './support/people.ts'
-import { createSignedInBrowser, type Fields, type WebBrowser, webBrowser } from './support/web.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson } from './support/signin/accounts.ts'
+import { fetchHeadlessToken, newClient } from './support/signin/headless.ts'
+import { claimsOf, submitConsent, withQuery } from './support/signin/oauth.ts'
+import {
+  createSignedInBrowser,
+  type Fields,
+  type WebBrowser,
+  webBrowser,
+} from './support/signin/web-browser.ts'
 
 for (const database of databases)
   describe(`the headless flow of the public SDK on ${database.name}`, () => {

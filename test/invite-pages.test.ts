@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { managedRoleByName } from '../src/core/managed-roles.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { apiOf, newName } from './support/cast.ts'
-import { databases } from './support/databases.ts'
-import { codeFlow, postForm, submitConsent, tokenRequest, withQuery } from './support/oauth.ts'
-import { createPerson } from './support/people.ts'
-import { createSignedInBrowser, type WebBrowser, type WebPage, webBrowser } from './support/web.ts'
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
+import { apiOf, newName } from './support/api/api-fixture.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson } from './support/signin/accounts.ts'
+import { codeFlow, postForm, submitConsent, tokenRequest, withQuery } from './support/signin/oauth.ts'
+import {
+  createSignedInBrowser,
+  type WebBrowser,
+  type WebPage,
+  webBrowser,
+} from './support/signin/web-browser.ts'
 
 const viewer = managedRoleByName.get('viewer')?.uid
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { startTestBerth } from './support/berth.ts'
-import { onEveryDatabase } from './support/cast.ts'
-import { databases } from './support/databases.ts'
-import { FEEDS } from './support/feeds.ts'
-import { serveBerth, temporaryDirectory } from './support/process.ts'
-import { v1ClientOf } from './support/version-one.ts'
+import { FEEDS } from './support/advisories/feeds.ts'
+import { onEveryDatabase } from './support/api/api-fixture.ts'
+import { v1ClientOf } from './support/api/v1-client.ts'
+import { databases } from './support/database/databases.ts'
+import { serveBerth, temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth } from './support/server/test-berth.ts'
 
 /** The public port reports on the process; only the operator's own listener names tenants. */
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import {
   authorizationCodeOf,
   CLIENT,
@@ -14,8 +14,13 @@ import {
   submitConsent,
   tokenRequest,
   withQuery,
-} from './support/oauth.ts'
-import { createSignedInBrowser, type Fields, type WebBrowser, webBrowser } from './support/web.ts'
+} from './support/signin/oauth.ts'
+import {
+  createSignedInBrowser,
+  type Fields,
+  type WebBrowser,
+  webBrowser,
+} from './support/signin/web-browser.ts'
 
 const OTHER_CLIENT = 'portal'
 const OTHER_REDIRECT = 'https://portal.example.com/done'

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { inTransaction } from '../src/storage/db.ts'
-import { endSessions } from '../src/sts/sessions.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { endSessions } from '@berth/server/tokens/sessions/sessions.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson } from './support/signin/accounts.ts'
 import {
   authorizationCodeOf,
   codeFlow,
@@ -11,15 +12,14 @@ import {
   submitConsent,
   tokenRequest,
   withQuery,
-} from './support/oauth.ts'
-import { createPerson } from './support/people.ts'
+} from './support/signin/oauth.ts'
 import {
   createSignedInBrowser,
   type Fields,
   type WebBrowser,
   type WebPage,
   webBrowser,
-} from './support/web.ts'
+} from './support/signin/web-browser.ts'
 
 const AUTHORIZATION_MS = 15 * 60 * 1000
 

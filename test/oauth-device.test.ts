@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { formatUserCode, newUserCode } from '../src/signin/user-code.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { apiOf } from './support/cast.ts'
-import { databases } from './support/databases.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { formatUserCode, newUserCode } from '@berth/server/signin/oauth/device/user-code.ts'
+import { apiOf } from './support/api/api-fixture.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson } from './support/signin/accounts.ts'
 import {
   authorizationCodeOf,
   CLIENT,
@@ -15,9 +16,13 @@ import {
   type TokenReply,
   tokenRequest,
   withQuery,
-} from './support/oauth.ts'
-import { createPerson } from './support/people.ts'
-import { createSignedInBrowser, type Fields, type WebBrowser, webBrowser } from './support/web.ts'
+} from './support/signin/oauth.ts'
+import {
+  createSignedInBrowser,
+  type Fields,
+  type WebBrowser,
+  webBrowser,
+} from './support/signin/web-browser.ts'
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { limits } from '../src/core/limits.ts'
-import { type ApiFixture, managedRole, newName, onEveryDatabase } from './support/cast.ts'
-import { exchange, statusOf } from './support/exchange.ts'
-import { type HangingServer, startHangingServer } from './support/hanging-server.ts'
-import { newSigner, SUBJECT, signJws, startIssuer } from './support/issuer.ts'
-import { cleanups } from './support/process.ts'
-import { confirm, webBrowser } from './support/web.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { type ApiFixture, managedRole, newName, onEveryDatabase } from './support/api/api-fixture.ts'
+import { type HangingServer, startHangingServer } from './support/http/hanging-server.ts'
+import { cleanups } from './support/server/process.ts'
+import { confirm, webBrowser } from './support/signin/web-browser.ts'
+import { exchange, statusOf } from './support/tokens/exchange.ts'
+import { newSigner, SUBJECT, signJws, startIssuer } from './support/tokens/issuer.ts'
 
 /** Issuers and providers of one organization that hang take its share of outbound requests, and nothing of others. */
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { parentOf } from '../src/core/uid.ts'
+import { parentOf } from '@berth/server/api/uid.ts'
 import {
   type Api,
   claimMatch,
@@ -8,9 +8,9 @@ import {
   newName,
   type Organization,
   onEveryDatabase,
-} from './support/cast.ts'
-import { describeServedApi } from './support/openapi.ts'
-import { call } from './support/rest.ts'
+} from './support/api/api-fixture.ts'
+import { describeServedApi } from './support/api/openapi.ts'
+import { call } from './support/api/rest.ts'
 
 /** The examples of the reference, sent to a server as its readers would send them. */
 

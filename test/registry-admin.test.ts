@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { runBerth, serveBerth, temporaryDirectory } from './support/process.ts'
-import { digest, ociClient, pushBlob, pushImage, testImage } from './support/registry.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { digest, ociClient, pushBlob, pushImage, testImage } from './support/registry/registry.ts'
+import { runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
 
 test('berth admin collect and scrub work beside the running server, and tell what they do', async (t) => {
   const env = { BERTH_DATA_DIR: temporaryDirectory(t) }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startPostgres, withoutPostgres } from './support/postgres.ts'
-import { temporaryDirectory } from './support/process.ts'
-import { type InterruptedWork, registryCrashRounds } from './support/registry-crash.ts'
+import { startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { type InterruptedWork, registryCrashRounds } from './support/registry/registry-crash.ts'
+import { temporaryDirectory } from './support/server/process.ts'
 
 const ROUNDS = 1
 

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { create, type DescMethod, type Message } from '@bufbuild/protobuf'
-import { EmptySchema, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import {
   type CreateGroupRequest,
   GroupSchema,
@@ -9,15 +7,15 @@ import {
   type ListGroupsRequest,
   ListGroupsResponseSchema,
   type UpdateGroupRequest,
-} from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { file_chainguard_platform_iam_v2beta1_identities as identities } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { file_chainguard_platform_iam_v2beta1_identities as identities } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import {
   type ExchangeRequest,
   RawTokenSchema,
   file_chainguard_platform_oidc_sts as sts,
-} from '#gen/chainguard/platform/oidc/sts_pb.js'
-import { file_chainguard_platform_registry_v2beta1_repos as repos } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import type { Dispatch, IncomingCall } from '../src/core/call.ts'
+} from '@berth/contract/gen/chainguard/platform/oidc/sts_pb.js'
+import { file_chainguard_platform_registry_v2beta1_repos as repos } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { contractFiles } from '@berth/contract/schema-files.ts'
 import {
   ApiError,
   Code,
@@ -26,12 +24,14 @@ import {
   notFound,
   unauthenticated,
   unavailable,
-} from '../src/core/errors.ts'
-import { etagOf } from '../src/core/etag.ts'
-import { contractFiles } from '../src/gateway/contract.ts'
-import { createRestHandler, type RestOptions } from '../src/gateway/rest.ts'
-import type { HttpReply, HttpRequest } from '../src/http.ts'
-import { allowAll } from './support/admitted.ts'
+} from '@berth/server/api/errors.ts'
+import { etagOf } from '@berth/server/api/etag.ts'
+import { createRestHandler, type RestOptions } from '@berth/server/gateway/rest/handler.ts'
+import type { Dispatch, IncomingCall } from '@berth/server/pipeline/call.ts'
+import type { HttpReply, HttpRequest } from '@berth/server/port/http.ts'
+import { create, type DescMethod, type Message } from '@bufbuild/protobuf'
+import { EmptySchema, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { allowAll } from './support/api/allow-all-pipeline.ts'
 
 interface Seen {
   method: DescMethod

@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { organizationSettings } from '../src/organization-settings.ts'
-import { sessionBySecret } from '../src/sts/sessions.ts'
-import { startTestBerth } from './support/berth.ts'
-import { apiOf, managedRole, newName, onEveryDatabase } from './support/cast.ts'
-import { createAccount, createPerson, createSession, endSession, voucherOf } from './support/people.ts'
-import { call } from './support/rest.ts'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { organizationSettings } from '@berth/server/operator/organization-settings.ts'
+import { sessionBySecret } from '@berth/server/tokens/sessions/sessions.ts'
+import { apiOf, managedRole, newName, onEveryDatabase } from './support/api/api-fixture.ts'
+import { call } from './support/api/rest.ts'
+import { startTestBerth } from './support/server/test-berth.ts'
+import {
+  createAccount,
+  createPerson,
+  createSession,
+  endSession,
+  voucherOf,
+} from './support/signin/accounts.ts'
 
 /** Access tokens that came of a session: they end with it, and have the roles of its groups. */
 

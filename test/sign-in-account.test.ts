@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { accountById } from '../src/signin/accounts.ts'
-import type { AccountRow } from '../src/storage/tables.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { newName } from './support/cast.ts'
-import { databases } from './support/databases.ts'
-import { isSignedIn, localAccount, PASSWORD, sendForm, setPassword } from './support/local-accounts.ts'
-import { createPerson, createSession } from './support/people.ts'
-import { call } from './support/rest.ts'
-import { createSignedInBrowser, type Fields, type WebBrowser, webBrowser } from './support/web.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { accountById } from '@berth/server/signin/accounts/accounts.ts'
+import type { AccountRow } from '@berth/server/storage/schema/tables.ts'
+import { newName } from './support/api/api-fixture.ts'
+import { call } from './support/api/rest.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson, createSession } from './support/signin/accounts.ts'
+import { isSignedIn, localAccount, PASSWORD, sendForm, setPassword } from './support/signin/local-accounts.ts'
+import {
+  createSignedInBrowser,
+  type Fields,
+  type WebBrowser,
+  webBrowser,
+} from './support/signin/web-browser.ts'
 
 for (const database of databases) {
   describe(`the page of the account (${database.name})`, () => {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { countAttempt } from '../src/signin/beginnings.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { newClient } from './support/headless.ts'
-import { codeFlow, postForm, withQuery } from './support/oauth.ts'
-import { createSignedInBrowser, webBrowser } from './support/web.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { countAttempt } from '@berth/server/signin/rate-limits/attempts.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { newClient } from './support/signin/headless.ts'
+import { codeFlow, postForm, withQuery } from './support/signin/oauth.ts'
+import { createSignedInBrowser, webBrowser } from './support/signin/web-browser.ts'
 
 /** What anybody may begin, and how much of it from one address. */
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { newName } from './support/cast.ts'
-import { databases } from './support/databases.ts'
-import { localAccount, sendForm, setPassword, setupPath } from './support/local-accounts.ts'
-import { type WebBrowser, type WebPage, webBrowser } from './support/web.ts'
+import { newName } from './support/api/api-fixture.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { localAccount, sendForm, setPassword, setupPath } from './support/signin/local-accounts.ts'
+import { type WebBrowser, type WebPage, webBrowser } from './support/signin/web-browser.ts'
 
 /** What holds for every page of the sign-in. */
 

@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { ApiError } from '../src/core/errors.ts'
-import { limits } from '../src/core/limits.ts'
-import { byAccount, byAddress, type GuessKey, limitGuesses } from '../src/signin/guesses.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { newName } from './support/cast.ts'
-import { databases } from './support/databases.ts'
-import { localAccount, newLocalAccount, PASSWORD, setPassword } from './support/local-accounts.ts'
-import { webBrowser } from './support/web.ts'
+import { ApiError } from '@berth/server/api/errors.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import {
+  byAccount,
+  byAddress,
+  type GuessKey,
+  limitGuesses,
+} from '@berth/server/signin/rate-limits/guesses.ts'
+import { newName } from './support/api/api-fixture.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { localAccount, newLocalAccount, PASSWORD, setPassword } from './support/signin/local-accounts.ts'
+import { webBrowser } from './support/signin/web-browser.ts'
 
 const {
   guessesPerAddressMax,

@@ -2,20 +2,26 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { managedRoleByName } from '../src/core/managed-roles.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { crossSite, isSignedIn, type MixUpAttack, providerLinks, runMixUpAttack } from './support/mix-up.ts'
-import { cleanups, temporaryDirectory } from './support/process.ts'
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
+import { createOrganization, createResource } from './support/api/tenant.ts'
+import { databases } from './support/database/databases.ts'
+import { cleanups, temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import {
+  crossSite,
+  isSignedIn,
+  type MixUpAttack,
+  providerLinks,
+  runMixUpAttack,
+} from './support/signin/mix-up-attack.ts'
 import {
   type MaliciousProvider,
   nodeProvider,
   type ProviderProcess,
   providerSecret,
   startMaliciousProvider,
-} from './support/real-providers.ts'
-import { createOrganization, createResource } from './support/tenant.ts'
-import { linkOf, webBrowser } from './support/web.ts'
+} from './support/signin/real-providers.ts'
+import { linkOf, webBrowser } from './support/signin/web-browser.ts'
 
 /** Codes of one identity provider never reach another one: confidential clients, proof keys, providers in processes of their own. */
 

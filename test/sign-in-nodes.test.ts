@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { countAttempt } from '../src/signin/beginnings.ts'
-import { databases } from './support/databases.ts'
-import { localAccount, sendForm, setPassword } from './support/local-accounts.ts'
-import { startNodes } from './support/nodes.ts'
-import { codeFlow, postForm, withQuery } from './support/oauth.ts'
-import { type WebBrowser, webBrowser } from './support/web.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { countAttempt } from '@berth/server/signin/rate-limits/attempts.ts'
+import { databases } from './support/database/databases.ts'
+import { startNodes } from './support/server/nodes.ts'
+import { localAccount, sendForm, setPassword } from './support/signin/local-accounts.ts'
+import { codeFlow, postForm, withQuery } from './support/signin/oauth.ts'
+import { type WebBrowser, webBrowser } from './support/signin/web-browser.ts'
 
 /** What is counted of guesses and of beginnings is counted for all nodes together. */
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { createAccount, setAccountDisabled } from '../src/signin/accounts.ts'
-import { inTransaction } from '../src/storage/db.ts'
-import type { AccountRow } from '../src/storage/tables.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { newName } from './support/cast.ts'
-import { databases } from './support/databases.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { createAccount, setAccountDisabled } from '@berth/server/signin/accounts/accounts.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import type { AccountRow } from '@berth/server/storage/schema/tables.ts'
+import { newName } from './support/api/api-fixture.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import {
   isSignedIn,
   localAccount,
@@ -15,8 +15,8 @@ import {
   passwordPath,
   sendForm,
   setPassword,
-} from './support/local-accounts.ts'
-import { type Fields, type WebBrowser, webBrowser } from './support/web.ts'
+} from './support/signin/local-accounts.ts'
+import { type Fields, type WebBrowser, webBrowser } from './support/signin/web-browser.ts'
 
 for (const database of databases) {
   describe(`signing in with a password (${database.name})`, () => {

@@ -3,13 +3,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { IdentityProviderSchema } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identity_providers_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
-import { IdentityProviderSchema } from '#gen/chainguard/platform/iam/v2beta1/identity_providers_pb.js'
-import { limits } from '../src/core/limits.ts'
-import { managedRoleByName } from '../src/core/managed-roles.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { exchange } from './support/exchange.ts'
+import { call } from './support/api/rest.ts'
+import { createOrganization, createResource, verifyOrganization } from './support/api/tenant.ts'
+import { databases } from './support/database/databases.ts'
+import { cleanups } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson } from './support/signin/accounts.ts'
 import {
   authorizationCodeOf,
   codeFlow,
@@ -17,12 +20,12 @@ import {
   submitConsent,
   tokenRequest,
   withQuery,
-} from './support/oauth.ts'
-import { createPerson } from './support/people.ts'
-import { cleanups } from './support/process.ts'
-import { call } from './support/rest.ts'
-import { createOrganization, createResource, verifyOrganization } from './support/tenant.ts'
-import { startUpstreamProvider, UPSTREAM_CLIENT, type UpstreamProvider } from './support/upstream-provider.ts'
+} from './support/signin/oauth.ts'
+import {
+  startUpstreamProvider,
+  UPSTREAM_CLIENT,
+  type UpstreamProvider,
+} from './support/signin/upstream-provider.ts'
 import {
   confirm,
   createSignedInBrowser,
@@ -30,7 +33,8 @@ import {
   type WebBrowser,
   type WebPage,
   webBrowser,
-} from './support/web.ts'
+} from './support/signin/web-browser.ts'
+import { exchange } from './support/tokens/exchange.ts'
 
 const role = (name: string) => managedRoleByName.get(name)?.uid ?? ''
 

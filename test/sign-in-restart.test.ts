@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Berth } from '../src/berth.ts'
-import { readConfig } from '../src/config.ts'
-import { managedRoleByName } from '../src/core/managed-roles.ts'
-import { openInstallation } from '../src/installation.ts'
-import { fetchHeadlessToken, newClient } from './support/headless.ts'
+import { readConfig } from '@berth/server/config/config.ts'
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
+import { openInstallation } from '@berth/server/installation/installation.ts'
+import type { Berth } from '@berth/server/main.ts'
+import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import {
+  type Cleanup,
+  runBerth,
+  type Serving,
+  serveBerth,
+  temporaryDirectory,
+} from './support/server/process.ts'
+import { createPerson } from './support/signin/accounts.ts'
+import { fetchHeadlessToken, newClient } from './support/signin/headless.ts'
 import {
   claimsOf,
   codeFlow,
@@ -13,11 +22,8 @@ import {
   type TokenReply,
   tokenRequest,
   withQuery,
-} from './support/oauth.ts'
-import { createPerson } from './support/people.ts'
-import { freePort, startPostgres, withoutPostgres } from './support/postgres.ts'
-import { type Cleanup, runBerth, type Serving, serveBerth, temporaryDirectory } from './support/process.ts'
-import { createSignedInBrowser } from './support/web.ts'
+} from './support/signin/oauth.ts'
+import { createSignedInBrowser } from './support/signin/web-browser.ts'
 
 test('R16: on SQLite every flow goes on after the server was killed in the middle of it, step by step', (t) =>
   throughRestarts(t, { BERTH_DATA_DIR: temporaryDirectory(t) }))

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { accountOfIdentity, deleteAccount } from '../src/signin/accounts.ts'
-import { createSetupLink } from '../src/signin/one-time-links.ts'
-import { inTransaction } from '../src/storage/db.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { isSignedIn, PASSWORD, setPassword, setupPath } from './support/local-accounts.ts'
-import { call } from './support/rest.ts'
-import { webBrowser } from './support/web.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { accountOfIdentity, deleteAccount } from '@berth/server/signin/accounts/accounts.ts'
+import { createSetupLink } from '@berth/server/signin/accounts/one-time-links.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { call } from './support/api/rest.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { isSignedIn, PASSWORD, setPassword, setupPath } from './support/signin/local-accounts.ts'
+import { webBrowser } from './support/signin/web-browser.ts'
 
 const ada = { name: 'Ada Lovelace', email: 'Ada@Example.com', password: PASSWORD }
 

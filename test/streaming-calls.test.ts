@@ -2,22 +2,25 @@ import assert from 'node:assert/strict'
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
-import { HealthCheckResponseSchema } from '#gen/grpc/health/v1/health_pb.js'
+import { HealthCheckResponseSchema } from '@berth/contract/gen/grpc/health/v1/health_pb.js'
 import {
   ServerReflectionRequestSchema,
   ServerReflectionResponseSchema,
-} from '#gen/grpc/reflection/v1/reflection_pb.js'
-import { createBodyBudget } from '../src/body-budget.ts'
-import { limits } from '../src/core/limits.ts'
-import { contractFiles } from '../src/gateway/contract.ts'
-import { createGrpcHandler, type GrpcOptions } from '../src/gateway/grpc.ts'
-import { createFrameReader, encodeFrame } from '../src/gateway/grpc-frame.ts'
-import { createHealthService } from '../src/gateway/grpc-health.ts'
-import { createReflectionMethods } from '../src/gateway/grpc-reflection.ts'
-import { clientAddressResolver, createTrustedProxyTest } from '../src/limits/client-address.ts'
-import { type Http2Reply, http2Request, http2Session, startPort } from './support/port.ts'
-import { eventually } from './support/transfers.ts'
+} from '@berth/contract/gen/grpc/reflection/v1/reflection_pb.js'
+import { contractFiles } from '@berth/contract/schema-files.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { createFrameReader, encodeFrame } from '@berth/server/gateway/grpc/frame.ts'
+import { createGrpcHandler, type GrpcOptions } from '@berth/server/gateway/grpc/handler.ts'
+import { createHealthService } from '@berth/server/gateway/grpc/health.ts'
+import { createReflectionMethods } from '@berth/server/gateway/grpc/reflection.ts'
+import {
+  clientAddressResolver,
+  createTrustedProxyTest,
+} from '@berth/server/pipeline/limits/client-address.ts'
+import { createBodyBudget } from '@berth/server/port/body-budget.ts'
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { type Http2Reply, http2Request, http2Session, startPort } from './support/http/port.ts'
+import { eventually } from './support/registry/transfers.ts'
 
 const [OK, INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED] = ['0', '3', '4', '8']
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createThreadPool } from '../src/worker/thread-pool.ts'
-import { WorkerFailure } from '../src/worker/worker-process.ts'
+import { createThreadPool } from '@berth/server/runtime/workers/thread-pool.ts'
+import { WorkerFailure } from '@berth/server/runtime/workers/worker-process.ts'
 
 /** Threads for short work: whatever one request does, the next is run. */
 
-const module = new URL('./support/counting-thread.ts', import.meta.url)
+const module = new URL('./support/server/echo-thread.ts', import.meta.url)
 const bounds = { threadsMax: 2, msMax: 10_000, heapMib: 64, idleMs: 60_000 }
 
 test('requests are run, in their order, by as many threads as there may be', async (t) => {

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
-import { compareVersions } from './support/both-versions.ts'
-import { onEveryDatabase } from './support/cast.ts'
+import { onEveryDatabase } from './support/api/api-fixture.ts'
+import { compareVersions } from './support/api/version-agreement.ts'
 
 /** `BERTH_TEST_SEED` repeats a run that failed. */
 const seed = Number(process.env['BERTH_TEST_SEED'] ?? randomInt(2 ** 31))

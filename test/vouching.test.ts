@@ -2,16 +2,24 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { managedRoleByName } from '../src/core/managed-roles.ts'
-import { userUid } from '../src/core/user-uid.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { type Api, apiOf, assertError, managedRole, newName, permissionDeniedError } from './support/cast.ts'
-import { databases } from './support/databases.ts'
-import { exchange } from './support/exchange.ts'
-import { type GrpcClient, grpcClient } from './support/grpc.ts'
-import { fetchHeadlessToken, newClient } from './support/headless.ts'
-import { localAccount } from './support/local-accounts.ts'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { userUid } from '@berth/server/iam/identities/user-uid.ts'
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
+import {
+  type Api,
+  apiOf,
+  assertError,
+  managedRole,
+  newName,
+  permissionDeniedError,
+} from './support/api/api-fixture.ts'
+import { type GrpcClient, grpcClient } from './support/api/grpc.ts'
+import { databases } from './support/database/databases.ts'
+import { cleanups, temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson } from './support/signin/accounts.ts'
+import { fetchHeadlessToken, newClient } from './support/signin/headless.ts'
+import { localAccount } from './support/signin/local-accounts.ts'
 import {
   authorizationCodeOf,
   claimsOf,
@@ -20,11 +28,10 @@ import {
   submitConsent,
   tokenRequest,
   withQuery,
-} from './support/oauth.ts'
-import { createPerson } from './support/people.ts'
-import { type PersonProvider, secretOf, startPersonProvider } from './support/person-provider.ts'
-import { cleanups, temporaryDirectory } from './support/process.ts'
-import { confirm, type WebBrowser, webBrowser } from './support/web.ts'
+} from './support/signin/oauth.ts'
+import { type PersonProvider, secretOf, startPersonProvider } from './support/signin/person-provider.ts'
+import { confirm, type WebBrowser, webBrowser } from './support/signin/web-browser.ts'
+import { exchange } from './support/tokens/exchange.ts'
 
 /**
  * Authority is bounded by who vouched (docs/adr/0013), through the front door: one OpenID provider in a process of its own serves the

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { assertGolden } from './support/golden.ts'
-import { submitConsent } from './support/oauth.ts'
-import { serveBerth, spawnBerth, temporaryDirectory } from './support/process.ts'
-import { webBrowser } from './support/web.ts'
+import { serveBerth, spawnBerth, temporaryDirectory } from './support/server/process.ts'
+import { submitConsent } from './support/signin/oauth.ts'
+import { webBrowser } from './support/signin/web-browser.ts'
 
 /** The README, replayed: its `sh` blocks in one shell against a server and an issuer in processes of their own. */
 

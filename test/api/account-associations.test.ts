@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose'
 import {
   AccountAssociationsService,
   AccountProviderType,
   CheckStatus,
-} from '#gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
-import { limits } from '../../src/core/limits.ts'
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose'
 import {
   type Api,
   alreadyExistsError,
@@ -19,9 +19,9 @@ import {
   notFoundError,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
-import { CREDENTIALS, cloudAccounts, startClouds } from '../support/clouds.ts'
-import { call } from '../support/rest.ts'
+} from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
+import { CREDENTIALS, cloudAccounts, startClouds } from '../support/tokens/clouds.ts'
 
 const TYPE = 'iam.chainguard.dev/AccountAssociation'
 const IDENTITY = 'iam.chainguard.dev/Identity'

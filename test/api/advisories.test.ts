@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { AdvisoryRecord } from '@berth/advisory-formats/advisory-record.ts'
+import { Severity_Type as Scoring } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import fc from 'fast-check'
-import { Severity_Type as Scoring } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import type { AdvisoryRecord } from '../../src/vulnerabilities/advisory-record.ts'
-import { importParsed, parsedDocument, record } from '../support/advisories.ts'
+import { importParsed, parsedDocument, record } from '../support/advisories/random-documents.ts'
 import {
   assertError,
   invalidFieldError,
   notFoundError,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
+} from '../support/api/api-fixture.ts'
 
 const TYPE = 'vulnerabilities.chainguard.dev/Advisory'
 const PATH = 'vulnerabilities/advisories'

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { AdvisoryDocumentsService } from '#gen/berth/vulnerabilities/v1/documents_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import type { Uid } from '../../src/core/uid.ts'
-import type { ParsedDocument } from '../../src/vulnerabilities/advisory-record.ts'
-import { readDocument } from '../../src/vulnerabilities/formats/read-document.ts'
-import { importDocument } from '../../src/vulnerabilities/import-documents.ts'
+import type { ParsedDocument } from '@berth/advisory-formats/advisory-record.ts'
+import { readDocument } from '@berth/advisory-formats/read-document.ts'
+import { AdvisoryDocumentsService } from '@berth/contract/gen/berth/vulnerabilities/v1/documents_pb.js'
+import { importDocument } from '@berth/server/advisories/import/import-documents.ts'
+import type { Uid } from '@berth/server/api/uid.ts'
+import { limits } from '@berth/server/config/limits.ts'
 import {
   assertError,
   invalidFieldError,
   notFoundError,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
+} from '../support/api/api-fixture.ts'
 
 /** biome-ignore lint/suspicious/noExplicitAny: JSON of the API. */
 type Json = any

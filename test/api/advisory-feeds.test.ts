@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../src/core/limits.ts'
-import type { Uid } from '../../src/core/uid.ts'
-import { holdsLease, leaseFeed } from '../../src/vulnerabilities/feeds/feed-rows.ts'
-import { RunStopped } from '../../src/vulnerabilities/feeds/feed-run.ts'
-import { importDocument } from '../../src/vulnerabilities/import-documents.ts'
-import { readOrThrow } from '../support/advisory-documents.ts'
-import { startTestBerth } from '../support/berth.ts'
+import { holdsLease, leaseFeed } from '@berth/server/advisories/feeds/feed-leases.ts'
+import { RunStopped } from '@berth/server/advisories/feeds/feed-run.ts'
+import { importDocument } from '@berth/server/advisories/import/import-documents.ts'
+import type { Uid } from '@berth/server/api/uid.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { readOrThrow } from '../support/advisories/advisory-documents.ts'
+import { countAdvisories, FEEDS, osvRecord } from '../support/advisories/feeds.ts'
 import {
   apiOf,
   assertError,
@@ -14,9 +14,9 @@ import {
   notFoundError,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
-import { databases } from '../support/databases.ts'
-import { countAdvisories, FEEDS, osvRecord } from '../support/feeds.ts'
+} from '../support/api/api-fixture.ts'
+import { databases } from '../support/database/databases.ts'
+import { startTestBerth } from '../support/server/test-berth.ts'
 
 const TYPE = 'vulnerabilities.chainguard.dev/AdvisoryFeed'
 // An address that nothing is at: these feeds are set up, not read.

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { AuditService } from '@berth/contract/gen/berth/audit/v1/audit_pb.js'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import fc from 'fast-check'
-import { AuditService } from '#gen/berth/audit/v1/audit_pb.js'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { limits } from '../../src/core/limits.ts'
 import {
   type Api,
   apiOf,
@@ -15,10 +15,10 @@ import {
   notFoundError,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
-import type { GrpcFailure } from '../support/grpc.ts'
-import { startIssuer } from '../support/issuer.ts'
-import { call, type RestReply } from '../support/rest.ts'
+} from '../support/api/api-fixture.ts'
+import type { GrpcFailure } from '../support/api/grpc.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
+import { startIssuer } from '../support/tokens/issuer.ts'
 
 const GROUPS = 'chainguard.platform.iam.v2beta1.GroupsService'
 const EXCHANGE = 'chainguard.platform.oidc.SecurityTokenService/Exchange'
@@ -428,7 +428,7 @@ onEveryDatabase('the audit log', (cast) => {
 
   test('what waits is written when the server stops', async () => {
     // Its own server; the others of this file go on.
-    const { startTestBerth } = await import('../support/berth.ts')
+    const { startTestBerth } = await import('../support/server/test-berth.ts')
     const berth = await startTestBerth({ name: 'sqlite', open: undefined })
     let open = true
     try {

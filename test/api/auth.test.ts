@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { Auth } from '#gen/chainguard/platform/auth/auth_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { managedRoleByName } from '../../src/core/managed-roles.ts'
-import { userUid } from '../../src/core/user-uid.ts'
-import { headlessResults } from '../../src/signin/headless.ts'
+import { Auth } from '@berth/contract/gen/chainguard/platform/auth/auth_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { userUid } from '@berth/server/iam/identities/user-uid.ts'
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
+import { headlessResults } from '@berth/server/signin/oauth/sdk-flows/headless.ts'
 import {
   type Api,
   apiOf,
@@ -18,11 +18,11 @@ import {
   newName,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
-import { newSigner, signJws, startIssuer } from '../support/issuer.ts'
-import { createAccount, createClientTokens, createPerson } from '../support/people.ts'
-import { cleanups, temporaryDirectory } from '../support/process.ts'
-import { call, type RestReply } from '../support/rest.ts'
+} from '../support/api/api-fixture.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
+import { cleanups, temporaryDirectory } from '../support/server/process.ts'
+import { createAccount, createClientTokens, createPerson } from '../support/signin/accounts.ts'
+import { newSigner, signJws, startIssuer } from '../support/tokens/issuer.ts'
 
 const suite = cleanups()
 after(() => suite.run())

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { decodeJwt } from 'jose'
+import { call } from '../support/api/rest.ts'
+import { bindRole, createIdentity } from '../support/api/tenant.ts'
+import { databases } from '../support/database/databases.ts'
+import { cleanups } from '../support/server/process.ts'
+import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
 import {
   type AwsKey,
   type AwsSts,
@@ -8,13 +13,8 @@ import {
   awsKeys,
   awsToken,
   startAwsSts,
-} from '../support/aws-sts.ts'
-import { startTestBerth, type TestBerth } from '../support/berth.ts'
-import { databases } from '../support/databases.ts'
-import { exchange, statusOf } from '../support/exchange.ts'
-import { cleanups } from '../support/process.ts'
-import { call } from '../support/rest.ts'
-import { bindRole, createIdentity } from '../support/tenant.ts'
+} from '../support/tokens/aws-sts.ts'
+import { exchange, statusOf } from '../support/tokens/exchange.ts'
 
 /** Identities of AWS, against a service that checks signatures as AWS does, in a process of its own. */
 

@@ -2,17 +2,23 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import {
+  ExchangeRequestSchema,
+  SecurityTokenService,
+} from '@berth/contract/gen/chainguard/platform/oidc/sts_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { openSqliteDb } from '@berth/server/storage/db.ts'
+import { keyRotation } from '@berth/server/tokens/keys/signing-keys.ts'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
 import { Provider } from 'oidc-provider'
-import { ExchangeRequestSchema, SecurityTokenService } from '#gen/chainguard/platform/oidc/sts_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { openSqliteDb } from '../../src/storage/db.ts'
-import { keyRotation } from '../../src/sts/signing-keys.ts'
-import { startTestBerth, type TestBerth } from '../support/berth.ts'
-import { databases } from '../support/databases.ts'
-import { type ExchangeParameters, exchange, statusOf, toSearchParams } from '../support/exchange.ts'
-import { type GrpcFailure, grpcClient } from '../support/grpc.ts'
+import { type GrpcFailure, grpcClient } from '../support/api/grpc.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
+import { bindRole, createGroup, createIdentity, createResource } from '../support/api/tenant.ts'
+import { databases } from '../support/database/databases.ts'
+import { cleanups, runBerth, serveBerth, temporaryDirectory } from '../support/server/process.ts'
+import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
+import { type ExchangeParameters, exchange, statusOf, toSearchParams } from '../support/tokens/exchange.ts'
 import {
   newSigner,
   type Responder,
@@ -21,10 +27,7 @@ import {
   startIssuer,
   type TestIssuer,
   unsignedJws,
-} from '../support/issuer.ts'
-import { cleanups, runBerth, serveBerth, temporaryDirectory } from '../support/process.ts'
-import { call, type RestReply } from '../support/rest.ts'
-import { bindRole, createGroup, createIdentity, createResource } from '../support/tenant.ts'
+} from '../support/tokens/issuer.ts'
 
 /** The exchange in each of its forms. */
 const forms = {

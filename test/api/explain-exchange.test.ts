@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ExplainService } from '#gen/berth/sts/v1/explain_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { awsKeys, awsToken, startAwsSts } from '../support/aws-sts.ts'
-import { startTestBerth, type TestBerth } from '../support/berth.ts'
+import { ExplainService } from '@berth/contract/gen/berth/sts/v1/explain_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import {
   assertError,
   invalidFieldError,
@@ -11,12 +9,21 @@ import {
   notFoundError,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
-import { exchange, statusOf } from '../support/exchange.ts'
-import { newSigner, SUBJECT, signJws, startIssuer, type TestIssuer, unsignedJws } from '../support/issuer.ts'
-import { createPerson } from '../support/people.ts'
-import { call } from '../support/rest.ts'
-import { createIdentity } from '../support/tenant.ts'
+} from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
+import { createIdentity } from '../support/api/tenant.ts'
+import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
+import { createPerson } from '../support/signin/accounts.ts'
+import { awsKeys, awsToken, startAwsSts } from '../support/tokens/aws-sts.ts'
+import { exchange, statusOf } from '../support/tokens/exchange.ts'
+import {
+  newSigner,
+  SUBJECT,
+  signJws,
+  startIssuer,
+  type TestIssuer,
+  unsignedJws,
+} from '../support/tokens/issuer.ts'
 
 /** Why a token can assume an identity, or cannot. */
 

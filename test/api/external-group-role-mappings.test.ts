@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ExternalGroupRoleMappingsService } from '#gen/chainguard/platform/iam/v2beta1/external_group_role_mappings_pb.js'
-import { limits } from '../../src/core/limits.ts'
+import { ExternalGroupRoleMappingsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/external_group_role_mappings_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import {
   alreadyExistsError,
   assertError,
@@ -12,8 +12,8 @@ import {
   notFoundError,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
-import { call, type RestReply } from '../support/rest.ts'
+} from '../support/api/api-fixture.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
 
 const TYPE = 'iam.chainguard.dev/ExternalGroupRoleMapping'
 const PROVIDER_TYPE = 'iam.chainguard.dev/IdentityProvider'

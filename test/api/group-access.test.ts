@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { limits } from '../../src/core/limits.ts'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import {
   type Api,
   type ApiFixture,
@@ -12,7 +12,7 @@ import {
   newName,
   notFoundError,
   onEveryDatabase,
-} from '../support/cast.ts'
+} from '../support/api/api-fixture.ts'
 
 const none = notFoundError('iam.chainguard.dev/Group', '')
 const BLOCKED = 'partner.example'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GroupInvitesService } from '#gen/chainguard/platform/iam/v2beta1/group_invites_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { managedRoleByUid } from '../../src/core/managed-roles.ts'
+import { GroupInvitesService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/group_invites_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { managedRoleByUid } from '@berth/server/iam/managed-roles.ts'
 import {
   type Api,
   apiOf,
@@ -15,8 +15,8 @@ import {
   notFoundError,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
-import { call } from '../support/rest.ts'
+} from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
 
 const TYPE = 'iam.chainguard.dev/GroupInvite'
 const ROLE = 'iam.chainguard.dev/Role'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GroupsService, OrgKind } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { limits } from '../../src/core/limits.ts'
+import { GroupsService, OrgKind } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import {
   alreadyExistsError,
   apiOf,
@@ -14,11 +14,11 @@ import {
   notFoundError,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
+} from '../support/api/api-fixture.ts'
+import type { GrpcFailure } from '../support/api/grpc.ts'
+import { call } from '../support/api/rest.ts'
+import { stableText } from '../support/api/stable-output.ts'
 import { assertGolden } from '../support/golden.ts'
-import type { GrpcFailure } from '../support/grpc.ts'
-import { call } from '../support/rest.ts'
-import { stableText } from '../support/stable.ts'
 
 const TYPE = 'iam.chainguard.dev/Group'
 const nameRule = 'name must match "^[a-z0-9 ._-]{1,}$"'

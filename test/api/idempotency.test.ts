@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RoleBindingsService } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
-import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { everyCapability } from '../../src/core/capabilities.ts'
-import { limits } from '../../src/core/limits.ts'
+import { everyCapability } from '@berth/contract/capabilities.ts'
+import { RoleBindingsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
+import { ReposService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import {
   type Api,
   apiOf,
@@ -12,9 +12,9 @@ import {
   invalidFieldError,
   managedRole,
   onEveryDatabase,
-} from '../support/cast.ts'
-import { createSession, voucherOf } from '../support/people.ts'
-import { call } from '../support/rest.ts'
+} from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
+import { createSession, voucherOf } from '../support/signin/accounts.ts'
 
 /** Creates that may be sent again: the second answer is the first one, and nothing is made twice. */
 

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
-import { IdentitiesService, RelationshipType } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
-import { limits } from '../../src/core/limits.ts'
+import {
+  IdentitiesService,
+  RelationshipType,
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import {
   assertError,
   claimMatch,
@@ -13,9 +16,9 @@ import {
   notFoundError,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
+} from '../support/api/api-fixture.ts'
+import { stableText } from '../support/api/stable-output.ts'
 import { assertGolden } from '../support/golden.ts'
-import { stableText } from '../support/stable.ts'
 
 const TYPE = 'iam.chainguard.dev/Identity'
 const DAY_MS = 24 * 3_600_000

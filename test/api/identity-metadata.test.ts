@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fromBinary } from '@bufbuild/protobuf'
 import {
   IdentitiesService,
   IdentityMetadataSchema,
-} from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { apiOf, assertError, claimMatch, invalidFieldError, onEveryDatabase } from '../support/cast.ts'
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { fromBinary } from '@bufbuild/protobuf'
+import {
+  apiOf,
+  assertError,
+  claimMatch,
+  invalidFieldError,
+  onEveryDatabase,
+} from '../support/api/api-fixture.ts'
 
 const empty = {
   company: '',

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import fc from 'fast-check'
 import {
   IdentityProvider_SCIM_CredentialState as CredentialState,
   IdentityProvidersService,
-} from '#gen/chainguard/platform/iam/v2beta1/identity_providers_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { unseal } from '../../src/core/sealed.ts'
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identity_providers_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { unseal } from '@berth/server/runtime/encryption.ts'
+import fc from 'fast-check'
 import {
   type ApiFixture,
   assertError,
@@ -18,10 +18,10 @@ import {
   type Organization,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
-import { type Responder, startIssuer, type TestIssuer } from '../support/issuer.ts'
-import { cleanups } from '../support/process.ts'
-import { call, type RestReply } from '../support/rest.ts'
+} from '../support/api/api-fixture.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
+import { cleanups } from '../support/server/process.ts'
+import { type Responder, startIssuer, type TestIssuer } from '../support/tokens/issuer.ts'
 
 const TYPE = 'iam.chainguard.dev/IdentityProvider'
 const ROLE_TYPE = 'iam.chainguard.dev/Role'

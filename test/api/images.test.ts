@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ImagesService } from '#gen/chainguard/platform/registry/v2beta1/images_pb.js'
-import { limits } from '../../src/core/limits.ts'
+import { ImagesService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/images_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import {
   assertError,
   invalidFieldError,
   notFoundError,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
-import { createRole } from '../support/tenant.ts'
+} from '../support/api/api-fixture.ts'
+import { createRole } from '../support/api/tenant.ts'
 
 const REPO = 'registry.chainguard.dev/Repo'
 const MANIFEST = 'registry.chainguard.dev/Manifest'

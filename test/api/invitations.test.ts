@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import { capabilitySetOf } from '@berth/contract/capabilities.ts'
+import { InvitationsService } from '@berth/contract/gen/berth/iam/v1/invitations_pb.js'
+import { Code } from '@berth/server/api/errors.ts'
+import { randomUids, type Uid } from '@berth/server/api/uid.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { acceptInvite } from '@berth/server/iam/invitations.ts'
+import { newInviteCode } from '@berth/server/iam/invite-code.ts'
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { deleteResource, insertResource, lockResource } from '@berth/server/storage/resource-rows.ts'
+import type { Tables } from '@berth/server/storage/schema/tables.ts'
 import fc from 'fast-check'
-import { InvitationsService } from '#gen/berth/iam/v1/invitations_pb.js'
-import { capabilitySetOf } from '../../src/core/capabilities.ts'
-import { Code } from '../../src/core/errors.ts'
-import { newInviteCode } from '../../src/core/invite-code.ts'
-import { limits } from '../../src/core/limits.ts'
-import { managedRoleByName } from '../../src/core/managed-roles.ts'
-import { randomUids, type Uid } from '../../src/core/uid.ts'
-import { acceptInvite } from '../../src/iam/invitations.ts'
-import { inTransaction } from '../../src/storage/db.ts'
-import { deleteResource, insertResource, lockResource } from '../../src/storage/rows.ts'
-import type { Tables } from '../../src/storage/tables.ts'
 import {
   type Api,
   alreadyExistsError,
@@ -26,9 +26,9 @@ import {
   newName,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
-import { rowOf } from '../support/hierarchy.ts'
-import { createPerson, createSession, voucherOf } from '../support/people.ts'
+} from '../support/api/api-fixture.ts'
+import { rowOf } from '../support/database/hierarchy.ts'
+import { createPerson, createSession, voucherOf } from '../support/signin/accounts.ts'
 
 const viewer = managedRole('viewer')
 const offer = { roleUid: viewer, ttl: '600s' }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import type { Uid } from '@berth/server/api/uid.ts'
+import { randomUids } from '@berth/server/api/uid.ts'
+import { limits } from '@berth/server/config/limits.ts'
 import fc from 'fast-check'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import type { Uid } from '../../src/core/uid.ts'
-import { randomUids } from '../../src/core/uid.ts'
 import {
   type Api,
   apiOf,
@@ -13,7 +13,7 @@ import {
   newName,
   type Organization,
   onEveryDatabase,
-} from '../support/cast.ts'
+} from '../support/api/api-fixture.ts'
 import {
   assertGetsMatchList,
   assertPagesMatchList,
@@ -21,7 +21,7 @@ import {
   assertStableUnderChanges,
   listQuestions,
   runProperty,
-} from '../support/paging.ts'
+} from '../support/api/paging.ts'
 
 const DAY_MS = 24 * 3_600_000
 const runs = 12

@@ -2,21 +2,30 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { decodeJwt } from 'jose'
-import { SecurityTokenService } from '#gen/chainguard/platform/oidc/sts_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { openSqliteDb } from '../../src/storage/db.ts'
+import { SecurityTokenService } from '@berth/contract/gen/chainguard/platform/oidc/sts_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { openSqliteDb } from '@berth/server/storage/db.ts'
+import { readRefreshToken, writeRefreshToken } from '@berth/server/tokens/refresh/refresh-token.ts'
 import {
   type ClientTokens,
   endClientSession,
   REUSE_METHOD,
   verifyRefreshToken,
-} from '../../src/sts/client-session.ts'
-import { readRefreshToken, writeRefreshToken } from '../../src/sts/refresh-token.ts'
-import { sessionsOf } from '../../src/sts/sessions.ts'
-import { startTestBerth, type TestBerth } from '../support/berth.ts'
-import { type ApiFixture, apiOf, assertError, managedRole, onEveryDatabase } from '../support/cast.ts'
-import { databases } from '../support/databases.ts'
+} from '@berth/server/tokens/sessions/client-session.ts'
+import { sessionsOf } from '@berth/server/tokens/sessions/sessions.ts'
+import { decodeJwt } from 'jose'
+import {
+  type ApiFixture,
+  apiOf,
+  assertError,
+  managedRole,
+  onEveryDatabase,
+} from '../support/api/api-fixture.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
+import { databases } from '../support/database/databases.ts'
+import { freePort } from '../support/database/postgres.ts'
+import { temporaryDirectory } from '../support/server/process.ts'
+import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
 import {
   clientSessionsOf,
   createAccount,
@@ -24,10 +33,7 @@ import {
   createPerson,
   endSession,
   voucherOf,
-} from '../support/people.ts'
-import { freePort } from '../support/postgres.ts'
-import { temporaryDirectory } from '../support/process.ts'
-import { call, type RestReply } from '../support/rest.ts'
+} from '../support/signin/accounts.ts'
 
 const METHOD = 'chainguard.platform.oidc.SecurityTokenService/ExchangeRefreshToken'
 const unauthenticated = { status: 401, code: 16 } as const

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { checkReadme } from '../../src/registry/readme-check.ts'
+import { ReposService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { checkReadme } from '@berth/server/registry/readmes/readme-check.ts'
 import {
   type Api,
   assertError,
@@ -11,8 +11,8 @@ import {
   notFoundError,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
-import { call } from '../support/rest.ts'
+} from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
 
 const TYPE = 'registry.chainguard.dev/Repo'
 const content = '# nginx\n\nA *web* server.\n'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { limits } from '../../src/core/limits.ts'
+import { ReposService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import {
   type Api,
   type ApiFixture,
@@ -14,10 +14,10 @@ import {
   notFoundError,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
+} from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
+import { stableText } from '../support/api/stable-output.ts'
 import { assertGolden } from '../support/golden.ts'
-import { call } from '../support/rest.ts'
-import { stableText } from '../support/stable.ts'
 
 const TYPE = 'registry.chainguard.dev/Repo'
 const customOverlay = { environment: { LANG: 'C' }, annotations: { 'com.example.team': 'one' } }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import type { ResourceKind } from '../../src/core/resource-limits.ts'
-import { applyGeneralLimits, organizationSettings } from '../../src/organization-settings.ts'
-import { inTransaction } from '../../src/storage/db.ts'
-import { insertResource } from '../../src/storage/rows.ts'
-import { type ResourceTable, resourceTables } from '../../src/storage/tables.ts'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import type { ResourceKind } from '@berth/server/api/resource-limits.ts'
+import { applyGeneralLimits, organizationSettings } from '@berth/server/operator/organization-settings.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { insertResource } from '@berth/server/storage/resource-rows.ts'
+import { type ResourceTable, resourceTables } from '@berth/server/storage/schema/tables.ts'
 import {
   alreadyExistsError,
   assertError,
@@ -15,8 +15,8 @@ import {
   type Organization,
   onEveryDatabase,
   quotaExceededError,
-} from '../support/cast.ts'
-import { rowOf } from '../support/hierarchy.ts'
+} from '../support/api/api-fixture.ts'
+import { rowOf } from '../support/database/hierarchy.ts'
 
 const viewer = managedRole('viewer')
 const identity = () => ({ name: newName('robot'), claimMatch })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RoleBindingsService } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { managedRoles } from '../../src/core/managed-roles.ts'
+import { RoleBindingsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { managedRoles } from '@berth/server/iam/managed-roles.ts'
 import {
   alreadyExistsError,
   assertError,
@@ -14,9 +14,9 @@ import {
   type Organization,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
+} from '../support/api/api-fixture.ts'
+import { stableText } from '../support/api/stable-output.ts'
 import { assertGolden } from '../support/golden.ts'
-import { stableText } from '../support/stable.ts'
 
 const TYPE = 'iam.chainguard.dev/RoleBinding'
 const IDENTITY = 'iam.chainguard.dev/Identity'

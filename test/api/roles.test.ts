@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Capability } from '#gen/capabilities/capabilities_pb.js'
-import { RolesService } from '#gen/chainguard/platform/iam/v2beta1/roles_pb.js'
-import { capabilitySetOf } from '../../src/core/capabilities.ts'
-import { managedRoles } from '../../src/core/managed-roles.ts'
+import { capabilitySetOf } from '@berth/contract/capabilities.ts'
+import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
+import { RolesService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/roles_pb.js'
+import { managedRoles } from '@berth/server/iam/managed-roles.ts'
 import {
   apiOf,
   assertError,
@@ -15,9 +15,9 @@ import {
   notFoundError,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
+} from '../support/api/api-fixture.ts'
+import { stableText } from '../support/api/stable-output.ts'
 import { assertGolden } from '../support/golden.ts'
-import { stableText } from '../support/stable.ts'
 
 const TYPE = 'iam.chainguard.dev/Role'
 const capabilities = ['CAP_IAM_GROUPS_LIST', 'CAP_IAM_ROLES_LIST']

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GroupsService, OrgStatus } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { SetupError } from '../../src/installation.ts'
-import { organizationSettings, type StatusName } from '../../src/organization-settings.ts'
-import { inTransaction } from '../../src/storage/db.ts'
-import { insertResource } from '../../src/storage/rows.ts'
+import { GroupsService, OrgStatus } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { SetupError } from '@berth/server/installation/installation.ts'
+import { organizationSettings, type StatusName } from '@berth/server/operator/organization-settings.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { insertResource } from '@berth/server/storage/resource-rows.ts'
 import {
   apiOf,
   assertError,
@@ -13,7 +13,7 @@ import {
   type Organization,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
+} from '../support/api/api-fixture.ts'
 
 onEveryDatabase('a suspended organization', (cast) => {
   const put = ({ uid }: Pick<Organization, 'uid'>, status: StatusName) =>

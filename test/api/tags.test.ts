@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { TagsService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/tags_pb.js'
 import fc from 'fast-check'
-import { TagsService } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
 import {
   type Api,
   assertError,
@@ -10,10 +10,10 @@ import {
   notFoundError,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
-import { runProperty } from '../support/paging.ts'
-import { call } from '../support/rest.ts'
-import { createRole } from '../support/tenant.ts'
+} from '../support/api/api-fixture.ts'
+import { runProperty } from '../support/api/paging.ts'
+import { call } from '../support/api/rest.ts'
+import { createRole } from '../support/api/tenant.ts'
 
 const TYPE = 'registry.chainguard.dev/Tag'
 const REPO = 'registry.chainguard.dev/Repo'

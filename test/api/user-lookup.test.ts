@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { IdentitiesService } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { userUid } from '../../src/core/user-uid.ts'
-import { inTransaction } from '../../src/storage/db.ts'
-import { deleteResource, insertResource } from '../../src/storage/rows.ts'
+import { IdentitiesService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { userUid } from '@berth/server/iam/identities/user-uid.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { deleteResource, insertResource } from '@berth/server/storage/resource-rows.ts'
 import {
   apiOf,
   assertError,
@@ -14,7 +14,7 @@ import {
   newName,
   notFoundError,
   onEveryDatabase,
-} from '../support/cast.ts'
+} from '../support/api/api-fixture.ts'
 
 const issuer = 'https://accounts.example'
 

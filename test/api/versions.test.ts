@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { limits } from '../../src/core/limits.ts'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import {
   type Api,
   assertError,
@@ -9,9 +9,9 @@ import {
   invalidFieldError,
   newName,
   onEveryDatabase,
-} from '../support/cast.ts'
-import type { GrpcFailure } from '../support/grpc.ts'
-import { call, type RestReply } from '../support/rest.ts'
+} from '../support/api/api-fixture.ts'
+import type { GrpcFailure } from '../support/api/grpc.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
 
 /** Entity tags: what a caller has read is what it changes (RFC 9110, sections 8.8.3 and 13.1). */
 

@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { limits } from '../../src/core/limits.ts'
-import { inTransaction } from '../../src/storage/db.ts'
-import { lockResource } from '../../src/storage/rows.ts'
-import type { ResourceTable } from '../../src/storage/tables.ts'
-import { type ApiFixture, assertError, claimMatch, managedRole, onEveryDatabase } from '../support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { lockResource } from '@berth/server/storage/resource-rows.ts'
+import type { ResourceTable } from '@berth/server/storage/schema/tables.ts'
+import {
+  type ApiFixture,
+  assertError,
+  claimMatch,
+  managedRole,
+  onEveryDatabase,
+} from '../support/api/api-fixture.ts'
 
 /** Changes that wait for another one to end, which may take long where many of them come at once. */
 

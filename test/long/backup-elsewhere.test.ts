@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { parseBackupManifest } from '../../src/backup/manifest.ts'
-import { createInstallations, runAdmin, runAdminJson, startServing } from '../support/backups.ts'
-import { withoutPostgres } from '../support/postgres.ts'
-import { type Environment, temporaryDirectory } from '../support/process.ts'
-import { pushImage, testImage } from '../support/registry.ts'
-import { startS3, withoutS3 } from '../support/s3.ts'
+import { parseBackupManifest } from '@berth/server/operator/backup/manifest.ts'
+import { createInstallations, runAdmin, runAdminJson, startServing } from '../support/database/backups.ts'
+import { withoutPostgres } from '../support/database/postgres.ts'
+import { pushImage, testImage } from '../support/registry/registry.ts'
+import { startS3, withoutS3 } from '../support/registry/s3.ts'
+import { type Environment, temporaryDirectory } from '../support/server/process.ts'
 
 /** Rows of all tables of a backup in a directory, as sorted lines. */
 function rowsOf(directory: string, id: string): Map<string, string[]> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { backUpUnderLoad, createInstallations, type Engine } from '../support/backups.ts'
-import { withoutPostgres } from '../support/postgres.ts'
-import { temporaryDirectory } from '../support/process.ts'
+import { backUpUnderLoad, createInstallations, type Engine } from '../support/database/backups.ts'
+import { withoutPostgres } from '../support/database/postgres.ts'
+import { temporaryDirectory } from '../support/server/process.ts'
 
 const wanted = process.env['BERTH_TEST_DATABASES']?.split(',')
 const pairs: readonly (readonly [from: Engine, to: Engine])[] = [

@@ -3,14 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { limits } from '@berth/server/config/limits.ts'
 import {
   type BackupManifest,
   parseBackupManifest,
   serializeBackupManifest,
-} from '../../src/backup/manifest.ts'
-import { limits } from '../../src/core/limits.ts'
-import { readTableNames } from '../../src/storage/catalog.ts'
-import { insertRows } from '../../src/storage/rows-at-once.ts'
+} from '@berth/server/operator/backup/manifest.ts'
+import { insertRows } from '@berth/server/storage/bulk-rows.ts'
+import { readTableNames } from '@berth/server/storage/schema/catalog.ts'
 import {
   backUpUnderLoad,
   copyInstallation,
@@ -26,11 +26,11 @@ import {
   startServing,
   waitUntil,
   withPassphrase,
-} from '../support/backups.ts'
-import { withoutPostgres } from '../support/postgres.ts'
-import { cleanups, type Environment, spawnBerth, temporaryDirectory } from '../support/process.ts'
-import { digest, pushBlob, pushImage, testImage } from '../support/registry.ts'
-import { openDatabase } from '../support/stored.ts'
+} from '../support/database/backups.ts'
+import { openDatabase } from '../support/database/open-database.ts'
+import { withoutPostgres } from '../support/database/postgres.ts'
+import { digest, pushBlob, pushImage, testImage } from '../support/registry/registry.ts'
+import { cleanups, type Environment, spawnBerth, temporaryDirectory } from '../support/server/process.ts'
 
 describe('backups that are refused, replaced, migrated or removed', () => {
   const t = cleanups()

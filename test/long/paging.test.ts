@@ -1,13 +1,13 @@
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { onEveryDatabase } from '../support/cast.ts'
+import { onEveryDatabase } from '../support/api/api-fixture.ts'
 import {
   assertPagesMatchList,
   assertSkipsAddUp,
   assertStableUnderChanges,
   listQuestions,
   runProperty,
-} from '../support/paging.ts'
+} from '../support/api/paging.ts'
 
 // The same properties as test/api/paging.test.ts, on more and larger trees.
 

@@ -1,25 +1,29 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { openPostgresDb } from '@berth/server/storage/db.ts'
+import {
+  findOrphanedRows,
+  type OrphanedRows,
+  tableOwnership,
+} from '@berth/server/storage/schema/table-ownership.ts'
 import pg from 'pg'
-import { findOrphanedRows, type OrphanedRows, tableOwnership } from '../../src/storage/belongings.ts'
-import { openPostgresDb } from '../../src/storage/db.ts'
-import { isSignedIn, PASSWORD, setPassword } from '../support/local-accounts.ts'
-import { freePort, startPostgres, withoutPostgres } from '../support/postgres.ts'
+import { freePort, startPostgres, withoutPostgres } from '../support/database/postgres.ts'
+import { createCrossNodeWork, type NodeTokens, nodeClient } from '../support/server/cross-node-work.ts'
 import {
   checkOutPreviousRelease,
   previousRelease,
   withoutPreviousRelease,
-} from '../support/previous-release.ts'
+} from '../support/server/previous-release.ts'
 import {
   type Cleanup,
   type Environment,
   runBerth,
   serveBerth,
   temporaryDirectory,
-} from '../support/process.ts'
-import { createCrossNodeWork, type NodeTokens, nodeClient } from '../support/two-nodes.ts'
-import { type WebBrowser, webBrowser } from '../support/web.ts'
+} from '../support/server/process.ts'
+import { isSignedIn, PASSWORD, setPassword } from '../support/signin/local-accounts.ts'
+import { type WebBrowser, webBrowser } from '../support/signin/web-browser.ts'
 
 /** The promise of docs/operating.md: nodes of this version and of the release before it run side by side. */
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { limits } from '../../src/core/limits.ts'
-import { digest } from '../support/registry.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { digest } from '../support/registry/registry.ts'
 import {
   comparePulls,
   eventually,
@@ -18,7 +18,7 @@ import {
   startRegistry,
   startSlowReader,
   startSlowSender,
-} from '../support/transfers.ts'
+} from '../support/registry/transfers.ts'
 
 const GROWTH_MB_MAX = 100
 

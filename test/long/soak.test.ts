@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Shape } from '../support/faults/site.ts'
-import { withoutPostgres } from '../support/postgres.ts'
-import { type SoakResult, soak, writeSoakReport } from '../support/soak.ts'
+import { withoutPostgres } from '../support/database/postgres.ts'
+import type { Shape } from '../support/faults/site/fault-site.ts'
+import { type SoakResult, soak, writeSoakReport } from '../support/faults/soak.ts'
 
 /**
  * `BERTH_TEST_SOAK_MINUTES`: how long each load lasts, default 60. `BERTH_TEST_SOAK_REPORT`: a path that the report is written to, with `.md`

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newName, onEveryDatabase } from '../support/cast.ts'
+import { newName, onEveryDatabase } from '../support/api/api-fixture.ts'
+import { createRole } from '../support/api/tenant.ts'
 import {
   assertOciError,
   bearerOf,
@@ -11,15 +12,14 @@ import {
   pushImage,
   putManifest,
   testImage,
-} from '../support/registry.ts'
+} from '../support/registry/registry.ts'
 import {
   allOperations,
   operations,
   prepareRepo,
   pullOperations,
   readOperations,
-} from '../support/registry-operations.ts'
-import { createRole } from '../support/tenant.ts'
+} from '../support/registry/registry-operations.ts'
 
 /** Who may do what (R21). */
 const mayDo: Readonly<Record<string, readonly string[]>> = {

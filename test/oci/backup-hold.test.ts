@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { limits } from '../../src/core/limits.ts'
-import { collectGarbage } from '../../src/oci/collection/collect.ts'
-import { acquireJob } from '../../src/oci/run-rows.ts'
-import { onEveryStore } from '../support/cast.ts'
-import { createRegistryFixture, digest, pushBlob } from '../support/registry.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { collectGarbage } from '@berth/server/registry/gc/garbage-collection.ts'
+import { acquireJob } from '@berth/server/storage/jobs/job-leases.ts'
+import { onEveryStore } from '../support/api/api-fixture.ts'
+import { createRegistryFixture, digest, pushBlob } from '../support/registry/registry.ts'
 
 onEveryStore('registry: a backup holds stored bytes', (cast) => {
   test('a collection removes links and keeps bytes while a backup runs, and removes them afterwards', async () => {

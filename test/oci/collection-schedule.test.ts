@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { limits } from '../../src/core/limits.ts'
-import { collectGarbage } from '../../src/oci/collection/collect.ts'
-import { acquireJob, readJob, scheduleJob } from '../../src/oci/run-rows.ts'
-import { onEveryDatabase } from '../support/cast.ts'
-import { createRegistryFixture, pushBlob } from '../support/registry.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { collectGarbage } from '@berth/server/registry/gc/garbage-collection.ts'
+import { acquireJob, readJob, scheduleJob } from '@berth/server/storage/jobs/job-leases.ts'
+import { onEveryDatabase } from '../support/api/api-fixture.ts'
+import { createRegistryFixture, pushBlob } from '../support/registry/registry.ts'
 
 const POLL_MS = 20
 const WAIT_MS = 10_000

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { limits } from '../../src/core/limits.ts'
-import { collectGarbage } from '../../src/oci/collection/collect.ts'
-import type { GcReport } from '../../src/oci/collection/run.ts'
-import type { TestBerth } from '../support/berth.ts'
-import { onEveryStore } from '../support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { collectGarbage } from '@berth/server/registry/gc/garbage-collection.ts'
+import type { GcReport } from '@berth/server/registry/gc/run.ts'
+import { onEveryStore } from '../support/api/api-fixture.ts'
 import {
   createRegistryFixture,
   descriptor,
@@ -16,7 +15,8 @@ import {
   putManifest,
   testImage,
   types,
-} from '../support/registry.ts'
+} from '../support/registry/registry.ts'
+import type { TestBerth } from '../support/server/test-berth.ts'
 
 const { gcGraceMsDefault: graceMs, untrackedBlobAgeMsMin, uploadIdleMsMax, expiredUploadRetentionMs } = limits
 

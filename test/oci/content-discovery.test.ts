@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../src/core/limits.ts'
-import { onEveryDatabase } from '../support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { onEveryDatabase } from '../support/api/api-fixture.ts'
 import {
   assertOciError,
   createRegistryFixture,
@@ -12,7 +12,7 @@ import {
   putManifest,
   testImage,
   types,
-} from '../support/registry.ts'
+} from '../support/registry/registry.ts'
 
 /** The path of the next page, below /v2/. */
 function nextOf({ headers }: OciReply): string | undefined {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { onEveryStore } from '../support/cast.ts'
+import { onEveryStore } from '../support/api/api-fixture.ts'
 import {
   assertOciError,
   createRegistryFixture,
@@ -10,7 +10,7 @@ import {
   pushImage,
   putManifest,
   testImage,
-} from '../support/registry.ts'
+} from '../support/registry/registry.ts'
 
 onEveryStore('registry: content management', (cast) => {
   test('a tag is deleted, and its manifest stays', async () => {

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'
 import type { Worker } from 'node:worker_threads'
-import { limits } from '../../src/core/limits.ts'
-import { assertError, failedPreconditionError, newName, onEveryDatabase } from '../support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { assertError, failedPreconditionError, newName, onEveryDatabase } from '../support/api/api-fixture.ts'
+import { createRole } from '../support/api/tenant.ts'
 import {
   assertOciError,
   basicAuth,
@@ -19,9 +20,8 @@ import {
   putManifest,
   testImage,
   types,
-} from '../support/registry.ts'
-import { runScrub } from '../support/registry-agreement.ts'
-import { createRole } from '../support/tenant.ts'
+} from '../support/registry/registry.ts'
+import { runScrub } from '../support/registry/scrub-check.ts'
 
 /** Manifests that are made to cost the server more than they cost the client, and callers who may push none. */
 

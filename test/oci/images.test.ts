@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { limits } from '../../src/core/limits.ts'
-import { assertError, invalidFieldError, notFoundError, onEveryStore } from '../support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { assertError, invalidFieldError, notFoundError, onEveryStore } from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
 import {
   createRegistryFixture,
   descriptor,
@@ -13,8 +14,7 @@ import {
   putManifest,
   testImage,
   types,
-} from '../support/registry.ts'
-import { call } from '../support/rest.ts'
+} from '../support/registry/registry.ts'
 
 const MANIFEST = 'registry.chainguard.dev/Manifest'
 

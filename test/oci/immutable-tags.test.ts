@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../src/core/limits.ts'
+import { limits } from '@berth/server/config/limits.ts'
 import {
   assertError,
   failedPreconditionError,
@@ -8,7 +8,8 @@ import {
   notFoundError,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
+} from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
 import {
   assertOciError,
   createRegistryFixture,
@@ -17,8 +18,7 @@ import {
   putManifest,
   testImage,
   types,
-} from '../support/registry.ts'
-import { call } from '../support/rest.ts'
+} from '../support/registry/registry.ts'
 
 onEveryDatabase('registry: immutable tags', (cast) => {
   const prepared = async (immutableTags: object) => {

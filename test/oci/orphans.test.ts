@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { collectGarbage } from '@berth/server/registry/gc/garbage-collection.ts'
+import { type Ownership, tableOwnership } from '@berth/server/storage/schema/table-ownership.ts'
 import { sql } from 'kysely'
-import { collectGarbage } from '../../src/oci/collection/collect.ts'
-import { type Ownership, tableOwnership } from '../../src/storage/belongings.ts'
-import { onEveryDatabase } from '../support/cast.ts'
-import { createRegistryFixture, pushImage, testImage } from '../support/registry.ts'
+import { onEveryDatabase } from '../support/api/api-fixture.ts'
+import { createRegistryFixture, pushImage, testImage } from '../support/registry/registry.ts'
 
 /** Rows of resources that a node of the previous version deleted without the tables that it does not know. */
 

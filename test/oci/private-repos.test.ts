@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { ANONYMOUS_IDENTITY } from '../../src/core/anonymous.ts'
-import { managedRole, onEveryDatabase } from '../support/cast.ts'
+import { ANONYMOUS_IDENTITY } from '@berth/server/iam/identities/anonymous-uid.ts'
+import { managedRole, onEveryDatabase } from '../support/api/api-fixture.ts'
 import {
   assertOciError,
   createRegistryFixture,
@@ -15,8 +15,8 @@ import {
   requestAt,
   testImage,
   types,
-} from '../support/registry.ts'
-import { operations, prepareRepo, pullOperations } from '../support/registry-operations.ts'
+} from '../support/registry/registry.ts'
+import { operations, prepareRepo, pullOperations } from '../support/registry/registry-operations.ts'
 
 /** What a request came to, without what differs from one to the next. */
 function shape({ status, headers, bytes }: OciReply, name: string) {

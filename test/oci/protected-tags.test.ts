@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { capabilitiesIn, capabilityName, capabilitySetOf, includesAll } from '@berth/contract/capabilities.ts'
+import { RepoPoliciesService } from '@berth/contract/gen/berth/registry/v1/repo_policies_pb.js'
+import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
+import { Groups } from '@berth/contract/gen/chainguard/platform/iam/groups_pb.js'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { Registry } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
+import { ReposService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { TagsService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/tags_pb.js'
+import { managedRoleByName, managedRoles } from '@berth/server/iam/managed-roles.ts'
 import type { DescMessage, DescMethodUnary, MessageInitShape } from '@bufbuild/protobuf'
-import { RepoPoliciesService } from '#gen/berth/registry/v1/repo_policies_pb.js'
-import { Capability } from '#gen/capabilities/capabilities_pb.js'
-import { Groups } from '#gen/chainguard/platform/iam/groups_pb.js'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { Registry } from '#gen/chainguard/platform/registry/registry_pb.js'
-import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { TagsService } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
-import { capabilitiesIn, capabilityName, capabilitySetOf, includesAll } from '../../src/core/capabilities.ts'
-import { managedRoleByName, managedRoles } from '../../src/core/managed-roles.ts'
 import {
   assertError,
   claimMatch,
@@ -17,9 +17,11 @@ import {
   newName,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
+} from '../support/api/api-fixture.ts'
+import type { GrpcFailure } from '../support/api/grpc.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
+import { capabilitiesJson } from '../support/api/tenant.ts'
 import { assertGolden } from '../support/golden.ts'
-import type { GrpcFailure } from '../support/grpc.ts'
 import {
   assertOciError,
   createRegistryFixture,
@@ -28,9 +30,7 @@ import {
   putManifest,
   type TestImage,
   testImage,
-} from '../support/registry.ts'
-import { call, type RestReply } from '../support/rest.ts'
-import { capabilitiesJson } from '../support/tenant.ts'
+} from '../support/registry/registry.ts'
 
 const POLICIES = 'repo_policies.update'
 

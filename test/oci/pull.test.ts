@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { onEveryStore } from '../support/cast.ts'
+import { onEveryStore } from '../support/api/api-fixture.ts'
 import {
   assertOciError,
   createRegistryFixture,
@@ -12,7 +12,7 @@ import {
   putManifest,
   testImage,
   types,
-} from '../support/registry.ts'
+} from '../support/registry/registry.ts'
 
 onEveryStore('registry: pull', (cast) => {
   test('a manifest is had by tag and by digest, byte for byte, and HEAD says the same without it', async () => {

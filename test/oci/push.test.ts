@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { request } from 'node:http'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { limits } from '../../src/core/limits.ts'
-import { onEveryStore } from '../support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { onEveryStore } from '../support/api/api-fixture.ts'
 import {
   assertOciError,
   bearerOf,
@@ -18,7 +18,7 @@ import {
   putManifest,
   testImage,
   types,
-} from '../support/registry.ts'
+} from '../support/registry/registry.ts'
 
 /** The path of an upload that was just begun, below /v2/. */
 async function begin(client: OciClient, name: string): Promise<string> {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import type { ResourceKind } from '../../src/core/resource-limits.ts'
-import { organizationSettings } from '../../src/organization-settings.ts'
-import { newName, onEveryDatabase } from '../support/cast.ts'
+import type { ResourceKind } from '@berth/server/api/resource-limits.ts'
+import { organizationSettings } from '@berth/server/operator/organization-settings.ts'
+import { newName, onEveryDatabase } from '../support/api/api-fixture.ts'
 import {
   assertOciError,
   createRegistryFixture,
@@ -13,7 +13,7 @@ import {
   pushImage,
   putManifest,
   testImage,
-} from '../support/registry.ts'
+} from '../support/registry/registry.ts'
 
 const MIB = 1024 * 1024
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { onEveryDatabase } from '../support/cast.ts'
-import { assertOciError, bearerOf, ociClient, requestAt } from '../support/registry.ts'
+import { onEveryDatabase } from '../support/api/api-fixture.ts'
+import { assertOciError, bearerOf, ociClient, requestAt } from '../support/registry/registry.ts'
 
 onEveryDatabase(
   'registry: rate limits',

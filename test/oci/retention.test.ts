@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../src/core/limits.ts'
-import { manifestsToDelete } from '../../src/registry/untagged-manifests.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { manifestsToDelete } from '@berth/server/registry/retention/unreferenced-manifests.ts'
 import {
   assertError,
   failedPreconditionError,
   newName,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
+} from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
 import {
   createRegistryFixture,
   imageFromManifest,
@@ -17,8 +18,7 @@ import {
   type TestImage,
   testImage,
   types,
-} from '../support/registry.ts'
-import { call } from '../support/rest.ts'
+} from '../support/registry/registry.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const DAY = '86400s'

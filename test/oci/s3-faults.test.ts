@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { openBlobs } from '../../src/blobs/open.ts'
-import { limits } from '../../src/core/limits.ts'
-import type { TestBerth } from '../support/berth.ts'
-import { assertPulled, startBerthWith, startUpload } from '../support/bucket-registry.ts'
-import { startFaultyS3Proxy } from '../support/faulty-s3.ts'
-import type { Cleanup } from '../support/process.ts'
-import { assertOciError, digest, pushBlob } from '../support/registry.ts'
-import { type S3Server, startS3, withoutOwnS3 } from '../support/s3.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { openBlobs } from '@berth/server/registry/blobs/open.ts'
+import { assertPulled, startBerthWith, startUpload } from '../support/registry/bucket-registry.ts'
+import { startFaultyS3Proxy } from '../support/registry/faulty-s3-proxy.ts'
+import { assertOciError, digest, pushBlob } from '../support/registry/registry.ts'
+import { type S3Server, startS3, withoutOwnS3 } from '../support/registry/s3.ts'
+import type { Cleanup } from '../support/server/process.ts'
+import type { TestBerth } from '../support/server/test-berth.ts'
 
 /** What goes wrong between the registry and its bucket: it is told of, and nothing is done by half. */
 

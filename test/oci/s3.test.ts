@@ -10,14 +10,12 @@ import {
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3'
-import { limits } from '../../src/core/limits.ts'
-import { SetupError } from '../../src/installation.ts'
-import { newLocation } from '../../src/oci/blob-locations.ts'
-import { collectGarbage } from '../../src/oci/collection/collect.ts'
-import { startTestBerth } from '../support/berth.ts'
-import { assertPulled, clientOf, startBerthWith, startUpload } from '../support/bucket-registry.ts'
-import { databases } from '../support/databases.ts'
-import { startNodes } from '../support/nodes.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { SetupError } from '@berth/server/installation/installation.ts'
+import { newLocation } from '@berth/server/registry/blobs/blob-locations.ts'
+import { collectGarbage } from '@berth/server/registry/gc/garbage-collection.ts'
+import { databases } from '../support/database/databases.ts'
+import { assertPulled, clientOf, startBerthWith, startUpload } from '../support/registry/bucket-registry.ts'
 import {
   assertOciError,
   bearerOf,
@@ -27,9 +25,11 @@ import {
   pushImage,
   requestAt,
   testImage,
-} from '../support/registry.ts'
-import { runScrub } from '../support/registry-agreement.ts'
-import { type S3Server, startS3, withoutOwnS3 } from '../support/s3.ts'
+} from '../support/registry/registry.ts'
+import { type S3Server, startS3, withoutOwnS3 } from '../support/registry/s3.ts'
+import { runScrub } from '../support/registry/scrub-check.ts'
+import { startNodes } from '../support/server/nodes.ts'
+import { startTestBerth } from '../support/server/test-berth.ts'
 
 /** What is different when the bytes of images are in a bucket. */
 

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { type BlobStore, MissingBytes } from '../../src/blobs/store.ts'
-import { limits } from '../../src/core/limits.ts'
-import { collectGarbage } from '../../src/oci/collection/collect.ts'
-import type { Finding } from '../../src/oci/scrub/findings.ts'
-import type { TestBerth } from '../support/berth.ts'
-import { onEveryStore } from '../support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { type BlobStore, MissingBytes } from '@berth/server/registry/blobs/blob-store.ts'
+import { collectGarbage } from '@berth/server/registry/gc/garbage-collection.ts'
+import type { Finding } from '@berth/server/registry/scrub/findings.ts'
+import { onEveryStore } from '../support/api/api-fixture.ts'
 import {
   createRegistryFixture,
   descriptor,
@@ -17,8 +16,9 @@ import {
   putManifest,
   testImage,
   types,
-} from '../support/registry.ts'
-import { runScrub } from '../support/registry-agreement.ts'
+} from '../support/registry/registry.ts'
+import { runScrub } from '../support/registry/scrub-check.ts'
+import type { TestBerth } from '../support/server/test-berth.ts'
 
 /** Puts other bytes, or none, where those of a blob are. */
 async function overwrite(

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { limits } from '@berth/server/config/limits.ts'
 import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { limits } from '../../src/core/limits.ts'
-import { type ApiFixture, managedRole, onEveryDatabase, onEveryStore } from '../support/cast.ts'
-import { exchange } from '../support/exchange.ts'
+import { type ApiFixture, managedRole, onEveryDatabase, onEveryStore } from '../support/api/api-fixture.ts'
 import {
   assertOciError,
   basicAuth,
@@ -15,7 +14,8 @@ import {
   pushImage,
   requestAt,
   testImage,
-} from '../support/registry.ts'
+} from '../support/registry/registry.ts'
+import { exchange } from '../support/tokens/exchange.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 

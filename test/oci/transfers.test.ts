@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { type ApiFixture, onEveryDatabase } from '../support/cast.ts'
-import { bearerOf, createRegistryFixture, digest, pushBlob } from '../support/registry.ts'
+import { type ApiFixture, onEveryDatabase } from '../support/api/api-fixture.ts'
+import { bearerOf, createRegistryFixture, digest, pushBlob } from '../support/registry/registry.ts'
 import {
   eventually,
   http1Sender,
@@ -16,7 +16,7 @@ import {
   type Repo,
   startSlowReader,
   startSlowSender,
-} from '../support/transfers.ts'
+} from '../support/registry/transfers.ts'
 
 const WINDOW_MS = 1500
 /** More than what the system takes between a server and a client that reads nothing. */

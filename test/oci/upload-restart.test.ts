@@ -3,11 +3,17 @@ import { randomBytes } from 'node:crypto'
 import { type ClientRequest, request } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { limits } from '../../src/core/limits.ts'
-import { freePort } from '../support/postgres.ts'
-import { cleanups, runBerth, type Serving, serveBerth, temporaryDirectory } from '../support/process.ts'
-import { digest, type OciClient, ociClient } from '../support/registry.ts'
-import { type S3Server, startS3, withoutOwnS3 } from '../support/s3.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { freePort } from '../support/database/postgres.ts'
+import { digest, type OciClient, ociClient } from '../support/registry/registry.ts'
+import { type S3Server, startS3, withoutOwnS3 } from '../support/registry/s3.ts'
+import {
+  cleanups,
+  runBerth,
+  type Serving,
+  serveBerth,
+  temporaryDirectory,
+} from '../support/server/process.ts'
 
 /** Bytes that a server has received when it ends: as many as were lost before. */
 const SENT_BYTES = 13_000_000

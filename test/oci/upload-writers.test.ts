@@ -6,8 +6,8 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { limits } from '../../src/core/limits.ts'
-import { onEveryDatabase } from '../support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { onEveryDatabase } from '../support/api/api-fixture.ts'
 import {
   assertOciError,
   bearerOf,
@@ -15,7 +15,7 @@ import {
   digest,
   type OciClient,
   pushImage,
-} from '../support/registry.ts'
+} from '../support/registry/registry.ts'
 
 /** One request at a time writes an upload, and what it brings is what it said. */
 onEveryDatabase('registry: who writes an upload', (cast) => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../src/core/limits.ts'
-import { formatWarning, withWarnings } from '../../src/oci/warnings.ts'
-import { organizationSettings } from '../../src/organization-settings.ts'
-import { onEveryDatabase } from '../support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { organizationSettings } from '@berth/server/operator/organization-settings.ts'
+import { formatWarning, withWarnings } from '@berth/server/registry/oci/warnings.ts'
+import { onEveryDatabase } from '../support/api/api-fixture.ts'
 import {
   createRegistryFixture,
   type OciReply,
@@ -11,7 +11,7 @@ import {
   pushImage,
   putManifest,
   testImage,
-} from '../support/registry.ts'
+} from '../support/registry/registry.ts'
 
 const KIB = 1024
 

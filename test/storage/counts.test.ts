@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { descendantRange, subtreeRange, type UidRange } from '@berth/server/api/uid.ts'
+import { rangeCountSql, recount, skipByBuckets } from '@berth/server/storage/counts/row-counts.ts'
+import type { Db } from '@berth/server/storage/db.ts'
+import { runText, sqlText } from '@berth/server/storage/sql-text.ts'
 import fc from 'fast-check'
-import { descendantRange, subtreeRange, type UidRange } from '../../src/core/uid.ts'
-import { rangeCountSql, recount, skipByBuckets } from '../../src/storage/counts.ts'
-import type { Db } from '../../src/storage/db.ts'
-import { runText, sqlText } from '../../src/storage/sql-text.ts'
+import { runProperty } from '../support/api/paging.ts'
 import {
   deleteAll,
   deleteRow,
@@ -13,9 +14,8 @@ import {
   insertHierarchy,
   insertMany,
   insertOne,
-} from '../support/hierarchy.ts'
-import { runProperty } from '../support/paging.ts'
-import { onEveryEngine } from '../support/storage.ts'
+} from '../support/database/hierarchy.ts'
+import { onEveryEngine } from '../support/database/storage.ts'
 
 const collection = 'repos'
 const sizes = { bucketRowsMax: 4, rowsInlineMax: 3, branchesMax: 2 }

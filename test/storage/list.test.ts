@@ -3,6 +3,19 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import {
+  GroupsService,
+  ListGroupsRequestSchema,
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { UIDPFilterSchema } from '@berth/contract/gen/platform/common/v1/uidp.platform_pb.js'
+import { timeSortFields } from '@berth/server/api/order-by.ts'
+import { createPageTokens } from '@berth/server/api/page-tokens.ts'
+import { type Authorization, newVisibleScopes } from '@berth/server/pipeline/authorization.ts'
+import type { Call } from '@berth/server/pipeline/call.ts'
+import { type Db, type Engine, openSqliteDb, postgresLikeDb } from '@berth/server/storage/db.ts'
+import { rules } from '@berth/server/storage/engines/postgres/driver.ts'
+import { type ListRequest, type ListSpec, listPage } from '@berth/server/storage/list/list.ts'
+import { migrate } from '@berth/server/storage/schema/migrate.ts'
 import { create } from '@bufbuild/protobuf'
 import {
   CompiledQuery,
@@ -14,16 +27,6 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import { GroupsService, ListGroupsRequestSchema } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { UIDPFilterSchema } from '#gen/platform/common/v1/uidp.platform_pb.js'
-import { type Authorization, newVisibleScopes } from '../../src/core/allowed.ts'
-import type { Call } from '../../src/core/call.ts'
-import { timeSortFields } from '../../src/core/order-by.ts'
-import { createPageTokens } from '../../src/core/page.ts'
-import { type Db, type Engine, openSqliteDb, postgresLikeDb } from '../../src/storage/db.ts'
-import { type ListRequest, type ListSpec, listPage } from '../../src/storage/list.ts'
-import { migrate } from '../../src/storage/migrate.ts'
-import { rules } from '../../src/storage/postgres.ts'
 import { assertGolden } from '../support/golden.ts'
 
 // The statements of the list queries, as each engine gets them, and how SQLite goes about them.

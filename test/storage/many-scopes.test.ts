@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { inTransaction } from '../../src/storage/db.ts'
-import { insertResource } from '../../src/storage/rows.ts'
-import { startTestBerth } from '../support/berth.ts'
-import { managedRole } from '../support/cast.ts'
-import { databases } from '../support/databases.ts'
-import { call } from '../support/rest.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { insertResource } from '@berth/server/storage/resource-rows.ts'
+import { managedRole } from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
+import { databases } from '../support/database/databases.ts'
+import { startTestBerth } from '../support/server/test-berth.ts'
 
 /** More than the depth that SQLite allows an expression. */
 const GROUPS = 1500

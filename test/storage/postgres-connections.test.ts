@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Code } from '@berth/server/api/errors.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { RequestContext, runInContext } from '@berth/server/pipeline/request-context.ts'
+import { type Db, inTransaction, openPostgresDb } from '@berth/server/storage/db.ts'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { Code } from '../../src/core/errors.ts'
-import { limits } from '../../src/core/limits.ts'
-import { RequestContext, runInContext } from '../../src/core/request-context.ts'
-import { type Db, inTransaction, openPostgresDb } from '../../src/storage/db.ts'
-import { databases } from '../support/databases.ts'
-import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts'
+import { databases } from '../support/database/databases.ts'
+import { type FaultProxy, startFaultProxy } from '../support/http/fault-proxy.ts'
 
 /** Connections of a node to a real PostgreSQL behind a path that fails. */
 

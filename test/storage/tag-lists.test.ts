@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { subtreeRange } from '@berth/server/api/uid.ts'
+import { type Db, openSqliteDb } from '@berth/server/storage/db.ts'
+import { type ColumnCondition, indexHint, orderText, whereOf } from '@berth/server/storage/list/list-sql.ts'
+import { migrate } from '@berth/server/storage/schema/migrate.ts'
+import { sqlText } from '@berth/server/storage/sql-text.ts'
 import { CompiledQuery } from 'kysely'
-import { subtreeRange } from '../../src/core/uid.ts'
-import { type Db, openSqliteDb } from '../../src/storage/db.ts'
-import { type ColumnCondition, indexHint, orderText, whereOf } from '../../src/storage/list-sql.ts'
-import { migrate } from '../../src/storage/migrate.ts'
-import { sqlText } from '../../src/storage/sql-text.ts'
 
 // Which index SQLite takes for a page of tags and for counting them, in an organization that may have millions.
 

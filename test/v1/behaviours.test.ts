@@ -2,12 +2,18 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { Groups } from '#gen/chainguard/platform/iam/groups_pb.js'
-import { RoleBindings } from '#gen/chainguard/platform/iam/role_bindings_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { type ApiFixture, claimMatch, managedRole, newName, onEveryDatabase } from '../support/cast.ts'
-import { createPerson } from '../support/people.ts'
-import { call, type RestReply } from '../support/rest.ts'
+import { Groups } from '@berth/contract/gen/chainguard/platform/iam/groups_pb.js'
+import { RoleBindings } from '@berth/contract/gen/chainguard/platform/iam/role_bindings_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import {
+  type ApiFixture,
+  claimMatch,
+  managedRole,
+  newName,
+  onEveryDatabase,
+} from '../support/api/api-fixture.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
+import { createPerson } from '../support/signin/accounts.ts'
 
 /** What version 1 does otherwise than version 2, besides the names. */
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { http } from '@berth/contract/gen/google/api/annotations_pb.js'
+import { v1Files } from '@berth/contract/schema-files.ts'
 import { getOption } from '@bufbuild/protobuf'
-import { http } from '#gen/google/api/annotations_pb.js'
-import { v1Files } from '../../src/gateway/contract.ts'
-import { type Api, type ApiFixture, newName, onEveryDatabase } from '../support/cast.ts'
-import { createPerson } from '../support/people.ts'
+import { type Api, type ApiFixture, newName, onEveryDatabase } from '../support/api/api-fixture.ts'
+import { createPerson } from '../support/signin/accounts.ts'
 
 /** How callers move from version 1 to version 2: by the three steps, and call by call as docs/migration.md has it. */
 

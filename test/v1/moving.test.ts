@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Groups } from '#gen/chainguard/platform/iam/groups_pb.js'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { createMetrics } from '../../src/metrics.ts'
-import { onEveryDatabase } from '../support/cast.ts'
-import type { GrpcFailure } from '../support/grpc.ts'
-import { v1ClientOf } from '../support/version-one.ts'
+import { Groups } from '@berth/contract/gen/chainguard/platform/iam/groups_pb.js'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { createMetrics } from '@berth/server/telemetry/metrics.ts'
+import { onEveryDatabase } from '../support/api/api-fixture.ts'
+import type { GrpcFailure } from '../support/api/grpc.ts'
+import { v1ClientOf } from '../support/api/v1-client.ts'
 
 /** What tells callers of version 1, and operators, that somebody has to move. */
 

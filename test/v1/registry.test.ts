@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Registry } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
+import { ReposService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { TagsService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/tags_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { accessRuleOf } from '@berth/server/pipeline/authorize.ts'
 import type { DescMethod } from '@bufbuild/protobuf'
-import { Registry } from '#gen/chainguard/platform/registry/registry_pb.js'
-import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { TagsService } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
-import { accessRuleOf } from '../../src/auth/authorize.ts'
-import { limits } from '../../src/core/limits.ts'
 import {
   alreadyExistsError,
   assertError,
@@ -14,8 +14,8 @@ import {
   notFoundError,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
-import { v1ClientOf } from '../support/version-one.ts'
+} from '../support/api/api-fixture.ts'
+import { v1ClientOf } from '../support/api/v1-client.ts'
 
 /** What only version 1 has: deployments, settings of a registry, subscriptions, and what is refused. */
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CatalogTier, Registry } from '#gen/chainguard/platform/registry/registry_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { checkReadme } from '../../src/registry/readme-check.ts'
-import { countCopies } from '../../src/registry/repo-source.ts'
+import { CatalogTier, Registry } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { checkReadme } from '@berth/server/registry/readmes/readme-check.ts'
+import { countCopies } from '@berth/server/registry/resources/repo-source.ts'
 import {
   alreadyExistsError,
   assertError,
@@ -12,8 +12,8 @@ import {
   notFoundError,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
-import { v1ClientOf } from '../support/version-one.ts'
+} from '../support/api/api-fixture.ts'
+import { v1ClientOf } from '../support/api/v1-client.ts'
 
 /** Repos of version 1, in their exact shape. */
 

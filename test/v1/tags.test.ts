@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Registry } from '#gen/chainguard/platform/registry/registry_pb.js'
-import { limits } from '../../src/core/limits.ts'
+import { Registry } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import {
   assertError,
   invalidFieldError,
@@ -9,8 +9,8 @@ import {
   notFoundError,
   onEveryDatabase,
   permissionDeniedError,
-} from '../support/cast.ts'
-import { v1ClientOf } from '../support/version-one.ts'
+} from '../support/api/api-fixture.ts'
+import { v1ClientOf } from '../support/api/v1-client.ts'
 
 /** Tags of version 1, in their exact shape, and where they have pointed. */
 

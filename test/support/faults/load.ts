@@ -1,10 +1,10 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { toSearchParams } from '../exchange.ts'
-import { type GrpcClient, grpcClient } from '../grpc.ts'
-import { digest, type TestImage, testImage, types } from '../registry.ts'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { ReposService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { type GrpcClient, grpcClient } from '../api/grpc.ts'
+import { digest, type TestImage, testImage, types } from '../registry/registry.ts'
+import { toSearchParams } from '../tokens/exchange.ts'
 
 /** A mixed load on the nodes of an installation that remembers what was acknowledged. */
 

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Cleanup, cleanups } from '../process.ts'
-import { type FaultCase, retryable } from './case.ts'
+import { type Cleanup, cleanups } from '../server/process.ts'
+import { type FaultCase, retryable } from './cases/fault-case.ts'
 import { type Load, startLoad } from './load.ts'
-import { type Site, type SiteNode, startSite } from './site.ts'
-import { type Verified, verify } from './verify.ts'
-import { POLL_TIMEOUT_MS, pollStatus, type StatusPoll } from './watch.ts'
+import { POLL_TIMEOUT_MS, pollStatus, type StatusPoll } from './poll-status.ts'
+import { type Site, type SiteNode, startSite } from './site/fault-site.ts'
+import { type Verified, verify } from './verify-acknowledged.ts'
 
 /** Injects faults one after the other, and measures each. */
 

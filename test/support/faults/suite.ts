@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import type { FaultCase } from './case.ts'
-import { catalogue } from './catalogue.ts'
+import type { FaultCase } from './cases/fault-case.ts'
+import { catalogue } from './cases/fault-catalog.ts'
 import { line, writeReport } from './report.ts'
 import { faultRunner, type Outcome } from './run.ts'
 

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
-import { type frameTypes, rawFrame } from '../raw-http2.ts'
-import type { Body } from './case.ts'
+import { type frameTypes, rawFrame } from '../http/raw-http2.ts'
+import type { Body } from './hostile-case.ts'
 
 /** Bodies that cost a careless server much more than their length. */
 

@@ -10,7 +10,7 @@ import {
   type RawAttack,
   type Reply,
   type Target,
-} from './case.ts'
+} from './hostile-case.ts'
 
 /** Cases by the protocol that they speak. */
 

@@ -7,8 +7,8 @@ import {
 } from 'node:http2'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Code, codeName } from '../../../src/core/errors.ts'
-import type { Attack, GrpcAttack, HttpAttack, RawAttack, Reply, Target } from './case.ts'
+import { type Code, codeName } from '@berth/server/api/errors.ts'
+import type { Attack, GrpcAttack, HttpAttack, RawAttack, Reply, Target } from './hostile-case.ts'
 
 /** Sends the requests of a case. Everything is bounded: requests by count, waiting by time. */
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { MIB } from './bytes.ts'
-import { budgetMibOf, type Caller } from './case.ts'
-import { catalogue } from './catalogue.ts'
+import { budgetMibOf, type Caller } from './hostile-case.ts'
+import { catalogue } from './hostile-catalog.ts'
 import { line, writeReport } from './report.ts'
 import { type Endpoint, type Outcome, runCases } from './run.ts'
 
