@@ -1,4 +1,4 @@
-import { type Config, readConfig } from '@berth/server/config/config.ts'
+import { type Config, readConfig } from '@berth/server/installation/config.ts'
 import type { Log } from '@berth/server/telemetry/log.ts'
 
 /** Where a Berth under measurement keeps its data. */

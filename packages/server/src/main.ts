@@ -11,11 +11,12 @@ import { createPublishedFeeds } from './advisories/publish/published-feeds.ts'
 import { errorBody } from './api/error-body.ts'
 import { unavailable } from './api/errors.ts'
 import { createAuditRecorder } from './audit/recorder.ts'
-import { type Addresses, addressesOf, type Config, type ListenAddress } from './config/config.ts'
+import { type Addresses, addressesOf } from './config/addresses.ts'
 import { limits } from './config/limits.ts'
-import { createUntrustedProxyDetector, type UntrustedProxyDetector } from './config/untrusted-proxies.ts'
+import type { ListenAddress } from './config/setting-values.ts'
 import { cloudProbes } from './iam/cloud/probes.ts'
 import { createLastSeen } from './iam/identities/last-seen.ts'
+import type { Config } from './installation/config.ts'
 import {
   ballastOf,
   type Installation,
@@ -26,6 +27,10 @@ import {
   SetupError,
   toSetupError,
 } from './installation/installation.ts'
+import {
+  createUntrustedProxyDetector,
+  type UntrustedProxyDetector,
+} from './installation/untrusted-proxies.ts'
 import { ensureFirstOrganization, isFirstStart } from './operator/bootstrap.ts'
 import { applyGeneralLimits } from './operator/organization-settings.ts'
 import { clientAddressResolver, createTrustedProxyTest } from './pipeline/limits/client-address.ts'

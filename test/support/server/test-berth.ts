@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readConfig } from '@berth/server/config/config.ts'
+import { readConfig } from '@berth/server/installation/config.ts'
 import { type Berth, type BerthOverrides, startBerth } from '@berth/server/main.ts'
 import { bootstrap } from '@berth/server/operator/bootstrap.ts'
 import type { Log } from '@berth/server/telemetry/log.ts'

@@ -43,8 +43,8 @@ type Declared<T> = Pick<Setting<T>, 'help' | 'expected'> & {
 }
 
 /** Declares a setting. Without `fallback` it is undefined if it is not set. */
-export function setting<T>(name: string, declared: Declared<T>): Setting<T | undefined>
 export function setting<T>(name: string, declared: Declared<T> & { readonly fallback: T }): Setting<T>
+export function setting<T>(name: string, declared: Declared<T>): Setting<T | undefined>
 export function setting<T>(
   name: string,
   { default: defaultText = 'none', reloads = false, ...rest }: Declared<T> & { readonly fallback?: T },
@@ -57,8 +57,8 @@ export function booleanSetting<T extends boolean | undefined>(
   name: string,
   declared: { readonly help: string; readonly default?: string; readonly fallback: T },
 ): Setting<boolean | T> {
-  const defaultText = declared.default ?? `\`${declared.fallback}\``
-  return setting(name, { expected: 'true or false', parse: parseBoolean, ...declared, default: defaultText })
+  const { help, fallback, default: defaultText = `\`${fallback}\`` } = declared
+  return { name, help, defaultText, reloads: false, expected: 'true or false', parse: parseBoolean, fallback }
 }
 
 /** Declares a setting with values that are separated by commas. Each invalid value is a problem that names it. */
@@ -96,7 +96,10 @@ export function parseBoolean(value: string): boolean | undefined {
 export function readSettings<T extends Readonly<Record<string, SettingGroup<unknown>>>>(
   groups: T,
   env: Environment,
-): { readonly values: { readonly [K in keyof T]: ReturnType<T[K]['read']> }; readonly problems: readonly string[] } {
+): {
+  readonly values: { readonly [K in keyof T]: ReturnType<T[K]['read']> }
+  readonly problems: readonly string[]
+} {
   const problems: string[] = []
   const report = (problem: string) => {
     problems.push(problem)

@@ -1,9 +1,8 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { sql } from 'kysely'
-import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
-import { readSeenUntrustedProxy } from '../config/untrusted-proxies.ts'
+import type { Config } from '../installation/config.ts'
 import { describeDatabaseError } from '../installation/database-errors.ts'
 import {
   databaseFile,
@@ -13,6 +12,7 @@ import {
   SetupError,
 } from '../installation/installation.ts'
 import { readStoreIdentities } from '../installation/store-identity.ts'
+import { readSeenUntrustedProxy } from '../installation/untrusted-proxies.ts'
 import { ADDRESS_SETTINGS, readOperatorProviders } from '../main.ts'
 import { expiryWarning, readTlsFiles } from '../port/tls/tls-files.ts'
 import type { BlobStore } from '../registry/blobs/blob-store.ts'

@@ -1,5 +1,5 @@
 import { limits } from '../config/limits.ts'
-import { type SettingGroup, setting } from '../config/setting.ts'
+import { type Setting, type SettingGroup, setting } from '../config/setting.ts'
 import { parseBytes } from '../config/setting-values.ts'
 import { parseDatabaseAddress } from './engines/postgres/address.ts'
 
@@ -12,12 +12,12 @@ export interface DatabaseSettings {
   readonly diskReserveBytes: number | undefined
 }
 
-const databaseUrl: ReturnType<typeof setting<string>> = {
-  ...setting<string>('BERTH_DATABASE_URL', {
+const databaseUrl: Setting<string | undefined> = {
+  ...setting('BERTH_DATABASE_URL', {
     help: '`postgres://user:password@host/database`, or [several servers](#several-servers)',
     default: 'SQLite in the data directory',
     expected: 'the address of a PostgreSQL database',
-    parse: (value) => value,
+    parse: (value: string) => value,
   }),
   parse(value, report) {
     const address = parseDatabaseAddress(value)

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import type { LogLevel } from '../config/config.ts'
+import type { LogLevel } from './settings.ts'
 
 /** The subset of a pino logger that the server uses. */
 export interface Log {

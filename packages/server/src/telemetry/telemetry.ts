@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Config } from '../config/config.ts'
+import type { Config } from '../installation/config.ts'
 import { SetupError } from '../installation/installation.ts'
 import type { Tracer } from '../runtime/tracer.ts'
 import { openAccessLog } from './access-log.ts'

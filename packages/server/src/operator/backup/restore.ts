@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import type { Config } from '../../config/config.ts'
 import { limits } from '../../config/limits.ts'
+import type { Config } from '../../installation/config.ts'
 import {
   configuredMasterKey,
   isKeyOfDatabase,

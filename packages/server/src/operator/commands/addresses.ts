@@ -1,4 +1,4 @@
-import type { Config } from '../../config/config.ts'
+import type { Config } from '../../installation/config.ts'
 import type { Installation } from '../../installation/installation.ts'
 import { ADDRESS_SETTINGS } from '../../main.ts'
 import { readSetting } from '../../storage/settings.ts'

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import type { Config } from '../../config/config.ts'
-import { readEnvironment } from '../../config/environment.ts'
+import type { Config } from '../../installation/config.ts'
+import { readEnvironment } from '../../installation/environment.ts'
 import {
   type Installation,
   NewerDatabaseError,

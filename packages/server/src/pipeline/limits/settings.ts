@@ -11,12 +11,19 @@ export interface RateLimitSettings {
   readonly rateLimitStore: RateLimitStore
 }
 
-const table = { default: 'no limit', expected: limitSyntax, parse: parseLimitTable, fallback: {}, reloads: true }
-const identity = setting<LimitTable>('BERTH_RATE_LIMITS', {
+const unlimited: LimitTable = {}
+const table = {
+  default: 'no limit',
+  expected: limitSyntax,
+  parse: parseLimitTable,
+  fallback: unlimited,
+  reloads: true,
+}
+const identity = setting('BERTH_RATE_LIMITS', {
   help: 'calls that one identity may make, such as `read=100/1s,write=20/1s`',
   ...table,
 })
-const address = setting<LimitTable>('BERTH_RATE_LIMITS_ADDRESS', {
+const address = setting('BERTH_RATE_LIMITS_ADDRESS', {
   help: 'calls that one IP address may make, in the same form',
   ...table,
 })

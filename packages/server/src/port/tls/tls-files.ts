@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Config } from '../../config/config.ts'
 import { limits } from '../../config/limits.ts'
+import type { Config } from '../../installation/config.ts'
 import { SetupError } from '../../installation/installation.ts'
 
 /** The certificate and key of the port, as PEM texts that belong together. */

@@ -1,7 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Config } from '../../config/config.ts'
 import { limits } from '../../config/limits.ts'
+import type { Config } from '../../installation/config.ts'
 import type { Log } from '../../telemetry/log.ts'
 import { expiryWarning, readTlsFiles, type TlsFiles } from './tls-files.ts'
 

@@ -1,7 +1,7 @@
 import { TagsService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/tags_pb.js'
 import type { Uid } from '../../api/uid.ts'
 import type { AuditRecorder } from '../../audit/recorder.ts'
-import type { Addresses } from '../../config/config.ts'
+import type { Addresses } from '../../config/addresses.ts'
 import { RestCall } from '../../gateway/rest/handler.ts'
 import type { ReadGrants } from '../../iam/grants-reader.ts'
 import { ANONYMOUS_IDENTITY } from '../../iam/identities/anonymous-uid.ts'

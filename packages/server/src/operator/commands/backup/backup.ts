@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import type { Column } from '@berth/cli/output/output.ts'
 import { formatSize } from '@berth/cli/output/sizes.ts'
 import type { Command } from 'commander'
-import type { Config } from '../../../config/config.ts'
 import { version } from '../../../config/version.ts'
+import type { Config } from '../../../installation/config.ts'
 import {
   findMasterKey,
   openBlobStore,

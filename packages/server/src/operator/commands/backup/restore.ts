@@ -1,6 +1,6 @@
 import { formatSize } from '@berth/cli/output/sizes.ts'
 import type { Command } from 'commander'
-import type { Config } from '../../../config/config.ts'
+import type { Config } from '../../../installation/config.ts'
 import { lockDatabase, openDatabase, SetupError } from '../../../installation/installation.ts'
 import type { BlobStore } from '../../../registry/blobs/blob-store.ts'
 import { openBlobs } from '../../../registry/blobs/open.ts'
