@@ -166,7 +166,9 @@ test('the environment is read in the command line only', () => {
   )
   const elsewhere = readers.filter(
     (file) =>
-      !/^packages\/cli\/|^packages\/server\/src\/(operator\/commands\/|config\/environment\.ts$)/.test(file),
+      !/^packages\/cli\/|^packages\/server\/src\/(operator\/commands\/|installation\/environment\.ts$)/.test(
+        file,
+      ),
   )
   assert.deepEqual(elsewhere, [])
 })

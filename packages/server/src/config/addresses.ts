@@ -63,3 +63,6 @@ export function addressesOf(settings: AddressSettings, boundUrl: string): Addres
     errorDomain: settings.errorDomain ?? hostname,
   }
 }
+
+/** The settings under which `berth admin` finds the addresses that the server was last started with. */
+export const ADDRESS_SETTINGS = { baseUrl: 'base_url', authUrl: 'auth_url' } as const

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { limits } from '../config/limits.ts'
+import type { Log } from '../runtime/log.ts'
 import type { Reader } from '../storage/db.ts'
 import { readSetting, writeSetting } from '../storage/settings.ts'
 import type { Store } from '../storage/store.ts'
-import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 
 /**

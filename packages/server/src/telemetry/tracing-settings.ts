@@ -56,7 +56,8 @@ export const tracingVariables = {
   OTEL_TRACES_SAMPLER:
     'always_on, always_off, traceidratio, or one of them after parentbased_ (default parentbased_always_on)',
   OTEL_TRACES_SAMPLER_ARG: 'share of traces for traceidratio, 0 to 1 (default 1)',
-  OTEL_PROPAGATORS: 'tracecontext: continue the traces of clients; none: start new ones (default tracecontext)',
+  OTEL_PROPAGATORS:
+    'tracecontext: continue the traces of clients; none: start new ones (default tracecontext)',
   OTEL_BSP_SCHEDULE_DELAY: 'milliseconds between two exports (default 5000)',
   OTEL_BSP_EXPORT_TIMEOUT: 'milliseconds after which an export is given up (default 30000)',
   OTEL_BSP_MAX_QUEUE_SIZE: 'spans that wait for export; more are dropped (default 2048)',

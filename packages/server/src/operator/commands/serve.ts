@@ -9,9 +9,10 @@ import { applyReloadableSettings, settingsNeedingRestart } from '../../installat
 import { DEFAULT_DATA_DIR } from '../../installation/settings.ts'
 import { type Berth, startBerth } from '../../main.ts'
 import { ShutdownTimeout } from '../../port/shutdown.ts'
+import type { AdjustableLog, Log } from '../../runtime/log.ts'
 import { createStartupSetupLink } from '../../signin/accounts/one-time-links.ts'
 import { withoutPassword } from '../../storage/engines/postgres/address.ts'
-import { type AdjustableLog, createLog, type Log } from '../../telemetry/log.ts'
+import { createLog } from '../../telemetry/log.ts'
 import { readConfigOrExit, reportFailure } from './with-installation.ts'
 
 const loopback = ['127.0.0.0/8', '::1/128']
